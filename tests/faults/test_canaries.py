@@ -111,7 +111,7 @@ def test_no_secret_in_what_other_commands_make_of_a_run(
         ["bundle", "run", "-o", "bundle.tar.gz"], ["bundle", "--verify", "bundle.tar.gz"],
         ["compare", "run", "run"], ["history", "--history", "h.sqlite"], ["trend", "--history", "h.sqlite"],
         ["plan", *asked, "--test-file-path", "samples.jsonl"], ["run", *asked, "--dry-run"],
-        ["doctor", *asked, "--vendor", *echoes[:6]], ["doctor", *asked, "--sdk", "--json"],
+        ["doctor", *asked, "--vendor", *echoes[:6]], ["doctor", *asked, "--verbose", "--json"],
     ):  # fmt: skip
         run_app(arguments)
     shutil.rmtree(tmp_path / "secrets")

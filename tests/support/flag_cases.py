@@ -275,7 +275,7 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--vendor": Shown(("--vendor", "other"), ("doctor",)),
         "--vendor-path": Shown(("--vendor-path", "no such folder"), ("doctor",)),
         "--tokenizer-model": Shown(("--tokenizer-model", "x"), ("doctor",)),
-        "--sdk": Shown(("--sdk",), ("doctor",)),
+        "--verbose": Shown(("--verbose",), ("doctor",)),
         "--lang": Shown(("--lang", "zh"), ("doctor",)),
         "--json": Shown(("--json",), ("doctor",)),
     },

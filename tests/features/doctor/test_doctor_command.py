@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -18,7 +19,7 @@ from shared_vendors import OWN_COMMAND, OWN_START
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.doctor.command import doctor_command
 from vendor_verifier.pipeline import simulated_vendors
-from vendor_verifier.transport import sdk_adapter
+from vendor_verifier.words import Texts
 
 AnyServer = TypeVar("AnyServer", FaultServer, ProxyServer)
 KEY = "canary-key-0123456789abcdef"
@@ -118,7 +119,7 @@ def test_the_key_goes_to_the_vendor_and_nowhere_else(tmp_path: Path, capsys: pyt
         with serving(lambda _seen: say(whole(body, 401))) as server:
             origin = f"http://127.0.0.1:{server.port}"
             path = configure(tmp_path, echo=server.url())
-            assert doctor_command(config_file_path=path, json=as_json) == 3
+            assert doctor_command(config_file_path=path, json=as_json, verbose=True) == 3
         told = capsys.readouterr()
         assert [seen.key for seen in server.seen] == [KEY]
         assert KEY not in told.out + told.err
@@ -135,7 +136,7 @@ def test_a_key_in_an_answer_is_in_no_excerpt(tmp_path: Path, capsys: pytest.Capt
     """Excerpts are cut out of scrubbed text, so that no cut leaves half a key: timeline, SDK findings, evidence."""
     leak = text(f"{'x' * 25} {KEY} and more")
     with serving(lambda _seen: say(stream(leak.replace(b'"delta"', b'"message"'), DONE))) as server:
-        doctor_command(config_file_path=configure(tmp_path, echo=server.url()), sdk=True)
+        doctor_command(config_file_path=configure(tmp_path, echo=server.url()), verbose=True)
     out = capsys.readouterr().out
     assert "[secret]" in out
     assert KEY[:10] not in out
@@ -144,7 +145,7 @@ def test_a_key_in_an_answer_is_in_no_excerpt(tmp_path: Path, capsys: pytest.Capt
 def test_a_proxy_stands_with_an_unusual_refusal_in_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A 400 that means a wrong key is shown by its body, because its code says nothing."""
     with serving(lambda _seen: say(whole({"error": {"message": "No connected db."}}, 400))) as server:
-        assert doctor_command(config_file_path=configure(tmp_path, litellm=server.url())) == 3
+        assert doctor_command(config_file_path=configure(tmp_path, litellm=server.url()), verbose=True) == 3
     out = capsys.readouterr().out
     assert "No connected db." in out
     assert "proxy: none" in out
@@ -157,7 +158,7 @@ def test_a_good_server_is_usable_and_its_timeline_is_decoded(
     """Real sockets: streaming is seen as streaming; what is not reported is a reservation."""
     with serving(streaming) as server:
         path = configure(tmp_path, good=server.url())
-        assert doctor_command(config_file_path=path, json=True, sdk=True) == 1
+        assert doctor_command(config_file_path=path, json=True) == 1
     told = json.loads(capsys.readouterr().out)
     found = checks_of(told, "good")
     assert found["streams"] == found["tools accepted"] == found["key accepted"] == "ok"
@@ -191,7 +192,7 @@ def test_a_server_that_closes_its_connections_is_judged_like_one_that_keeps_them
 
 
 def test_sdk_findings_make_a_reservation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A stream that only our reader can read is a reservation with --sdk, and none without."""
+    """A stream that only our reader can read is told with what an application would miss; nothing is sent for it."""
 
     def answer(seen: Seen) -> Script:
         if "tools" in seen.body:
@@ -201,13 +202,13 @@ def test_sdk_findings_make_a_reservation(tmp_path: Path, capsys: pytest.CaptureF
             return say(stream(delta(tool_calls=[call]), delta(tool_calls=[second]), delta("stop"), _usage(usage), DONE))
         return streaming(seen)
 
-    for sdk, findings in ((False, 0), (True, 4)):
-        with serving(answer) as server:
-            doctor_command(config_file_path=configure(tmp_path, odd=server.url()), json=True, sdk=sdk)
-        found = json.loads(capsys.readouterr().out)["vendors"][0]["sdk"]
-        assert len(found) == findings
-        if sdk:
-            assert "1 tool calls instead of 2" in str(found)
+    with serving(answer) as server:
+        assert doctor_command(config_file_path=configure(tmp_path, odd=server.url()), json=True) == 1
+    found = json.loads(capsys.readouterr().out)["vendors"][0]
+    assert len(found["sdk"]) == 4
+    assert "1 tool calls instead of 2" in str(found["sdk"])
+    assert ["calls"] in [each["lost"] for each in found["sdk"]]
+    assert len(server.seen) == found["spending"]["requests"] == found["asked"] == 2
 
 
 def _usage(usage: dict[str, int]) -> bytes:
@@ -218,9 +219,10 @@ def test_nobody_there_is_not_usable_and_costs_one_try(tmp_path: Path, capsys: py
     """A refused connection: one attempt, every check told, no traceback."""
     with serving(streaming) as server:
         url = server.url()
-    assert doctor_command(config_file_path=configure(tmp_path, gone=url)) == 3
+    assert doctor_command(config_file_path=configure(tmp_path, gone=url), verbose=True) == 3
     out = capsys.readouterr().out
     assert "connect_refused" in out
+    assert f"{url}/chat/completions" in out
     assert "1 request," in out
 
 
@@ -244,26 +246,31 @@ def test_a_plugin_that_raises_leaves_the_other_vendors_alone(
     )
     path = configure(tmp_path, good="sim://faithful", bad="sim://slow")
     path.write_text(path.read_text().replace("name: simulated\n      label: bad", "name: odd\n      label: bad"))
-    assert doctor_command(config_file_path=path, vendor_path=(plugins,)) == 3
+    assert doctor_command(config_file_path=path, vendor_path=(plugins,), verbose=True) == 3
     out = capsys.readouterr().out
     assert "simulated-model / good: usable" in out
     assert "harness: KeyError: 'oops' (odd.py:7)" in out
     assert "0 requests" in out
 
 
-def test_the_sdks_are_asked_for_only_with_the_flag(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_one_table_with_a_line_a_vendor_and_what_its_counts_say(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without --sdk none is imported; with it a missing one is a message that says how to get it."""
-
-    def missing(name: str) -> None:
-        raise ModuleNotFoundError(name=name)
-
-    monkeypatch.setattr(sdk_adapter.importlib, "import_module", missing)
-    path = configure(tmp_path, good="sim://faithful")
+    """The address that was asked, tokens in, the SDK's reading; a padded prompt is a hint in words, and no verdict."""
+    monkeypatch.setattr(simulated_vendors, "_command", OWN_COMMAND)
+    monkeypatch.setattr(simulated_vendors, "_started", OWN_START)
+    path = configure(tmp_path, official="sim://faithful", padded="sim://padded")
     assert doctor_command(config_file_path=path) == 0
-    with pytest.raises(sdk_adapter.UsageError, match=r"pip install '\.\[sdk\]' in a checkout"):
-        doctor_command(config_file_path=path, sdk=True)
+    head, official, padded, _, *rest = capsys.readouterr().out.splitlines()
+    assert head.split("  ")[0] == "vendor"
+    assert re.fullmatch(
+        r"official +usable +2/2 +\d+ ms +ok +ok +50 / 17 +same +http://127\.0\.0\.1:\d+/faithful/v1/chat/completions",
+        official,
+    )
+    assert "188 / 143" in padded
+    assert [line for line in rest if "hint" in line] == [rest[0]]
+    assert rest[0].startswith("padded: hint: the question “text” is 143 prompt tokens here and 17 at official")
+    assert rest[-2:] == ["2 usable, 0 usable with reservations, 0 NOT USABLE", Texts("en")("doctor_see_more")]
 
 
 def test_a_proxy_that_refuses_is_named_with_its_variable(
@@ -274,7 +281,7 @@ def test_a_proxy_that_refuses_is_named_with_its_variable(
         monkeypatch.delenv(name, raising=False)
     with running(ProxyServer(refusal=403)) as proxy:
         monkeypatch.setenv("ALL_PROXY", proxy.url.replace("http://", "http://user:canary@"))
-        assert doctor_command(config_file_path=configure(tmp_path, v="https://vendor.invalid/v1")) != 0
+        assert doctor_command(config_file_path=configure(tmp_path, v="https://vendor.invalid/v1"), verbose=True) != 0
     out = capsys.readouterr().out
     assert f"proxy: {proxy.url} (from ALL_PROXY)" in out
     assert "does not let us through: 403" in out

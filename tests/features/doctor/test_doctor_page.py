@@ -12,6 +12,8 @@ from doctor_cases import case
 from vendor_verifier.features.doctor.checks import MIN_MOMENTS, MIN_SPREAD_MS, MIN_SPREAD_SHARE, SKEW_S, SOON_DAYS
 from vendor_verifier.features.doctor.command import MAX_BODY, doctor_command
 from vendor_verifier.features.doctor.diagnose import CHECKS
+from vendor_verifier.features.doctor.hints import MIN_RATIO, MIN_TOKENS
+from vendor_verifier.features.doctor.sdk_compatibility import MAX_REPLAYED_BYTES
 from vendor_verifier.features.doctor.values import Diagnosis
 
 PAGE = (Path(__file__).parents[3] / "docs" / "doctor.md").read_text(encoding="utf-8")
@@ -40,6 +42,8 @@ def test_the_numbers_of_the_page_are_the_codes() -> None:
     assert f"{SOON_DAYS} more days" in PAGE
     assert f"{SKEW_S:g} s away" in PAGE
     assert f"capped at {MAX_BODY} characters" in PAGE
+    assert f"from {MIN_RATIO} times as many and {MIN_TOKENS} tokens more on" in PAGE
+    assert f"more than {MAX_REPLAYED_BYTES // 1024} KB" in PAGE
 
 
 def test_the_fields_of_the_json_are_named() -> None:

@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 from doctor_cases import DONE, JSON, USAGE, answer, calling, chunk, refused, sse, text_question, tool_question, words
 
-from vendor_verifier.features.doctor.sdk_compatibility import SdkReading, losses, replay_answers
+from vendor_verifier.features.doctor import sdk_compatibility
+from vendor_verifier.features.doctor.diagnose import verdict
+from vendor_verifier.features.doctor.sdk_compatibility import (
+    MAX_REPLAYED_BYTES,
+    SdkReading,
+    losses,
+    replay_answers,
+)
 from vendor_verifier.features.doctor.values import Answer, SdkFinding
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Failure, Response
@@ -156,6 +163,24 @@ async def test_a_recorded_call_that_repeats_its_name_is_told() -> None:
     told = [word for finding in findings for word in finding.evidence if word.startswith("tool call")]
     assert told
     assert all("get_weatherget_weather" in word for word in told)
+
+
+async def test_an_answer_far_too_long_is_not_read_and_is_no_loss() -> None:
+    """What a hostile vendor sends may take an SDK minutes; it is our own choice not to, and counts against nobody."""
+    pieces = [chunk(content="x" * 100) for _ in range(MAX_REPLAYED_BYTES // 100)]
+    found = await replay_answers([stream(*pieces, chunk("stop"), DONE)], "openai")
+    assert [one.status for one in found] == ["too_long", "too_long"]
+    assert verdict((), found) == "usable"
+
+
+async def test_an_sdk_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A vendor cannot hold the examination up by what an SDK is slow to read."""
+    made = stream(*(chunk(content="x") for _ in range(1000)), chunk("stop"), DONE)
+    assert [one.status for one in await replay_answers([made], "openai")] == ["consistent", "consistent"]
+    monkeypatch.setattr(sdk_compatibility, "MAX_REPLAY_S", 0)
+    found = await replay_answers([made], "openai")
+    assert [one.status for one in found] == ["too_long", "too_long"]
+    assert found[0].evidence == ("still reading after 0 s and stopped",)
 
 
 def test_losses_are_named_one_by_one() -> None:

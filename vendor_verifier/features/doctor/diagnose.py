@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from msgspec import structs
 
@@ -24,7 +25,17 @@ from vendor_verifier.features.doctor.checks import (
     tools_check,
     usage_check,
 )
-from vendor_verifier.features.doctor.values import Answer, Case, Check, Diagnosis, Moment, SdkFinding, Spending, Verdict
+from vendor_verifier.features.doctor.values import (
+    Answer,
+    Case,
+    Check,
+    Diagnosis,
+    Moment,
+    SdkFinding,
+    Spending,
+    Topic,
+    Verdict,
+)
 from vendor_verifier.pipeline.prices import price_from_config
 from vendor_verifier.values.event import (
     Fault,
@@ -197,8 +208,8 @@ CHECKS: tuple[Callable[[Case], Check], ...] = (
 _VITAL = frozenset({"name resolves", "tls", "key accepted", "model exists", "answers"})
 
 
-def diagnose(case: Case, wire: Wire) -> Diagnosis:
-    """Judge one case. ``wire`` gives a fresh reader for the timeline."""
+def diagnose(case: Case, wire: Wire, hints: Sequence[str] = ()) -> Diagnosis:
+    """Judge one case. ``wire`` gives a fresh reader for the timeline; ``hints`` are added as they are."""
     entry = case.entry
     checks = tuple(check(case) for check in CHECKS)
     shown = _most_telling(case.answers)
@@ -212,6 +223,12 @@ def diagnose(case: Case, wire: Wire) -> Diagnosis:
         verdict=verdict(checks, case.sdk),
         checks=checks,
         spending=spending(case.answers, entry.price),
+        address=_address(case),
+        asked=len(case.answers),
+        whole=sum(answer.succeeded for answer in case.answers),
+        first_token_ms=_first_token_ms(shown),
+        prompt_tokens={topic: prompt_tokens(case, topic) for topic in ("tools", "text")},
+        hints=tuple(hints),
         key_name=entry.key_name
         or (english("doctor_key_command", command=entry.key_command[0]) if entry.key_command else None),
         timeline_of=shown.question.name if shown is not None else None,
@@ -227,7 +244,8 @@ def verdict(checks: Iterable[Check], sdk: Iterable[SdkFinding] = ()) -> Verdict:
     if any(check.status == "failed" and check.name in _VITAL for check in found):
         return "not_usable"
     departs = any(check.status in ("failed", "warning") for check in found)
-    return "usable_with_reservations" if departs or any(one.status != "consistent" for one in sdk) else "usable"
+    differs = any(one.status in ("crashes", "loses") for one in sdk)
+    return "usable_with_reservations" if departs or differs else "usable"
 
 
 def exit_code_of(diagnoses: Iterable[Diagnosis]) -> int:
@@ -236,6 +254,25 @@ def exit_code_of(diagnoses: Iterable[Diagnosis]) -> int:
     if "not_usable" in verdicts:
         return 3
     return 1 if "usable_with_reservations" in verdicts else 0
+
+
+def prompt_tokens(case: Case, topic: Topic) -> int | None:
+    """The input tokens that the first answer to a topic reports."""
+    asked = case.about(topic)
+    usage = asked[0].response.usage if asked and asked[0].response is not None else None
+    return usage.input if usage is not None else None
+
+
+def _address(case: Case) -> str:
+    """Where the first question went, without what may be a key in it; the configured address where none did."""
+    asked = next((answer.request.url for answer in case.answers if answer.request.url), case.entry.endpoint.base_url)
+    parts = urlsplit(asked)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _first_token_ms(answer: Answer | None) -> float | None:
+    first_ns = answer.timing.first_token_ns if answer is not None and answer.timing is not None else None
+    return None if first_ns is None else _ms(first_ns)
 
 
 def _most_telling(answers: Sequence[Answer]) -> Answer | None:

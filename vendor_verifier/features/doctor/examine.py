@@ -19,6 +19,7 @@ from msgspec import structs
 from vendor_verifier.config import load_config
 from vendor_verifier.config.credentials import read_address
 from vendor_verifier.features.doctor.diagnose import diagnose
+from vendor_verifier.features.doctor.hints import hints
 from vendor_verifier.features.doctor.sdk_compatibility import replay_answers
 from vendor_verifier.features.doctor.values import (
     Answer,
@@ -42,7 +43,6 @@ from vendor_verifier.suites import Play
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.policy import Client, Sending
 from vendor_verifier.transport.proxies import proxy_for, require_proxies
-from vendor_verifier.transport.sdk_adapter import SDK_OF_WIRE, require_sdks
 from vendor_verifier.values.plan import Limits, RetryRules
 from vendor_verifier.values.record import Attempt, Exchange
 from vendor_verifier.values.request import HttpRequest, Turn
@@ -61,9 +61,7 @@ _DAY_S = 86400.0
 _PORTS = {"http": 80, "https": 443}
 
 
-async def examine(
-    targets: Sequence[Target], environ: Mapping[str, str], scrubber: Scrubber, *, sdk: bool = False
-) -> tuple[Diagnosis, ...]:
+async def examine(targets: Sequence[Target], environ: Mapping[str, str], scrubber: Scrubber) -> tuple[Diagnosis, ...]:
     """Ask every entry at most three questions and judge it; in the order given."""
     found: dict[int, Case] = {}
     keys = KeyRing(scrubber)
@@ -78,10 +76,12 @@ async def examine(
             async with anyio.create_task_group() as group:
                 for number, target in enumerate(targets):
                     group.start_soon(one, number, target)
+    cases = [found[number] for number in range(len(targets))]
+    told = hints(cases)
     # The SDKs come after all have been asked, because they are slow enough to disturb what is being timed.
     return tuple([
-        diagnose(await _replayed(found[number]) if sdk else found[number], target.wire)
-        for number, target in enumerate(targets)
+        diagnose(await _replayed(case), target.wire, said)
+        for case, target, said in zip(cases, targets, told, strict=True)
     ])  # fmt: skip
 
 
@@ -161,7 +161,6 @@ class DoctorRequest:
     vendor_paths: tuple[Path, ...] = ()
     models: tuple[str, ...] = ()
     vendors: tuple[str, ...] = ()
-    sdk: bool = False
     tokenizer_model: str | None = None
 
 
@@ -179,7 +178,7 @@ def doctor(request: DoctorRequest, environ: Mapping[str, str]) -> Visit:
 
     Raises:
         ConfigError: config.yaml or .env, all problems at once.
-        UsageError: ``request.sdk`` without the SDKs that the entries need.
+        UsageError: a raw completion without its tokenizer, or a proxy of an unknown kind.
     """
     registry = find_vendors(request.vendor_paths)
     configuration = load_config(
@@ -190,15 +189,13 @@ def doctor(request: DoctorRequest, environ: Mapping[str, str]) -> Visit:
         models=request.models,
         vendors=request.vendors,
     )
-    if request.sdk:
-        require_sdks({entry.wire for entry in configuration.entries} & SDK_OF_WIRE.keys())
     require_proxies((entry.endpoint.base_url for entry in configuration.entries), environ)
     scrubber = Scrubber(configuration.secrets)
     with with_simulated_vendors(configuration.entries, seed=0) as entries:
         wires = run_wires(entries, request.tokenizer_model)
         found = [(entry, registry.vendor(entry.vendor)) for entry in entries]
         targets = [Target(entry, vendor, wire_of(entry, vendor, wires)) for entry, vendor in found]
-        diagnoses = anyio.run(partial(examine, targets, environ, scrubber, sdk=request.sdk))
+        diagnoses = anyio.run(partial(examine, targets, environ, scrubber))
     broken = [english("warn_plugin", source=plugin.source, error=plugin.error) for plugin in registry.broken]
     return Visit(diagnoses, scrubber, (*configuration.warnings, *broken))
 

@@ -11,7 +11,10 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from typing import Any
 
-from vendor_verifier.features.doctor.values import Answer, SdkFinding
+import anyio
+from msgspec import structs
+
+from vendor_verifier.features.doctor.values import Answer, SdkFinding, SdkPart
 from vendor_verifier.transport.sdk_adapter import (
     SDK_OF_WIRE,
     arguments_for,
@@ -21,9 +24,9 @@ from vendor_verifier.transport.sdk_adapter import (
     sdk_name,
 )
 from vendor_verifier.transport.sdk_client import named_error
-from vendor_verifier.values.record import Failure, Response
+from vendor_verifier.values.record import Exchange, Failure, Response
 from vendor_verifier.wire.payload import PayloadError, parse_json
-from vendor_verifier.words import english
+from vendor_verifier.words import Sentence, english
 
 
 @dataclass(slots=True)
@@ -149,9 +152,24 @@ def _take_message_usage(reading: SdkReading, usage: Mapping[str, int]) -> None:
 
 
 _SHOWN = 60
+# An honest answer to a tiny question is a tenth of it and takes milliseconds. Some that a hostile vendor may send take
+# an SDK's helper minutes, because its work grows with the square of the calls.
+MAX_REPLAYED_BYTES = 256 * 1024
+MAX_REPLAY_S = 20.0
+_PIECE_BYTES = 1024
+_PARTS: Mapping[str, SdkPart] = {
+    "sdk_text": "text",
+    "sdk_calls": "calls",
+    "sdk_call_name": "calls",
+    "sdk_call_arguments": "calls",
+    "sdk_finish": "finish",
+    "sdk_usage_input": "usage",
+    "sdk_usage_output": "usage",
+    "sdk_no_exception": "failure",
+}
 
 
-def losses(reading: SdkReading, response: Response | None, failure: Failure | None, wire: str) -> tuple[str, ...]:
+def losses(reading: SdkReading, response: Response | None, failure: Failure | None, wire: str) -> tuple[Sentence, ...]:
     """The differences between the SDK's reading of an answer and ours; empty when both agree.
 
     A failure that the SDK did not raise is a loss too: the application takes a cut or refused answer for a whole one.
@@ -160,7 +178,7 @@ def losses(reading: SdkReading, response: Response | None, failure: Failure | No
     return tuple(_losses(reading, response, failure, wire))
 
 
-def _losses(reading: SdkReading, response: Response | None, failure: Failure | None, wire: str) -> Iterator[str]:
+def _losses(reading: SdkReading, response: Response | None, failure: Failure | None, wire: str) -> Iterator[Sentence]:
     if failure is not None:
         yield english("sdk_no_exception", kind=failure.kind, message=failure.message[:_SHOWN])
     if response is None:
@@ -182,7 +200,7 @@ def _losses(reading: SdkReading, response: Response | None, failure: Failure | N
             yield english(f"sdk_usage_{name}", held=held_words, expected=expected)
 
 
-def _call_losses(held: Sequence[tuple[str, str]], expected: Sequence[tuple[str, str]]) -> Iterator[str]:
+def _call_losses(held: Sequence[tuple[str, str]], expected: Sequence[tuple[str, str]]) -> Iterator[Sentence]:
     if len(held) != len(expected):
         yield english("sdk_calls", held=len(held), expected=len(expected))
         return
@@ -213,11 +231,7 @@ _Route = Callable[[Any, str, _Body], Awaitable[SdkReading]]
 
 
 async def replay_answers(answers: Sequence[Answer], wire: str) -> tuple[SdkFinding, ...]:
-    """Each accepted answer by every route an application has; none for a wire without an official SDK.
-
-    Raises:
-        UsageError: the SDK is not installed.
-    """
+    """Each accepted answer by every route an application has; none for a wire without an official SDK."""
     if wire not in SDK_OF_WIRE:
         return ()
     return tuple([
@@ -238,14 +252,30 @@ def _routes(wire: str) -> tuple[tuple[str, _Route], ...]:
 
 async def _replay(answer: Answer, wire: str, route: _Route, name: str) -> SdkFinding:
     body: _Body = json.loads(answer.request.body)
-    async with replaying_client(answer.exchange) as http:
-        sdk = sdk_name(wire)
+    size = sum(len(chunk) for _, chunk in answer.exchange.chunks)
+    if size > MAX_REPLAYED_BYTES:
+        words = english("sdk_not_read", size=size, most=MAX_REPLAYED_BYTES)
+        return SdkFinding(answer.question.name, sdk_name(wire), name, "too_long", (words,))
+    sdk = sdk_name(wire)
+    async with replaying_client(_in_pieces(answer.exchange)) as http:
         try:
-            reading = await route(sdk_client(wire, http), wire, body)
+            with anyio.fail_after(MAX_REPLAY_S) as limit:
+                reading = await route(sdk_client(wire, http), wire, body)
         except Exception as error:  # noqa: BLE001 whatever an SDK raises is the finding
+            if limit.cancelled_caught:
+                words = english("sdk_too_slow", seconds=f"{MAX_REPLAY_S:g}")
+                return SdkFinding(answer.question.name, sdk, name, "too_long", (words,))
             return _raised(answer, sdk, name, error)
     lost = losses(reading, answer.response, answer.failure, wire)
-    return SdkFinding(answer.question.name, sdk, name, "loses" if lost else "consistent", lost)
+    parts = tuple(dict.fromkeys(_PARTS[words.name] for words in lost))
+    return SdkFinding(answer.question.name, sdk, name, "loses" if lost else "consistent", lost, parts)
+
+
+def _in_pieces(exchange: Exchange) -> Exchange:
+    """The same bytes in small pieces: between two of them an SDK that takes too long can be stopped."""
+    whole = exchange.body
+    pieces = [(0, whole[start : start + _PIECE_BYTES]) for start in range(0, len(whole), _PIECE_BYTES)]
+    return structs.replace(exchange, chunks=pieces)
 
 
 def _raised(answer: Answer, sdk: str, route: str, error: Exception) -> SdkFinding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from vendor_verifier.values.failure_kinds import KINDS, kinds_where
@@ -100,23 +100,34 @@ class Spending:
     cost_usd: float | None = None
 
 
-SdkStatus = Literal["consistent", "crashes", "loses"]
+SdkStatus = Literal["consistent", "crashes", "loses", "too_long"]
+SdkPart = Literal["text", "calls", "finish", "usage", "failure"]
 
 
 @dataclass(frozen=True, slots=True)
 class SdkFinding:
-    """The outcome of reading one answer with the official SDK. ``route``: the SDK's call that was used."""
+    """The outcome of reading one answer with the official SDK.
+
+    ``route``: the SDK's call that was used. ``lost``: the parts of the answer that it reads otherwise than we do.
+    ``too_long``: far longer than what was asked for, and not read.
+    """
 
     question: str
     sdk: str
     route: str
     status: SdkStatus
     evidence: tuple[str, ...] = ()
+    lost: tuple[SdkPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The whole diagnosis of one entry."""
+    """The whole diagnosis of one entry.
+
+    ``address`` is where its questions went, without query; ``whole`` of the ``asked`` were answered to their end.
+    ``prompt_tokens`` are what it counts by the question's topic. ``hints`` come from the model's other vendors and are
+    no part of the verdict.
+    """
 
     model: str
     label: str
@@ -127,6 +138,12 @@ class Diagnosis:
     verdict: Verdict
     checks: tuple[Check, ...]
     spending: Spending
+    address: str = ""
+    asked: int = 0
+    whole: int = 0
+    first_token_ms: float | None = None
+    prompt_tokens: Mapping[Topic, int | None] = field(default_factory=dict)
+    hints: tuple[str, ...] = ()
     key_name: str | None = None
     timeline_of: str | None = None
     timeline: tuple[Moment, ...] = ()
