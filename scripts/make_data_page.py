@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vendor_verifier.features.data.columns import FRAMES
+from vendor_verifier.features.data.history_columns import history_kind
+from vendor_verifier.features.history.figures import known_figures
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "data.md"
 _BEGIN = "<!-- frames: begin -->\n"
@@ -19,8 +21,9 @@ _BEGIN = "<!-- frames: begin -->\n"
 
 def tables() -> Iterator[str]:
     """A section a frame, a line a column."""
-    for kind in FRAMES.values():
-        yield f"## `.{kind.name}`\n\nA row: {kind.words}.\n\n| column | dtype | unit | meaning |\n|---|---|---|---|\n"
+    for kind in (*FRAMES.values(), history_kind(known_figures())):
+        heading = f".{kind.name}" if kind.name in FRAMES else kind.name
+        yield f"## `{heading}`\n\nA row: {kind.words}.\n\n| column | dtype | unit | meaning |\n|---|---|---|---|\n"
         for column in kind.columns:
             yield f"| `{column.name}` | {column.dtype} | {column.unit} | {column.words} |\n"
         if kind.short:

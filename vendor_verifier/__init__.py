@@ -1,8 +1,8 @@
 """Verify that the vendors of an LLM really serve the model they sell.
 
-``verify``, ``averify``, ``score_run``, ``load_run``, ``compare_runs``, ``evaluate`` and ``irf`` are the Python
-interface, described in docs/api.md. They are imported when they are first used, so that importing the package costs
-nothing; ``__init__.pyi`` has their types.
+``verify``, ``averify``, ``score_run``, ``load_run``, ``load_history``, ``compare_runs``, ``evaluate`` and ``irf`` are
+the Python interface, described in docs/api.md. They are imported when they are first used, so that importing the
+package costs nothing; ``__init__.pyi`` has their types.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ _HOMES = {
     "averify": "vendor_verifier.api",
     "score_run": "vendor_verifier.api",
     "compare_runs": "vendor_verifier.api",
+    "load_history": "vendor_verifier.api",
     "load_run": "vendor_verifier.features.data.run_data",
     "RunData": "vendor_verifier.features.data.run_data",
     "evaluate": "vendor_verifier.suites.tool_cases",
@@ -42,6 +43,7 @@ __all__ = [
     "compare_runs",
     "evaluate",
     "irf",
+    "load_history",
     "load_run",
     "score_run",
     "verify",

@@ -11,10 +11,14 @@ from contextvars import copy_context
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vendor_verifier.config import read_environment
-from vendor_verifier.features.history.database import remember
+from vendor_verifier.errors import UsageError
+from vendor_verifier.features.data.frame import frame_of
+from vendor_verifier.features.data.history_columns import history_kind, history_rows
+from vendor_verifier.features.history.database import default_history_file, read_runs, remember
+from vendor_verifier.features.history.figures import known_figures
 from vendor_verifier.features.history.run_diff import compare_folders
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.plan import prepare
@@ -24,6 +28,9 @@ from vendor_verifier.run.interruption import STOP_REQUEST, StopRequest
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.history import RunComparison
 from vendor_verifier.values.score import Report
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Folder = str | PathLike[str]
 
@@ -114,6 +121,21 @@ def compare_runs(before: Folder, after: Folder) -> RunComparison:
         RunFolderError: one of them is no readable run folder.
     """
     return compare_folders(RunFolder(Path(before)), RunFolder(Path(after)))
+
+
+def load_history(history: Folder | None = None) -> DataFrame:
+    """The history of runs as a DataFrame: a row a vendor of a model in a run, oldest first (docs/data.md).
+
+    ``history`` None is the one in the user's data folder, which is empty before the first run.
+
+    Raises:
+        UsageError: the stated file is not there, or cannot be read as a history.
+    """
+    file = default_history_file() if history is None else Path(history)
+    runs = read_runs(file)
+    if history is not None and not runs and not file.exists():
+        raise UsageError(f"there is no history {file}; a run adds itself to one with --history {file}")
+    return frame_of(history_kind(known_figures()), history_rows(runs))
 
 
 def _is_taken() -> bool:
