@@ -16,6 +16,7 @@ SCRIPTS = [
     "make_metrics_tables.py",
     "make_coverage_page.py",
     "make_data_page.py",
+    "make_record_schema.py",
 ]
 
 

@@ -1,0 +1,155 @@
+"""The JSON Schema of records.jsonl: every line that is written fits it, and nothing fits that it does not name."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from small_records import failure
+
+import vendor_verifier
+from vendor_verifier import record_schema as module
+from vendor_verifier.record_schema import FILE_NAME, record_schema
+from vendor_verifier.store import RunFolder, UnreadableLine, decode_record, encode_record
+from vendor_verifier.values.failure_kinds import KINDS
+from vendor_verifier.values.record import RECORD_SCHEMA
+
+ROOT = Path(__file__).parents[1]
+VALIDATOR = jsonschema_rs.validator_for(record_schema())
+CONFIG = """\
+simulated-model:
+  vendors:
+    - {name: simulated, label: official, model_id: m, url: "sim://faithful", is_baseline: true}
+    - {name: simulated, label: poor, model_id: m, url: "sim://quantised"}
+    - {name: simulated, label: cut, model_id: m, url: "sim://cutter"}
+    - {name: simulated, label: down, model_id: m, url: "sim://down"}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("schema")
+    (place / "config.yaml").write_text(CONFIG)
+    return place
+
+
+def _lines(folder: Path, **options: Any) -> list[dict[str, Any]]:
+    """The lines of a run with these options."""
+    name = "-".join(map(str, options.values()))
+    done = vendor_verifier.verify(folder / "config.yaml", output_dir=folder / name, retries=1, seed=2, **options)
+    return [json.loads(line) for line in done.folder.records_file.read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"suites": ["trigger"]},
+        {"suites": ["toolbench", "mcptoolbench", "tool_correctness"]},
+        {"suites": ["identity", "contract"]},
+        {"suites": ["bfcl"], "bfcl_category": ("multi_turn_base", "simple")},
+        {"suites": ["trigger", "toolbench"], "redact_content": True},
+        {"suites": ["trigger"], "request_rate": 200.0, "arrival": "poisson"},
+        {"suites": ["trigger"], "fresh_prompts": True},
+    ],
+    ids=["trigger", "evaluations", "probes", "bfcl", "redacted", "load", "fresh"],
+)
+def test_every_record_of_a_run_fits(folder: Path, options: dict[str, Any]) -> None:
+    """Successes, cut streams and failures, whatever was asked; only redacted ones keep their score."""
+    lines = _lines(folder, limit=4, **options)
+    assert {line["label"] for line in lines} == {"official", "poor", "cut", "down"}
+    assert any(turn["attempts"][-1]["failure"] for line in lines for turn in line["turns"])
+    for line in lines:
+        VALIDATOR.validate(line)
+        assert (line["score"] is not None) == options.get("redact_content", False)
+        assert line["schema"] == RECORD_SCHEMA
+
+
+def test_what_is_not_named_is_forbidden_everywhere(folder: Path) -> None:
+    """A key more in any part of a record, but in what an evaluation names itself; and no key that must be may lack."""
+    lines = _lines(folder, limit=3, suites=["mcptoolbench"], redact_content=True)
+    seen = set()
+    for line in lines:
+        for path in _objects(line):
+            more = copy.deepcopy(line)
+            _at(more, path)["surprise"] = 1
+            seen.add(re.sub(r"\.\d+", "", ".".join(map(str, path))))
+            assert VALIDATOR.is_valid(more) == (path[-1:] in (("values",), ("details",))), path
+        for key in record_schema()["$defs"]["Record"]["required"]:
+            assert not VALIDATOR.is_valid({name: value for name, value in line.items() if name != key}), key
+    assert {"", "turns", "turns.attempts", "turns.attempts.timing", "turns.attempts.response", "score"} <= seen
+    assert {"turns.attempts.response.usage", "turns.attempts.response.tool_calls", "turns.attempts.failure"} <= seen
+
+
+def _objects(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The paths of the objects in a value; what an evaluation keeps in its details is its own."""
+    if isinstance(value, dict):
+        yield path
+        for key, item in value.items():
+            if path[-1:] != ("details",):
+                yield from _objects(item, (*path, key))
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            yield from _objects(item, (*path, place))
+
+
+def _at(value: Any, path: tuple[str | int, ...]) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("schema", 2), ("schema", None), ("repetition", -1), ("repetition", "0"), ("turns", None), ("run", 1),
+     ("offered_s", float(2**54)), ("score", "good")],
+)  # fmt: skip
+def test_a_wrong_value_fits_neither_the_schema_nor_the_reader(key: str, value: object) -> None:
+    """Both come from one definition."""
+    line = json.loads(encode_record(failure("v"))) | {key: value}
+    assert not VALIDATOR.is_valid(line)
+    with pytest.raises(UnreadableLine):
+        decode_record(json.dumps(line).encode())
+
+
+def test_every_kind_of_failure_fits_and_no_other() -> None:
+    """The kinds are those of the table."""
+    line = json.loads(encode_record(failure("v")))
+    for kind in (*KINDS, "bad_luck"):
+        line["turns"][0]["attempts"][0]["failure"]["kind"] = kind
+        assert VALIDATOR.is_valid(line) == (kind in KINDS)
+
+
+def test_the_file_in_the_package_is_the_schema() -> None:
+    """Which is a valid one, and strict in every part."""
+    shipped = json.loads(files(vendor_verifier).joinpath(FILE_NAME).read_text("utf-8"))
+    assert shipped == record_schema()
+    jsonschema_rs.meta.validate(shipped)
+    assert shipped["$id"].endswith(f":{RECORD_SCHEMA}")
+    assert all(part["additionalProperties"] is False for part in shipped["$defs"].values())
+
+
+def test_a_key_without_a_meaning_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever adds one says what it means."""
+    usage = {key: words for key, words in module._MEANINGS["Usage"].items() if key != "cached"}
+    monkeypatch.setattr(module, "_MEANINGS", {**module._MEANINGS, "Usage": usage})
+    with pytest.raises(KeyError, match=r"Usage and their meanings differ: .*cached"):
+        record_schema()
+
+
+def test_the_page_s_code_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over a run of its own; and it does look at lines."""
+    monkeypatch.chdir(folder)
+    vendor_verifier.verify("config.yaml", output_dir="runs/today", limit=2, retries=0)
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "records.md").read_text("utf-8"), re.DOTALL)
+    exec(compile(code, "docs/records.md", "exec"), {})
+    records = RunFolder(folder / "runs" / "today").records_file
+    records.write_bytes(records.read_bytes() + b'{"schema": 1}\n')
+    with pytest.raises(jsonschema_rs.ValidationError):
+        exec(compile(code, "docs/records.md", "exec"), {})
