@@ -15,7 +15,7 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 # Distributions that are imported by another name than theirs, and one that comes with another's extra.
-MODULES = {"python-dotenv": "dotenv", "pyyaml": "yaml", "httpx2[socks]": "socksio"}
+MODULES = {"backports.zstd": "backports", "python-dotenv": "dotenv", "pyyaml": "yaml", "httpx2[socks]": "socksio"}
 # `test` is too long a list to explain; its row says so.
 UNLISTED = {"test"}
 

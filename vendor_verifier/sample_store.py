@@ -10,6 +10,8 @@ import gzip
 import hashlib
 import io
 import json
+import os
+import sys
 import tempfile
 import zlib
 from array import array
@@ -28,23 +30,27 @@ from vendor_verifier.values.sample import MOST_TOOLS_BYTES, ChosenSamples, Sampl
 
 MAX_FILE_BYTES = 8 * 1024**3
 _GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+# A packed file may unpack to so many times its size, and in any case to so many bytes. Rows that repeat their tools
+# shrink a hundredfold; what shrinks more than this was made to fill a disk.
+_MOST_TIMES = 500
+_ALWAYS_BYTES = 64 * 1024**2
 
 
 def open_lines(path: Path, *, max_line: int = MAX_LINE_BYTES, max_file: int = MAX_FILE_BYTES) -> Iterator[bytes]:
-    """The physical lines of a file, read lazily; gzip is recognised by its first bytes, whatever the name.
+    """The physical lines of a file, read lazily; gzip and zstd are recognised by their first bytes, whatever the name.
 
     A line beyond ``max_line`` bytes is cut just above that length, for the reader to refuse, so memory stays bounded.
 
     Raises:
-        DataError: at once when the file is missing or unreadable; while reading when the disk fails, the gzip data is
-            damaged, or more than ``max_file`` bytes come out of it.
+        DataError: at once when the file is missing or unreadable; while reading when the disk fails, packed data is
+            damaged, or more than ``max_file`` bytes, or far more than any data set packs into such a file, come out.
     """
     try:
         raw = path.open("rb")
-        compressed = raw.peek(2)[:2] == _GZIP_MAGIC
     except OSError as error:
         raise _unreadable(path, error) from None
-    return _lines(raw, path, compressed=compressed, max_line=max_line, max_file=max_file)
+    return _lines(raw, path, max_line=max_line, max_file=max_file)
 
 
 def file_digest(path: Path) -> str:
@@ -60,22 +66,45 @@ def file_digest(path: Path) -> str:
         raise _unreadable(path, error) from None
 
 
-def _lines(raw: io.BufferedReader, path: Path, *, compressed: bool, max_line: int, max_file: int) -> Iterator[bytes]:
+def _unpacked(raw: io.BufferedReader) -> tuple[io.BufferedIOBase, str, tuple[type[Exception], ...]]:
+    """The content of a file, the name of its packing ("" for none), and what is raised where that is damaged."""
+    first = raw.peek(4)
+    if first.startswith(_GZIP_MAGIC):
+        return gzip.GzipFile(fileobj=raw), "gzip", (EOFError, zlib.error, gzip.BadGzipFile)
+    if first.startswith(_ZSTD_MAGIC):
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+        return zstd.ZstdFile(raw), "zstd", (EOFError, zstd.ZstdError)
+    return raw, "", ()
+
+
+def _lines(raw: io.BufferedReader, path: Path, *, max_line: int, max_file: int) -> Iterator[bytes]:
     total = 0
     with raw:
-        source: io.BufferedIOBase = gzip.GzipFile(fileobj=raw) if compressed else raw
+        source, packing, damage = _unpacked(raw)
+        packed = os.fstat(raw.fileno()).st_size
+        most = min(max_file, max(_ALWAYS_BYTES, _MOST_TIMES * packed)) if packing else max_file
         try:
             while line := source.readline(max_line + 1):
                 total += len(line)
                 if not line.endswith(b"\n") and len(line) > max_line:
-                    total += _skip_rest(source, max_file - total)
-                if total > max_file:
-                    raise DataError([Problem(f"more than {max_file} bytes; split the file", path)])
+                    total += _skip_rest(source, most - total)
+                if total > most:
+                    raise DataError([Problem(_too_large(most, packed, max_file), path)])
                 yield line
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise DataError([Problem(f"the gzip data is damaged or cut off ({error}); copy it again", path)]) from None
+        except damage as error:
+            words = f"the {packing} data is damaged or cut off ({error}); copy it again"
+            raise DataError([Problem(words, path)]) from None
         except OSError as error:
             raise _unreadable(path, error) from None
+
+
+def _too_large(most: int, packed: int, max_file: int) -> str:
+    if most == max_file:
+        return f"more than {max_file} bytes; split the file"
+    return f"its {packed} bytes unpack to more than {most}, as no data set does; unpack it yourself if it is meant"
 
 
 def _skip_rest(source: io.BufferedIOBase, budget: int) -> int:
