@@ -38,7 +38,10 @@ _SUITE = TriggerSuite(checkers=KeptCheckers())
 
 @dataclass(frozen=True)
 class Conduct:
-    """How a vendor behaves at a level: shares of calls missed or spoilt, of requests failed, and its first token."""
+    """How a vendor behaves at a level: shares of calls missed or spoilt, of requests failed, and its first token.
+
+    With a ``seed`` the calls that are missed are drawn anew for each request.
+    """
 
     misses: float = 0.0
     spoils: float = 0.0
@@ -46,6 +49,7 @@ class Conduct:
     failure: FailureKind = "http_5xx"
     status: int | None = 500
     ttft_ms: float = 300.0
+    seed: int | None = None
 
 
 def curve(limits: Sequence[str] = (), bounds: SearchBounds = BOUNDS) -> Curve:
@@ -70,24 +74,27 @@ def visit(
         f"run:{stage}:{level:g}:{first}", stage, level, first, repetitions, repetitions * len(SAMPLES)
     )
     own = replace(own, stage=stage, level=level, first_repetition=first, repetitions=repetitions)
-    return known.add(own, list(_told(conduct, own)))
+    return known.add(own, list(told(conduct, own)))
 
 
-def _told(conduct: Conduct, session: Session) -> Iterator[tuple[Record, Observation]]:
+def told(conduct: Conduct, session: Session) -> Iterator[tuple[Record, Observation]]:
+    """The records of one session of a vendor who behaves like ``conduct``."""
     number = 0
+    rng = None if conduct.seed is None else np.random.default_rng(conduct.seed)
     for repetition in range(session.first_repetition, session.first_repetition + session.repetitions):
         for place, sample in enumerate(SAMPLES):
             # Places filled one after the other; every answer takes two seconds.
             sent = START + timedelta(seconds=2 * (number // max(1, int(session.level))))
             number += 1
-            turns = (TurnRecord((_attempt(conduct, place, sent),)),)
+            drawn = None if rng is None else float(rng.random())
+            turns = (TurnRecord((_attempt(conduct, place, sent, drawn),)),)
             record = Record(session.name, "m", "reseller", "v", "trigger", sample.id, repetition, turns)
             yield record, observed(record, sample, _SUITE)
 
 
-def _attempt(conduct: Conduct, place: int, sent: datetime) -> Attempt:
+def _attempt(conduct: Conduct, place: int, sent: datetime, drawn: float | None) -> Attempt:
     # Spread over the samples by a step that shares no factor with their number.
-    at = (place * 27 % len(SAMPLES)) / len(SAMPLES)
+    at = (place * 27 % len(SAMPLES)) / len(SAMPLES) if drawn is None else drawn
     if at < conduct.fails:
         return Attempt(1, failure=Failure(conduct.failure, "headers", "no", conduct.status))
     wants = place < len(SAMPLES) * 2 // 3

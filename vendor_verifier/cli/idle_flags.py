@@ -191,5 +191,11 @@ _RULES: tuple[_Rule, ...] = (
         lambda typed: _formats(typed) == {"terminal"},
         "the format terminal is not written to a file; add others with --format",
     ),
+    _Rule(
+        ("capacity",),
+        ("--up-to", "--step"),
+        lambda typed: "--sweep" in typed,
+        "--sweep names every level; leave it out",
+    ),
     _Rule(("compare",), ("--history",), lambda typed: "AFTER" in typed, "two runs are compared without a history"),
 )

@@ -143,7 +143,10 @@ class Load:
         async def place(opens_s: float) -> None:
             await self._wait_until(zero_ns + int(opens_s * 1e9), conversation)
             while not self._over.is_set() and (start := lane.next(time.perf_counter())) is not None:
-                await self._play(lane, start, conversation, None)
+                begun_ns = conversation.clock_ns()
+                record = await self._play(lane, start, conversation, None)
+                if record is not None and not record.succeeded:
+                    await self._wait_until(begun_ns + int(self._plan.load.rest_s * 1e9), conversation)
 
         async with anyio.create_task_group() as group:
             for opens_s in opening_times(places, self._plan.load.ramp_up_s, *self._turns[_key(lane)]):
@@ -155,7 +158,9 @@ class Load:
             with anyio.move_on_after(left_ns / 1e9):
                 await self._over.wait()
 
-    async def _play(self, lane: Lane, start: Start, conversation: Conversation, due: tuple[int, float] | None) -> None:
+    async def _play(
+        self, lane: Lane, start: Start, conversation: Conversation, due: tuple[int, float] | None
+    ) -> Record | None:
         account = lane.entry.account
         is_held = due is not None and self._under_way[account] >= self._cap(lane)
         self._under_way[account] += 1
@@ -173,6 +178,7 @@ class Load:
             if lag is not None:
                 self._lags.setdefault(_key(lane), array("d")).append(lag)
             self._emit((record,))
+        return record
 
     def _cap(self, lane: Lane) -> int:
         return lane.entry.concurrency or self._plan.request_concurrency

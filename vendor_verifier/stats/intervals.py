@@ -72,6 +72,37 @@ def clopper_pearson(successes: float, n: float, level: float = LEVEL) -> Estimat
     return Estimate(successes / n, low, high, round(n), "clopper-pearson", level)
 
 
+def rate_in_order(outcomes: Sequence[bool], level: float = LEVEL) -> Estimate:
+    """The exact interval for the share of ``outcomes``, which stand as they were asked: where they come in spells, that
+    of as many independent ones as they are worth."""
+    import numpy as np
+
+    n = len(outcomes)
+    worth = _worth(np.array(outcomes, dtype=np.bool_)) if n else 0
+    share = sum(outcomes) / n if n else 0.0
+    found = clopper_pearson(min(share * worth, worth), worth, level)
+    return replace(found, n=n, effective=None if worth >= n else worth)
+
+
+def ratio(own: Estimate, other: Estimate) -> Estimate:
+    """own ÷ other, both above 0 and measured apart, from their own intervals by the method of variance estimates
+    recovery on the logarithms (Donner & Zou, Stat. Med. 2012): an open end leaves that side open."""
+    method = "ratio of intervals"
+    if not own.value or not other.value or min(own.value, other.value) <= 0:
+        return Estimate(None, method=method, level=own.level)
+    value = own.value / other.value
+
+    def end(ours: float | None, theirs: float | None, sign: int) -> float | None:
+        if not ours or not theirs or min(ours, theirs) <= 0:
+            return None
+        assert own.value is not None
+        assert other.value is not None
+        half = math.hypot(math.log(ours / own.value), math.log(theirs / other.value))
+        return value * math.exp(sign * half)
+
+    return Estimate(value, end(own.low, other.high, -1), end(own.high, other.low, 1), own.n, method, own.level)
+
+
 def rule_of_three(n: int, level: float = LEVEL) -> float:
     """The most a rate can be, one-sided, when ``n`` trials showed none: 1 − (1 − level)^(1/n), about 3 ÷ n.
 
@@ -250,7 +281,9 @@ def percentile_estimates(values: Mapping[str, Sequence[float]]) -> dict[str, Est
     }
 
 
-def gap_to(panel: Panel, resampled: Resampled, label: str, baseline: str, metric: str) -> Estimate:
+def gap_to(
+    panel: Panel, resampled: Resampled, label: str, baseline: str, metric: str, level: float = LEVEL
+) -> Estimate:
     """The vendor's figure minus the baseline's own, paired by the resamples.
 
     Where no resample varies (both without a fault), the interval is that of two separate rates, since "no failure in
@@ -261,7 +294,7 @@ def gap_to(panel: Panel, resampled: Resampled, label: str, baseline: str, metric
         return Estimate(None, method="paired bootstrap")
     row, base, column = panel.labels.index(label), panel.labels.index(baseline), panel.metrics.index(metric)
     draws = resampled.draws[:, row, column] - resampled.draws[:, base, column]
-    found = replace(spread(own - other, draws, len(panel.samples)), method="paired bootstrap")
+    found = replace(spread(own - other, draws, len(panel.samples), level), method="paired bootstrap")
     if found.low != found.high:
         spectrum = apart(metric, (panel, label), (panel, baseline))
         return found if spectrum is None else _reaching(found, spectrum.judged(panel.level(metric)))
@@ -272,7 +305,8 @@ def _reaching(found: Estimate, alike: Dependence) -> Estimate:
     """The interval, as wide at least as dependence asks for."""
     if not alike.is_seen or found.value is None or found.low is None or found.high is None:
         return found
-    low, high = min(found.low, found.value - alike.reach()), max(found.high, found.value + alike.reach())
+    reach = alike.reach(normal_quantile(found.level))
+    low, high = min(found.low, found.value - reach), max(found.high, found.value + reach)
     return replace(found, low=low, high=high, effective=alike.effective(found.n))
 
 

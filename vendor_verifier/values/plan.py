@@ -182,7 +182,7 @@ class LoadShape:
     ``request_rate`` (per second) or a ``schedule`` offers them whatever happens (an open loop), spaced evenly or at
     random by ``arrival``. ``ramp_up_s`` lets rate or places grow linearly. The first ``warmup`` requests and up to
     ``cooldown`` after the last counted one are sent and thrown away. ``duration_s`` asks again and again, counted from
-    the end of the warm-up.
+    the end of the warm-up. A place of a closed loop whose request failed stays empty until ``rest_s`` after its begin.
     """
 
     request_rate: float | None = None
@@ -192,6 +192,7 @@ class LoadShape:
     cooldown: int = 0
     duration_s: float | None = None
     schedule: tuple[Due, ...] = ()
+    rest_s: float = 0
 
     @property
     def is_open(self) -> bool:

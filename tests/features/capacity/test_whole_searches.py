@@ -114,6 +114,19 @@ def test_a_refusing_vendor_gets_the_level_all_the_same(place: Place) -> None:
     assert {len(turn.attempts) for record in records for turn in record.turns} == {1}
 
 
+@pytest.mark.slow
+def test_a_refusing_vendor_is_not_flooded_and_every_level_of_a_sweep_is_visited(place: Place) -> None:
+    """Room for six of sixteen: about six in sixteen are answered, because a refused place comes back when a user would;
+    filled again at once, nearly all of the level's requests would be refusals."""
+    report = place.measure("throttled", sweep="2,8,16", step=0.1).report
+    points = {one.level: one for one in report.vendors[0].points if one.stage == "level"}
+    assert list(points) == [2, 8, 16]
+    assert points[2].rate_limited == 0
+    # A client that this machine keeps waiting offers less than sixteen at a time, and then more of them are answered.
+    assert points[16].succeeded >= points[16].requests / 4
+    assert points[16].rate_limited > 0
+
+
 def test_by_rate_requests_come_by_the_clock(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty a second are offered whatever happens: each counted request was due at a moment, and is timed from it."""
     monkeypatch.setitem(search.FILLED, "rate", 1)
@@ -205,6 +218,14 @@ def test_a_vendor_that_is_bad_without_load_gets_none(place: Place) -> None:
         (["--up-to", "2.5"], "--up-to: read 2.5; requests in flight are whole"),
         (["--up-to", "inf", "--by", "rate"], "--up-to: read inf; expected a number from 1 on"),
         (["--at-least", "9", "--up-to", "8"], "--at-least: 9 lies above the highest level tried, 8; raise --up-to"),
+        (["--sweep", "2,x"], "--sweep: read 'x'; expected numbers above 0, such as 1,2,4,8,16"),
+        (["--sweep", "2,2.5"], "--sweep: read 2.5; requests in flight are whole"),
+        (["--sweep", "2,4", "--up-to", "8"], "--up-to: --sweep names every level; leave it out"),
+        (["--sweep", "2,4", "--at-least", "8"], "--at-least: 8 lies above the highest level tried, 4; raise --sweep"),
+        (["--sweep", "2,4", "--max-requests", "40"], "twice unloaded, 2 levels, once afterwards"),
+        (["--slo", "tps >= -2x"], "so many times the figure without load is a number above 0"),
+        (["--from", "nowhere", "--sweep", "2"], "--sweep: --from judges a stored search again and sends nothing"),
+        (["--from", "nowhere", "-q", "--vendor", "v"], "--vendor: --from judges a stored search again"),
         (["--from", "nowhere"], "is no folder of `capacity`"),
         (["--by", "feeling"], "feeling"),
         (["-o", "taken"], "already holds results"),

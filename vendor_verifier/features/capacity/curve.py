@@ -5,7 +5,7 @@ Nothing is sent here; the same code serves a search under way and one that is ju
 From the unloaded level on every level is twice the one before, until one does not hold or the highest is reached. Then
 the middle between the highest that holds and the lowest that does not is tried, until both are one step apart. A level
 that stays undecided is asked more; if that does not settle it, it does not hold. What is known is all the state there
-is, so a search can be gone on with from what was stored.
+is, so a search can be gone on with from what was stored. A sweep visits the levels it was given instead, all of them.
 
 ``ceiling`` is what the vendor's own unloaded answers give against each other. A limit that is given replaces the usual
 one on the same thing (any time to first token replaces that to first token); the others stay. Where requests come by
@@ -15,14 +15,17 @@ the clock, time runs from the moment they were due.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from vendor_verifier.features.capacity.falls import Loaded, falls
 from vendor_verifier.features.capacity.level import LevelEvidence, judge_level
 from vendor_verifier.features.capacity.values import (
     Ended,
     EndReason,
+    Fall,
     LoadKind,
     Point,
     SearchBounds,
@@ -50,13 +53,15 @@ def next_step(seen: Sequence[Tried], bounds: SearchBounds) -> Step | Ended:
     if not seen:
         raise ValueError("a search begins with the unloaded level")
     first, last = seen[0], seen[-1]
+    level = _next_swept(seen, bounds)
     # A rate of 0, because nothing was answered, has no double; whatever the limits say.
-    if first.outcome == "broken" or not first.level:
+    if level is None and (first.outcome == "broken" or not first.level):
         return Ended("unloaded", None)
     left = bounds.max_requests - sum(tried.requests for tried in seen)
     if len(seen) > 1 and last.outcome == "undecided" and _may_ask_more(last, bounds, left):
         return Step(last.level, repetitions_at(last.level, bounds))
-    level = _next_level(seen, bounds)
+    if not bounds.sweep:
+        level = _next_level(seen, bounds)
     capacity = capacity_of(seen)
     if level is None:
         failed = first_failed(seen)
@@ -121,6 +126,12 @@ def capacity_of(seen: Sequence[Tried]) -> float | None:
     return max((level for level in loaded if level is not None), default=unloaded)
 
 
+def _next_swept(seen: Sequence[Tried], bounds: SearchBounds) -> float | None:
+    """The lowest level of a sweep that was not visited yet."""
+    visited = {tried.level for tried in seen[1:]}
+    return next((level for level in bounds.sweep if level not in visited), None)
+
+
 def _next_level(seen: Sequence[Tried], bounds: SearchBounds) -> float | None:
     holds, failed = _bracket(seen)
     if failed is None:
@@ -159,6 +170,7 @@ class Curve:
     new_rng: Callable[[], np.random.Generator]
     sessions: list[Session] = field(default_factory=list)
     _evidence: dict[_Key, LevelEvidence] = field(default_factory=dict)
+    _rows: dict[_Key, list[Observation]] = field(default_factory=dict)
     _points: dict[_Key, Point] = field(default_factory=dict)
 
     def add(self, session: Session, records: Sequence[tuple[Record, Observation]]) -> Point:
@@ -168,6 +180,7 @@ class Curve:
         evidence = self._evidence.setdefault(key, LevelEvidence())
         for record, row in records:
             evidence.add(record.run, row)
+            self._rows.setdefault(key, []).append(row)
         reference = self._evidence["unloaded", self.sessions[0].level]
         own = [one for one in self.sessions if (one.stage, one.level) == key]
         point = judge_level(
@@ -238,7 +251,16 @@ class Curve:
             requests=self.requests,
             notes=tuple(self._notes(levels)),
             sittings=tuple(self.sessions),
+            knee=knee(levels),
+            falls=tuple(self._falls(levels)),
         )
+
+    def _falls(self, levels: Sequence[Point]) -> Iterator[Fall]:
+        """What falls under load without missing its limit, over the levels that were sent whole."""
+        whole = [Loaded(one, self._rows["level", one.level]) for one in levels if one.cut is None and one.succeeded]
+        if whole and self.unloaded is not None:
+            reference = self._evidence["unloaded", self.sessions[0].level]
+            yield from falls(whole, reference, self.samples, self.new_rng)
 
     def _ended(self, tried: Sequence[Tried], stopped: EndReason | None) -> Ended:
         if not tried:
@@ -282,6 +304,25 @@ class Curve:
             )
 
 
+# A level whose power is as near to the greatest is as good: powers of neighbours are never quite equal.
+_AS_GOOD = 0.95
+LEAST_LEVELS = 3
+
+
+def knee(levels: Sequence[Point]) -> float | None:
+    """The lowest of ``levels``, which rise, whose power is within 5 % of the greatest (Kleinrock, ICC 1979).
+
+    ``None`` where that is the highest level, so that the knee lies beyond, or below three levels that are the vendor's
+    own doing.
+    """
+    known = [(one.level, one.power) for one in levels if one.cut is None and one.outcome != "client" and one.power]
+    if len(known) < LEAST_LEVELS:
+        return None
+    enough = _AS_GOOD * max(power for _, power in known)
+    found = next(level for level, power in known if power >= enough)
+    return None if found == known[-1][0] else found
+
+
 def _is_short(point: Point) -> bool:
     is_answered = point.succeeded > _REACHED * point.requests
     return is_answered and point.in_flight is not None and point.in_flight < _REACHED * point.level
@@ -320,7 +361,7 @@ def read_limits(texts: Sequence[str], kind: LoadKind) -> tuple[Threshold, ...]:
     Raises:
         ThresholdError: the first that does not follow the grammar, or that load has nothing to do with.
     """
-    given = [_limit(text) for text in texts]
+    given = [_limit(text, kind) for text in texts]
     named = {_thing(one) for one in given}
     return (*given, *(one for one in map(parse_threshold, USUAL_LIMITS[kind]) if _thing(one) not in named))
 
@@ -330,8 +371,13 @@ def _thing(limit: Threshold) -> str:
     return next((thing for thing in ("ttft", "success_rate") if thing in limit.metric), limit.metric)
 
 
-def _limit(text: str) -> Threshold:
-    found = parse_threshold(text)
+_TTFT = re.compile(r"^\s*ttft(?=[\s.<>])")
+
+
+def _limit(text: str, kind: LoadKind) -> Threshold:
+    """``ttft`` is the time to first token that belongs to this kind of load."""
+    usual = "avg_ttft_ms" if kind == "concurrency" else "ttft_from_schedule_ms"
+    found = parse_threshold(_TTFT.sub(usual, text), of_load=True)
     if found.metric in COST_METRICS:
         raise ThresholdError(f"threshold {text!r}: what answers cost does not depend on load; use run --gate")
     return found

@@ -1,7 +1,8 @@
 """One level of load against the vendor's own unloaded answers: figures, limits, outcome; it decides no next level.
 
 Failing under load depends on the moment and not on the question, so success is judged over requests (Clopper–Pearson),
-percentiles over requests too (order statistics). Quality is paired with the same questions unloaded: F1 and schema
+percentiles over requests too (order statistics); both count requests for as many independent ones as their order in
+time shows. Quality is paired with the same questions unloaded: F1 and schema
 accuracy minus what the unloaded answers give against each other. F1 is taken over what was answered, because failures
 have a limit of their own. A figure on the right side of a limit keeps the level up even where its interval reaches
 over; one on the wrong side brings it down only where the interval does not.
@@ -9,9 +10,11 @@ over; one on the wrong side brings it down only where the interval does not.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from vendor_verifier.features.capacity.values import (
@@ -29,7 +32,7 @@ from vendor_verifier.metrics.base import distribution
 from vendor_verifier.scoring.observation import Observation, Traits
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.bootstrap import Resampled, bootstrap
-from vendor_verifier.stats.intervals import clopper_pearson, estimate_of, gap_to, percentile_interval
+from vendor_verifier.stats.intervals import LEVEL, estimate_of, gap_to, percentile_interval, rate_in_order, ratio
 from vendor_verifier.stats.noise_floor import gap
 from vendor_verifier.stats.panel import Panel, build_panel
 from vendor_verifier.stats.ratio_table import Trials, trials_of
@@ -96,14 +99,14 @@ def judge_level(
 
     ``rng`` serves the bootstrap. ``samples`` are the planned ids in the order of sending.
     """
-    quality = _Quality.of(evidence, reference, thresholds, samples, rng)
+    quality = Quality.of(evidence, reference, thresholds, samples, rng)
     table = evidence.table
     is_limited = any(session.client_limited for session in sessions)
     limits = tuple(
         _verdict(one, estimate, evidence)
         for one in thresholds
-        if not (one.ceiling and stage == "unloaded")
-        for estimate in [_estimate(one, evidence, quality)]
+        if not (one.is_relative and stage == "unloaded")
+        for estimate in [_estimate(one, evidence, reference, quality)]
     )
     limits = tuple(sorted(limits, key=lambda limit: _ASPECTS.index(limit.aspect)))
     is_lost = any(limit.outcome == "unmeasured" and _is_lost(limit.threshold, table) for limit in limits)
@@ -122,6 +125,7 @@ def judge_level(
         limits=limits,
         ttft_p50_ms=ttft.p50,
         ttft_p95_ms=ttft.p95,
+        e2e_p50_ms=distribution(table.values("e2e_from_schedule_ms") or table.values("e2e_ms")).p50,
         tps=table.pooled("tps"),
         seconds=seconds,
         requests_per_s=succeeded / seconds if seconds else None,
@@ -140,12 +144,12 @@ def _most(values: Iterable[float | None]) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Quality:
+@dataclass(frozen=True)
+class Quality:
     """Reference and level side by side over the same questions; the level is the reference itself when unloaded."""
 
     panel: Panel
-    resampled: Resampled
+    rng: np.random.Generator
     reference: Trials
     own: Trials
 
@@ -157,12 +161,18 @@ class _Quality:
         thresholds: Sequence[Threshold],
         samples: Sequence[str],
         rng: np.random.Generator,
-    ) -> _Quality:
+    ) -> Quality:
         first = _trials(_REFERENCE, reference, samples)
         both = (first,) if evidence is reference else (first, _trials(_LOADED, evidence, samples))
         metrics = tuple(dict.fromkeys(["f1", "schema_accuracy", *(one.metric for one in thresholds)]))
+        samples = _as_sent(both[-1], samples)
         panel = build_panel(both, samples, baseline=_REFERENCE, metrics=metrics, undecided="exclude")
-        return cls(panel, bootstrap(panel, rng), first, both[-1])
+        return cls(panel, rng, first, both[-1])
+
+    @cached_property
+    def resampled(self) -> Resampled:
+        """The resamples, drawn where something asks for them."""
+        return bootstrap(self.panel, self.rng)
 
     def value(self, metric: str) -> float | None:
         return self.panel.value(self.own.label, metric)
@@ -170,26 +180,57 @@ class _Quality:
     def estimate(self, metric: str) -> Estimate:
         return estimate_of(self.panel, self.resampled, self.own.label, metric, exact=True)
 
-    def over_ceiling(self, metric: str) -> Estimate:
+    def over_ceiling(self, metric: str, level: float = LEVEL) -> Estimate:
         """The level's figure minus what the unloaded answers give, paired by question."""
         if metric == "f1":
-            return gap(self.panel, self.reference, self.own).delta
-        return gap_to(self.panel, self.resampled, self.own.label, _REFERENCE, metric)
+            return gap(self.panel, self.reference, self.own, level=level).delta
+        return gap_to(self.panel, self.resampled, self.own.label, _REFERENCE, metric, level)
+
+    def times(self, metric: str) -> Estimate:
+        """The level's figure in times of the unloaded one."""
+        return ratio(self.estimate(metric), estimate_of(self.panel, self.resampled, _REFERENCE, metric, exact=True))
 
 
 def _trials(label: str, evidence: LevelEvidence, samples: Sequence[str]) -> Trials:
     return trials_of(label, evidence.table, {TRIGGER: samples}, repeat=evidence.repetitions, complete=False)
 
 
-def _estimate(threshold: Threshold, evidence: LevelEvidence, quality: _Quality) -> Estimate:
-    table = evidence.table
+def _as_sent(trials: Trials, samples: Sequence[str]) -> Sequence[str]:
+    """The samples in the order in which they were first sent; those that were not stand last."""
+    first: dict[str, float] = {}
+    for (sample, _), (moment, _) in (trials.sent or {}).items():
+        first[sample] = min(moment, first.get(sample, moment))
+    return sorted(samples, key=lambda sample: first.get(sample, math.inf))
+
+
+def _estimate(threshold: Threshold, evidence: LevelEvidence, reference: LevelEvidence, quality: Quality) -> Estimate:
+    if threshold.ceiling:
+        return quality.over_ceiling(threshold.metric)
     if threshold.metric in _RATES:
-        own = clopper_pearson(table.count(_COUNTS[threshold.metric]), table.count(lambda traits: traits.charged))
-        return own if not threshold.ceiling else quality.over_ceiling(threshold.metric)
+        own = _rate(evidence.table, threshold.metric)
+        return ratio(own, _rate(reference.table, threshold.metric)) if threshold.times else own
     if threshold.percentile is not None:
-        values = table.values(REQUEST_METRICS[threshold.metric])
-        return percentile_interval(values, float(threshold.percentile[1:]))
-    return quality.over_ceiling(threshold.metric) if threshold.ceiling else quality.estimate(threshold.metric)
+        own = _percentile(evidence.table, threshold)
+        return ratio(own, _percentile(reference.table, threshold)) if threshold.times else own
+    return quality.times(threshold.metric) if threshold.times else quality.estimate(threshold.metric)
+
+
+def _rate(table: ObservationTable, metric: str) -> Estimate:
+    """The share of requests, as they were sent, that count; one that was never sent stands where its record came."""
+    import numpy as np
+
+    traits, sent = table.traits(), table.sent()
+    moments = np.where(np.isnan(sent), np.fmax.accumulate(sent), sent) if sent.size else sent
+    order = moments.argsort(kind="stable").tolist()
+    return rate_in_order([_COUNTS[metric](traits[place]) for place in order if traits[place].charged])
+
+
+def _percentile(table: ObservationTable, threshold: Threshold) -> Estimate:
+    """The percentile over requests as they were sent. Unloaded, a request is due the moment it is sent."""
+    metric = REQUEST_METRICS[threshold.metric]
+    values = table.values(metric) or table.values(metric.replace("_from_schedule", ""))
+    assert threshold.percentile is not None
+    return percentile_interval(values, float(threshold.percentile[1:]), in_order=True)
 
 
 _COUNTS: Mapping[str, Callable[[Traits], bool]] = {
@@ -209,7 +250,7 @@ def limit_outcome(threshold: Threshold, found: Estimate) -> LimitOutcome:
         return "unmeasured"
     if decided != "UNDECIDED":
         return "kept" if decided == "PASS" else "broken"
-    # The estimate of a relative threshold has the ceiling taken off already.
+    # The estimate of a relative threshold has the other figure taken off already.
     return "met" if meets(replace(threshold, ceiling=False), found.value) else "missed"
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from vendor_verifier.features.capacity.text import at, levels, shown_needs, succeeded_share, verdict
+from vendor_verifier.features.capacity.text import at, levels, shown_needs, succeeded_share, told_shape, verdict
 from vendor_verifier.features.capacity.values import CapacityReport, Point, VendorCapacity
 from vendor_verifier.reports import number_format, tables
 from vendor_verifier.reports.escape import visible
@@ -53,7 +53,7 @@ class Panel:
 def curves(
     panels: Sequence[Panel], levels: Sequence[float], holds: Sequence[bool], *, x_title: str, label: str
 ) -> Markup:
-    """All panels, two in a row; ``levels`` rise and are above 0, ``holds`` says which of them keep every limit."""
+    """All panels, two in a row; ``levels`` are above 0, joined as they stand, ``holds`` says which keep every limit."""
     wide = (WIDTH - _GAP) / 2
     parts: list[Markup] = []
     for place, panel in enumerate(panels):
@@ -74,7 +74,7 @@ def _panel(
         parts.append(charts.line(across.start, up(tick), across.end, up(tick), "grid"))
         parts.append(charts.text(across.start - 6, up(tick) + 4, figure(tick), "small", "end"))
     shown_to = -_LABEL_PX
-    for level in levels:
+    for level in sorted(levels):
         x = across(level)
         parts.append(charts.line(x, up.start, x, up.start + 4, "axis"))
         if x - shown_to >= _LABEL_PX:
@@ -129,6 +129,8 @@ def _trace(
 
 _SENTENCE = 600
 _FEW = 3
+# One point is no curve.
+_LEAST_CURVE = 2
 
 
 def render(report: CapacityReport, language: Language = "en") -> str:
@@ -187,29 +189,53 @@ def _vendor(vendor: VendorCapacity, report: CapacityReport, t: Texts) -> dict[st
         "name": page_label(f"{vendor.model} / {vendor.label}"),
         "verdict": _found(vendor, report, t).text,
         "picture": _picture(vendor, report, t),
+        "throughput": _throughput(vendor, report, t),
+        "shape": list(told_shape(vendor, report.kind, t)),
         "table": levels(vendor, report, t),
         "notes": [visible(t.said(note)) for note in vendor.notes],
     }
+
+
+def _trace_of(title: str, key: str, points: Sequence[Point]) -> Trace:
+    return Trace(title, [getattr(point, key) for point in points])
+
+
+def _panels(points: Sequence[Point], report: CapacityReport, t: Texts) -> tuple[Panel, Panel, Panel]:
+    """Success and quality, time to first token, and speed."""
+    success = Trace(t("capacity_success"), [succeeded_share(point) for point in points])
+    figures = ((t("capacity_f1"), "f1"), (t("capacity_schema"), "schema_accuracy"))
+    quality = (success, *(_trace_of(title, key, points) for title, key in figures))
+    times = tuple(_trace_of(title, key, points) for title, key in (("p50", "ttft_p50_ms"), ("p95", "ttft_p95_ms")))
+    limits = (one for one in report.thresholds if "ttft" in one.metric and one.percentile and not one.times)
+    ttft = next((one.number for one in limits), None)
+    return (
+        Panel(t("capacity_quality"), quality, top=1.0),
+        Panel(t("capacity_ttft"), times, limit=ttft, log=True),
+        Panel(t("capacity_tokens"), (_trace_of("TPS", "tps", points),)),
+    )
+
+
+def _throughput(vendor: VendorCapacity, report: CapacityReport, t: Texts) -> Any:
+    """The same figures against the answers a second that came, joined from level to level."""
+    points = [point for point in vendor.points if point.requests_per_s]
+    if len(points) < _LEAST_CURVE:
+        return None
+    return curves(
+        _panels(points, report, t),
+        [point.requests_per_s or 0.0 for point in points],
+        [_holds(point) for point in points],
+        x_title=t("capacity_by_answers"),
+        label=t("capacity_throughput", label=page_label(vendor.label)),
+    )
 
 
 def _picture(vendor: VendorCapacity, report: CapacityReport, t: Texts) -> Any:
     points = [point for point in vendor.points if point.level > 0]
     if not points:
         return None
-
-    def trace(title: str, key: str) -> Trace:
-        return Trace(title, [getattr(point, key) for point in points])
-
-    success = Trace(t("capacity_success"), [succeeded_share(point) for point in points])
-    quality = (success, trace(t("capacity_f1"), "f1"), trace(t("capacity_schema"), "schema_accuracy"))
-    times = (trace("p50", "ttft_p50_ms"), trace("p95", "ttft_p95_ms"))
-    ttft = next((one.number for one in report.thresholds if "ttft" in one.metric and one.percentile), None)
-    panels = (
-        Panel(t("capacity_quality"), quality, top=1.0),
-        Panel(t("capacity_ttft"), times, limit=ttft, log=True),
-        Panel(t("capacity_answers"), (trace(t("capacity_answers_key"), "requests_per_s"),)),
-        Panel(t("capacity_tokens"), (trace("TPS", "tps"),)),
-    )
+    quality, times, speed = _panels(points, report, t)
+    answers = Panel(t("capacity_answers"), (_trace_of(t("capacity_answers_key"), "requests_per_s", points),))
+    panels = (quality, times, answers, speed)
     return curves(
         panels,
         [point.level for point in points],
@@ -227,4 +253,5 @@ def _method(report: CapacityReport, t: Texts) -> Iterator[str]:
     yield t("capacity_limits", limits="; ".join(map(str, report.thresholds)))
     yield t("capacity_legend")
     yield from shown_needs(report, t)
-    yield t("capacity_order")
+    yield t("capacity_order_swept" if report.bounds.sweep else "capacity_order")
+    yield t("capacity_knee_rule")

@@ -19,6 +19,7 @@ from vendor_verifier import __version__
 from vendor_verifier.config.gates import NO_F1
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.capacity.curve import Curve, aside_at, next_step, read_limits, requests_at
+from vendor_verifier.features.capacity.levels_asked import highest, sweep_levels, sweep_problems
 from vendor_verifier.features.capacity.store import DOCUMENT, new_folder, new_rng, with_observations, write_capacity
 from vendor_verifier.features.capacity.values import (
     FILLED,
@@ -79,18 +80,19 @@ class Bench:
 
 
 def send_level(
-    bench: Bench, entry: Entry, stage: Stage, level: float, *, first: int, repetitions: int
+    bench: Bench, entry: Entry, stage: Stage, level: float, *, first: int, repetitions: int, rest_s: float = 0
 ) -> tuple[Session, tuple[Record, ...], int | None]:
     """The session that was sent, its records, and the signal that ended it, if one did.
 
-    Every sample is asked ``repetitions`` times, numbered from ``first`` on.
+    Every sample is asked ``repetitions`` times, numbered from ``first`` on. A place whose request failed stays empty
+    until ``rest_s`` after its begin.
 
     Raises:
         StorageError: a record could not be kept.
         UsageError: this machine does not let us open that many connections.
     """
     name = f"{bench.run}:{level:g}:{first}" if stage == "level" else f"{bench.run}:{stage}"
-    plan = _level_plan(bench, entry, stage, level)
+    plan = _level_plan(bench, entry, stage, level, rest_s)
     own = plan.entries[0]
     records: list[Record] = []
 
@@ -125,7 +127,7 @@ def send_level(
     return session, tuple(records), end.signal_number
 
 
-def _level_plan(bench: Bench, entry: Entry, stage: Stage, level: float) -> Plan:
+def _level_plan(bench: Bench, entry: Entry, stage: Stage, level: float, rest_s: float) -> Plan:
     """One vendor, one level: by places, or by the clock; without load it is one request after the other."""
     by_clock = stage == "level" and bench.kind == "rate"
     at_most = min(MOST_IN_FLIGHT, most_connections())
@@ -136,6 +138,7 @@ def _level_plan(bench: Bench, entry: Entry, stage: Stage, level: float) -> Plan:
         arrival=bench.arrival,
         warmup=aside,
         cooldown=aside if stage == "level" else 0,
+        rest_s=rest_s,
     )
     return replace(
         bench.plan,
@@ -212,8 +215,12 @@ class _Search:
     def visit(self, stage: Stage, level: float, repetitions: int) -> EndReason | None:
         """Send one level and judge it; return the reason that it was cut short, or None."""
         first = self.curve.repetitions_at(stage, level)
+        unloaded = self.curve.unloaded
+        # A refused place is not filled again at once: it comes back when an answer without load would have ended, as a
+        # user's would, and the vendor is not flooded with what it refuses.
+        rest_s = 0.0 if stage != "level" or unloaded is None else (unloaded.e2e_p50_ms or 0.0) / 1000
         session, records, self.signal_number = send_level(
-            self.bench, self.entry, stage, level, first=first, repetitions=repetitions
+            self.bench, self.entry, stage, level, first=first, repetitions=repetitions, rest_s=rest_s
         )
         task = self.bench.prepared.plan.tasks[0]
         point = self.curve.add(
@@ -248,7 +255,7 @@ def measure_capacity(
     require_proxies(entry.endpoint.base_url for entry in prepared.plan.entries)
     thresholds = read_limits(options.slo, options.by)
     if options.by == "concurrency":
-        ensure_descriptors(int(options.up_to))
+        ensure_descriptors(int(highest(options)))
     bounds = _bounds(options, prepared)
     arrival = options.arrival or "poisson"
     plan = replace(prepared.plan, max_cost_usd=options.max_cost)
@@ -329,13 +336,16 @@ def _searched(search: _Search, keep: Callable[[VendorCapacity], None]) -> Vendor
 def _contradictions(options: CapacityOptions) -> Iterator[Problem]:
     if options.by == "concurrency" and options.arrival is not None:
         yield Problem("says how requests of a rate follow each other; add --by rate, or leave it out", key="--arrival")
-    if not math.isfinite(options.up_to):
+    if options.sweep is not None:
+        yield from sweep_problems(options)
+    elif not math.isfinite(options.up_to):
         yield Problem(f"read {options.up_to:g}; expected a number from 1 on", key="--up-to")
     elif options.by == "concurrency" and options.up_to != int(options.up_to):
         words = f"read {options.up_to:g}; requests in flight are whole; write a whole number, or add --by rate"
         yield Problem(words, key="--up-to")
-    if options.at_least is not None and options.at_least > options.up_to:
-        words = f"{options.at_least:g} lies above the highest level tried, {options.up_to:g}; raise --up-to"
+    if options.at_least is not None and options.at_least > highest(options):
+        flag = "--up-to" if options.sweep is None else "--sweep"
+        words = f"{options.at_least:g} lies above the highest level tried, {highest(options):g}; raise {flag}"
         yield Problem(words, key="--at-least")
 
 
@@ -345,16 +355,19 @@ def _bounds(options: CapacityOptions, prepared: Prepared) -> SearchBounds:
     aside = samples + 1
     bounds = SearchBounds(
         kind=options.by,
-        highest=options.up_to,
+        highest=highest(options),
         samples=samples,
         max_requests=options.max_requests - aside,
         step=options.step,
         per_place=FILLED[options.by],
+        sweep=sweep_levels(options),
     )
-    least = UNLOADED_REPEATS * samples + 1 + aside + requests_at(min(2, options.up_to), bounds)
+    levels = bounds.sweep or (min(2, options.up_to),)
+    least = UNLOADED_REPEATS * samples + 1 + aside + sum(requests_at(level, bounds) for level in levels)
     if options.max_requests < least:
+        which = f"{len(levels)} levels" if bounds.sweep else "one level"
         words = (
-            f"read {options.max_requests}; {samples} samples need at least {least}: twice unloaded, one level, once "
+            f"read {options.max_requests}; {samples} samples need at least {least}: twice unloaded, {which}, once "
             "afterwards; allow more, or take fewer samples with --limit"
         )
         raise ProblemsError([Problem(words, key="--max-requests")])

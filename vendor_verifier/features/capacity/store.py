@@ -5,6 +5,7 @@
     runs/<timestamp>-capacity/
     ├── capacity.json      bounds, limits, sessions and the curves found; no secret
     ├── capacity.html      the same as a page
+    ├── capacity.csv       one row for each level
     ├── samples/           the questions
     └── records.jsonl      one line per counted answer; ``run`` names its session
 
@@ -75,7 +76,7 @@ def read(text: bytes) -> CapacityReport:
     return document.capacity
 
 
-DOCUMENT, PAGE = "capacity.json", "capacity.html"
+DOCUMENT, PAGE, TABLE = "capacity.json", "capacity.html", "capacity.csv"
 RUNS = Path("runs")
 
 
@@ -100,14 +101,16 @@ def write_capacity(
     only: str | None = None,
     language: Language = "en",
 ) -> list[Path]:
-    """Write the document and the page, or one of them; the paths written."""
-    from vendor_verifier.features.capacity import page
+    """Write the document, the page and the table, or one of them; the paths written."""
+    from vendor_verifier.features.capacity import page, text
 
     written = []
     if only in (None, DOCUMENT):
         written.append(folder.write(DOCUMENT, scrubber.text(render(report))))
     if only in (None, PAGE):
         written.append(folder.write(PAGE, scrubber.text(page.render(report, language))))
+    if only in (None, TABLE):
+        written.append(folder.write(TABLE, scrubber.text(text.csv_of(report))))
     return written
 
 

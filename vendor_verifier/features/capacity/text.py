@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from math import ceil, log
 
+from vendor_verifier.features.capacity.curve import LEAST_LEVELS
 from vendor_verifier.features.capacity.values import CapacityReport, LimitVerdict, LoadKind, Point, VendorCapacity
 from vendor_verifier.reports import number_format, tables
 from vendor_verifier.reports.escape import plain
@@ -15,6 +16,10 @@ _MAX_LABEL = 60
 _SENTENCE = 600
 _MARKS = {"undecided": "?", "broken": "✗"}
 _TERMINAL, _PAGE = frozenset({"terminal"}), frozenset({"html"})
+_OF_CSV = (
+    "requests", "succeeded", "rate_limited", "ttft_p50_ms", "ttft_p95_ms", "e2e_p50_ms", "tps", "requests_per_s",
+    "tokens_per_s", "in_flight", "f1", "schema_accuracy", "power",
+)  # fmt: skip
 
 
 def at(level: float, kind: LoadKind, t: Texts) -> str:
@@ -63,9 +68,10 @@ def _limits(missed: Sequence[LimitVerdict], t: Texts) -> str:
 
 def _limit(limit: LimitVerdict, t: Texts) -> str:
     found, threshold = limit.estimate, limit.threshold
-    value, low, high = (_figure(threshold.metric, end) for end in (found.value, found.low, found.high))
+    metric = "times" if threshold.times else threshold.metric
+    value, low, high = (_figure(metric, end) for end in (found.value, found.low, found.high))
     ends = {"low": "−∞" if found.low is None else low, "high": "∞" if found.high is None else high}
-    name = "limit_told_ceiling" if threshold.ceiling else "limit_told"
+    name = "limit_told_times" if threshold.times else "limit_told_ceiling" if threshold.ceiling else "limit_told"
     return t(name, subject=threshold.subject, value=value, limit=str(threshold), **ends)
 
 
@@ -74,6 +80,18 @@ def _figure(metric: str, value: float | None) -> str:
     if value is None:
         return number_format.MISSING
     return number_format.quantity(value) if metric.endswith(("_ms", "tps", "_tokens")) else f"{value:.3g}"
+
+
+def told_shape(vendor: VendorCapacity, kind: LoadKind, t: Texts) -> Iterator[str]:
+    """What the curve shows beside its limits: a figure that falls within its limit, and the knee."""
+    for fall in vendor.falls:
+        before, after = (f"{value:.2f}" for value in (fall.unloaded, fall.loaded))
+        where = at(fall.level, kind, t)
+        yield t("capacity_fall", subject=t(f"capacity_{fall.metric}"), before=before, after=after, at=where)
+    if vendor.knee is not None:
+        yield t("capacity_knee", at=at(vendor.knee, kind, t))
+    elif sum(point.stage == "level" for point in vendor.points) >= LEAST_LEVELS:
+        yield t("capacity_no_knee")
 
 
 def _client(vendor: VendorCapacity, t: Texts) -> str:
@@ -124,7 +142,6 @@ def levels(vendor: VendorCapacity, report: CapacityReport, t: Texts) -> Table:
     def share(of: Callable[[Point], float | None]) -> Callable[[Point], Cell]:
         return lambda point: Cell(_rate(of(point)) if t.room == "narrow" else number_format.rate(of(point)), of(point))
 
-    points = [*vendor.points, *([vendor.afterwards] if vendor.afterwards is not None else [])]
     columns = (
         Column("mark", lambda point: Cell(mark(point, t)), "", writers=_PAGE),
         Column("level_requests", lambda point: tables.count(point.requests)),
@@ -141,7 +158,7 @@ def levels(vendor: VendorCapacity, report: CapacityReport, t: Texts) -> Table:
         Column("mark", lambda point: Cell(mark(point, t)), "", writers=_TERMINAL),
         Column("level_misses", lambda point: tables.words(why(point, t)), prose=True),
     )
-    items = (Item(f"{point.level:g}", point) for point in points)
+    items = (Item(f"{point.level:g}", point) for point in _all(vendor))
     caption = t("capacity_levels", label=tables.page_label(vendor.label))
     return tables.table(caption, t(f"unit_{report.kind}"), columns, items, t)
 
@@ -155,12 +172,38 @@ def capacity_lines(report: CapacityReport, language: Language = "en") -> Iterato
         words = verdict(vendor, report.kind, t)
         yield plain(t("of_vendor", label=f"{vendor.model} / {vendor.label}", words=words), _SENTENCE)
         yield from _table_lines(levels(vendor, report, t).of("terminal"))
+        yield from (f"  {plain(line, _SENTENCE)}" for line in told_shape(vendor, report.kind, t))
         for note in vendor.notes:
             yield "  " + t("note_line", note=plain(t.said(note)))
         yield ""
     yield t("capacity_limits_line", limits=t.joined(map(str, report.thresholds), "semicolon"))
     yield from shown_needs(report, t)
     yield t("capacity_legend")
+
+
+def csv_of(report: CapacityReport) -> str:
+    """All levels of all vendors as CSV; numbers as they are, empty where nothing was measured."""
+
+    def figure(key: str) -> Column:
+        return Column(key, lambda row: tables.raw(getattr(row[1], key)))
+
+    t = Texts("en")
+    columns = (
+        Column("model", lambda row: tables.raw(row[0].model)),
+        Column("label", lambda row: tables.raw(row[0].label)),
+        *(figure(key) for key in ("stage", "level", "outcome")),
+        Column("success", lambda row: tables.raw(succeeded_share(row[1]))),
+        *map(figure, _OF_CSV),
+        Column("is_knee", lambda row: tables.raw(row[0].knee == row[1].level and row[1].stage == "level")),
+        Column("misses", lambda row: tables.raw("; ".join(str(limit.threshold) for limit in row[1].missed))),
+    )
+    rows = [Item(vendor.label, (vendor, point)) for vendor in report.vendors for point in _all(vendor)]
+    return tables.csv_lines(tables.table("", "", columns, rows, t))
+
+
+def _all(vendor: VendorCapacity) -> list[Point]:
+    """Its points, and the one after the load."""
+    return [*vendor.points, *([vendor.afterwards] if vendor.afterwards is not None else [])]
 
 
 def _table_lines(shown: Table) -> Iterator[str]:

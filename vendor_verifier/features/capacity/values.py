@@ -44,7 +44,8 @@ class SearchBounds:
 
     ``step`` is a share; levels of concurrency are whole numbers and never nearer than 1. ``samples`` is how many
     questions there are, ``per_place`` how many requests a level needs for each one in flight; ``more`` is how many
-    times as many may be sent to a level that stays undecided.
+    times as many may be sent to a level that stays undecided. ``sweep`` are the levels, in rising order, where
+    they are given and not looked for.
     """
 
     kind: LoadKind
@@ -54,6 +55,7 @@ class SearchBounds:
     step: float = 0.1
     per_place: int = 4
     more: int = 3
+    sweep: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,8 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class LimitVerdict:
-    """One limit held against one level. ``estimate`` is what was compared: value − ceiling if the limit is relative."""
+    """One limit held against one level. ``estimate`` is what was compared: value − ceiling, or value ÷ the figure
+    without load, if the limit is relative."""
 
     threshold: Threshold
     aspect: Aspect
@@ -132,6 +135,7 @@ class Point:
     limits: tuple[LimitVerdict, ...] = ()
     ttft_p50_ms: float | None = None
     ttft_p95_ms: float | None = None
+    e2e_p50_ms: float | None = None
     tps: float | None = None
     seconds: float | None = None
     requests_per_s: float | None = None
@@ -145,9 +149,26 @@ class Point:
     cut: EndReason | None = None
 
     @property
+    def power(self) -> float | None:
+        """Answers a second ÷ seconds of the median answer (Kleinrock, ICC 1979), over answers that came."""
+        if self.requests_per_s is None or not self.e2e_p50_ms:
+            return None
+        return self.requests_per_s / (self.e2e_p50_ms / 1000)
+
+    @property
     def missed(self) -> tuple[LimitVerdict, ...]:
         """The limits that the figures miss, the first cause first."""
         return tuple(limit for limit in self.limits if limit.outcome in ("missed", "broken"))
+
+
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """A figure that surely falls under load and stays within its limit: ``unloaded`` → ``loaded`` from ``level`` on."""
+
+    metric: str
+    level: float
+    unloaded: float
+    loaded: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +176,8 @@ class VendorCapacity:
     """The capacity of one vendor. ``points``: the unloaded one, then the levels in rising order.
 
     ``gave_way`` are the limits missed at the lowest level that does not hold, ``broke_at``; ``notes`` say in words what
-    else a reader must know. ``sittings``, a key of capacity.json, are the sessions in order.
+    else a reader must know. ``sittings``, a key of capacity.json, are the sessions in order. ``knee``: the level beyond
+    which more load costs more time than it brings answers; None where no level tried lies beyond one.
     """
 
     model: str
@@ -170,6 +192,8 @@ class VendorCapacity:
     requests: int = 0
     notes: tuple[str, ...] = ()
     sittings: tuple[Session, ...] = ()
+    knee: float | None = None
+    falls: tuple[Fall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +244,7 @@ class CapacityOptions:
     by: Annotated[LoadKind, option("Requests in flight, or begun per second.", PACE)] = "concurrency"
     arrival: Annotated[Arrival | None, option("Of a rate: evenly, or at random. [default: poisson]", PACE)] = None
     up_to: Annotated[float, option("The highest level tried.", PACE, check=_AT_LEAST_1)] = 64
+    sweep: Annotated[str | None, option("Exactly these levels: 1,2,4,8,16.", PACE)] = None
     step: Annotated[float, option("How near to the edge, 0.1 = 10 %.", PACE, check=Number(gt=0, lte=1))] = 0.1
     max_requests: Annotated[int, option("Requests to each vendor at the most.", PACE, check=_AT_LEAST_1)] = 2000
     max_cost: Annotated[float | None, option("US dollars in all, about.", PACE, check=_POSITIVE)] = None
