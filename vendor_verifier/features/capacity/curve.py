@@ -256,7 +256,7 @@ class Curve:
         )
 
     def _falls(self, levels: Sequence[Point]) -> Iterator[Fall]:
-        """What falls under load without missing its limit, over the levels that were sent whole."""
+        """The figures that fall under load without missing their limits, over the levels that were sent whole."""
         whole = [Loaded(one, self._rows["level", one.level]) for one in levels if one.cut is None and one.succeeded]
         if whole and self.unloaded is not None:
             reference = self._evidence["unloaded", self.sessions[0].level]

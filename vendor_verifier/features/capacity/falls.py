@@ -64,7 +64,7 @@ def falls(
 
 
 def _depth(estimate: Estimate) -> float:
-    """How many half widths of its interval a difference lies below 0."""
+    """The distance of a difference below 0 in half widths of its interval."""
     assert estimate.value is not None
     assert estimate.high is not None
     return -estimate.value / max(estimate.high - estimate.value, 1e-12)

@@ -83,7 +83,7 @@ def _figure(metric: str, value: float | None) -> str:
 
 
 def told_shape(vendor: VendorCapacity, kind: LoadKind, t: Texts) -> Iterator[str]:
-    """What the curve shows beside its limits: a figure that falls within its limit, and the knee."""
+    """The findings of the curve beside its limits: a figure that falls within its limit, and the knee."""
     for fall in vendor.falls:
         before, after = (f"{value:.2f}" for value in (fall.unloaded, fall.loaded))
         where = at(fall.level, kind, t)
