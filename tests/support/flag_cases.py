@@ -307,7 +307,7 @@ CAPACITY: dict[str, tuple[str, ...]] = {
     "--test-file-path": ("no such file",), "--config-file-path": ("two.yaml",), "--env-file": ("no such file",),
     "--model": ("other",), "--vendor": ("other",), "--vendor-path": ("no such folder",), "--limit": ("3",),
     "--head": (),
-    "--seed": ("4",), "--by": ("rate",), "--arrival": ("poisson",), "--up-to": ("8",), "--step": ("0.5",),
+    "--seed": ("4",), "--by": ("rate",), "--arrival": ("poisson",), "--up-to": ("8",), "--step": ("0.5",), "--sweep": ("2,4",),
     "--max-requests": ("900",), "--max-cost": ("3",), "--max-seconds": ("60",), "--timeout": ("33",),
     "--first-token-timeout": ("9",), "--transport": ("httpx2",), "--temperature": ("0.5",), "--max-tokens": ("77",),
     "--slo": ("f1 >= 0.1",), "--at-least": ("2",), "--output-dir": ("OUT",), "--lang": ("zh",),
