@@ -33,6 +33,7 @@ from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.pipeline.task_results import TaskResults, results_file, run_folder
 from vendor_verifier.redaction import Scrubber, redacted_sample
+from vendor_verifier.reports.notebook import report_html
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.calibration import Calibration, calibrate
 from vendor_verifier.run.cluster.job import Job
@@ -130,6 +131,10 @@ class RunOutcome:
     report: Report
     signal_number: int | None = None
     limit: str | None = None
+
+    def _repr_html_(self) -> str:
+        """The verdict and a small table, as a notebook shows them."""
+        return report_html(self.report)
 
 
 def run(

@@ -26,6 +26,7 @@ from vendor_verifier.features.data.rows import (
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.reports.notebook import report_html
 from vendor_verifier.scoring.observation import observe
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import Suite, suite_kind
@@ -73,6 +74,10 @@ class RunData:
 
     def __repr__(self) -> str:
         return f"RunData({str(self.path)!r}: {', '.join(FRAMES)})"
+
+    def _repr_html_(self) -> str:
+        """The verdict and a small table, as a notebook shows them."""
+        return report_html(self.report)
 
     @property
     def samples(self) -> DataFrame:
