@@ -143,6 +143,26 @@ main("-n 1 --retries 0 --no-calibration --no-history -q -o run".split())
     assert loaded & (heavy | {"transformers", "distributed", "dotenv", "pydantic"}) == set()
 
 
+def test_a_simulated_run_loads_no_price_list_and_nothing_that_is_not_used(tmp_path: Path) -> None:
+    """Sent, scored and reported: nobody has a list price, an SDK, options to be checked, or asks for a table."""
+    code = """
+import sys
+from vendor_verifier.cli.main import run_app
+arguments = "-c CONFIG --model simulated-model --vendor official -n 1 --no-history -q -o run"
+code = run_app(arguments.replace("CONFIG", sys.argv[1]).split())
+print(code, *sys.modules, file=sys.stderr)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(ROOT / "config_simulated.yaml")],
+        capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False,
+    )  # fmt: skip
+    code, *loaded = done.stderr.splitlines()[-1].split()
+    assert code == "0", done.stderr
+    assert "vendor_verifier.reports.html.page" in loaded
+    heavy = {"pandas", "scipy", "genai_prices", "httpx2", "pydantic", "openai", "anthropic", "rich", "dask"}
+    assert set(loaded) & heavy == set()
+
+
 def test_the_command_of_a_job_offers_no_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
     """A job says itself which one it is; a typed --suite is refused in words."""
     assert run_app(["bfcl", "--help"]) == 0

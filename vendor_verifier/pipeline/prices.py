@@ -101,6 +101,8 @@ def listed_price(model_id: str, base_url: str, vendor: str, at: datetime) -> Pri
 
 
 def _has_no_list_price(base_url: str, vendor: str) -> bool:
+    if base_url.startswith(SIMULATED):
+        return True
     try:
         host = urlsplit(base_url).hostname or ""
     except ValueError:  # of a damaged manifest
@@ -142,7 +144,7 @@ _GOOD_CALLS = ("valid", "empty_arguments", "valid_in_dialect")
 
 def stored_price(entry: Entry, at: datetime) -> dict[str, Any]:
     """The manifest's key with the list price of ``entry``; ``None`` when the config states one or it is unknown."""
-    if entry.price is not None or entry.is_simulated:
+    if entry.price is not None:
         return {STORED: None}
     found = listed_price(entry.endpoint.model_id, entry.endpoint.base_url, entry.vendor, at)
     return {STORED: None if found is None else asdict(found)}
@@ -175,7 +177,7 @@ def _price(entry: Mapping[str, Any], where: str, at: datetime) -> Price | None:
         except msgspec.ValidationError as error:
             raise RunFolderError(f"manifest.json: the {STORED} of {where} is damaged: {error}") from None
     url = str(entry.get("url") or "")
-    if not url or url.startswith(SIMULATED):
+    if not url:
         return None
     return listed_price(str(entry.get("model_id") or ""), url, str(entry.get("vendor") or ""), at)
 
