@@ -56,7 +56,7 @@ def test_manifest_and_scores_say_how_many_were_in_flight_and_scoring_again_says_
     folder = bench.folder / "run"
     told = {label: figures["pace"] for label, figures in vendors_of(scores).items()}
     assert json.loads((folder / "manifest.json").read_text())["pace"] == {
-        f"simulated-model: {label}": pace for label, pace in told.items()
+        f"simulated-model: {label}": {**pace, "over_time": None} for label, pace in told.items()
     }
     for pace in told.values():
         assert pace["places"] == 3

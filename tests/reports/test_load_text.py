@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import asdict
 from typing import Any
 
 import jsonschema_rs
@@ -16,8 +17,10 @@ from sample_reports import loaded
 from vendor_verifier.reports import markdown, ranking, scores_json, terminal
 from vendor_verifier.reports.html import page
 from vendor_verifier.reports.run_conditions import load_words
-from vendor_verifier.values.score import Pace, Report
+from vendor_verifier.values.score import Pace, PaceOverTime, Report
 from vendor_verifier.words import Texts
+
+COURSE = PaceOverTime(8.2, (4.9, 5.0, 4.8), (12.0, 12.5, 12.3), (12.0, 12.5, 12.3), None)
 
 
 def test_the_terminal_tells_load_and_goodput() -> None:
@@ -92,7 +95,7 @@ def paced() -> Report:
     report = sample_reports.full()
     model = report.models[0]
     first, second, *others = model.vendors
-    paces = (Pace(4.961, 12.34, 24.5, 5), Pace(17.2, 20.1, 60.0))
+    paces = (Pace(4.961, 12.34, 24.5, 5, 12.5, 840.2, 6, COURSE), Pace(17.2, 20.1, 60.0))
     vendors = (replace(first, pace=paces[0]), replace(second, pace=paces[1]), *others)
     return replace(report, models=(replace(model, vendors=vendors), *report.models[1:]))
 
@@ -109,4 +112,12 @@ def test_every_report_tells_how_many_were_in_flight() -> None:
     jsonschema_rs.validator_for(scores_json.scores_schema()).validate(document)
     model = report.models[0]
     told = document["models"][model.model]["vendors"][model.vendors[0].label]["pace"]
-    assert told == {"in_flight": 4.961, "answers_per_s": 12.34, "seconds": 24.5, "places": 5}
+    figures = {"in_flight": 4.961, "answers_per_s": 12.34, "seconds": 24.5, "places": 5}
+    figures |= {"requests_per_s": 12.5, "tokens_per_s": 840.2, "peak_in_flight": 6}
+    assert told == {**figures, "over_time": json.loads(json.dumps(asdict(COURSE)))}
+    for text in ("\n".join(terminal.plain_lines(report)), markdown.render(report)):
+        assert "12.34 answers/s, 12.5 requests/s, 840.2 tokens/s, peak 6" in text
+    shown = page.render(report, "en")
+    assert "12.5 requests begun a second, 840.2 output tokens a second, 6 at most at one moment" in shown
+    assert f"Load over the run: {model.vendors[0].label}" in shown
+    assert f"Load over the run: {model.vendors[1].label}" not in shown

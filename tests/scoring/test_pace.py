@@ -71,6 +71,35 @@ def test_a_run_that_was_sent_at_once_is_taken_whole() -> None:
     assert (pace.in_flight, pace.answers_per_s, pace.seconds) == pytest.approx((1.5, 1.0, 2.0))
 
 
+def test_the_peak_is_the_most_at_one_moment() -> None:
+    """One that begins when another ends takes its place; three overlap for half a second."""
+    found = under_way((attempt(0, 1.0),), (attempt(1, 1.0),), (attempt(1.5, 1.0),), (attempt(1.9, 1.0),))
+    pace = pace_of([found], None, waited_for_turns=False)
+    assert pace is not None
+    assert (pace.peak_in_flight, pace.requests_per_s) == (3, pytest.approx(3 / 1.9))
+
+
+def test_the_course_adds_up_to_the_whole() -> None:
+    """Over all stretches: as many seconds in flight, requests and answers as there were."""
+    lengths = [0.3 + (number * 7 % 11) / 10 for number in range(60)]
+    found = under_way(*[(attempt(number / 5, length),) for number, length in enumerate(lengths)])
+    pace = pace_of([found], None, waited_for_turns=False)
+    assert pace is not None
+    course = pace.over_time
+    assert course is not None
+    assert len(course.in_flight) == 15
+    assert sum(course.in_flight) * course.step_s == pytest.approx(sum(lengths), rel=2e-3)
+    assert sum(course.requests_per_s) * course.step_s == pytest.approx(60, rel=2e-3)
+    assert sum(course.answers_per_s) * course.step_s == pytest.approx(60, rel=2e-3)
+    assert course.tokens_per_s is None
+    # A vendor that stops answering shows: its requests pile up and then all come at once.
+    stalled = [(attempt(number / 5, max(1.0, 12 - number / 5)),) for number in range(60)]
+    piled = pace_of([under_way(*stalled)], None, waited_for_turns=False)
+    assert piled is not None
+    assert piled.over_time is not None
+    assert max(piled.over_time.in_flight) > 5 * piled.over_time.in_flight[0]
+
+
 def test_nobody_has_a_pace_who_was_sent_nothing() -> None:
     """Neither a skipped sample nor a stored answer of unknown time is anything in flight."""
     skipped = Attempt(1, failure=Failure("skipped", "plan", "stopped"))

@@ -232,10 +232,10 @@ def stored_manifest(folder: RunFolder) -> Manifest:
 
 
 def stored_pace(report: Report) -> dict[str, Any]:
-    """Every vendor's requests in flight and answers a second, for the manifest."""
+    """Every vendor's load for the manifest, without its course, which stands in scores.json."""
     return {
         "pace": {
-            f"{model.model}: {vendor.label}": asdict(vendor.pace)
+            f"{model.model}: {vendor.label}": asdict(replace(vendor.pace, over_time=None))
             for model in report.models
             for vendor in model.vendors
             if vendor.pace is not None

@@ -129,7 +129,14 @@ def pace(vendor: VendorScore, t: Texts, name: str = "pace") -> str | None:
     if found is None:
         return None
     figures = {"mean": number_format.quantity(found.in_flight), "rate": number_format.quantity(found.answers_per_s)}
-    return t(f"{name}_alone", **figures) if found.places is None else t(f"{name}_of", places=found.places, **figures)
+    words = t(f"{name}_alone", **figures) if found.places is None else t(f"{name}_of", places=found.places, **figures)
+    begun, tokens = (number_format.quantity(each) for each in (found.requests_per_s, found.tokens_per_s))
+    more = (
+        None if found.requests_per_s is None else t(f"{name}_begun", begun=begun),
+        None if found.tokens_per_s is None else t(f"{name}_tokens", tokens=tokens),
+        None if found.peak_in_flight is None else t(f"{name}_peak", peak=found.peak_in_flight),
+    )
+    return t.joined((words, *more))
 
 
 def slos_of(model: ModelScore) -> tuple[str, ...]:

@@ -86,6 +86,14 @@ class TryTable:
             if each.is_billed:
                 yield row, each
 
+    def output_tokens(self) -> NDArray[np.float64]:
+        """The output tokens of every attempt that was sent, NaN where it reports none."""
+        import numpy as np
+
+        numbers = np.array(self._numbers).reshape(-1, self._WIDTH)
+        tokens: NDArray[np.float64] = numbers[~np.isnan(numbers[:, 0]), 3]
+        return tokens
+
     def spans(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Begin and end of every attempt that was sent, whether it was answered, and whether its record's first."""
         import numpy as np

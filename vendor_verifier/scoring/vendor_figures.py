@@ -18,6 +18,7 @@ from dataclasses import replace
 from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.metrics.base import distribution
 from vendor_verifier.scoring.irf import Beside, irf, ranks
+from vendor_verifier.scoring.load_over_time import load_over_time, peak_in_flight
 from vendor_verifier.scoring.observation import Traits, same_provider
 from vendor_verifier.scoring.observation_table import ObservationTable, known
 from vendor_verifier.values.sample import Sample
@@ -45,7 +46,9 @@ def pace(tables: Iterable[ObservationTable], places: int | None, *, waited_for_t
     """
     import numpy as np
 
+    tables = list(tables)
     spans = [table.tries.spans() for table in tables]
+    tokens = np.concatenate([table.tries.output_tokens() for table in tables])
     begins, ends, answered, first = (np.concatenate(parts) for parts in zip(*spans, strict=True))
     if not begins.size:
         return None
@@ -57,11 +60,17 @@ def pace(tables: Iterable[ObservationTable], places: int | None, *, waited_for_t
     seconds = _covered_s(zip(begun, ended, strict=True)) if waited_for_turns else float(end - begins.min())
     if seconds <= 0:
         return None
+    came = answered & (ends <= end)
+    gave = tokens[came]
     return Pace(
         places=places,
         in_flight=float((ended - begun).sum()) / seconds,
-        answers_per_s=int((answered & (ends <= end)).sum()) / seconds,
+        answers_per_s=int(came.sum()) / seconds,
         seconds=seconds,
+        requests_per_s=int(cut.sum()) / seconds,
+        tokens_per_s=None if np.isnan(gave).all() else float(np.nansum(gave)) / seconds,
+        peak_in_flight=peak_in_flight(begins, ends),
+        over_time=load_over_time(begins, ends, answered, tokens),
     )
 
 

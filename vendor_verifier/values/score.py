@@ -201,17 +201,35 @@ class Goodput:
 
 
 @dataclass(frozen=True, slots=True)
+class PaceOverTime:
+    """A vendor's load in equal stretches of ``step_s`` from its first request to its last end: requests in flight on
+    average, requests begun, answers and their output tokens a second (``None``: no answer reports tokens)."""
+
+    step_s: float
+    in_flight: tuple[float, ...]
+    requests_per_s: tuple[float, ...]
+    answers_per_s: tuple[float, ...]
+    tokens_per_s: tuple[float, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Pace:
     """The load that a vendor was asked at, from its first request until its last sample had been sent once.
 
     ``in_flight`` requests at a time on average, of ``places`` that were asked for (``None`` at a stated rate), and
     ``answers_per_s`` over those ``seconds``; where vendors took turns, or after a pause, only while it was asked.
+    ``requests_per_s`` were begun and ``tokens_per_s`` reported as output in that time; ``peak_in_flight`` is the most
+    at one moment of the whole run, ``over_time`` the course of all of them, where there are requests enough for one.
     """
 
     in_flight: float
     answers_per_s: float
     seconds: float
     places: int | None = None
+    requests_per_s: float | None = None
+    tokens_per_s: float | None = None
+    peak_in_flight: int | None = None
+    over_time: PaceOverTime | None = None
 
 
 @dataclass(frozen=True, slots=True)

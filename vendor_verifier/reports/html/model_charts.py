@@ -13,7 +13,18 @@ from vendor_verifier.reports import number_format
 from vendor_verifier.reports.html import charts
 from vendor_verifier.reports.html.charts import Bubble, Seen, figure
 from vendor_verifier.reports.html.heat_map import AGREEMENTS, HeatRow, heat_map, tally
-from vendor_verifier.reports.html.sample_charts import Curve, Slice, Strip, Track, cumulative, panels, slices, strips
+from vendor_verifier.reports.html.sample_charts import (
+    Course,
+    Curve,
+    Slice,
+    Strip,
+    Track,
+    courses,
+    cumulative,
+    panels,
+    slices,
+    strips,
+)
 from vendor_verifier.reports.tables import (
     Cell,
     Column,
@@ -67,7 +78,7 @@ def model_charts(
 ) -> list[Chart]:
     """The charts that something was measured for, in the page's order, with so many points a vendor over time."""
     case = _Case(model, verdict, details, t)
-    made = (_heat(case), _ratio(case), _scatter(case), _first_token(case), _timeline(case, most_points))
+    made = (_heat(case), _ratio(case), _scatter(case), _first_token(case), _timeline(case, most_points), _load(case))
     return [chart for chart in made if chart is not None]
 
 
@@ -213,6 +224,28 @@ def _timeline(case: _Case, most: int) -> Chart | None:
     ]
     shown = table(t("time_chart"), t("vendor"), columns, items, t)
     return Chart("time", t("time_chart"), t("time_note", n=most, x=x_title), tuple(drawn), shown)
+
+
+def _load(case: _Case) -> Chart | None:
+    """The requests in flight over time, where vendors were asked often enough for a course."""
+    t = case.t
+    paces = [(seen, vendor.pace) for seen, vendor in case.seen() if vendor.pace is not None]
+    loads = [Course(seen, pace.over_time) for seen, pace in paces if pace.over_time is not None]
+    if not loads:
+        return None
+    end_s = max(each.load.step_s * len(each.load.in_flight) for each in loads)
+    unit_s, x_title = (60.0, t("time_x")) if end_s >= _LONG_RUN_S else (1.0, t("time_x_s"))
+    columns = (
+        Column("load_mean", lambda pace: number(pace.in_flight)),
+        Column("load_peak", lambda pace: count(pace.peak_in_flight)),
+        Column("load_requests", lambda pace: number(pace.requests_per_s)),
+        Column("load_answers", lambda pace: number(pace.answers_per_s)),
+        Column("load_tokens", lambda pace: number(pace.tokens_per_s)),
+    )
+    items = [Item(seen.label, pace, seen.index) for seen, pace in paces]
+    drawn = courses(loads, per_unit_s=unit_s, label=t("load_chart"))
+    shown = table(t("load_chart"), t("vendor"), columns, items, t)
+    return Chart("load", t("load_chart"), t("load_note", x=x_title), tuple(drawn), shown)
 
 
 def _thinned(points: Sequence[Point], most: int) -> tuple[Point, ...]:

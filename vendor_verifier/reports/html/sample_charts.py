@@ -12,6 +12,7 @@ from markupsafe import Markup
 from vendor_verifier.reports.html import charts
 from vendor_verifier.reports.html.charts import LABEL_WIDTH, WIDTH, Scale, Seen, figure, short
 from vendor_verifier.values.details import Histogram, Point
+from vendor_verifier.values.score import PaceOverTime
 
 _KEY_WIDTH, _KEY_ROW = 176.0, 21.0
 _LEAST_HEIGHT = 250.0
@@ -154,12 +155,7 @@ def panels(tracks: Sequence[Track], *, per_unit_s: float, label: str) -> list[Ma
 
 def _panel(track: Track, across: Scale, up: Scale, per_unit_s: float, end_s: float) -> Markup:
     index, colour = track.vendor.index, charts.series(track.vendor.index)
-    marks = [charts.mark(index, 12.0, 14.0, scale=0.9), charts.text(26.0, 18.0, track.vendor.short, "name")]
-    for tick in up.ticks():
-        marks.append(charts.line(across.start, up(tick), across.end, up(tick), "grid"))
-        marks.append(charts.text(across.start - 5, up(tick) + 4, figure(tick), "small", "end"))
-    for tick in across.ticks():
-        marks.append(charts.text(across(tick), up.start + 16, figure(tick), "small", "middle"))
+    marks = _axes(track.vendor, across, up)
     spots, crosses = [], []
     for point in track.points:
         x = across(point.t_s / per_unit_s)
@@ -174,6 +170,48 @@ def _panel(track: Track, across: Scale, up: Scale, per_unit_s: float, end_s: flo
     if trend:
         marks.append(charts.tag("path", d=trend, class_=f"trend {colour}"))
     return charts.group(*marks, vendor=index)
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """One vendor's load over time."""
+
+    vendor: Seen
+    load: PaceOverTime
+
+
+def courses(loads: Sequence[Course], *, per_unit_s: float, label: str) -> list[Markup]:
+    """A small picture a vendor of the requests in flight on average, all on the same axes."""
+    end_s = max(each.load.step_s * len(each.load.in_flight) for each in loads)
+    across = Scale(0.0, end_s / per_unit_s, 40.0, _PANEL_WIDTH - 8)
+    most = max(value for each in loads for value in each.load.in_flight)
+    up = Scale(0.0, most * 1.1 or 1.0, _PANEL_HEIGHT - 24, 38.0)
+    return [
+        charts.picture(
+            _PANEL_WIDTH, _PANEL_HEIGHT, _course(each, across, up, per_unit_s), label=f"{label}: {each.vendor.label}"
+        )
+        for each in loads
+    ]
+
+
+def _course(each: Course, across: Scale, up: Scale, per_unit_s: float) -> Markup:
+    path = ""
+    for place, value in enumerate(each.load.in_flight):
+        x = across((place + 0.5) * each.load.step_s / per_unit_s)
+        path += f"{'L' if path else 'M'}{short(x)} {short(up(value))}"
+    line = charts.tag("path", d=path or "M0 0", class_=f"trend {charts.series(each.vendor.index)}")
+    return charts.group(*_axes(each.vendor, across, up), line, vendor=each.vendor.index)
+
+
+def _axes(vendor: Seen, across: Scale, up: Scale) -> list[Markup]:
+    """The vendor's name, and the grid of a small picture."""
+    marks = [charts.mark(vendor.index, 12.0, 14.0, scale=0.9), charts.text(26.0, 18.0, vendor.short, "name")]
+    for tick in up.ticks():
+        marks.append(charts.line(across.start, up(tick), across.end, up(tick), "grid"))
+        marks.append(charts.text(across.start - 5, up(tick) + 4, figure(tick), "small", "end"))
+    for tick in across.ticks():
+        marks.append(charts.text(across(tick), up.start + 16, figure(tick), "small", "middle"))
+    return marks
 
 
 def _trend(points: Sequence[Point], end_s: float, across: Scale, up: Scale, per_unit_s: float) -> str:
