@@ -72,7 +72,8 @@ def test_every_text_is_used() -> None:
     for path in PACKAGE.rglob("*.j2"):
         whole.update(re.findall(r't\("(\w+)"', path.read_text(encoding="utf-8")))
     # Names made of a variable and an ending.
-    ended = {"pace_of", "pace_alone", "pace_short_of", "pace_short_alone"}
+    endings = ("of", "alone", "begun", "tokens", "peak")
+    ended = {f"pace_{form}{ending}" for form in ("", "short_") for ending in endings}
     unused = [name for name in entries() if name not in whole | ended and not name.startswith(tuple(begun))]
     assert unused == []
 
