@@ -10,6 +10,8 @@ changed since. It owes nothing to the simulated vendors or to the test's own tun
   between are even. Each is Zipf's law over 1,000 tokens.
 - A perturbed model, as of other precision, has independent Gaussian noise on every logit, of the size that gives a
   Kullback-Leibler divergence of 0.03, 0.01 or 0.002 per token of that ordinary text, on the average.
+- Log-probabilities are stated for the 5 likeliest answers beside the first 5 answers to each probe, each a little off,
+  as batching makes them: normal with a standard deviation of 0.05 nats.
 - A mixture sends every request with a chance of 20 % or 5 % to another model: Zipf's law with an entropy of its own
   over the same answers in an order of its own.
 
@@ -30,7 +32,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vendor_verifier.stats.intervals import wilson
+from vendor_verifier.stats.logprob_test import LEAST_SHIFT, StatedLogprobs, shift, tabled
 from vendor_verifier.stats.probe_test import ProbeCounts, unlikeness
+from vendor_verifier.suites.identity.suite import LISTED, WITH_LOGPROBS
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "judgement.md"
 BEGIN, END = "<!-- probes: begin -->\n", "<!-- probes: end -->\n"
@@ -42,6 +46,7 @@ LEVEL = 0.01
 DRAWS = 1_000
 ANSWERS, LEAST_BITS, MOST_BITS = 100, 1.0, 5.0
 TEXT_TOKENS, TEXT_PLACES = 1_000, 4_000
+JITTER = 0.05
 CERTAIN_SHARE, LOW_SHARE, LOW_NATS, HIGH_NATS, HIGH_MEAN = 0.5, 0.3, 0.01, 0.672, 0.5
 
 Floats = NDArray[np.float64]
@@ -94,8 +99,8 @@ def zipf_logits(nats: Floats, tokens: int) -> Floats:
 
 
 @cache
-def noise_of(divergence: float) -> float:
-    """The standard deviation of noise on logits that gives this divergence (nats) per token of ordinary text."""
+def _text() -> tuple[Floats, Floats, Floats]:
+    """Logits of ordinary text, noise of standard deviation 1 for them, and their probabilities."""
     rng = np.random.default_rng(0)
     kind = rng.random(TEXT_PLACES)
     nats = np.where(kind < CERTAIN_SHARE, rng.uniform(0, LOW_NATS, TEXT_PLACES), 0.0)
@@ -103,7 +108,13 @@ def noise_of(divergence: float) -> float:
     nats = np.where(middle, rng.uniform(LOW_NATS, HIGH_NATS, TEXT_PLACES), nats)
     nats = np.where(kind >= CERTAIN_SHARE + LOW_SHARE, HIGH_NATS + rng.exponential(HIGH_MEAN, TEXT_PLACES), nats)
     logits = zipf_logits(nats, TEXT_TOKENS)
-    noise, own = rng.normal(size=logits.shape), shares(logits)
+    return logits, rng.normal(size=logits.shape), shares(logits)
+
+
+@cache
+def noise_of(divergence: float) -> float:
+    """The standard deviation of noise on logits that gives this divergence (nats) per token of ordinary text."""
+    logits, noise, own = _text()
     low, high = 0.0, 5.0
     for _ in range(25):
         width = (low + high) / 2
@@ -126,6 +137,29 @@ def world(rng: np.random.Generator, size: Size, defect: Defect, repeats: int) ->
     return [ProbeCounts(mine[kept], theirs[kept]) for mine, theirs, kept in zip(vendor, baseline, seen, strict=True)]
 
 
+def stated(rng: np.random.Generator, probes: int, defect: Defect, repeats: int = 2) -> list[StatedLogprobs]:
+    """The log-probabilities beside the answers of a vendor with the defect and of a baseline, probe by probe."""
+    logits = _probe_logits(rng, probes)
+    noise = noise_of(defect.divergence) * rng.normal(size=logits.shape) if defect.divergence else 0.0
+    other = np.log(shares(_probe_logits(rng, probes) if defect.mixed else logits))
+    sides = []
+    for own, times in ((logits + noise, WITH_LOGPROBS), (logits, WITH_LOGPROBS * repeats)):
+        is_other = rng.random((probes, times, 1)) < (defect.mixed if not sides else 0.0)
+        told = np.where(is_other, other[:, None], np.log(shares(own))[:, None])
+        told = told + JITTER * rng.normal(size=told.shape)
+        best = np.argsort(-told, axis=2)[:, :, :LISTED]
+        listed = np.take_along_axis(told, best, axis=2)
+        pairs = zip(best.tolist(), listed.tolist(), strict=True)
+        sides.append(
+            {str(probe): [_listed(*each) for each in zip(*both, strict=True)] for probe, both in enumerate(pairs)}
+        )
+    return tabled(*sides)
+
+
+def _listed(tokens: Sequence[int], numbers: Sequence[float]) -> dict[str, float]:
+    return dict(zip(map(str, tokens), numbers, strict=True))
+
+
 def _probe_logits(rng: np.random.Generator, probes: int) -> Floats:
     nats = rng.uniform(LEAST_BITS, MOST_BITS, probes) * np.log(2)
     return rng.permuted(zipf_logits(nats, ANSWERS), axis=1)
@@ -140,6 +174,18 @@ def _is_found(size: Size, defect: Defect, repeats: int, seed: int) -> bool:
     rng = np.random.default_rng((seed, *size, round(1e4 * defect.divergence), round(1e4 * defect.mixed), repeats))
     test = unlikeness(world(rng, size, defect, repeats), rng, DRAWS)
     return test is not None and test.p_value <= LEVEL
+
+
+def found_by_logprobs(probes: int, defect: Defect, runs: int, *, repeats: int = 2, first_seed: int = FIRST_SEED) -> int:
+    """In how many of the runs the stated log-probabilities are found unlike the baseline's, with one vendor."""
+    count = 0
+    for seed in range(first_seed, first_seed + runs):
+        rng = np.random.default_rng(
+            (seed, probes, round(1e4 * defect.divergence), round(1e4 * defect.mixed), repeats, 7)
+        )
+        test = shift(stated(rng, probes, defect, repeats), rng, DRAWS)
+        count += test.p_value <= LEVEL and test.nats >= LEAST_SHIFT
+    return count
 
 
 def table(runs: int, null_runs: int) -> Iterator[str]:

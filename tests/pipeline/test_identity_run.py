@@ -38,6 +38,38 @@ def test_another_model_and_padded_counts_are_named_and_the_twin_is_not(bench: An
     assert "identity" not in model["vendors"]["twin"]["suites"]
 
 
+@pytest.mark.slow
+def test_log_probabilities_are_compared_where_they_are_given(bench: Any) -> None:
+    """A model in fewer bits and made-up numbers are named; who gives none is told why, and not held against it."""
+    entries = {
+        "official": ("faithful", "openai"),
+        "twin": ("faithful", "gemini"),
+        "wordless": ("faithful", "anthropic"),
+        "refusing": ("no-logprobs", "openai"),
+        "coarse": ("four-bit", "openai"),
+        "inventor": ("logprob-inventor", "openai"),
+    }
+    vendors = [
+        {"name": "simulated", "label": label, "model_id": "simulated-model", "url": f"sim://{persona}",
+         "validator": wire, "is_baseline": label == "official"}
+        for label, (persona, wire) in entries.items()
+    ]  # fmt: skip
+    (bench.folder / "config.yaml").write_text(json.dumps({"simulated-model": {"vendors": vendors}}), encoding="utf-8")
+    asked = ("--identity-probes", "12", "--identity-samples", "5", "--suite-option", "identity.logprobs=true")
+    _, scores = bench.run("--suite", "identity", *asked, "--request-concurrency", "20")
+    model = scores["models"]["simulated-model"]
+    found = {(each["name"], each["label"]) for each in model["judgement"]["findings"] if "logprobs" in each["name"]}
+    assert found == {("logprobs_unlike_baseline", "coarse"), ("logprobs_invented", "inventor")}
+    tests = model["judgement"]["logprobs"]
+    assert tests["twin"]["p_value"] == 1.0
+    assert tests["twin"]["n"] == 60
+    assert {label: test["not_measurable"] for label, test in tests.items() if test["not_measurable"]} == {
+        "wordless": "this protocol gives none",
+        "refusing": "requests for them are refused; the questions were asked without",
+        "inventor": "the numbers come from no model",
+    }
+
+
 _SMALL = ("--suite", "identity", "--identity-probes", "3", "--identity-samples", "2")
 
 

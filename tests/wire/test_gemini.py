@@ -158,12 +158,20 @@ def test_tool_choice(choice: Any, expected: dict[str, Any]) -> None:
     assert request.untranslatable == ()
 
 
+@pytest.mark.parametrize(("more", "listed"), [({"top_logprobs": 5}, 5), ({}, 1)])
+def test_log_probabilities_are_asked_for_in_its_words(more: dict[str, Any], listed: int) -> None:
+    """Among the settings, with the number of tokens to list."""
+    request = ask([USER], [], logprobs=True, **more)
+    assert json.loads(request.body)["generationConfig"] == {"responseLogprobs": True, "logprobs": listed}
+    assert request.untranslatable == ()
+
+
 @pytest.mark.parametrize(
     ("messages", "tools", "parameters", "reason"),
     [
         ([USER], [TOOL], {"parallel_tool_calls": False}, "parallel_tool_calls=false"),
         ([USER], [], {"n": 2}, "n>1"),
-        ([USER], [], {"logprobs": True}, "logprobs"),
+        ([USER], [], {"top_logprobs": 3}, "top_logprobs"),
         ([USER], [], {"logit_bias": {"1": 2}}, "logit_bias"),
         ([USER], [], {"stop": list("abcdef")}, "stop sequences"),
         ([USER], [], {"response_format": {"type": "grammar"}}, "response_format"),

@@ -1,7 +1,7 @@
 """The suite ``identity`` judged: one-token answers whose frequencies differ, and token counts of another tokenizer.
 
-All vendors of a run share one budget of 1 % (Holm). Counts of tokens need no test: the same bytes have the same number
-of tokens, up to one constant, which is the template.
+All vendors of a run share one budget of 1 % (Holm), with the test of stated log-probabilities where there is one.
+Counts of tokens need no test: the same bytes have the same number of tokens, up to one constant, the template.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from vendor_verifier.audit.finding import finding
 from vendor_verifier.scoring.observation_table import ObservationTable
@@ -20,7 +20,7 @@ from vendor_verifier.stats.probe_test import ProbeCounts, counted, seen_mixture,
 from vendor_verifier.suites.identity.questions import LENGTHS, group_of, is_string, kind_of
 from vendor_verifier.suites.identity.suite import NAME
 from vendor_verifier.values.judgement import Finding
-from vendor_verifier.values.probes import ProbesTest
+from vendor_verifier.values.probes import LogprobsStatus, ProbesTest
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.words import english
 
@@ -40,15 +40,24 @@ Pattern = Literal["tokenizer", "cut", "scaled", "formula", "varying", "unclear"]
 NOTHING: Mapping[str, tuple[int, int]] = MappingProxyType({})
 
 
+class StatedFirst(NamedTuple):
+    """The log-probabilities by token that one answer states for its first place, and the repetition it belongs to."""
+
+    repetition: int
+    listed: Mapping[str, float]
+
+
 @dataclass(slots=True)
 class Replies:
     """One side's answers: tokens by probe, prompt tokens by probe or string, output tokens billed, and for each answer
-    whether the limit ended it."""
+    whether the limit ended it; where log-probabilities were asked for what became of them, and these by probe."""
 
     tokens: dict[str, list[str]] = field(default_factory=dict)
     prompts: dict[str, list[int]] = field(default_factory=dict)
     billed: list[int] = field(default_factory=list)
     cut: list[bool] = field(default_factory=list)
+    logprobs_told: Counter[LogprobsStatus] = field(default_factory=Counter)
+    stated: dict[str, list[StatedFirst]] = field(default_factory=dict)
 
     @property
     def is_short(self) -> bool:
@@ -72,13 +81,22 @@ def replies_of(table: ObservationTable) -> Replies:
             found.tokens.setdefault(group, []).append(row.traits.evidence)
             found.billed += [] if usage.output is None else [usage.output]
             found.cut.append(row.traits.finish_reason == "length")
+        if row.traits.logprobs is not None:
+            is_lost = row.traits.logprobs == "given" and not row.traits.first_logprobs
+            found.logprobs_told["absent" if is_lost else row.traits.logprobs] += 1
+        if row.traits.first_logprobs:
+            listed = {each.token: each.logprob for each in row.traits.first_logprobs}
+            found.stated.setdefault(group, []).append(StatedFirst(row.repetition, listed))
     return found
 
 
 def probes_tests(
-    replies: Mapping[str, Replies], baseline: str | None, rng: np.random.Generator
+    replies: Mapping[str, Replies], baseline: str | None, rng: np.random.Generator, beside: Sequence[float] = ()
 ) -> dict[str, ProbesTest]:
-    """The test of every vendor but the baseline that was asked, by label."""
+    """The test of every vendor but the baseline that was asked, by label.
+
+    ``beside`` are the p-values of other tests that share the budget.
+    """
     asked = {label: each for label, each in replies.items() if each.prompts or each.tokens}
     reference = asked.get(baseline or "")
     tests: dict[str, ProbesTest] = {}
@@ -96,7 +114,7 @@ def probes_tests(
             tests[label] = ProbesTest(len(counts[label]), not_measurable=english(words))
         else:
             tests[label] = ProbesTest(whole.probes, whole.n, whole.z, whole.p_value, raw_p_value=whole.p_value)
-    return {**tests, **_corrected(tests, counts, rng)}
+    return {**tests, **_corrected(tests, counts, rng, beside)}
 
 
 def _counts(own: Replies, reference: Replies) -> list[ProbeCounts]:
@@ -110,16 +128,20 @@ def _counts(own: Replies, reference: Replies) -> list[ProbeCounts]:
 
 
 def _corrected(
-    tests: Mapping[str, ProbesTest], counts: Mapping[str, Sequence[ProbeCounts]], rng: np.random.Generator
+    tests: Mapping[str, ProbesTest],
+    counts: Mapping[str, Sequence[ProbeCounts]],
+    rng: np.random.Generator,
+    beside: Sequence[float],
 ) -> dict[str, ProbesTest]:
-    """The tests with p-values for so many vendors and, of those not proven unlike, with what would have been seen."""
+    """The tests with p-values for so many tests and, of those not proven unlike, with what would have been seen."""
     raw = {label: test.p_value for label, test in tests.items() if test.p_value is not None}
-    adjusted = dict(zip(raw, holm(list(raw.values())), strict=True))
+    adjusted = dict(zip(raw, holm([*raw.values(), *beside]), strict=False))
+    level = BUDGET / max(1, len(raw) + len(beside))
     return {
         label: replace(
             tests[label],
             p_value=p_value,
-            seen_mixture=None if p_value <= BUDGET else seen_mixture(counts[label], BUDGET / len(raw), rng),
+            seen_mixture=None if p_value <= BUDGET else seen_mixture(counts[label], level, rng),
         )
         for label, p_value in adjusted.items()
     }

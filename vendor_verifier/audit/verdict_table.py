@@ -138,6 +138,9 @@ RULES: Mapping[str, tuple[FacetName, _Rule]] = {
     "answers_too_like_baseline": ("model", _always("doubtful")),
     # Of other hardware the same holds as of answers_unlike_baseline.
     "probes_unlike_baseline": ("model", _always("doubtful")),
+    "logprobs_unlike_baseline": ("model", _always("doubtful")),
+    # Nobody pays for them: who makes numbers up may make up others.
+    "logprobs_invented": ("model", _unless_baseline("doubtful")),
     "known_prompts_favoured": ("model", _always("doubtful")),
     "tokenizer_unlike_baseline": ("model", _tokenizer),
     "prompt_truncated": ("model", _always("not_as_sold")),

@@ -8,7 +8,7 @@ would call proven leaves too little evidence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 
 from vendor_verifier.audit.verdict_table import DOUBTFUL_LEVEL, Subject, against, against_baseline, points, success
@@ -77,7 +77,11 @@ def _unblemished(name: FacetName, about: Subject) -> Facet:
 def _few(name: FacetName, about: Subject) -> Facet | None:
     """The facet by one-token probes alone, where these were all that was asked; None if they say nothing of it."""
     probed = _probed(about) if name == "model" else None
-    return None if probed is None else Facet("model", "as_sold", probed)
+    return None if probed is None else Facet("model", "as_sold", _joined([probed, *_stated(about)]))
+
+
+def _joined(told: Iterable[str]) -> str:
+    return reduce(lambda one, other: english("verdict_both", one=one, other=other), told)
 
 
 def _probed(about: Subject) -> str | None:
@@ -91,13 +95,24 @@ def _probed(about: Subject) -> str | None:
 
 
 def _model(about: Subject) -> Facet:
-    """The facet as sold, with what answers, probes and new prompts would have shown, or why they were not compared."""
+    """As sold, with what answers, probes, log-probabilities and new prompts would have shown, or why they do not."""
     facet, probed, test = _by_answers(about), _probed(about), about.verdict.probes.get(about.label)
     told = [facet.reason]
     if test is not None:
         told.append(english("verdict_probes_unmeasured", why=test.not_measurable) if probed is None else probed)
-    told += _on_new_prompts(about)
-    return Facet("model", "as_sold", reduce(lambda one, other: english("verdict_both", one=one, other=other), told))
+    told += [*_stated(about), *_on_new_prompts(about)]
+    return Facet("model", "as_sold", _joined(told))
+
+
+def _stated(about: Subject) -> list[str]:
+    """The sentence on stated log-probabilities; empty where none were asked for."""
+    test = about.verdict.logprobs.get(about.label)
+    if test is None:
+        return []
+    if test.not_measurable is not None:
+        return [english("verdict_logprobs_unmeasured", why=test.not_measurable)]
+    shown = {name: f"{nats or 0.0:.2f}" for name, nats in (("shift", test.shift), ("seen", test.seen_shift))}
+    return [english("verdict_logprobs_fine", n=test.n, **shown)]
 
 
 def _on_new_prompts(about: Subject) -> list[str]:

@@ -20,6 +20,7 @@ from vendor_verifier.audit.cost import break_evens, monthly_usd
 from vendor_verifier.audit.failure_causes import blame, outcomes_of
 from vendor_verifier.audit.halves import Halves, halves_findings, halves_tests
 from vendor_verifier.audit.identity import served_names, who_answered
+from vendor_verifier.audit.logprobs import corrected, logprobs_findings, logprobs_tests
 from vendor_verifier.audit.output_tokens import output_token_findings
 from vendor_verifier.audit.probes import probes_findings, probes_tests, replies_of, sizes_of, tokenizer_findings
 from vendor_verifier.audit.streaming import streaming_findings
@@ -47,6 +48,7 @@ from vendor_verifier.suites.identity.suite import PROBES
 from vendor_verifier.values.blame import BlameCounts
 from vendor_verifier.values.judgement import Finding, ModelVerdict, ServedNames, Threshold
 from vendor_verifier.values.money import Money, Price
+from vendor_verifier.values.probes import LogprobsTest, ProbesTest
 from vendor_verifier.values.sample import ChosenSamples, JoinedSamples, Samples
 from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.words import english
@@ -118,7 +120,8 @@ def judge_report(
             halves=halves,
         )
         verdict, more = _judge_model(part, report, abs(seed)), probed.get(model.model, ModelVerdict())
-        verdicts[model.model] = replace(verdict, probes=more.probes, findings=(*verdict.findings, *more.findings))
+        found = (*verdict.findings, *more.findings)
+        verdicts[model.model] = replace(verdict, probes=more.probes, logprobs=more.logprobs, findings=found)
     return verdicts
 
 
@@ -132,10 +135,22 @@ def _probed(report: Report, apart: Mapping[EntryKey, ObservationTable]) -> dict[
             continue
         import numpy as np
 
-        tests = probes_tests(replies, model.baseline, np.random.default_rng(abs(report.manifest.settings.seed or 0)))
-        found = (*probes_findings(tests), *tokenizer_findings(replies, model.baseline, _asked_sizes(report)))
-        verdicts[model.model] = ModelVerdict(probes=tests, findings=found)
+        rng = np.random.default_rng(abs(report.manifest.settings.seed or 0))
+        stated = logprobs_tests(replies, model.baseline, rng)
+        tests = probes_tests(replies, model.baseline, rng, _chances(stated.values()))
+        stated = corrected(stated, _chances(tests.values()))
+        found = (
+            *probes_findings(tests),
+            *logprobs_findings(replies, stated),
+            *tokenizer_findings(replies, model.baseline, _asked_sizes(report)),
+        )
+        verdicts[model.model] = ModelVerdict(probes=tests, logprobs=stated, findings=found)
     return verdicts
+
+
+def _chances(tests: Iterable[ProbesTest | LogprobsTest]) -> list[float]:
+    """The uncorrected p-values of those tests that could be made."""
+    return [test.raw_p_value for test in tests if test.raw_p_value is not None]
 
 
 def stretches_warnings(verdicts: Mapping[str, ModelVerdict]) -> Iterator[str]:

@@ -14,8 +14,9 @@ from vendor_verifier.metrics.answer import Ratio, buffered, hides_tokens, report
 from vendor_verifier.metrics.base import final_answers
 from vendor_verifier.metrics.inter_chunk_latency import gaps_ns
 from vendor_verifier.metrics.measure import measured
-from vendor_verifier.values.event import FinishReason, Usage
+from vendor_verifier.values.event import FinishReason, TokenLogprobs, Usage
 from vendor_verifier.values.failure_kinds import KINDS, NOT_CHARGED, QUESTION_REFUSED
+from vendor_verifier.values.probes import LogprobsStatus
 from vendor_verifier.values.record import Attempt, Failure, FailureKind, Phase, Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import CallClass, Decision, FeatureStatus, Score
@@ -38,7 +39,8 @@ class Traits(msgspec.Struct, frozen=True):
     and ``problem`` why it scored badly, in the suite's words. ``is_answered``: there is a final answer, whole or cut.
     ``is_offered_tools``: one to a request that declared tools, whose calls, if any, were judged.
     ``max_tokens`` is what the sample asks for. ``status`` and ``evidence`` are a feature check's finding. ``spoilt``
-    names what would have been measured if we had not been late ourselves. ``turns`` were asked.
+    names what would have been measured if we had not been late ourselves. ``turns`` were asked. ``logprobs`` is what
+    became of log-probabilities, where they were asked for, and ``first_logprobs`` are those of the first token.
     """
 
     suite: str = "trigger"
@@ -72,6 +74,8 @@ class Traits(msgspec.Struct, frozen=True):
     evidence: str = ""
     providers: frozenset[str] = frozenset()
     turns: int = 1
+    logprobs: LogprobsStatus | None = None
+    first_logprobs: TokenLogprobs | None = None
 
     @property
     def charged(self) -> bool:
@@ -208,12 +212,15 @@ def observe_check(record: Record, score: Score | None, sample: Sample) -> Observ
         traits = Traits(record.suite, status="not_measurable", evidence="the recording ends before the check does")
     else:
         served = (attempt.response.served_provider for attempt in finals if attempt.response is not None)
+        answer, told = None if not finals else finals[-1].response, score.details.get("logprobs")
         traits = Traits(
             record.suite,
             status=cast("FeatureStatus", status),
             evidence=str(score.details.get("evidence", "")),
-            finish_reason=None if not finals or finals[-1].response is None else finals[-1].response.finish_reason,
+            finish_reason=None if answer is None else answer.finish_reason,
             providers=frozenset(filter(None, served)),
+            logprobs=cast("LogprobsStatus", told) if told in get_args(LogprobsStatus) else None,
+            first_logprobs=answer.first_logprobs if answer is not None and told == "given" else None,
         )
     return Observation(sample.id, record.repetition, traits, tries=tries_of(record))
 

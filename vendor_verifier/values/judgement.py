@@ -13,7 +13,7 @@ from vendor_verifier.values.blame import BlameCounts
 from vendor_verifier.values.estimate import NOT_MEASURED, Estimate
 from vendor_verifier.values.halves import HalvesTest
 from vendor_verifier.values.money import BreakEven, Money, Price
-from vendor_verifier.values.probes import ProbesTest
+from vendor_verifier.values.probes import LogprobsTest, ProbesTest
 
 GateOutcome = Literal["PASS", "FAIL", "UNDECIDED"]
 Percentile = Literal["p50", "p90", "p95", "p99"]
@@ -327,8 +327,8 @@ class ServedNames:
 class ModelVerdict:
     """Judgements of one model.
 
-    ``intervals`` are by label, then metric; ``answers``, ``probes``, ``halves``, ``money``, ``prices``, ``blame`` and
-    ``served`` by label.
+    ``intervals`` are by label, then metric; ``answers``, ``probes``, ``logprobs``, ``halves``, ``money``, ``prices``,
+    ``blame`` and ``served`` by label.
 
     A renderer shows the parts that are there and leaves out the others.
     """
@@ -341,6 +341,7 @@ class ModelVerdict:
     score_differences: tuple[ScoreDifference, ...] = ()
     answers: Mapping[str, AnswersTest] = field(default_factory=dict)
     probes: Mapping[str, ProbesTest] = field(default_factory=dict)
+    logprobs: Mapping[str, LogprobsTest] = field(default_factory=dict)
     halves: Mapping[str, HalvesTest] = field(default_factory=dict)
     intervals: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     money: Mapping[str, Money] = field(default_factory=dict)

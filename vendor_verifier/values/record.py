@@ -10,7 +10,7 @@ from typing import Annotated, Protocol
 
 import msgspec
 
-from vendor_verifier.values.event import MAX_NUMBER, Amount, Count, FinishReason, ToolCall, Usage
+from vendor_verifier.values.event import MAX_NUMBER, Amount, Count, FinishReason, TokenLogprobs, ToolCall, Usage
 from vendor_verifier.values.failure_kinds import KINDS, Kind, kind_of_status
 from vendor_verifier.values.failure_kinds import FailureKind as FailureKind
 from vendor_verifier.values.failure_kinds import Phase as Phase
@@ -60,7 +60,11 @@ class Timing(msgspec.Struct, frozen=True):
 
 
 class Response(msgspec.Struct, frozen=True):
-    """The vendor's answer, normalised; ``finish_raw`` keeps its own word."""
+    """The vendor's answer, normalised; ``finish_raw`` keeps its own word.
+
+    ``first_logprobs`` are the likeliest tokens for its first place; ``None`` where it has none, as in nearly every
+    answer: they were not asked for, or are not given.
+    """
 
     text: str = ""
     reasoning: str = ""
@@ -75,6 +79,7 @@ class Response(msgspec.Struct, frozen=True):
     request_id: str | None = None
     streamed: bool = True
     anomalies: tuple[str, ...] = ()
+    first_logprobs: TokenLogprobs | None = None
 
 
 class Failure(msgspec.Struct, frozen=True):

@@ -20,6 +20,7 @@ from vendor_verifier.values.event import (
     Anomaly,
     Fault,
     Finish,
+    FirstLogprobs,
     Identity,
     Lost,
     Parsed,
@@ -27,6 +28,7 @@ from vendor_verifier.values.event import (
     StreamEnd,
     StreamEvent,
     TextDelta,
+    TokenLogprob,
     ToolCall,
     ToolCallDelta,
     Usage,
@@ -108,6 +110,7 @@ class Assembler:
         self._legacy_calls = ToolCallAccumulator()
         self._usage: Usage | None = None
         self._finish: Finish | None = None
+        self._logprobs: tuple[TokenLogprob, ...] | None = None
         self._identity = Identity()
         self._fault: Fault | None = None
         self._ended = False
@@ -174,6 +177,8 @@ class Assembler:
                 self._take_parsed(event)
             case Usage():
                 self._usage = _merge_usage(self._usage, event)
+            case FirstLogprobs(tokens):
+                self._logprobs = self._logprobs or tokens or None
             case Finish():
                 self._take_finish(event)
             case Identity():
@@ -215,6 +220,7 @@ class Assembler:
             request_id=self._identity.response_id,
             streamed=streamed,
             anomalies=tuple(dict.fromkeys([*self._anomalies, *noticed])),
+            first_logprobs=self._logprobs,
         )
         yield
         response = yield from writable_in_steps(assembled)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.registry import WIRES
 from vendor_verifier.suites import Play, suite_kind
 from vendor_verifier.suites.identity.questions import LENGTHS, group_of, identity_samples, is_string, kind_of
 from vendor_verifier.suites.identity.suite import IdentitySuite, first_token
+from vendor_verifier.values.event import TokenLogprob
 from vendor_verifier.values.record import Attempt, Failure, Response
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.sample import Sample
@@ -72,6 +74,42 @@ def test_without_a_switch_for_reasoning_the_question_is_asked_plainly() -> None:
     refused = Attempt(1, failure=Failure.of("untranslatable", "no switch"))
     score = _judged(IdentitySuite().play(sample), refused, Attempt(1, response=Response("7")))
     assert (score.details["status"], score.details["evidence"]) == ("kept", "7")
+
+
+_NO_WORD = Attempt(1, failure=Failure.of("untranslatable", "no word"))
+_REFUSED = Attempt(1, failure=Failure.of("bad_request", "logprobs is not supported", 400))
+_STATED = Response("7", first_logprobs=(TokenLogprob("7", -0.5),))
+
+
+@pytest.mark.parametrize(
+    ("attempts", "told"),
+    [
+        ([Attempt(1, response=_STATED)], "given"),
+        ([_NO_WORD, Attempt(1, response=_STATED)], "given"),
+        ([_NO_WORD, _REFUSED, _NO_WORD, Attempt(1, response=Response("7"))], "refused"),
+        ([_REFUSED, _REFUSED, Attempt(1, response=Response("7"))], "refused"),
+        ([_NO_WORD, _NO_WORD, Attempt(1, response=Response("7"))], "no_word"),
+        ([Attempt(1, response=Response("7"))], "absent"),
+        ([Attempt(1, response=structs.replace(_STATED, reasoning="Let"))], "absent"),
+    ],
+)
+def test_log_probabilities_are_left_out_last_and_what_became_of_them_is_said(
+    attempts: list[Attempt], told: str
+) -> None:
+    """A vendor without a word for reasoning is still asked for them; one that refuses them gives its answer without."""
+    sample = identity_samples(2, 5)[0]
+    score = _judged(IdentitySuite(logprobs=True).play(sample), *attempts)
+    assert (score.details["status"], score.details["evidence"], score.details["logprobs"]) == ("kept", "7", told)
+
+
+def test_log_probabilities_are_asked_for_beside_five_answers_to_each_probe_if_at_all() -> None:
+    asked = {True: 0, False: 0}
+    for wanted in asked:
+        for sample in identity_samples(3, 20):
+            turn = next(IdentitySuite(logprobs=wanted).play(sample))
+            assert ("logprobs" in turn.parameters) == ("top_logprobs" in turn.fixed)
+            asked[wanted] += "logprobs" in turn.parameters
+    assert asked == {True: 15, False: 0}
 
 
 def test_no_visible_token_measures_nothing() -> None:

@@ -117,7 +117,11 @@ def _verdict(report: Report, model: str, label: str) -> Status | None:
 def _chances(report: Report, model: str, label: str) -> dict[str, float]:
     """The uncorrected p-values of the tests whether a vendor answers as its baseline."""
     verdict = report.verdicts.get(model, ModelVerdict())
-    tests = {"answers": verdict.answers.get(label), "identity": verdict.probes.get(label)}
+    tests = {
+        "answers": verdict.answers.get(label),
+        "identity": verdict.probes.get(label),
+        "logprobs": verdict.logprobs.get(label),
+    }
     found = {name: None if test is None else test.raw_p_value for name, test in tests.items()}
     return {name: p_value for name, p_value in found.items() if p_value is not None}
 

@@ -54,7 +54,8 @@ class Call:
 class Answer:
     """A whole answer in no protocol. Tokens are estimates: four characters each.
 
-    ``stopped_by`` is the ``stop`` text that ended it.
+    ``stopped_by`` is the ``stop`` text that ended it. ``logprobs`` are those of the tokens that could have come first,
+    the likeliest first, where they are known.
     """
 
     text: str
@@ -63,6 +64,7 @@ class Answer:
     prompt_tokens: int
     output_tokens: int
     stopped_by: str | None = None
+    logprobs: tuple[tuple[str, float], ...] = ()
 
 
 def wants_call(question: Question, seed: int) -> bool:

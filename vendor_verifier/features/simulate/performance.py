@@ -172,6 +172,8 @@ def perform(
     """
     if persona.refusal is not None:
         return refusal_of(persona.refusal)
+    if persona.logprobs == "refused" and question.turn.parameters.get("logprobs") is True:
+        return Refusal(400, "unsupported_parameter", "logprobs is not supported.", parameter="logprobs")
     if refused < first_refusals(question, persona, seed):
         return _burst(question, persona, seed, refused)
     said = _said(question, persona, seed, asked, key)

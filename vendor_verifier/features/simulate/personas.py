@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 # Another model decides otherwise on so many questions.
 _OTHER_DECISIONS = 0.15
@@ -30,7 +31,8 @@ class Persona:
     another model; ``switch_after``: number of requests from which all do; ``prompt_room``: characters heard of each
     message; ``recognises``: every question that is none of the shipped samples goes to another model; ``divergence``:
     mean Kullback–Leibler divergence per token of its distributions from the model's; ``is_honest_to_probes``: another
-    model answers, but for questions that ask for one token.
+    model answers, but for questions that ask for one token. ``logprobs`` are given as the model has them, as numbers
+    made up, or not at all: a request for them is refused.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Persona:
     recognises: bool = False
     divergence: float = 0.0
     is_honest_to_probes: bool = False
+    logprobs: Literal["true", "invented", "refused"] = "true"
 
     def with_another_model(self) -> Persona:
         """The same vendor with another model behind its name."""
@@ -150,6 +153,8 @@ _ALL = (
         mind="mini",
         is_honest_to_probes=True,
     ),
+    Persona("logprob-inventor", "states one log-probability for every token", logprobs="invented"),
+    Persona("no-logprobs", "answers 400 to whoever asks for log-probabilities", logprobs="refused"),
     Persona("long-cutter", "hears the last 240 characters of each message and bills them all", prompt_room=240),
 )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import random
+from collections.abc import Sequence
 from dataclasses import replace
 
 from vendor_verifier.features.simulate.answer import Answer
@@ -16,6 +18,8 @@ _WORDS = ("red", "Oslo", "7", "42", "73", "otter", "K", "blue", "Lima", "plum", 
 _SPREAD = 1.5
 # Most tokens of a text are as good as settled and hardly diverge; those that are open, as here, do the more.
 _OPEN_TOKENS = 4
+# The standard deviation of a stated log-probability from one asking to the next.
+_JITTER = 0.02
 
 
 def is_for_one_token(question: Question) -> bool:
@@ -39,6 +43,7 @@ def with_drawn_token(question: Question, answer: Answer, persona: Persona, *, se
         spread = math.sqrt(2 * _OPEN_TOKENS * persona.divergence)
         noise = generator(seed, question.digest, "divergence", persona.name)
         weights = [weight * math.exp(spread * noise.gauss(0.0, 1.0)) for weight in weights]
+    logprobs = _logprobs(weights, persona, generator(seed, question.digest, persona.name, "jitter", asked))
     if not persona.temperature_factor:
         weights = [float(weight == max(weights)) for weight in weights]
     weights = [weight ** (1 / (persona.temperature_factor or 1.0)) for weight in weights]
@@ -49,4 +54,12 @@ def with_drawn_token(question: Question, answer: Answer, persona: Persona, *, se
         if left < 0:
             word = each
             break
-    return replace(answer, text=word, calls=(), finish="length", output_tokens=1)
+    return replace(answer, text=word, calls=(), finish="length", output_tokens=1, logprobs=logprobs)
+
+
+def _logprobs(weights: Sequence[float], persona: Persona, dice: random.Random) -> tuple[tuple[str, float], ...]:
+    """What the persona says of its words' probabilities, a little off each time, as batching makes them."""
+    if persona.logprobs == "invented":
+        return tuple((word, math.log(0.5)) for word in _WORDS)
+    told = [math.log(weight / sum(weights)) + _JITTER * dice.gauss(0.0, 1.0) for weight in weights]
+    return tuple(sorted(zip(_WORDS, told, strict=True), key=lambda pair: -pair[1]))

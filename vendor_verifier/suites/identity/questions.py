@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vendor_verifier.suites.identity.suite import NAME, PROBES, SAMPLES
+from vendor_verifier.suites.identity.suite import NAME, PROBE, PROBES, SAMPLES
 from vendor_verifier.values.draws import Draws
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 
-PROBE, STRING = "probe", "string"
+STRING = "string"
 LENGTHS = 3
 _KINDS = 8
 # The least a model can be asked for; a wire whose smallest output is larger raises it.

@@ -26,6 +26,7 @@ from vendor_verifier.values.event import (
 from vendor_verifier.wire.assembler import Assembler
 from vendor_verifier.wire.base import Steps
 from vendor_verifier.wire.errors import read_fault
+from vendor_verifier.wire.logprobs import chat_logprobs
 from vendor_verifier.wire.openai_chat.fast_reader import (
     ChatChunk,
     events_of,
@@ -98,7 +99,11 @@ class OpenAIChatReader:
         yield from self._identity.changes(identity_of(chunk))
         choice = next((as_dict(one) for one in as_list(chunk.get("choices")) if _is_first(as_dict(one))), {})
         fault = read_fault({"error": choice.get("error")})
+        # Those beside a later piece are not of the first token.
+        logprobs = None if self._has_delta else chat_logprobs(choice.get("logprobs"))
         yield from self._message(choice, part)
+        if logprobs is not None:
+            yield logprobs
         if fault is not None:
             yield fault
         yield from self._usage(chunk, choice)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from vendor_verifier.features.simulate.answer import Call
+from vendor_verifier.features.simulate.answer import Answer, Call
 from vendor_verifier.features.simulate.performance import Performance, Refusal
 from vendor_verifier.features.simulate.question import BadQuestion, Question
-from vendor_verifier.wire.payload import PayloadError, parse_json
+from vendor_verifier.wire.payload import PayloadError, as_count, parse_json
 
 _OWN_ID = "chatcmpl-"
 _OWN_CALL_ID = "call_"
@@ -151,6 +151,11 @@ class Asked:
     include_usage: bool = True
     body: Mapping[str, Any] = field(default_factory=dict, repr=False)
     style: str = ""
+
+    def listed(self, answer: Answer) -> tuple[tuple[str, float], ...]:
+        """As many of the answer's log-probabilities as were asked for."""
+        parameters = self.question.turn.parameters
+        return answer.logprobs[: as_count(parameters.get("top_logprobs"))] if parameters.get("logprobs") is True else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,10 @@ _STATUS_WORDS: Mapping[int, str] = {
     503: "UNAVAILABLE",
 }
 _MODES = {"AUTO": "auto", "ANY": "required", "NONE": "none", "VALIDATED": "auto"}
-_SETTINGS = {"temperature": "temperature", "topP": "top_p", "maxOutputTokens": "max_tokens", "candidateCount": "n"}
+_SETTINGS = {
+    "temperature": "temperature", "topP": "top_p", "maxOutputTokens": "max_tokens", "candidateCount": "n",
+    "responseLogprobs": "logprobs", "logprobs": "top_logprobs",
+}  # fmt: skip
 _ARRAY = "array"
 
 
@@ -176,6 +179,7 @@ class _Chunks:
     def __init__(self, asked: Asked, performance: Performance) -> None:
         self._answer = performance.answer
         self._malformed = _malformed(performance.answer)
+        self._listed = asked.listed(performance.answer)
         self._tail = {
             "modelVersion": performance.served_model or asked.model,
             "responseId": answer_id(performance, ""),
@@ -193,6 +197,10 @@ class _Chunks:
         if self._malformed is not None:
             message = f"Malformed function call: {self._malformed.name}({self._malformed.arguments}"
             candidate.update(finishReason="MALFORMED_FUNCTION_CALL", finishMessage=message)
+        if self._listed:
+            top = [{"token": token, "logProbability": number} for token, number in self._listed]
+            said = [{"token": self._answer.text, "logProbability": dict(self._answer.logprobs).get(self._answer.text)}]
+            candidate["logprobsResult"] = {"topCandidates": [{"candidates": top}], "chosenCandidates": said}
         usage = {
             "promptTokenCount": answer.prompt_tokens,
             "candidatesTokenCount": answer.output_tokens,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from vendor_verifier.features.simulate.answer import Piece, pieces
+from vendor_verifier.features.simulate.answer import Answer, Piece, pieces
 from vendor_verifier.features.simulate.performance import Performance
 from vendor_verifier.features.simulate.question import BadQuestion, question_of
 from vendor_verifier.features.simulate.wires import (
@@ -261,9 +261,13 @@ class SimulatedChat(OpenAIWire):
         answer = performance.answer
         parts = pieces(answer, performance.piece_count, performance.call_ids)
         first = {"role": "assistant", "content": None if answer.calls and not answer.text else ""}
+        stated = [_logprobs(asked, answer), *[None] * len(parts)]
         return StreamedAnswer(
             opening=chunks.event(_choice("delta", first)),
-            pieces=[chunks.event(_choice("delta", _delta(piece))) for piece in parts],
+            pieces=[
+                chunks.event(_choice("delta", _delta(piece), logprobs=each))
+                for piece, each in zip(parts, stated, strict=False)
+            ],
             closing=chunks.closing(_choice("delta", {}, answer.finish)),
         )
 
@@ -276,11 +280,21 @@ class SimulatedChat(OpenAIWire):
                 for name, call in zip(performance.call_ids, answer.calls, strict=True)
             ]
         chunks = OpenAIChunks(asked, performance, created, "chat.completion", "chatcmpl-")
-        return chunks.whole(_choice("message", message, answer.finish))
+        return chunks.whole(_choice("message", message, answer.finish, _logprobs(asked, answer)))
 
 
-def _choice(key: str, content: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
-    return {"index": 0, key: content, "logprobs": None, "finish_reason": finish}
+def _choice(
+    key: str, content: Mapping[str, Any], finish: str | None = None, logprobs: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    return {"index": 0, key: content, "logprobs": logprobs, "finish_reason": finish}
+
+
+def _logprobs(asked: Asked, answer: Answer) -> dict[str, Any] | None:
+    """Those of the first token, where they are asked for."""
+    listed = asked.listed(answer)
+    top = [{"token": token, "logprob": number, "bytes": list(token.encode())} for token, number in listed]
+    said = {"token": answer.text, "logprob": dict(answer.logprobs).get(answer.text), "bytes": None}
+    return {"content": [{**said, "top_logprobs": top}], "refusal": None} if top else None
 
 
 def _delta(piece: Piece) -> dict[str, Any]:
