@@ -114,7 +114,7 @@ def logprobs_findings(replies: Mapping[str, Replies], tests: Mapping[str, Logpro
 
 
 def invention(stated: Mapping[str, Sequence[StatedFirst]]) -> Invention | None:
-    """What shows that the numbers come from no model: probabilities that sum to more than 1, one number for every
+    """The sign that the numbers come from no model: probabilities that sum to more than 1, one number for every
     token, or the same numbers whatever was asked; None where nothing does."""
     lists = [sorted(each.listed.values(), reverse=True) for found in stated.values() for each in found]
     if sum(_sum(each) > _MOST_SUM for each in lists) > _SOME * len(lists):

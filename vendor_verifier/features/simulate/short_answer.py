@@ -58,7 +58,7 @@ def with_drawn_token(question: Question, answer: Answer, persona: Persona, *, se
 
 
 def _logprobs(weights: Sequence[float], persona: Persona, dice: random.Random) -> tuple[tuple[str, float], ...]:
-    """What the persona says of its words' probabilities, a little off each time, as batching makes them."""
+    """The persona's statement of its words' probabilities, a little off each time, as batching makes them."""
     if persona.logprobs == "invented":
         return tuple((word, math.log(0.5)) for word in _WORDS)
     told = [math.log(weight / sum(weights)) + _JITTER * dice.gauss(0.0, 1.0) for weight in weights]

@@ -76,7 +76,7 @@ def _with_logprobs(turn: Turn) -> Turn:
 
 
 def _logprobs(attempt: Attempt, refused: Sequence[str], way: Turn) -> LogprobsStatus:
-    """What became of log-probabilities in the end, given the kinds of the refusals before it."""
+    """The fate of the log-probabilities asked for, given the kinds of the refusals before it."""
     if "logprobs" not in way.parameters:
         return "no_word" if set(refused[:2]) == {"untranslatable"} else "refused"
     if attempt.response is None or not attempt.succeeded or attempt.response.reasoning:
