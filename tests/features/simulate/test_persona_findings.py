@@ -40,6 +40,9 @@ DEFECTS = {
     "long-cutter": {"answers_unlike_baseline", "calls_unlike_baseline"},
     # Too faint for so few answers: the probes of the suite identity find it.
     "four-bit": set(),
+    # Only that suite asks for log-probabilities.
+    "logprob-inventor": set(),
+    "no-logprobs": set(),
     "recogniser": {"answers_unlike_baseline", "calls_unlike_baseline"},
     "probe-recogniser": {"answers_unlike_baseline", "calls_unlike_baseline"},
 }
