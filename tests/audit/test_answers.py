@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -134,3 +136,18 @@ def test_where_no_text_is_stored_that_is_said() -> None:
     tests = answers_tests(None, "official", ["official", "one"], np.random.default_rng(1))
     assert list(tests) == ["one"]
     assert "--redact-content" in (tests["one"].not_measurable or "")
+
+
+def test_questions_that_our_wire_put_in_other_words_are_not_compared() -> None:
+    """A vendor that was asked them otherwise may answer otherwise; where the baseline was too, they are."""
+    rng = np.random.default_rng(1)
+    other, official = _side(rng, 200, other=range(200)), _side(rng, 200, times=2)
+
+    def reworded(side: Kept) -> Kept:
+        return {
+            question: {again: replace(each, reworded=("schema:format",)) for again, each in answers.items()}
+            for question, answers in side.items()
+        }
+
+    assert "fewer" in (_tests({"other": reworded(other)}, official)["other"].not_measurable or "")
+    assert _tests({"other": reworded(other)}, reworded(official))["other"].n == 200

@@ -88,6 +88,33 @@ def test_nothing_is_said_of_speed_by_a_clock_that_stood_still() -> None:
     assert names() == set()
 
 
+def test_a_first_token_that_the_protocol_hides_is_no_slow_one() -> None:
+    """Where one side's calls come whole, the moments are not of the same thing; decoding is still compared."""
+    rng = np.random.default_rng(5)
+    played, personas = world(rng, 150), (Persona("base", runs=2), Persona("slow", slower=2.0))
+    found = columns(rng, played, personas)
+    judged = judge_ranking(taken(played, personas, found), sample_ids(150), rng, baseline="base", resamples=500)
+    whole = [replace(row, traits=replace(row.traits, calls_whole=True)) for row in found["slow"].every()]
+    named = difference_findings("slow", table_of(whole), ("base", found["base"]), judged)
+    assert [each.name for each in named] == ["slow_decoding"]
+
+
+@pytest.mark.parametrize(("reworded", "named"), [((), True), (("schema:format",), False), (("system_moved",), True)])
+def test_calls_that_break_what_our_wire_could_not_say_are_not_charged(reworded: tuple[str, ...], named: bool) -> None:
+    """Half of the vendor's calls break their schema, all on samples whose schema went out in other words."""
+    rng = np.random.default_rng(6)
+    played, personas = world(rng, 150), (Persona("base", runs=2), Persona("v", broken=0.5))
+    found = columns(rng, played, personas)
+    judged = judge_ranking(taken(played, personas, found), sample_ids(150), rng, baseline="base", resamples=500)
+    rows = [
+        replace(row, traits=replace(row.traits, reworded=reworded))
+        if any(name != "valid" for name in row.traits.classes) else row
+        for row in found["v"].every()
+    ]  # fmt: skip
+    names = [each.name for each in difference_findings("v", table_of(rows), ("base", found["base"]), judged)]
+    assert ("calls_invalid" in names) == named
+
+
 def test_who_never_calls_is_found_although_no_sample_moves_its_f1() -> None:
     """Beside a baseline that never contradicts itself there is no error to divide by; the disagreements prove it."""
     calls = {f"s{number}": "called" if number % 2 else "not_called" for number in range(60)}

@@ -13,6 +13,7 @@ from vendor_verifier.audit.billing import (
     cache_finding,
     cost_finding,
     hidden_reasoning_finding,
+    prompt_findings,
     prompt_pairs,
     prompt_token_findings,
     recount_finding,
@@ -133,6 +134,25 @@ def test_pairs_come_from_trials_by_sample() -> None:
     vendor = Trials("v", (), {"input_tokens": {("a", 0): (15.0, 1.0), ("c", 0): (5.0, 1.0)}})
     assert prompt_pairs(base, vendor) == [PromptPair("a", 11.0, 15.0)]
     assert prompt_pairs(base, Trials("w")) == []
+
+
+def test_prompts_that_our_wire_put_in_other_words_are_not_compared() -> None:
+    """Unless both were asked in the same other words. The vendor counts 50 fewer on a third, the long ones."""
+    counts = {f"s{number:02d}": 100.0 + 10 * number for number in range(30)}
+    fewer = {name: tokens - 50 * (number >= 20) for number, (name, tokens) in enumerate(counts.items())}
+    base, vendor = (
+        Trials(label, (), {"input_tokens": {(name, 0): (tokens, 1) for name, tokens in side.items()}})
+        for label, side in (("base", counts), ("v", fewer))
+    )
+    notes = {name: frozenset({"schema:format"}) for name in list(counts)[20:]}
+    found = [
+        [each.name for each in prompt_findings([base, vendor], "base", reworded)]
+        for reworded in ({}, {"v": notes}, {"v": notes, "base": notes})
+    ]
+    assert found == [["prompt_truncated"], [], ["prompt_truncated"]]
+    assert [pair.sample for pair in prompt_pairs(base, vendor, {"v": notes})] == list(counts)[:20]
+    others = {label: fewer if label != "base" else counts for label in ("base", "v", "w")}
+    assert same_counter_findings(others, "base", {"v": notes, "w": notes}) == ()
 
 
 def test_a_cost_is_held_against_the_price_list_with_and_without_the_discount() -> None:

@@ -72,3 +72,18 @@ def test_a_vendor_that_recognises_published_questions_is_named_and_no_other(benc
     assert judgement["halves"]["twin"]["agrees_fresh"] > 0.95
     said = (bench.folder / "run" / "scores.json").read_text(encoding="utf-8")
     assert "on questions in new words it decides as the baseline about as often" in said
+
+
+@pytest.mark.slow
+def test_an_honest_vendor_over_another_protocol_is_charged_with_nothing(bench: Any) -> None:
+    """Gemini's words for schemas are shorter, its calls come whole: neither cuts a prompt nor holds a stream back."""
+    entries = {"official": "openai", "gemini": "gemini", "anthropic": "anthropic", "responses": "openai_responses"}
+    vendors = [
+        {"name": "simulated", "label": label, "model_id": "simulated-model", "url": "sim://faithful",
+         "validator": wire, "is_baseline": label == "official"}
+        for label, wire in entries.items()
+    ]  # fmt: skip
+    (bench.folder / "config.yaml").write_text(json.dumps({"simulated-model": {"vendors": vendors}}), encoding="utf-8")
+    _, scores = bench.run("--fresh-prompts", "--seed", "31", "--limit", "120", "--request-concurrency", "8")
+    found = scores["models"]["simulated-model"]["judgement"]["findings"]
+    assert [(each["name"], each["label"]) for each in found if each["label"] != "official"] == []

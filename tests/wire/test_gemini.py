@@ -158,6 +158,26 @@ def test_tool_choice(choice: Any, expected: dict[str, Any]) -> None:
     assert request.untranslatable == ()
 
 
+@pytest.mark.parametrize(
+    ("schema", "notes"),
+    [
+        ({"type": "object", "properties": {"a": {"type": "string", "enum": ["x"], "description": "y"}}}, ()),
+        ({"type": "object", "properties": {"a": {"type": ["string", "null"]}}}, ("schema:reworded",)),
+        (
+            {"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"type": "integer"}}},
+            ("schema:reworded",),
+        ),
+        ({"type": "object", "properties": {"a": {"type": "integer", "multipleOf": 3}}}, ("schema:multipleOf",)),
+    ],
+)
+def test_a_schema_in_other_words_is_noted_also_where_nothing_is_lost(
+    schema: dict[str, Any], notes: tuple[str, ...]
+) -> None:
+    """Another count of prompt tokens is then ours; the case of types makes none."""
+    tool = {"type": "function", "function": {"name": "f", "description": "d", "parameters": schema}}
+    assert ask([USER], [tool]).rewritten == notes
+
+
 @pytest.mark.parametrize(("more", "listed"), [({"top_logprobs": 5}, 5), ({}, 1)])
 def test_log_probabilities_are_asked_for_in_its_words(more: dict[str, Any], listed: int) -> None:
     """Among the settings, with the number of tokens to list."""

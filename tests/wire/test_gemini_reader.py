@@ -71,16 +71,30 @@ def test_arguments_are_text_without_a_flag() -> None:
     assert made.anomalies == ()
 
 
+def test_a_long_call_in_one_event_is_not_called_buffered() -> None:
+    """Over this protocol it cannot come otherwise. A text in one event could have."""
+    long = {"text": "It is raining in Porto and in Lisbon, as it was yesterday."}
+    alone, told, both = (
+        collect(stream(said(*parts)), streamed=True).response
+        for parts in ([call(city="Porto" * 20)], [long], [long, call(city="Porto")])
+    )
+    assert (alone.calls_whole, alone.anomalies) == (True, ())
+    for other in (told, both):
+        assert (other.calls_whole, other.anomalies) == (False, ("buffered",))
+
+
 def test_call_without_args_and_with_id() -> None:
     """A tool without arguments gets an empty object; an id is kept where there is one."""
-    assert stream(said({"functionCall": {"name": "now", "id": "c1"}})) == [ToolCallDelta(0, "c1", "now", "{}")]
+    assert stream(said({"functionCall": {"name": "now", "id": "c1"}})) == [
+        ToolCallDelta(0, "c1", "now", "{}", is_whole=True)
+    ]
 
 
 @pytest.mark.parametrize(("given_args", "text"), [('{"a":1}', '{"a":1}'), ([1], "{}"), (5, "{}")])
 def test_args_that_are_no_object(given_args: Any, text: str) -> None:
     """Arguments of another kind are flagged; text is taken as it is."""
     events = stream(said({"functionCall": {"name": "f", "args": given_args}}))
-    assert events == [Anomaly("arguments_not_an_object"), ToolCallDelta(0, None, "f", text)]
+    assert events == [Anomaly("arguments_not_an_object"), ToolCallDelta(0, None, "f", text, is_whole=True)]
 
 
 def test_parallel_calls_without_ids_stay_apart() -> None:

@@ -129,10 +129,11 @@ def compared_texts(own: Answers, reference: Answers) -> list[tuple[str, str, str
 
 
 def _triples(own: Answers, twice: Mapping[Question, Mapping[int, AnswerText]]) -> list[_Triple]:
-    """In the order in which the vendor was asked."""
+    """In the order in which the vendor was asked, of questions that our wires asked both in the same words."""
     found = [
         _Triple(own[question][0], both[0], both[1]) for question, both in twice.items() if 0 in own.get(question, {})
     ]
+    found = [each for each in found if each.own.reworded == each.one.reworded == each.other.reworded]
     return sorted(found, key=lambda each: each.own.sent_s or 0.0)
 
 

@@ -94,10 +94,34 @@ def difference_findings(
         yield _calls_unlike(label, gap)
     differences = _differences(ranking.differences, name, label)
     schema = differences.get("schema_accuracy")
-    if schema is not None and schema.low > 0 and schema.value >= LEAST_LOSS:
+    if (
+        schema is not None
+        and schema.low > 0
+        and schema.value >= LEAST_LOSS
+        and _breaks_what_it_was_sent(own, reference)
+    ):
         yield _invalid(label, own, schema)
     if _clock_is_good(own) and _clock_is_good(reference):
-        yield from _slow(label, name, differences, ranking.estimates)
+        slow = _slow(label, name, differences, ranking.estimates)
+        yield from (each for each in slow if each.name != "slow_first_token" or shows_tokens_alike(own, reference))
+
+
+def shows_tokens_alike(own: ObservationTable, reference: ObservationTable) -> bool:
+    """Whether both protocols show the first token of a call when it is there, or both only with the last."""
+    return len({any(traits.calls_whole for traits in table.traits()) for table in (own, reference)}) == 1
+
+
+def _breaks_what_it_was_sent(own: ObservationTable, reference: ObservationTable) -> bool:
+    """Whether the vendor breaks more schemas than the baseline also where our wire could say the whole schema."""
+    reworded = {key for key, traits in own.entries() if any(note.startswith("schema:") for note in traits.reworded)}
+    if not reworded:
+        return True
+    samples = {sample for _, sample, _ in reworded}
+    shares = []
+    for table in (own, reference):
+        classes = [name for (_, sample, _), each in table.entries() if sample not in samples for name in each.classes]
+        shares.append(sum(name in _INVALID for name in classes) / len(classes) if classes else 0.0)
+    return shares[0] - shares[1] >= LEAST_LOSS
 
 
 def _differences(differences: Sequence[Difference], baseline: str, label: str) -> dict[str, Difference]:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from statistics import median
+from types import MappingProxyType
 
 from vendor_verifier.audit.finding import finding
 from vendor_verifier.scoring.observation_table import ObservationTable
@@ -56,10 +57,31 @@ def prompt_tokens(trials: Trials) -> dict[str, float]:
     return {sample: math.fsum(each) / len(each) for sample, each in sums.items()}
 
 
-def prompt_pairs(baseline: Trials, vendor: Trials) -> list[PromptPair]:
-    """The samples for which both reported prompt tokens, by sample id."""
+Rewordings = Mapping[str, Mapping[str, frozenset[str]]]
+"""Label → sample → the notes of our wire on what it asked in other words."""
+NO_REWORDINGS: Rewordings = MappingProxyType({})
+_AS_WRITTEN: frozenset[str] = frozenset()
+
+
+def rewordings(tables: Mapping[str, ObservationTable]) -> Rewordings:
+    """Those of all samples that any of these entries was asked in other words."""
+    return {
+        label: {row.sample: frozenset(row.traits.reworded) for row in table.every() if row.traits.reworded}
+        for label, table in tables.items()
+    }
+
+
+def prompt_pairs(baseline: Trials, vendor: Trials, reworded: Rewordings = NO_REWORDINGS) -> list[PromptPair]:
+    """The samples for which both reported prompt tokens, by sample id, where we asked both in the same words."""
     expected, got = prompt_tokens(baseline), prompt_tokens(vendor)
-    return [PromptPair(sample, expected[sample], got[sample]) for sample in sorted(expected.keys() & got.keys())]
+    common = _alike(expected.keys() & got.keys(), (baseline.label, vendor.label), reworded)
+    return [PromptPair(sample, expected[sample], got[sample]) for sample in common]
+
+
+def _alike(samples: Iterable[str], labels: Sequence[str], reworded: Rewordings) -> list[str]:
+    """The samples, in order, that our wires asked of all these entries in the same words."""
+    each = [reworded.get(label, {}) for label in labels]
+    return sorted(name for name in samples if len({notes.get(name, _AS_WRITTEN) for notes in each}) == 1)
 
 
 def prompt_token_findings(label: str, pairs: Sequence[PromptPair]) -> tuple[Finding, ...]:
@@ -80,7 +102,9 @@ def prompt_token_findings(label: str, pairs: Sequence[PromptPair]) -> tuple[Find
     return tuple(findings)
 
 
-def same_counter_findings(counts: Mapping[str, Mapping[str, float]], baseline: str | None) -> tuple[Finding, ...]:
+def same_counter_findings(
+    counts: Mapping[str, Mapping[str, float]], baseline: str | None, reworded: Rewordings = NO_REWORDINGS
+) -> tuple[Finding, ...]:
     """Vendors whose prompt tokens are equal on every common prompt and differ from the baseline's on most.
 
     ``counts``: label → sample → prompt tokens. Consistent with one host behind several names.
@@ -88,13 +112,14 @@ def same_counter_findings(counts: Mapping[str, Mapping[str, float]], baseline: s
     reference = counts.get(baseline or "", {})
     findings = []
     for one, other in combinations([label for label in counts if label != baseline], 2):
-        common = counts[one].keys() & counts[other].keys() & reference.keys()
+        every = counts[one].keys() & counts[other].keys() & reference.keys()
+        common = _alike(every, (one, other, baseline or ""), reworded)
         if len(common) < LEAST_PROMPTS or any(counts[one][name] != counts[other][name] for name in common):
             continue
         apart = sum(counts[one][name] != reference[name] for name in common)
         if 2 * apart > len(common):
             evidence: dict[str, float | int | str] = {"other": other, "prompts": len(common), "unlike_baseline": apart}
-            samples = tuple(sorted(common))[:3]
+            samples = tuple(common[:3])
             findings.append(finding("same_token_counter", one, evidence, samples, baseline=baseline))
     return tuple(findings)
 
@@ -330,13 +355,15 @@ def sent_once(claims: Sequence[_Claim], table: ObservationTable) -> list[_Claim]
     return [claim for claim in claims if claim[2] and sends[claim[0]] == 1]
 
 
-def prompt_findings(trials: Sequence[Trials], baseline: str | None) -> Iterator[Finding]:
-    """Findings on prompt tokens, against the baseline's and between vendors."""
+def prompt_findings(
+    trials: Sequence[Trials], baseline: str | None, reworded: Rewordings = NO_REWORDINGS
+) -> Iterator[Finding]:
+    """Findings on prompt tokens, against the baseline's and between vendors, where all were asked in the same words."""
     by_label = {each.label: each for each in trials}
     reference = by_label.get(baseline or "")
     if reference is not None:
         for label, each in by_label.items():
             if label != baseline:
-                yield from prompt_token_findings(label, prompt_pairs(reference, each))
+                yield from prompt_token_findings(label, prompt_pairs(reference, each, reworded))
     counts = {label: prompt_tokens(each) for label, each in by_label.items()}
-    yield from same_counter_findings(counts, baseline)
+    yield from same_counter_findings(counts, baseline, reworded)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+from vendor_verifier.audit.behaviour import shows_tokens_alike
 from vendor_verifier.audit.finding import finding
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.intervals import wilson
@@ -36,7 +37,7 @@ def _faked(label: str, own: ObservationTable) -> Finding | None:
 
 def _late_at_times(label: str, own: ObservationTable, reference: ObservationTable) -> Finding | None:
     """First tokens later than four times the vendor's own median, more often than the baseline's are."""
-    if own.is_lost("ttft_ms") or reference.is_lost("ttft_ms"):
+    if own.is_lost("ttft_ms") or reference.is_lost("ttft_ms") or not shows_tokens_alike(own, reference):
         return None
     (late, of, median), (late_base, of_base, _) = _late(own), _late(reference)
     if of < LEAST_ANSWERS or of_base < LEAST_ANSWERS or late < 3:

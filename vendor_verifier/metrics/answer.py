@@ -147,11 +147,12 @@ def buffered(attempt: Attempt) -> bool:
     """Whether a streamed reply of ``BUFFERED_MIN_TOKENS`` or more was plainly ready before it was sent.
 
     Either all of it came in one moment, or the rest followed faster than ``MAX_DECODE_TPS``. Nothing is concluded where
-    we were late ourselves: what came in meanwhile is read in one moment, however evenly it was sent. This only ever
+    we were late ourselves: what came in meanwhile is read in one moment, however evenly it was sent; nor of calls that
+    the protocol gives in one piece. This only ever
     raises a flag, so that four characters count as a token where usage is missing or counts what is not shown.
     """
     timing, response = attempt.timing, attempt.response
-    if timing is None or response is None or not response.streamed:
+    if timing is None or response is None or not response.streamed or response.calls_whole:
         return False
     window_ns = _window_ns(timing)
     if window_ns is None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from vendor_verifier.audit.answers import Answers, answers_findings, answers_tests
 from vendor_verifier.audit.behaviour import conduct
-from vendor_verifier.audit.billing import bill_findings, prompt_findings
+from vendor_verifier.audit.billing import bill_findings, prompt_findings, rewordings
 from vendor_verifier.audit.cost import break_evens, monthly_usd
 from vendor_verifier.audit.failure_causes import blame, outcomes_of
 from vendor_verifier.audit.halves import Halves, halves_findings, halves_tests
@@ -211,7 +211,7 @@ def _judge_model(model: _Model, report: Report, seed: int) -> ModelVerdict:
     )
     texts = {} if report.manifest.redacted else model.answers
     halves = halves_tests(trials, texts, model.baseline, model.halves, np.random.default_rng(seed))
-    about_prompts = tuple(prompt_findings(trials, model.baseline))
+    about_prompts = tuple(prompt_findings(trials, model.baseline, rewordings(model.tables)))
     found = chain(
         conduct(model.tables, model.baseline, compared.ranking, compared.gaps),
         about_prompts,

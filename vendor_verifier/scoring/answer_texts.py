@@ -33,7 +33,7 @@ class AnswerText:
 
     ``asked_characters`` is the length of all messages asked, ``provider`` who served it, as far as it says.
     ``characters`` are all that it shows, uncut, ``output_tokens`` what it bills for them; None where it bills reasoning
-    apart, of which nobody sees how much there was.
+    apart, of which nobody sees how much there was. ``reworded`` are our wire's notes of what it asked in other words.
     """
 
     text: str
@@ -44,6 +44,7 @@ class AnswerText:
     provider: str | None = None
     characters: int = 0
     output_tokens: int | None = None
+    reworded: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -81,6 +82,7 @@ def _answer(answer: Response, sample: Sample, row: Observation) -> AnswerText:
         provider=row.traits.served_provider,
         characters=len(answer.text) + len(answer.reasoning) + sum(len(call.arguments) for call in answer.tool_calls),
         output_tokens=None if usage.reasoning else usage.output,
+        reworded=row.traits.reworded,
     )
 
 

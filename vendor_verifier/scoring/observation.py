@@ -41,6 +41,8 @@ class Traits(msgspec.Struct, frozen=True):
     ``max_tokens`` is what the sample asks for. ``status`` and ``evidence`` are a feature check's finding. ``spoilt``
     names what would have been measured if we had not been late ourselves. ``turns`` were asked. ``logprobs`` is what
     became of log-probabilities, where they were asked for, and ``first_logprobs`` are those of the first token.
+    ``calls_whole``: nothing but calls in one piece, see :class:`vendor_verifier.values.record.Response`; ``reworded``
+    are the wire's notes of what it asked in other words than the sample.
     """
 
     suite: str = "trigger"
@@ -76,6 +78,8 @@ class Traits(msgspec.Struct, frozen=True):
     turns: int = 1
     logprobs: LogprobsStatus | None = None
     first_logprobs: TokenLogprobs | None = None
+    calls_whole: bool = False
+    reworded: tuple[str, ...] = ()
 
     @property
     def charged(self) -> bool:
@@ -189,6 +193,8 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
         region=record.region,
         spoilt=known.spoilt,
         turns=len(record.turns),
+        calls_whole=answer is not None and answer.calls_whole,
+        reworded=_reworded(record),
     )
     return Observation(
         sample=sample.id,
@@ -300,6 +306,20 @@ def _troubles(record: Record) -> tuple[FailureKind, ...]:
     """The kinds of all failures of all attempts, each once, in order."""
     found = [each.failure.kind for turn in record.turns for each in turn.attempts if each.failure is not None]
     return tuple(dict.fromkeys(found)) if found else ()
+
+
+# Notes of a wire on what is no part of the prompt: the settings of the answer.
+_SETTINGS = ("added:", "raised:", "dropped:")
+# Of what is dropped, these are in the prompt.
+_IN_THE_PROMPT = frozenset({
+    "dropped:reasoning", "dropped:empty_message", "dropped:name", "dropped:repeated_tool", "dropped:strict",
+})  # fmt: skip
+
+
+def _reworded(record: Record) -> tuple[str, ...]:
+    """The notes, in order, on tools or messages that were sent in other words; the same notes mean the same words."""
+    notes = {note for turn in record.turns for note in turn.rewritten}
+    return tuple(sorted(note for note in notes if note in _IN_THE_PROMPT or not note.startswith(_SETTINGS)))
 
 
 def _anomalies(record: Record) -> Iterator[str]:

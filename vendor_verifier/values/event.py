@@ -33,7 +33,8 @@ class ToolCallDelta(msgspec.Struct, frozen=True):
     """A piece of a tool call as the vendor sent it; ``None`` where the vendor sent nothing.
 
     ``arguments`` is a JSON fragment to append, or a whole mapping from vendors that send objects. ``id`` is ``""`` only
-    where a call began under an empty one. ``is_legacy``: it stood in the old ``function_call`` field.
+    where a call began under an empty one. ``is_legacy``: it stood in the old ``function_call`` field. ``is_whole``: the
+    protocol gives calls in one piece only.
     """
 
     index: int | None = None
@@ -41,6 +42,7 @@ class ToolCallDelta(msgspec.Struct, frozen=True):
     name: str | None = None
     arguments: str | Mapping[str, Any] | None = None
     is_legacy: bool = False
+    is_whole: bool = False
 
 
 class Usage(msgspec.Struct, frozen=True):

@@ -63,7 +63,8 @@ class Response(msgspec.Struct, frozen=True):
     """The vendor's answer, normalised; ``finish_raw`` keeps its own word.
 
     ``first_logprobs`` are the likeliest tokens for its first place; ``None`` where it has none, as in nearly every
-    answer: they were not asked for, or are not given.
+    answer: they were not asked for, or are not given. ``calls_whole``: it is nothing but calls that the protocol gives
+    in one piece, so that its first token came when its last one did, however well it was streamed.
     """
 
     text: str = ""
@@ -80,6 +81,7 @@ class Response(msgspec.Struct, frozen=True):
     streamed: bool = True
     anomalies: tuple[str, ...] = ()
     first_logprobs: TokenLogprobs | None = None
+    calls_whole: bool = False
 
 
 class Failure(msgspec.Struct, frozen=True):

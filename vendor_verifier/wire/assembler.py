@@ -120,6 +120,7 @@ class Assembler:
         self._first_answer_ns: int | None = None
         self._token_moments: list[int] = []
         self._token_sizes: list[int] = []
+        self._whole_calls = 0
 
     @property
     def has_token(self) -> bool:
@@ -162,6 +163,7 @@ class Assembler:
                 return 0 if self._calls else characters_of(event)
             case ToolCallDelta():
                 self._calls.add(event)
+                self._whole_calls += event.is_whole and characters_of(event) > 0
                 return characters_of(event)
             case ReasoningDelta(text):
                 self._reasoning.append(text)
@@ -221,6 +223,7 @@ class Assembler:
             streamed=streamed,
             anomalies=tuple(dict.fromkeys([*self._anomalies, *noticed])),
             first_logprobs=self._logprobs,
+            calls_whole=self._is_calls_whole,
         )
         yield
         response = yield from writable_in_steps(assembled)
@@ -233,6 +236,11 @@ class Assembler:
     @property
     def _is_over(self) -> bool:
         return self._ended or self._finish is not None
+
+    @property
+    def _is_calls_whole(self) -> bool:
+        """Whether every token is a call that the protocol gives in one piece."""
+        return 0 < self._whole_calls == len(self._token_moments)
 
     def _leaks(self, text: str) -> Steps[bool]:
         """Whether markup stands in the text of an answer that is whole."""
@@ -257,7 +265,12 @@ class Assembler:
         if self._usage is not None and self._usage.output == 0 and self._token_moments:
             yield "usage_zero"
         moments = self._token_moments
-        if streamed and moments[-1:] == moments[:1] and sum(self._token_sizes) >= BUFFERED_CHARACTERS:
+        if (
+            streamed
+            and not self._is_calls_whole
+            and moments[-1:] == moments[:1]
+            and sum(self._token_sizes) >= BUFFERED_CHARACTERS
+        ):
             yield "buffered"
 
     def _take_parsed(self, parsed: Parsed) -> None:

@@ -204,7 +204,22 @@ def _subset(schema: object, notes: Notes) -> dict[str, Any]:
     converted = gemini_schema(schema)
     for word in converted.lost:
         notes.rewrote(f"schema:{word}")
+    if not converted.lost and not _is_the_same(converted.schema, schema):
+        notes.rewrote("schema:reworded")
     return converted.schema
+
+
+def _is_the_same(sent: object, declared: object) -> bool:
+    """Whether nothing but the case of types is other than declared."""
+    if isinstance(sent, dict) and isinstance(declared, Mapping):
+        return sent.keys() == declared.keys() and all(
+            str(sent[key]).lower() == declared[key] if key == "type" and isinstance(declared[key], str)
+            else _is_the_same(sent[key], declared[key])
+            for key in sent
+        )  # fmt: skip
+    if isinstance(sent, list) and isinstance(declared, (list, tuple)):
+        return len(sent) == len(declared) and all(map(_is_the_same, sent, declared))
+    return sent == declared
 
 
 def _calling_config(choice: ToolChoice, names: Mapping[str, str], notes: Notes) -> dict[str, Any]:

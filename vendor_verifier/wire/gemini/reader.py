@@ -145,7 +145,7 @@ class GeminiReader:
         if given is not None and not isinstance(given, dict):
             yield Anomaly("arguments_not_an_object")
         index, self._calls = self._calls, self._calls + 1
-        yield ToolCallDelta(index, as_word(call.get("id")), as_word(call.get("name")), arguments)
+        yield ToolCallDelta(index, as_word(call.get("id")), as_word(call.get("name")), arguments, is_whole=True)
 
     def _usage(self, usage: dict[str, Any]) -> Iterator[StreamEvent]:
         """Usage by the last count of each kind: reports are cumulative but may leave a count out."""
