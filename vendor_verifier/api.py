@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -67,7 +68,7 @@ def verify(
     """
     options = RunOptions(
         config_file_path=Path(config),
-        test_file_path=None if samples is None else Path(samples),
+        test_file_path=None if samples is None else os.fspath(samples),
         model=tuple(models),
         vendor=tuple(vendors),
         suite=tuple(suites),

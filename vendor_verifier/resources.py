@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+# The name under which files of this user are kept.
+PRODUCT = "agent-vendor-verifier"
 _PACKAGE = Path(__file__).parent
 _IN_WHEEL = _PACKAGE / "_shipped"
 

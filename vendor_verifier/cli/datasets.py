@@ -22,7 +22,7 @@ _SHOWN = 20
 
 
 def convert_command(
-    source: Annotated[Path, Parameter(help="Data set to read: JSON lines or a JSON array (.gz too).")],
+    source: Annotated[str, Parameter(help="Data set to read: a file (.gz and .zst too), hf://… or URL.")],
     target: Annotated[Path, Parameter(help="File to write.")],
     /,
     *,
@@ -55,7 +55,7 @@ def import_command(
     ] = (),
     model: Annotated[str, option("Unified model name of the run.", WHAT)],
     output_dir: Annotated[Path, option("Run folder to make.", OUTPUT, "--output-dir", "-o")],
-    test_file_path: Annotated[Path | None, option("The samples that were asked. [default: what was]", WHAT)] = None,
+    test_file_path: Annotated[str | None, option("The samples that were asked. [default: what was]", WHAT)] = None,
     skip_bad_rows: Annotated[bool, flag("Leave out unusable rows, and say so.", WHAT)] = False,
     undecided: Annotated[Undecided, option("As in run.", JUDGE)] = "missed",
     schema: Annotated[SchemaPolicy, option("As in run.", JUDGE)] = "lenient",

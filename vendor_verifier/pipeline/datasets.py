@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from vendor_verifier.loaders import loader_named, read_dataset_file
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, Keep, LoadedSamples
 from vendor_verifier.loaders.selection import classes_of, expects_call, select, unmatched, words_there_are
 from vendor_verifier.loaders.tool_rows import row_of
+from vendor_verifier.pipeline.data_places import file_at
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.resources import shipped
 from vendor_verifier.sample_store import Shelf, file_digest, open_lines
@@ -39,9 +41,11 @@ class Converted:
 
 
 def load_dataset(
-    path: Path, *, format: str | None = None, skip_bad: bool = False, keep: Keep | None = None
+    path: str | PathLike[str], *, format: str | None = None, skip_bad: bool = False, keep: Keep | None = None
 ) -> LoadedSamples:
-    """Read a data set from disk, plain or gzip, JSON lines or one JSON array. ``keep`` takes its samples, if given.
+    """Read a data set at a path or address, plain or packed, JSON lines or one JSON array.
+
+    ``keep`` takes its samples, if given.
 
     Raises:
         UsageError: there is no such format.
@@ -49,13 +53,14 @@ def load_dataset(
     """
     if format is not None:
         loader_named(format)
+    path = file_at(path).path
     # An array may be a single line; the reader of JSON lines has its own, smaller limit.
     lines = open_lines(path, max_line=MAX_ARRAY_BYTES)
     return read_dataset_file(lines, dataset=path.name, file=path, format=format, skip_bad=skip_bad, keep=keep)
 
 
 def convert_file(
-    source: Path, target: Path, *, format: str | None = None, skip_bad: bool = False, force: bool = False
+    source: str | PathLike[str], target: Path, *, format: str | None = None, skip_bad: bool = False, force: bool = False
 ) -> Converted:
     """Read ``source`` and write its samples to ``target``, one row a line. The target appears whole or not at all.
 
@@ -64,6 +69,7 @@ def convert_file(
         DataError: the source cannot be used.
         StorageError: the target cannot be written.
     """
+    source = file_at(source).path
     if target.exists() and source.exists() and target.samefile(source):
         raise UsageError(f"{target} is the file to convert; name another one to write")
     if target.exists() and not force:
@@ -85,6 +91,7 @@ def convert_file(
 class Dataset:
     """A sample file as read: its name (no path), digest, samples, and defects.
 
+    ``source`` is the address that it was downloaded from, with its commit or digest; None for a file of this disk.
     ``classes`` are the samples' classes by whether a call is expected
     (:func:`vendor_verifier.loaders.selection.expects_call`). ``job`` is the name in a job file; ``not_run`` are, by its
     tasks, requested categories that cannot run, each with the reason, of which ``warnings`` inform. ``notices`` are
@@ -101,6 +108,7 @@ class Dataset:
     job: Mapping[str, Any] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    source: str | None = None
 
 
 def suite_dataset(kind: SuiteKind, options: TaskOptions, *, skip_bad: bool) -> Dataset:
@@ -108,7 +116,8 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, *, skip_bad: bool) -> D
     if callable(kind.dataset):
         return built_in_dataset(kind.name, kind.dataset(), options)
     assert kind.dataset is not None
-    path = shipped(kind.dataset) if options.test_file_path is None else Path(options.test_file_path)
+    place = file_at(shipped(kind.dataset) if options.test_file_path is None else options.test_file_path)
+    path = place.path
     if options.test_file_path is not None and not path.exists():
         raise DataError(
             [Problem("there is no such file; leave --test-file-path out to take the shipped samples", path)]
@@ -132,6 +141,8 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, *, skip_bad: bool) -> D
         defects=(*loaded.defects, *defects, *notices),
         classes=frozenset(classes),
         notices=notices,
+        warnings=place.notices,
+        source=place.address,
     )
 
 

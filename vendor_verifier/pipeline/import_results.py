@@ -5,10 +5,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from os import PathLike
 from pathlib import Path
 
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.loaders.results import Imported, import_results
+from vendor_verifier.pipeline.data_places import Place, file_at
 from vendor_verifier.pipeline.datasets import Dataset, load_dataset, sample_defects
 from vendor_verifier.pipeline.gates import check_conditions
 from vendor_verifier.pipeline.manifest import imported_manifest
@@ -29,7 +31,7 @@ def import_run(
     baseline: str | None,
     model: str,
     output_dir: Path,
-    test_file: Path | None = None,
+    test_file: str | PathLike[str] | None = None,
     skip_bad: bool = False,
     score: ScoreRequest | None = None,
     language: Language = "en",
@@ -47,7 +49,8 @@ def import_run(
     if folder.manifest_file.exists():
         raise RunFolderError(f"{folder.path} already holds a run; choose another --output-dir")
     run = f"import-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
-    samples = load_dataset(test_file) if test_file else None
+    asked = file_at(test_file) if test_file else None
+    samples = load_dataset(asked.path) if asked else None
     imported = import_results(
         {label: [open_lines(path) for path in paths] for label, paths in files.items()},
         model=model,
@@ -67,17 +70,18 @@ def import_run(
             for label, paths in files.items()
             for number, path in enumerate(paths, 1)
         }
-        folder.write_manifest(imported_manifest(run, imported, _dataset(imported, test_file), sources, judged))
+        folder.write_manifest(imported_manifest(run, imported, _dataset(imported, asked), sources, judged))
     report = score_folder(folder)
     write_reports(folder, report, language=language)
     return report
 
 
-def _dataset(imported: Imported, test_file: Path | None) -> Dataset:
-    """The data set of imported results: the test file where it is given, else the union of their questions."""
+def _dataset(imported: Imported, asked: Place | None) -> Dataset:
+    """The data set of imported results: the file that was ``asked`` where it is given, else all their questions."""
     return Dataset(
-        name=test_file.name if test_file else "union of the imported files",
-        sha256=file_digest(test_file) if test_file else "",
+        name=asked.path.name if asked else "union of the imported files",
+        sha256=file_digest(asked.path) if asked else "",
+        source=asked.address if asked else None,
         samples=imported.samples,
         skipped=(),
         defects=tuple(sample_defects(imported.samples)),

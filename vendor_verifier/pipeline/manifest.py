@@ -172,6 +172,7 @@ def task_entry(task: Task, dataset: Dataset) -> dict[str, Any]:
         "options": dict(task.options),
         "file": dataset.name,
         "sha256": dataset.sha256,
+        **({"source": dataset.source} if dataset.source else {}),
         "count": len(task.samples),
         "skipped": list(dataset.skipped),
         "defects": list(dataset.defects),

@@ -83,7 +83,7 @@ class RunOptions:
     """Everything that can be said of a run, in the words of its flags; None and empty mean not said."""
 
     test_file_path: Annotated[
-        Path | None, option("Read samples from this file, .jsonl or .gz. [default: shipped]", WHAT)
+        str | None, option("Read samples from this file, hf://… or URL. [default: shipped]", WHAT)
     ] = None
     config_file_path: Annotated[
         Path, option("Read models and vendors from here.", WHAT, "--config-file-path", "-c")

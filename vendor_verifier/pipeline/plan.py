@@ -343,7 +343,7 @@ def _beside_the_file(options: RunOptions, tasks: Sequence[Task], datasets: Mappi
     ]
     if others:
         told = ", ".join(f"{name} ({datasets[name].name})" for name in others)
-        yield english("warn_beside_file", file=options.test_file_path.name, reader=reader, others=told, first=others[0])
+        yield english("warn_beside_file", file=datasets[reader].name, reader=reader, others=told, first=others[0])
 
 
 def _own_concurrency(stated: int | None, entries: Sequence[Entry]) -> list[str]:

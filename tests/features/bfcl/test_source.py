@@ -16,6 +16,7 @@ from bfcl_replies import called, said
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.bfcl.dataset import not_run_lines
 from vendor_verifier.features.bfcl.source import BfclData, InstalledServices, find_data, load_categories, load_services
+from vendor_verifier.pipeline.data_places import folder_at
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl import check
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN, SINGLE_TURN, expand, language_of
@@ -74,18 +75,16 @@ def test_a_folder_of_either_version(tmp_path: Path) -> None:
     assert question.name == "BFCL_v3_simple.json"
 
 
-@pytest.mark.parametrize(("where", "words"), [("nowhere", "possible_answer"), ("hf://datasets/a/b", "--bfcl-data DIR")])
-def test_nothing_there_is_said(where: str, words: str) -> None:
-    """A folder without data and a remote address are refused with what would do."""
-    with pytest.raises(UsageError, match=words):
-        find_data(where)
+def test_nothing_there_is_said() -> None:
+    """A folder without data is refused with what would do."""
+    with pytest.raises(UsageError, match="possible_answer"):
+        find_data("nowhere")
 
 
 def test_a_name_that_no_data_set_can_have_is_refused_as_such() -> None:
     """The page's own job file, its placeholders still in it, is no defect of this program."""
-    pytest.importorskip("huggingface_hub")
     with pytest.raises(UsageError, match="no data set can have this name"):
-        find_data("hf://datasets/<my-namespace>/<my-custom-bfcl-dataset>")
+        folder_at("hf://datasets/<my-namespace>/<my-custom-bfcl-dataset>")
 
 
 def upstream() -> BfclData:

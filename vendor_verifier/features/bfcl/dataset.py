@@ -26,6 +26,7 @@ from vendor_verifier.features.bfcl.prompt_texts import prompt_texts
 from vendor_verifier.features.bfcl.source import Loaded
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.loaders.selection import classes_of
+from vendor_verifier.pipeline.data_places import folder_at
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.sample_store import open_lines
@@ -140,17 +141,19 @@ class _Part:
     written: bool = False
     names: str = ""
     files_key: str | None = None
+    address: str | None = None
+    notices: tuple[str, ...] = ()
 
     @property
     def wording(self) -> PromptTexts | None:
         """The wording of prompts where calls are asked for in words."""
-        return prompt_texts(source.local_folder(self.where)) if self.written else None
+        return prompt_texts(self.where) if self.written else None
 
     @property
     def sensitivity(self) -> PromptTexts | None:
         """That of format_sensitivity, which is asked in words alone, and only where it was meant."""
         is_named = SENSITIVITY in self.names.replace(" ", "").split(",")
-        return prompt_texts(source.local_folder(self.where)) if self.written or is_named else None
+        return prompt_texts(self.where) if self.written or is_named else None
 
 
 def bfcl_dataset(
@@ -176,8 +179,8 @@ def bfcl_dataset(
     written = options.answer_format == "text" or (
         options.answer_format == "auto" and job is not None and job.native_calling is False
     )
-    parts = [replace(part, written=written) for part in _parts(options, own, chosen, job, typed)]
-    _refuse_idle(parts, own, [bool(_custom_files(part)) for part in parts])
+    parts = [_here(replace(part, written=written)) for part in _parts(options, own, chosen, job, typed)]
+    _refuse_idle(parts, own, [bool(source.custom_files(part.where)) for part in parts])
     loaded: list[tuple[_Part, Loaded]] = [(part, _load(part, options, frozenset(keys), skip_bad)) for part in parts]
     samples = _merged((part.task, found.samples.samples) for part, found in loaded)
     not_run = {part.task: found.not_run for part, found in loaded if found.not_run}
@@ -190,10 +193,24 @@ def bfcl_dataset(
         skipped=tuple(str(problem) for _, found in loaded for problem in found.samples.skipped),
         defects=tuple(dict.fromkeys(defect for _, found in loaded for defect in found.samples.defects)),
         not_run=not_run,
-        warnings=(*not_run_lines(not_run), *_notices(loaded, options)),
+        warnings=(*not_run_lines(not_run), *_notices(loaded, options), *_addressed(parts)),
         classes=classes_of(samples),
         job={} if job is None else job_identity(job),
+        source=", ".join(dict.fromkeys(part.address for part in parts if part.address)) or None,
     )
+
+
+def _here(part: _Part) -> _Part:
+    """The part with its rows on this disk, downloaded where an address names them."""
+    place = folder_at(part.where)
+    if place is None:
+        return part
+    return replace(part, where=str(place.path), address=place.address, notices=place.notices)
+
+
+def _addressed(parts: Sequence[_Part]) -> Iterable[str]:
+    """The notices of the addresses, each once."""
+    return dict.fromkeys(notice for part in parts for notice in part.notices)
 
 
 def _notices(loaded: Sequence[tuple[_Part, Loaded]], options: BfclOptions) -> list[str]:
@@ -284,16 +301,15 @@ def _refused(key: str, words: str) -> ProblemsError:
 
 
 def _load(part: _Part, options: BfclOptions, keys: frozenset[str], skip_bad: bool) -> Loaded:
-    where = source.local_folder(part.where)
-    files = _custom_files(part)
+    files = source.custom_files(part.where)
     if files:
         category = part.categories[0] if len(part.categories) == 1 and options.job is not None else None
         return Loaded(_custom(files, part, options, category, skip_bad), {})
     return source.load_categories(
-        source.find_data(where),
+        source.find_data(part.where, part.address),
         part.categories,
-        services=any(name in MULTI_TURN for name in part.categories) and source.has_services(where),
-        functions=find_functions(where) if any(name in EXECUTABLE for name in part.categories) else None,
+        services=any(name in MULTI_TURN for name in part.categories) and source.has_services(part.where),
+        functions=find_functions(part.where) if any(name in EXECUTABLE for name in part.categories) else None,
         keys=keys,
         limit=part.limit,
         limit_per_category=options.limit_per_category,
@@ -301,10 +317,6 @@ def _load(part: _Part, options: BfclOptions, keys: frozenset[str], skip_bad: boo
         texts=part.wording,
         sensitivity=part.sensitivity,
     )
-
-
-def _custom_files(part: _Part) -> list[Path]:
-    return source.custom_files(source.local_folder(part.where))
 
 
 def _custom(

@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.errors import BFCL_DATA, BFCL_SIMULATORS, DataError, Problem, UsageError, install_line
+from vendor_verifier.errors import BFCL_DATA, BFCL_SIMULATORS, DataError, Problem, UsageError
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.resources import shipped
 from vendor_verifier.suites.bfcl.categories import (
@@ -54,7 +54,6 @@ SERVICE_MODULES: Mapping[str, str] = {
     "VehicleControlAPI": "vehicle_control",
 }
 SHIPPED = "shipped slice"
-_HUB = "hf://"
 _REST_REPLIES = Path("eval_checker", "executable_eval", "data", "rest-eval-response_v5.jsonl")
 _STATELESS = frozenset({"MathAPI"})
 
@@ -85,50 +84,24 @@ class Loaded:
     not_run: Mapping[str, str]
 
 
-def find_data(where: str) -> BfclData:
+def find_data(where: str, label: str | None = None) -> BfclData:
     """``shipped``, ``installed`` or a folder: the data, the package with it, or where that is installed.
+
+    ``label`` is what it is called where its folder's name says nothing.
 
     Raises:
         UsageError: nothing there; the message says what would be.
     """
-    where = local_folder(where)
     if where == "shipped":
         return BfclData(shipped("datasets") / "bfcl", "v3", SHIPPED)
     candidates = list(_installed()) if where == "installed" else list(_within(Path(where)))
     for folder in candidates:
         versions = sorted({path.name[5:7] for path in folder.glob("BFCL_v[34]_*.json")})
         if versions:
-            return BfclData(folder, versions[-1], f"{_label(folder)} {versions[-1]}")
+            return BfclData(folder, versions[-1], f"{label or _label(folder)} {versions[-1]}")
     if where == "installed":
         raise UsageError(f"no installed bfcl_eval with data: {BFCL_DATA}, or give --bfcl-data DIR")
     raise UsageError(f"{where}: no BFCL_v3_*.json or BFCL_v4_*.json; expected those files and possible_answer/")
-
-
-def local_folder(where: str) -> str:
-    """``where``, or for an ``hf://datasets/owner/name`` address the folder that its files were downloaded to.
-
-    Raises:
-        UsageError: no such address, or the package that downloads is not installed.
-    """
-    if not where.startswith(_HUB):
-        return where
-    kind, _, name = where.removeprefix(_HUB).strip("/").partition("/")
-    if kind != "datasets" or name.count("/") != 1:
-        raise UsageError(f"{where}: expected hf://datasets/<owner>/<name>, or a local folder: --bfcl-data DIR")
-    try:
-        from huggingface_hub import snapshot_download
-        from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
-    except ImportError:
-        raise UsageError(
-            f"{where}: needs {install_line('hf')}; or download it yourself and give the folder: --bfcl-data DIR"
-        ) from None
-    try:
-        return str(snapshot_download(name, repo_type="dataset"))
-    except HFValidationError:
-        raise UsageError(f"{where}: no data set can have this name; put your own owner and name there") from None
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        words = f"{where}: cannot be downloaded ({type(error).__name__}); download it and give the folder"
-        raise UsageError(f"{words}: --bfcl-data DIR") from None
 
 
 def custom_files(where: str) -> list[Path]:

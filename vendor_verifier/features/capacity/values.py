@@ -231,7 +231,7 @@ _POSITIVE = Number(gt=0)
 class CapacityOptions:
     """Everything ``capacity`` takes."""
 
-    test_file_path: Annotated[Path | None, option("Samples, JSONL or .gz. [default: shipped]", WHAT)] = None
+    test_file_path: Annotated[str | None, option("Samples: a file, hf://… or URL. [default: shipped]", WHAT)] = None
     config_file_path: Annotated[Path, option("Models and vendors.", WHAT)] = Path("config.yaml")
     env_file: Annotated[Path | None, option("API keys. [default: .env beside the config]", WHAT)] = None
     model: Annotated[tuple[str, ...], many("Only this model (repeatable).", WHAT)] = ()

@@ -20,6 +20,7 @@ import msgspec
 
 from vendor_verifier.errors import StorageError, UsageError
 from vendor_verifier.features.history.figures import history_run
+from vendor_verifier.resources import PRODUCT
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.history import HistoryEntry, HistoryRun
 from vendor_verifier.values.judgement import ServedNames
@@ -70,7 +71,6 @@ SCHEMA = 1
 BUSY_TIMEOUT_S = 5.0
 # "AVVH": tells our file from any other program's SQLite file.
 _APPLICATION_ID = 0x41565648
-_NAME = "agent-vendor-verifier"
 _TABLES = """
 CREATE TABLE runs(
     run TEXT PRIMARY KEY, at TEXT NOT NULL, folder TEXT NOT NULL, question TEXT NOT NULL,
@@ -126,7 +126,7 @@ def default_history_file() -> Path:
     """``history.sqlite`` in this user's data folder."""
     from platformdirs import user_data_path
 
-    return user_data_path(_NAME, appauthor=False) / "history.sqlite"
+    return user_data_path(PRODUCT, appauthor=False) / "history.sqlite"
 
 
 def history_file(stated: Path | None, *, none: bool) -> Path | None:

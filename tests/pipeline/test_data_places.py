@@ -1,0 +1,325 @@
+"""Data sets at addresses: a loopback server stands in for the hub and for anybody's web server."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from data_server import COMMIT, DataServer, digest_of, serving_data
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.errors import DataError, StorageError
+from vendor_verifier.pipeline import data_places, hub_files, url_files
+from vendor_verifier.pipeline.data_places import file_at, folder_at
+
+ROWS = b'{"id": "a", "messages": [{"role": "user", "content": "Weather in Paris?"}], "tools": []}\n'
+OTHER = "0" * 64
+
+
+@pytest.fixture(autouse=True)
+def own_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is found that another test downloaded, and no proxy or token of this machine plays a part."""
+    from huggingface_hub import constants
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
+    for name in ("HF_TOKEN", "http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[DataServer]:
+    """A hub with one data set, and a web server with one file."""
+    made = DataServer(
+        files={"/rows.jsonl": ROWS, "/rows.jsonl.gz": gzip.compress(ROWS)},
+        sets={"me/rows": {"README.md": b"#", "dataset_infos.json": b"{}", "data/rows.jsonl": ROWS}},
+    )
+    with serving_data(made):
+        monkeypatch.setenv("HF_ENDPOINT", made.url)
+        yield made
+
+
+def said(where: str, of: Any = file_at) -> str:
+    """The sentence with which an address is refused, in one line."""
+    with pytest.raises(DataError) as refusal:
+        of(where)
+    (problem,) = refusal.value.problems
+    assert "\n" not in str(problem)
+    return str(problem)
+
+
+def cached_files(tmp_path: Path) -> list[str]:
+    return sorted(path.name for path in (tmp_path / "cache").rglob("*") if path.is_file())
+
+
+def test_a_path_is_a_path(tmp_path: Path) -> None:
+    """It is not looked at here: whoever opens it tells what is wrong with it."""
+    for where in (tmp_path / "none.jsonl", "c:/rows.jsonl", "hf:/x", "rows@1.jsonl"):
+        assert file_at(where).path == Path(where)
+        assert file_at(where).address is None
+        assert folder_at(str(where)) is None
+
+
+# URLs
+
+
+def test_a_file_is_downloaded_once_and_kept_by_its_digest(server: DataServer, tmp_path: Path) -> None:
+    """The second time nothing is asked for; what rotted on the disk is fetched again."""
+    where = f"{server.url}/rows.jsonl?signature=canary#sha256={digest_of(ROWS).upper()}"
+    first = file_at(where)
+    assert first.path.read_bytes() == ROWS
+    assert first.path.name == "rows.jsonl"
+    assert first.address == f"{server.url}/rows.jsonl#sha256={digest_of(ROWS)}"
+    assert file_at(where) == first
+    assert len(server.asked) == 1
+    first.path.write_bytes(b"rotten")
+    assert file_at(where).path.read_bytes() == ROWS
+    assert cached_files(tmp_path) == ["rows.jsonl"]
+
+
+def test_redirects_are_followed_some_times(server: DataServer) -> None:
+    """The address that was given stays the file's; a circle ends."""
+    server.redirects |= {"/latest": "/v2/rows", "/v2/rows": f"http://localhost:{server.port}/rows.jsonl"}
+    found = file_at(f"{server.url}/latest#sha256={digest_of(ROWS)}")
+    assert found.path.read_bytes() == ROWS
+    assert found.address == f"{server.url}/latest#sha256={digest_of(ROWS)}"
+    server.redirects["/round"] = "/round"
+    assert "redirect" in said(f"{server.url}/round#sha256={OTHER}")
+    server.redirects["/local"] = "file:///etc/hostname"
+    assert "cannot be read" in said(f"{server.url}/local#sha256={OTHER}")
+
+
+def test_a_url_without_a_digest_is_refused_with_the_line_that_would_do(server: DataServer) -> None:
+    """What it names may change; the sentence can be copied, and then reads what was downloaded."""
+    words = said(f"{server.url}/rows.jsonl?a=1")
+    line = f"{server.url}/rows.jsonl?a=1#sha256={digest_of(ROWS)}"
+    assert f"there are {len(ROWS)} bytes now, and if you mean these, give {line}" in words
+    assert file_at(line).path.read_bytes() == ROWS
+    assert len(server.asked) == 1
+
+
+def test_what_is_packed_has_the_digest_of_the_packed_file(server: DataServer) -> None:
+    """As sha256sum prints it; no server is asked to pack, and nothing is unpacked on the way."""
+    packed = server.files["/rows.jsonl.gz"]
+    assert file_at(f"{server.url}/rows.jsonl.gz#sha256={digest_of(packed)}").path.read_bytes() == packed
+    assert [headers["accept-encoding"] for headers in map(_lowered, server.sent_headers)] == ["identity"]
+
+
+def _lowered(headers: Any) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def test_another_digest_says_both(server: DataServer, tmp_path: Path) -> None:
+    """What came is not used, and the file that was meant is not there."""
+    words = said(f"{server.url}/rows.jsonl#sha256={OTHER}")
+    assert f"expected SHA-256 {OTHER}, read {len(ROWS)} bytes of SHA-256 {digest_of(ROWS)}" in words
+    assert not (tmp_path / "cache" / "agent-vendor-verifier" / "data" / OTHER).exists()
+
+
+@pytest.mark.parametrize("fragment", ["md5=1", "sha256=12", f"sha256={'g' * 64}", f"sha256={OTHER}0", OTHER])
+def test_a_digest_that_is_none_is_refused_before_anything_is_asked(server: DataServer, fragment: str) -> None:
+    """With what was read and what was expected."""
+    assert f"read #{fragment}, expected #sha256= and 64 hexadecimal digits" in said(f"{server.url}/x#{fragment}")
+    assert server.asked == []
+
+
+def test_a_login_in_an_address_is_refused_and_not_repeated(server: DataServer) -> None:
+    """It would stand in the manifest and in every report."""
+    words = said(f"http://user:canary@127.0.0.1:{server.port}/rows.jsonl#sha256={OTHER}")
+    assert "user name or password" in words
+    assert "canary" not in words
+    assert server.asked == []
+
+
+def test_what_is_not_there_is_said_by_status(server: DataServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """404, what is not public, and everything else, each with what to do."""
+    assert "answered 404: there is no such file; check the address" in said(f"{server.url}/none#sha256={OTHER}")
+    for status, words in (
+        (403, "it is not public; download it with your own access"),
+        (503, "expected 200; try again"),
+    ):
+        monkeypatch.setattr(server, "answer", lambda method, path, status=status: (status, {}, b""))
+        assert words in said(f"{server.url}/x#sha256={OTHER}")
+
+
+def test_a_machine_without_a_way_there_says_so_in_a_sentence(server: DataServer) -> None:
+    """A name without an address, and nobody at the door."""
+    assert "vendor.invalid cannot be read (" in said(f"https://vendor.invalid/rows.jsonl#sha256={OTHER}")
+    assert "mend the connection or the address" in said(f"http://127.0.0.1:9/rows.jsonl#sha256={OTHER}")
+
+
+def test_a_file_that_ends_early_leaves_nothing(server: DataServer, tmp_path: Path) -> None:
+    """Half a file is in no cache, not even under another digest."""
+    server.sizes["/rows.jsonl"] = len(ROWS) + 10
+    assert "cannot be read" in said(f"{server.url}/rows.jsonl#sha256={digest_of(ROWS)}")
+    assert cached_files(tmp_path) == []
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_download_is_bounded(server: DataServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: bool) -> None:
+    """Whether or not the server says beforehand how much there is."""
+    monkeypatch.setattr(url_files, "MAX_DOWNLOAD_BYTES", 50)
+    if not told:
+        monkeypatch.setattr(url_files, "_stated", lambda response: None)
+    assert "expected at most 50; download it yourself" in said(f"{server.url}/rows.jsonl#sha256={digest_of(ROWS)}")
+    assert cached_files(tmp_path) == []
+
+
+def test_a_download_that_takes_for_ever_is_given_up(server: DataServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is of the whole file, whatever trickles in."""
+    monkeypatch.setattr(url_files, "MAX_S", -1.0)
+    assert "not whole after -1 s" in said(f"{server.url}/rows.jsonl#sha256={digest_of(ROWS)}")
+
+
+def test_a_disk_that_refuses_is_no_fault_of_the_data(server: DataServer, tmp_path: Path) -> None:
+    """The folder is named."""
+    (tmp_path / "cache").write_text("a file where the cache should be")
+    with pytest.raises(StorageError, match="cannot be written"):
+        file_at(f"{server.url}/rows.jsonl#sha256={digest_of(ROWS)}")
+
+
+@given(st.text(max_size=300))
+def test_a_name_from_an_address_stays_in_its_folder(path: str) -> None:
+    """Whatever an address ends in, the file's name is one plain name."""
+    try:
+        address = url_files._read(f"https://host.example/{path}")
+    except (DataError, ValueError):
+        return
+    assert address.name == Path(address.name).name
+    assert address.name not in ("", ".", "..")
+    assert len(address.name) <= 100
+
+
+# the hub
+
+
+def test_the_only_file_of_rows_is_found_and_the_commit_is_said(server: DataServer) -> None:
+    """What describes the data set is no data; with the commit in the address nothing is left to say."""
+    found = file_at("hf://me/rows")
+    assert found.path.read_bytes() == ROWS
+    assert found.address == f"hf://me/rows/data/rows.jsonl@{COMMIT}"
+    assert found.notices == (f"hf://me/rows is read at commit {COMMIT}; with @{COMMIT} later runs ask the same rows",)
+    for where in (found.address, f"hf://datasets/me/rows@{COMMIT}"):
+        assert file_at(where) == data_places.Place(found.path, found.address)
+    assert file_at("hf://me/rows/data/rows.jsonl@v1").address == found.address
+
+
+def test_nobody_but_the_hub_is_told(server: DataServer) -> None:
+    """Its library would also ask what kinds of program there are that this one may be run by."""
+    file_at("hf://me/rows/data/rows.jsonl")
+    assert {line.split("/")[1] for line in server.asked} == {"datasets", "cdn"}
+
+
+def test_several_files_are_listed_to_choose_from(server: DataServer) -> None:
+    """Each as the address that would read it."""
+    server.sets["me/rows"]["data/more.jsonl"] = ROWS
+    words = said("hf://me/rows@v1")
+    assert "holds 2 files of rows; name one of them: " in words
+    assert "hf://me/rows/data/rows.jsonl@v1, hf://me/rows/data/more.jsonl@v1" in words
+
+
+def test_files_of_another_kind_are_no_rows(server: DataServer) -> None:
+    """What there is, is listed, with the way to make rows of it."""
+    server.sets["me/rows"] = {"train.parquet": b"PAR1", "README.md": b""}
+    assert "holds no file of rows (.jsonl or .json, also .gz and .zst), only train.parquet" in said("hf://me/rows")
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("hf://rows", "expected hf://owner/name, or hf://owner/name/file.jsonl"),
+        ("hf://", "expected hf://owner/name"),
+        ("hf://me/rows@", "expected hf://owner/name"),
+        ("hf://me/rows/../../secret", "expected hf://owner/name"),
+        ("hf://<me>/<rows>", "no data set can have this name"),
+        ("hf://me/none", "has no data set me/none, or does not show it without a token"),
+        ("hf://me/none/x.jsonl", "has no data set me/none"),
+        ("hf://me/rows@v9", "has no revision v9"),
+        ("hf://me/rows/data/rows.jsonl@v9", "has no revision v9"),
+        ("hf://me/rows/none.jsonl", "has no file none.jsonl at main"),
+    ],
+)
+def test_what_the_hub_does_not_have_is_one_sentence(server: DataServer, where: str, words: str) -> None:
+    """It begins with the address as it was given."""
+    told = said(where)
+    assert told.startswith(f"{where}: ")
+    assert words in told
+
+
+@pytest.mark.parametrize("refusal", [(403, "GatedRepo"), (401, "GatedRepo"), (403, "")])
+@pytest.mark.parametrize("where", ["hf://me/rows", "hf://me/rows/data/rows.jsonl"])
+def test_a_gated_data_set_says_how_to_be_let_in(server: DataServer, where: str, refusal: tuple[int, str]) -> None:
+    """By accepting its terms, with a token."""
+    server.refusals["me/rows"] = refusal
+    told = said(where)
+    assert f"me/rows is gated; accept its terms at {server.url}/datasets/me/rows" in told
+    assert "HF_TOKEN" in told
+
+
+def test_a_hub_in_trouble_is_named_with_its_status(server: DataServer) -> None:
+    """It may pass."""
+    server.refusals["me/rows"] = (500, "")
+    assert f"{server.url} answered 500; try again later" in said("hf://me/rows")
+
+
+def test_a_token_goes_to_the_hub_and_into_no_sentence(server: DataServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the file lies elsewhere, that host does not get it."""
+    monkeypatch.setenv("HF_TOKEN", "hf_canary0123456789")
+    file_at("hf://me/rows/data/rows.jsonl")
+    got = dict(zip(server.asked, map(_lowered, server.sent_headers), strict=True))
+    keys = {line.split("/")[1]: headers.get("authorization") for line, headers in got.items()}
+    assert keys == {"datasets": "Bearer hf_canary0123456789", "cdn": None}
+    server.refusals["me/rows"] = (403, "GatedRepo")
+    assert "canary" not in said("hf://me/rows")
+
+
+def test_sizes_are_known_before_anything_is_downloaded(server: DataServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one file and of all together."""
+    monkeypatch.setattr(hub_files, "MAX_DOWNLOAD_BYTES", 50)
+    server.sizes["data/rows.jsonl"] = 10_000
+    for of, size in ((file_at, 10_000), (folder_at, 10_000 + len(b"{}"))):
+        assert f"read {size} bytes, expected at most 50" in said("hf://me/rows", of)
+    assert not [line for line in server.asked if "/cdn/" in line]
+
+
+def test_without_the_hub_a_file_of_its_cache_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was downloaded once is there on a train, too; what was not is said to be out of reach."""
+    made = DataServer(sets={"me/rows": {"rows.jsonl": ROWS}})
+    with serving_data(made):
+        monkeypatch.setenv("HF_ENDPOINT", made.url)
+        before = file_at("hf://me/rows/rows.jsonl")
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    assert file_at("hf://me/rows/rows.jsonl") == before
+    assert file_at(str(before.address)).path == before.path
+    for where in ("hf://me/rows", "hf://me/rows/other.jsonl", "hf://me/rows/rows.jsonl@v1"):
+        assert "http://127.0.0.1:9 cannot be read (" in said(where)
+
+
+def test_without_the_extra_the_line_that_installs_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the way that needs none."""
+    import sys
+
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    told = said("hf://me/rows")
+    assert "pip install '.[hf]' in a checkout" in told
+    assert "download the file yourself" in told
+
+
+def test_all_files_of_rows_of_a_data_set_come_and_no_code(server: DataServer) -> None:
+    """A folder of it, or a file of it, likewise."""
+    server.sets["me/rows"] |= {"run.py": b"1/0", "data/BFCL_v4_simple.json": b"{}", "data/p/a.json": b"{}"}
+    whole = folder_at("hf://me/rows")
+    assert whole is not None
+    there = sorted(str(path.relative_to(whole.path)) for path in whole.path.rglob("*") if path.is_file())
+    assert there == ["data/BFCL_v4_simple.json", "data/p/a.json", "data/rows.jsonl", "dataset_infos.json"]
+    inner, file = folder_at("hf://me/rows/data"), folder_at("hf://me/rows/data/rows.jsonl")
+    assert inner is not None
+    assert inner.path == whole.path / "data"
+    assert file is not None
+    assert file.path.read_bytes() == ROWS
+    assert "holds no file of rows" in said("hf://me/rows/none", folder_at)

@@ -1,0 +1,106 @@
+"""Whole runs over data sets that lie elsewhere: every evaluation reads them, and the manifest says what was read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from data_server import COMMIT, DataServer, digest_of, serving_data
+
+from vendor_verifier.cli.main import run_app
+
+DATASETS = Path(__file__).parents[2] / "datasets"
+CONFIG = """
+simulated-model:
+  vendors:
+    - {name: simulated, label: official, model_id: simulated-model, url: "sim://faithful", is_baseline: true}
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DataServer]:
+    """A hub with the shipped files, and a run's folder around."""
+    from huggingface_hub import constants
+
+    files = {path.name: path.read_bytes() for path in DATASETS.glob("*.jsonl")}
+    folder = DATASETS / "bfcl"
+    bfcl = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.json")}
+    sets = {"me/rows": files, "me/bfcl": bfcl}
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    Path("config.yaml").write_text(CONFIG, encoding="utf-8")
+    with serving_data(DataServer(sets=sets, files={f"/{name}": body for name, body in files.items()})) as made:
+        monkeypatch.setenv("HF_ENDPOINT", made.url)
+        yield made
+
+
+def run(*words: str) -> dict[str, str]:
+    """What the manifest says of the only evaluation of such a run."""
+    assert run_app(["run", *words, "-n", "2", "-o", "out", "--no-history", "--quiet"]) == 0
+    (task,) = json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))["tasks"]
+    assert task["count"] == 2
+    return dict(task)
+
+
+@pytest.mark.parametrize(
+    ("suite", "file"),
+    [
+        ("trigger", "samples.jsonl"),
+        ("toolbench", "toolbench.jsonl"),
+        ("mcptoolbench", "mcp_toolbench.jsonl"),
+        ("tool_correctness", "tool_correctness.jsonl"),
+    ],
+)
+def test_every_evaluation_reads_from_the_hub(server: DataServer, suite: str, file: str) -> None:
+    """And pins the commit beside the digest of the very file."""
+    task = run("--suite", suite, "--test-file-path", f"hf://me/rows/{file}")
+    assert task["file"] == file
+    assert task["source"] == f"hf://me/rows/{file}@{COMMIT}"
+    assert task["sha256"] == digest_of((DATASETS / file).read_bytes())
+
+
+def test_bfcl_reads_its_own_layout_from_the_hub(server: DataServer) -> None:
+    """Questions and answers of many files, under the data set's own name."""
+    task = run("--suite", "bfcl", "--bfcl-data", "hf://datasets/me/bfcl", "--bfcl-category", "simple_python")
+    assert task["source"] == f"hf://me/bfcl@{COMMIT}"
+    assert task["file"].startswith(f"hf://me/bfcl@{COMMIT} v")
+
+
+def test_a_url_with_its_digest_is_read_and_a_suite_option_is_as_good(server: DataServer) -> None:
+    """Resuming reads the same rows again, without asking for them."""
+    where = f"{server.url}/samples.jsonl#sha256={digest_of((DATASETS / 'samples.jsonl').read_bytes())}"
+    assert run("--suite-option", f"trigger.test_file_path={where}")["source"] == where
+    asked = len(server.asked)
+    again = ["run", "--suite-option", f"trigger.test_file_path={where}", "-n", "2", "-o", "out", "--incremental"]
+    assert run_app(again) == 0
+    assert len(server.asked) == asked
+
+
+def test_the_commit_is_said_before_anything_is_sent(server: DataServer, capsys: pytest.CaptureFixture[str]) -> None:
+    """A plan names it, so that the same rows can be asked next time."""
+    assert run_app(["plan", "--test-file-path", "hf://me/rows/samples.jsonl"]) == 0
+    told = capsys.readouterr()
+    assert f"hf://me/rows/samples.jsonl is read at commit {COMMIT}" in told.out + told.err
+
+
+def test_convert_reads_an_address(server: DataServer) -> None:
+    """What is converted need not be downloaded by hand."""
+    assert run_app(["convert", "hf://me/rows/samples.jsonl", "own.jsonl"]) == 0
+    shipped = (DATASETS / "samples.jsonl").read_bytes()
+    assert len(Path("own.jsonl").read_bytes().splitlines()) == len(shipped.splitlines())
+
+
+@pytest.mark.parametrize("where", ["hf://me/none", "hf://me/rows", "https://vendor.invalid/a#sha256=1"])
+def test_what_cannot_be_had_ends_a_run_before_it_begins(
+    server: DataServer, capsys: pytest.CaptureFixture[str], where: str
+) -> None:
+    """Exit code 2 and one sentence with the address; no run folder."""
+    assert run_app(["run", "--test-file-path", where, "-o", "out"]) == 2
+    told = capsys.readouterr().err
+    assert where.split("#")[0] in told
+    assert "Traceback" not in told
+    assert not Path("out").exists()

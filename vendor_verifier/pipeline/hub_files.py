@@ -1,0 +1,200 @@
+"""Data sets of the Hugging Face hub, through its own library and into its own cache, which other programs share.
+
+Sizes are known before anything is downloaded. Only files of rows are: no code of a data set comes onto this machine.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from vendor_verifier.errors import StorageError, install_line
+from vendor_verifier.pipeline.data_places import HUB, MAX_DOWNLOAD_BYTES, Place, refused
+from vendor_verifier.transport.policy import silence
+from vendor_verifier.words import english
+
+_ENDPOINT = "https://huggingface.co"
+_API_S = 20.0
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_ROWS = re.compile(r".*\.(?:jsonl|ndjson|json)(?:\.gz|\.zst)?", re.IGNORECASE)
+_LINES = re.compile(r".*\.(?:jsonl|ndjson)(?:\.gz|\.zst)?", re.IGNORECASE)
+# What the hub and its libraries put beside the rows.
+_ABOUT = frozenset({"dataset_infos.json", "dataset_info.json", "dataset_dict.json", "state.json"})
+_MOST_LISTED = 20
+_LONGEST_REASON = 120
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """``hf://owner/name[/file][@revision]`` taken apart; ``where`` is as it was read."""
+
+    where: str
+    name: str
+    file: str | None
+    revision: str | None
+    endpoint: str
+
+    def pinned(self, commit: str) -> str:
+        """The address that means the same for ever."""
+        parts = (self.name, self.file) if self.file else (self.name,)
+        return f"{HUB}{'/'.join(parts)}@{commit}"
+
+    def notices(self, commit: str) -> tuple[Any, ...]:
+        """A sentence with the commit, where the address does not state one."""
+        if self.revision is not None and _COMMIT.fullmatch(self.revision):
+            return ()
+        return (english("warn_hub_commit", where=self.where, commit=commit),)
+
+
+def hub_file(where: str) -> Place:
+    """The file at an address, or the only file of rows of that data set.
+
+    Raises:
+        DataError: the package is not installed, or the file cannot be had.
+    """
+    stated = _read(where)
+    with _refusals(stated) as hub:
+        address = stated if stated.file else _with_only_file(stated, _info(hub, stated))
+        asked = {"repo_type": "dataset", "endpoint": address.endpoint, "filename": address.file}
+        try:
+            known = hub.hf_hub_download(address.name, revision=address.revision, dry_run=True, **asked)
+            _bound(address, known.file_size or 0)
+            path = Path(hub.hf_hub_download(address.name, revision=address.revision, **asked))
+        except hub.errors.LocalEntryNotFoundError as error:
+            found = _cached(hub, address)
+            if found is None:
+                raise (error.__cause__ or error) from None
+            path = found
+    commit = _commit_of(path)
+    return Place(path, address.pinned(commit), stated.notices(commit))
+
+
+def _cached(hub: Any, address: _Address) -> Path | None:
+    """The file as it was downloaded before, for when the hub does not answer."""
+    found = hub.try_to_load_from_cache(address.name, address.file, revision=address.revision, repo_type="dataset")
+    return Path(found) if isinstance(found, str) else None
+
+
+def _commit_of(path: Path) -> str:
+    """The commit in a path of the hub's cache, ``…/snapshots/<commit>/<file>``."""
+    parts = path.parts
+    return parts[len(parts) - parts[::-1].index("snapshots")]
+
+
+def hub_files(where: str) -> Place:
+    """All files of rows at an address: a file, a folder of a data set, or the whole of it.
+
+    Raises:
+        DataError: the package is not installed, or the files cannot be had.
+    """
+    address = _read(where)
+    with _refusals(address) as hub:
+        info = _info(hub, address)
+        files = [file for file in info.siblings or () if _ROWS.fullmatch(file.rfilename)]
+        if address.file is not None and any(file.rfilename == address.file for file in files):
+            return hub_file(where)
+        inside = f"{address.file.rstrip('/')}/" if address.file else ""
+        files = [file for file in files if file.rfilename.startswith(inside)]
+        if not files:
+            names = _listed([file.rfilename for file in info.siblings or ()])
+            raise refused("data_hub_no_rows", where=where, name=address.name, files=names)
+        _bound(address, sum(file.size or 0 for file in files))
+        folder = hub.snapshot_download(
+            address.name,
+            repo_type="dataset",
+            revision=info.sha,
+            endpoint=address.endpoint,
+            allow_patterns=[file.rfilename for file in files],
+        )
+    return Place(Path(folder) / inside, address.pinned(info.sha), address.notices(info.sha))
+
+
+def _read(where: str) -> _Address:
+    path, at, revision = where.removeprefix(HUB).partition("@")
+    owner, _, rest = path.strip("/").removeprefix("datasets/").partition("/")
+    name, _, file = rest.partition("/")
+    if not owner or not name or (at and not revision) or ".." in file.split("/"):
+        raise refused("data_hub_form", where=where)
+    endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or _ENDPOINT
+    return _Address(where, f"{owner}/{name}", file or None, revision or None, endpoint)
+
+
+def _info(hub: Any, address: _Address) -> Any:
+    """The commit and the files of a data set, with their sizes."""
+    api = hub.HfApi(endpoint=address.endpoint)
+    return api.dataset_info(address.name, revision=address.revision, files_metadata=True, timeout=_API_S)
+
+
+def _with_only_file(address: _Address, info: Any) -> _Address:
+    names = [file.rfilename for file in info.siblings or ()]
+    rows = [name for name in names if _ROWS.fullmatch(name) and name.rpartition("/")[2] not in _ABOUT]
+    # JSON lines are rows; of what else is JSON beside them that is not sure.
+    found = [name for name in rows if _LINES.fullmatch(name)] or rows
+    if not found:
+        raise refused("data_hub_no_rows", where=address.where, name=address.name, files=_listed(names))
+    if len(found) > 1:
+        at = f"@{address.revision}" if address.revision else ""
+        files = _listed([f"{HUB}{address.name}/{name}{at}" for name in found])
+        raise refused("data_hub_several", where=address.where, name=address.name, count=len(found), files=files)
+    return _Address(address.where, address.name, found[0], address.revision or info.sha, address.endpoint)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" … (+{len(names) - _MOST_LISTED})" if len(names) > _MOST_LISTED else ""
+    return ", ".join(names[:_MOST_LISTED]) + more
+
+
+def _bound(address: _Address, size: int) -> None:
+    if size > MAX_DOWNLOAD_BYTES:
+        raise refused("data_too_large", where=address.where, size=size, most=MAX_DOWNLOAD_BYTES)
+
+
+@contextmanager
+def _refusals(address: _Address) -> Iterator[Any]:
+    """The hub's library, what it raises told as a sentence."""
+    where = address.where
+    try:
+        import huggingface_hub as hub
+        from huggingface_hub import constants, errors
+        from huggingface_hub.utils.tqdm import disable_progress_bars
+    except ImportError:
+        raise refused("data_hub_extra", where=where, install=install_line("hf")) from None
+    silence("huggingface_hub")
+    # Else it asks the hub for a list by which to tell it what this program runs in.
+    constants.HF_HUB_DISABLE_TELEMETRY = True
+    disable_progress_bars()
+    named = {"where": where, "name": address.name, "endpoint": address.endpoint}
+    try:
+        yield hub
+    except errors.HFValidationError:
+        raise refused("data_hub_name", where=where) from None
+    except errors.GatedRepoError:
+        raise refused("data_hub_gated", **named) from None
+    except errors.RepositoryNotFoundError:
+        raise refused("data_hub_no_set", **named) from None
+    except errors.RevisionNotFoundError:
+        raise refused("data_hub_no_revision", revision=address.revision, where=where, name=address.name) from None
+    except errors.RemoteEntryNotFoundError:
+        revision = address.revision or "main"
+        raise refused(
+            "data_hub_no_file", where=where, name=address.name, file=address.file, revision=revision
+        ) from None
+    except errors.HfHubHTTPError as error:
+        status = error.response.status_code
+        gated = "data_hub_gated" if status in (401, 403) else "data_hub_status"
+        raise refused(gated, **named, status=status) from None
+    except (httpx2.HTTPError, OSError) as error:
+        if isinstance(error, OSError) and error.errno in _DISK:
+            raise StorageError(f"the hub's cache cannot be written: {error.strerror}") from None
+        cause = error.__cause__ or error
+        reason = (str(cause) or type(cause).__name__).splitlines()[0][:_LONGEST_REASON]
+        raise refused("data_hub_unreached", where=where, endpoint=address.endpoint, reason=reason) from None
