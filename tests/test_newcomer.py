@@ -21,6 +21,7 @@ from pythons import oldest_and_newest
 from vendor_verifier import __version__
 
 ROOT = Path(__file__).parents[1]
+NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
 # Said by pip when nobody answers. A version that nobody has is a failure of ours.
 NO_INDEX = re.compile(
     r"NewConnectionError|ConnectTimeout|ProxyError|SSLError|Failed to establish|timed out|unreachable"
@@ -97,6 +98,26 @@ def test_a_newcomer_gets_from_the_wheel_to_the_evidence(newcomer: Newcomer) -> N
     assert {"records.jsonl", "report.html", "report.md", "ranking.csv"} <= {path.name for path in run.iterdir()}
     assert newcomer.types("open", "--print").strip() == f"runs/{run.name}/report.html"
     assert "in 20 answers" in newcomer.types("explain", "runs/latest", "--vendor", "reseller")
+
+
+@pytest.mark.slow
+def test_the_newcomer_takes_the_run_along_as_tables(newcomer: Newcomer) -> None:
+    """``export`` as CSV and JSON lines; a workbook needs an extra. Then the cells of the notebook."""
+    newcomer.types("demo", "-n", "3", "-o", "taken")
+    files = newcomer.types("export", "taken").split()
+    assert files == [f"taken/export/{name}.csv" for name in ("ranking", "verdicts", "findings")]
+    rows = (newcomer.folder / files[0]).read_text("utf-8-sig").splitlines()
+    assert rows[0].startswith("model,place,label,verdict,")
+    assert len(rows) > 5
+    (answers,) = newcomer.types("export", "taken", "--table", "records", "--wide", "-o", "answers.jsonl").split()
+    assert len((newcomer.folder / answers).read_text("utf-8").splitlines()) >= 15
+    newcomer.types("export", "taken", "--format", "xlsx", code=2)
+    cells = [newcomer.programs / "python", ROOT / "tests" / "support" / "notebook_cells.py", NOTEBOOK]
+    done = subprocess.run(
+        cells, cwd=newcomer.folder.parent / "home", env=newcomer.environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "schema_mismatch" in done.stdout
 
 
 @pytest.mark.slow

@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-import ast
-import asyncio
-import inspect
 import json
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
+from notebook_cells import code_cells, run_cells
 
 from vendor_verifier.pipeline.run import RunOutcome
 
 FILE = Path(__file__).parents[1] / "docs" / "notebook.ipynb"
 NOTEBOOK = json.loads(FILE.read_text(encoding="utf-8"))
-CELLS = ["".join(cell["source"]) for cell in NOTEBOOK["cells"] if cell["cell_type"] == "code"]
-
-
-async def _shown(source: str, names: dict[str, Any]) -> Any:
-    """Run a cell whose top level may await, and give the value that the notebook would show under it."""
-    tree = ast.parse(source)
-    hidden = source.rstrip().endswith(";")
-    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) and not hidden else None
-    found = None
-    for part in (tree, None if last is None else ast.Expression(last.value)):  # type: ignore[attr-defined]
-        if part is not None:
-            mode = "exec" if part is tree else "eval"
-            found = eval(compile(part, FILE.name, mode, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
-            found = await found if inspect.iscoroutine(found) else found
-    return None if last is None else found
 
 
 def test_every_cell_runs_and_shows_something(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,15 +23,11 @@ def test_every_cell_runs_and_shows_something(tmp_path: Path, monkeypatch: pytest
     for name in [name for name in os.environ if name.endswith("_API_KEY")]:
         monkeypatch.delenv(name)
 
-    async def run() -> list[Any]:
-        names: dict[str, Any] = {}
-        return [await _shown(source, names) for source in CELLS]
-
-    shown = asyncio.run(run())
+    shown = run_cells(FILE)
     outcome = next(each for each in shown if isinstance(each, RunOutcome))
     assert "quantised" in outcome._repr_html_()
     frames = [each for each in shown if isinstance(each, pd.DataFrame)]
-    assert len(frames) == len(CELLS) - 2
+    assert len(frames) == len(code_cells(FILE)) - 2
     assert all(len(frame) for frame in frames), "a cell shows an empty table"
     assert set(frames[0].label) == {"official", "honest", "quantised", "cutter"}
 

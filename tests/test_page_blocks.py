@@ -32,6 +32,7 @@ KINDS = {
 RUN_BY = {
     "docs/api.md": "test_api.py",
     "docs/data.md": "features/data/test_frames.py",
+    "docs/records.md": "test_record_schema.py",
     "docs/tutorial.md": "test_tutorial_page.py",
     "docs/vendors.md": "test_docs_vendors.py",
     "docs/distributed.md": "run/cluster/test_whole_runs.py",
