@@ -44,10 +44,10 @@ def test_everything_that_contradicts_itself_is_told_at_once() -> None:
         duration=0.0,
         repeat=3,
         incremental=True,
-        workers=4,
+        executor="dask",
     )
     assert set(keys) == {
-        "--request-rate", "--ramp-up", "--cooldown", "--warmup", "--duration", "--replay-schedule", "--workers 4",
+        "--request-rate", "--ramp-up", "--cooldown", "--warmup", "--duration", "--replay-schedule", "--executor dask",
     }  # fmt: skip
 
 

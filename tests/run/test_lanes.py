@@ -123,6 +123,8 @@ def test_what_was_not_begun_is_not_planned() -> None:
     first, second = lane.next(0), lane.next(0)
     assert first is not None
     assert second is not None
+    lane.sent()
+    lane.sent()
     lane.ended(first, record(first))
     lane.ended(second, None)
     assert lane.begun == 1

@@ -101,9 +101,13 @@ def check_choice(choice: ExecutorChoice) -> None:
 
 
 def processes_of(choice: ExecutorChoice, plan: Plan) -> int:
-    """The number of processes of this machine that send, without a cluster."""
-    in_flight = places_of(plan)
-    return 1 if plan.load.is_shaped else workers_for(choice.workers, in_flight, cores_here())
+    """The number of processes of this machine that send, without a cluster.
+
+    A shaped load is sent from several only if they are asked for: its cap says little of what will be in flight.
+    """
+    if plan.load.is_shaped and choice.workers == "auto":
+        return 1
+    return workers_for(choice.workers, places_of(plan), cores_here())
 
 
 def choose_executor(choice: ExecutorChoice, cluster_side: ClusterSide, plan: Plan) -> Executor:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import anyio
 
@@ -21,11 +22,13 @@ from vendor_verifier.metrics.latency import schedule_lag_ms
 from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Emit, Slots, make_record
 from vendor_verifier.run.load_lane import Lane, Start, due_times, lanes_of, opening_times
-from vendor_verifier.run.work_queue import WorkQueue
+from vendor_verifier.run.work_queue import WorkItem, WorkQueue
 from vendor_verifier.values.plan import Plan
 from vendor_verifier.values.record import Record
 
 EntryKey = tuple[str, str]
+# When a play is due: on our clock in ns, and in seconds after the schedule's start.
+DueAt = tuple[int, float]
 
 # Plays of one entry that may wait beyond its places. Further ones are begun when one of these gets its turn: they begin
 # no later for it, and a rate that is too high fills neither memory nor the event loop.
@@ -55,12 +58,41 @@ class LoadReport:
     lag_max_ms: float | None = None
 
 
+class Player(Protocol):
+    """Whoever makes the records of plays, here or in other processes.
+
+    ``lead_ns``: a play is handed over so long before it is due. ``hand`` gives what to wait for; ``None`` comes of it
+    when the run takes nothing new.
+    """
+
+    lead_ns: int
+
+    def clock_ns(self) -> int: ...
+
+    def hand(self, item: WorkItem, block: int, due: DueAt | None) -> Awaitable[Record | None]: ...
+
+
+class LocalPlayer:
+    """Makes records in this process, each when it is waited for."""
+
+    lead_ns = 0
+
+    def __init__(self, conversation: Conversation, run: str) -> None:
+        self._conversation = conversation
+        self._run = run
+
+    def clock_ns(self) -> int:
+        return self._conversation.clock_ns()
+
+    def hand(self, item: WorkItem, block: int, due: DueAt | None) -> Awaitable[Record | None]:
+        return make_record(item, block, self._conversation, self._run, due)
+
+
 class Load:
     """The shaped load of one execution. ``block`` is how many plays of a vendor make a block of its records."""
 
-    def __init__(self, plan: Plan, run: str, emit: Emit, block: int) -> None:
+    def __init__(self, plan: Plan, emit: Emit, block: int) -> None:
         self._plan = plan
-        self._run = run
         self._emit = emit
         self._block = block
         self._over = anyio.Event()
@@ -82,13 +114,13 @@ class Load:
 
         return both
 
-    async def offer(self, queue: WorkQueue, conversation: Conversation, slots: Slots) -> Mapping[EntryKey, LoadReport]:
+    async def offer(self, queue: WorkQueue, player: Player, slots: Slots) -> Mapping[EntryKey, LoadReport]:
         """Offer what is left of ``queue`` to its entries; the load offered to each."""
         lanes = list(lanes_of(queue, self._plan.load, self._plan.seed))
         self._turns = self._turns_of(lanes)
         async with anyio.create_task_group() as group:
             for place, lane in enumerate(lanes):
-                group.start_soon(self._run_lane, lane, conversation, slots, place / len(lanes))
+                group.start_soon(self._run_lane, lane, player, slots, place / len(lanes))
         return {_key(lane): self._report(lane) for lane in lanes}
 
     def _turns_of(self, lanes: Sequence[Lane]) -> dict[EntryKey, tuple[int, int]]:
@@ -103,22 +135,23 @@ class Load:
             seen[account] += 1
         return found
 
-    async def _run_lane(self, lane: Lane, conversation: Conversation, slots: Slots, phase: float) -> None:
+    async def _run_lane(self, lane: Lane, player: Player, slots: Slots, phase: float) -> None:
         """Offer one lane; ``phase`` (0..1) spreads vendors asked at one rate over the time between two requests."""
         async with slots:
             if self._plan.load.is_open:
                 rate = self._plan.load.request_rate
-                await self._by_clock(lane, conversation, phase / rate if rate else 0.0)
+                await self._by_clock(lane, player, phase / rate if rate else 0.0)
             else:
-                await self._by_places(lane, conversation)
+                await self._by_places(lane, player)
 
-    async def _by_clock(self, lane: Lane, conversation: Conversation, shift_s: float) -> None:
-        zero_ns = conversation.clock_ns() + int(shift_s * 1e9)
+    async def _by_clock(self, lane: Lane, player: Player, shift_s: float) -> None:
+        # The first is handed over ahead of its time, too.
+        zero_ns = player.clock_ns() + player.lead_ns + int(shift_s * 1e9)
         room = anyio.Semaphore(self._cap(lane) + MOST_WAITING)
 
-        async def play(start: Start, due: tuple[int, float]) -> None:
+        async def play(start: Start, due: DueAt) -> None:
             try:
-                await self._play(lane, start, conversation, due)
+                await self._play(lane, start, player, due)
             finally:
                 room.release()
 
@@ -128,7 +161,7 @@ class Load:
                     return
                 due_ns = zero_ns + int(due.at_s * 1e9)
                 if not lane.is_stopped:
-                    await self._wait_until(due_ns, conversation)
+                    await self._wait_until(due_ns - player.lead_ns, player)
                 # Also lets the others run, when many are due at once or none has to be waited for.
                 await room.acquire()
                 start = None if self._over.is_set() else lane.next(due.at_s, due.sample)
@@ -136,37 +169,39 @@ class Load:
                     return
                 group.start_soon(play, start, (due_ns, due.at_s))
 
-    async def _by_places(self, lane: Lane, conversation: Conversation) -> None:
-        zero_ns = conversation.clock_ns()
+    async def _by_places(self, lane: Lane, player: Player) -> None:
+        zero_ns = player.clock_ns()
         places = self._cap(lane)
 
         async def place(opens_s: float) -> None:
-            await self._wait_until(zero_ns + int(opens_s * 1e9), conversation)
+            await self._wait_until(zero_ns + int(opens_s * 1e9), player)
             while not self._over.is_set() and (start := lane.next(time.perf_counter())) is not None:
-                begun_ns = conversation.clock_ns()
-                record = await self._play(lane, start, conversation, None)
+                begun_ns = player.clock_ns()
+                record = await self._play(lane, start, player, None)
                 if record is not None and not record.succeeded:
-                    await self._wait_until(begun_ns + int(self._plan.load.rest_s * 1e9), conversation)
+                    await self._wait_until(begun_ns + int(self._plan.load.rest_s * 1e9), player)
 
         async with anyio.create_task_group() as group:
             for opens_s in opening_times(places, self._plan.load.ramp_up_s, *self._turns[_key(lane)]):
                 group.start_soon(place, opens_s)
 
-    async def _wait_until(self, due_ns: int, conversation: Conversation) -> None:
+    async def _wait_until(self, due_ns: int, player: Player) -> None:
         """Wait until then or until the run closes. Timers may go off early, and nothing may be sent before its time."""
-        while not self._over.is_set() and (left_ns := due_ns - conversation.clock_ns()) > 0:
+        while not self._over.is_set() and (left_ns := due_ns - player.clock_ns()) > 0:
             with anyio.move_on_after(left_ns / 1e9):
                 await self._over.wait()
 
-    async def _play(
-        self, lane: Lane, start: Start, conversation: Conversation, due: tuple[int, float] | None
-    ) -> Record | None:
+    async def _play(self, lane: Lane, start: Start, player: Player, due: DueAt | None) -> Record | None:
         account = lane.entry.account
+        playing = player.hand(start.item, start.number // self._block, due)
+        if due is not None:
+            await self._wait_until(due[0], player)
         is_held = due is not None and self._under_way[account] >= self._cap(lane)
         self._under_way[account] += 1
+        lane.sent()
         record: Record | None = None
         try:
-            record = await make_record(start.item, start.number // self._block, conversation, self._run, due)
+            record = await playing
         finally:
             self._under_way[account] -= 1
             lane.ended(start, record)

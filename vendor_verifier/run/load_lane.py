@@ -99,7 +99,7 @@ class Lane:
             self.begun += 1
             self._open += 1
             self.repetitions = max(self.repetitions, item.repetition + 1)
-            return self._starting(Start(item, "counted", self.begun - 1))
+            return Start(item, "counted", self.begun - 1)
         self._is_through = True
         if self._open and self.discarded["cooldown"] < self._shape.cooldown:
             return self._discard("cooldown", None)
@@ -111,6 +111,11 @@ class Lane:
             return False
         may_cool_down = self._open > 0 and self.discarded["cooldown"] < self._shape.cooldown
         return not may_cool_down and (self._is_through or not self._left or self._is_late(now_s))
+
+    def sent(self) -> None:
+        """Count a play that is under way from now on."""
+        self.under_way += 1
+        self.most_under_way = max(self.most_under_way, self.under_way)
 
     def ended(self, start: Start, record: Record | None) -> None:
         """Count a play's end; ``None`` for one that did not start after all, because the run takes nothing new."""
@@ -154,12 +159,7 @@ class Lane:
         else:
             place = -1 - self._drawn_aside % len(self._items)
             self._drawn_aside += 1
-        return self._starting(Start(self._items[place], stage, number))
-
-    def _starting(self, start: Start) -> Start:
-        self.under_way += 1
-        self.most_under_way = max(self.most_under_way, self.under_way)
-        return start
+        return Start(self._items[place], stage, number)
 
 
 def lanes_of(queue: WorkQueue, shape: LoadShape, seed: int) -> Iterator[Lane]:

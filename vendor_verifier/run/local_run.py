@@ -15,7 +15,7 @@ from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Emit, Engine, VendorSlots
 from vendor_verifier.run.event_loop_lag import LoopLag, LoopReport
 from vendor_verifier.run.interruption import interruptible
-from vendor_verifier.run.load import Load, LoadReport
+from vendor_verifier.run.load import Load, LoadReport, LocalPlayer
 from vendor_verifier.run.rate_limiter import LocalLimiter
 from vendor_verifier.run.work_queue import BLOCK, WorkQueue, streams_of
 from vendor_verifier.transport.client import open_client
@@ -73,7 +73,7 @@ async def run_local(
     ensure_descriptors(limiter.places)
     slots = VendorSlots(plan.vendor_concurrency, len(entries))
     rng = random.Random(plan.seed)  # noqa: S311 spreads waits, keeps no secret
-    shaped = Load(plan, run, emit, BLOCK) if plan.load.is_shaped else None
+    shaped = Load(plan, emit, BLOCK) if plan.load.is_shaped else None
     load: Mapping[tuple[str, str], LoadReport] | None = None
     wires = {entry.wire for entry in entries}
     async with (
@@ -85,7 +85,7 @@ async def run_local(
                 client, limiter, plan.retry, rng, scrubber, KeyRing(scrubber), lag=lag, tools=tools
             )
             if shaped is not None:
-                load = await shaped.offer(queue, conversation, slots)
+                load = await shaped.offer(queue, LocalPlayer(conversation, run), slots)
             else:
                 await Engine(conversation, run, emit).ask(streams_of(queue, plan), slots)
     eased = {account: (backoff.given, backoff.lowest, backoff.now) for account, backoff in limiter.eased.items()}

@@ -49,11 +49,16 @@ class BlockItem:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some of one entry's work, as it is sent to a session."""
+    """Some of one entry's work, as it is sent to a session.
+
+    ``due`` is when its only item is to begin: on the clock that all processes of a machine share, in ns, and in seconds
+    after the schedule's start.
+    """
 
     number: int
     samples: tuple[Sample, ...]
     items: tuple[BlockItem, ...]
+    due: tuple[int, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +123,9 @@ def travelling(plan: Plan) -> Plan:
     return replace(plan, entries=tuple(without_secrets(entry) for entry in plan.entries), tasks=())
 
 
-def pack(number: int, items: Sequence[WorkItem], entries: Sequence[Entry]) -> Block:
+def pack(
+    number: int, items: Sequence[WorkItem], entries: Sequence[Entry], due: tuple[int, float] | None = None
+) -> Block:
     """Work items as references into ``entries`` and the block's own samples."""
     entry_places = {(entry.model, entry.label): place for place, entry in enumerate(entries)}
     samples: dict[tuple[str, str], Sample] = {}
@@ -138,6 +145,7 @@ def pack(number: int, items: Sequence[WorkItem], entries: Sequence[Entry]) -> Bl
             )
             for item in items
         ),
+        due,
     )
 
 
@@ -146,6 +154,11 @@ Message = dict[str, list[Any]]
 # From one write to the next: a write costs as much CPU as a third of a request, and a place that is free for so much
 # longer is nothing against any answer of a vendor. A side that writes seldom does not wait.
 LINGER_S = 0.004
+
+
+def linger_of(plan: Plan) -> float:
+    """Seconds from one write to the next: none where requests are due at moments, which a message must not blur."""
+    return 0.0 if plan.load.is_open else LINGER_S
 
 
 class ChannelClosed(Exception):

@@ -97,7 +97,9 @@ class LeaseServer:
     ) -> None:
         self._entries = plan.entries
         self._spending = Spending(plan.max_requests, plan.max_cost_usd, costs or {})
-        self._limiter = _NotifyingLimiter(plan.entries, plan.request_concurrency, self._spending, in_flight)
+        self._limiter = _NotifyingLimiter(
+            plan.entries, plan.request_concurrency, self._spending, in_flight, gives_way=not plan.load.is_open
+        )
         self._limiter.on_stop = lambda account: self._broadcast("over", account)
         self._limiter.on_refusal = lambda entry: self._broadcast("refused", [entry.model, entry.label])
         self._limiter.on_close = self._announce_closed

@@ -25,8 +25,9 @@ import msgspec
 from vendor_verifier.errors import ClusterError, UsageError, VerifierError
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
-from vendor_verifier.run.cluster.job import Bench, ChannelClosed, ClusterSide, Job, Message, Outbox
+from vendor_verifier.run.cluster.job import Bench, ChannelClosed, ClusterSide, Job, Message, Outbox, linger_of
 from vendor_verifier.run.cluster.lease_server import LeaseServer
+from vendor_verifier.run.cluster.load_coordinator import LoadCoordinator
 from vendor_verifier.run.cluster.worker_session import serve
 from vendor_verifier.run.event_loop_lag import quiet_collector
 from vendor_verifier.run.interruption import interruptible
@@ -295,11 +296,10 @@ class WorkersExecutor:
 
     async def run(self, work: Work) -> RunEnd:
         lease_server = LeaseServer(work.plan, work.costs, work.in_flight, hang_after_s=self._choice.hang_after_s)
-        block = block_size(work.queue, len(self._children))
-        coordinator = self._coordinator = Coordinator(
-            work, block, lambda kind, *items: lease_server.order({kind: list(items)})
+        coordinator = self._coordinator = self._coordinator_of(
+            work, lambda kind, *items: lease_server.order({kind: list(items)})
         )
-        outboxes = [Outbox(child.channel) for child in self._children]
+        outboxes = [Outbox(child.channel, linger_of(work.plan)) for child in self._children]
         for child, outbox in zip(self._children, outboxes, strict=True):
             lease_server.join(child.name, child.name, outbox.send)
         lease_server.attend(lambda kind, *items: coordinator.receive({kind: list(items)}))
@@ -319,6 +319,11 @@ class WorkersExecutor:
             group.cancel_scope.cancel()
         lease_server.order({"facts": [True]})
         return coordinator.run_end(interruption.signal_number)
+
+    def _coordinator_of(self, work: Work, order: Callable[..., None]) -> Coordinator:
+        if work.plan.load.is_shaped:
+            return LoadCoordinator(work, order)
+        return Coordinator(work, block_size(work.queue, len(self._children)), order)
 
     def describe(self) -> Mapping[str, Any]:
         coordinator = self._coordinator

@@ -19,9 +19,9 @@ from msgspec import structs
 
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import Ask
-from vendor_verifier.run.cluster.job import Bench, Block, Channel, ChannelClosed, Outbox, SessionReport
+from vendor_verifier.run.cluster.job import Bench, Block, Channel, ChannelClosed, Outbox, SessionReport, linger_of
 from vendor_verifier.run.conversation import Conversation
-from vendor_verifier.run.engine import Engine
+from vendor_verifier.run.engine import Engine, make_record
 from vendor_verifier.run.event_loop_lag import LoopLag
 from vendor_verifier.run.rate_limiter import Permit, places_of
 from vendor_verifier.store import encode_record
@@ -43,7 +43,7 @@ async def serve(channel: Channel, bench: Bench, run: str, worker: str) -> None:
     # No machine can get more leases than all have together.
     ensure_descriptors(places_of(plan))
     async with open_client(plan.client, plan.limits, {entry.wire for entry in plan.entries}, plan.transport) as client:
-        outbox = Outbox(channel)
+        outbox = Outbox(channel, linger_of(plan))
         limiter = RemoteLimiter(plan, outbox)
         rng = random.Random(f"{plan.seed} {worker}")  # noqa: S311 spreads waits, keeps no secret
         cpu_before_s = time.process_time()
@@ -123,7 +123,15 @@ class _Session:
                 self._outbox.send("rows", [dispatch, self._bench.scrubber.bytes(encode_record(placed))])
             self.records += len(records)
 
-        await Engine(self._conversation, self._run, emit).make(self._bench.items(block), block.number)
+        items = self._bench.items(block)
+        if block.due is None:
+            await Engine(self._conversation, self._run, emit).make(items, block.number)
+        else:
+            # Timers may go off early, and nothing may be sent before its time.
+            while (left_ns := block.due[0] - self._conversation.clock_ns()) > 0:
+                await anyio.sleep(left_ns / 1e9)
+            record = await make_record(items[0], block.number, self._conversation, self._run, block.due)
+            emit(() if record is None else (record,))
         self._outbox.send("ended", dispatch)
 
     async def _beat(self) -> None:
