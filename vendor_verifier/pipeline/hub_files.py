@@ -19,6 +19,7 @@ import httpx2
 from vendor_verifier.errors import StorageError, install_line
 from vendor_verifier.pipeline.data_places import HUB, MAX_DOWNLOAD_BYTES, Place, refused
 from vendor_verifier.transport.policy import silence
+from vendor_verifier.transport.proxies import require_proxies
 from vendor_verifier.words import english
 
 _ENDPOINT = "https://huggingface.co"
@@ -99,7 +100,7 @@ def hub_files(where: str) -> Place:
     address = _read(where)
     with _refusals(address) as hub:
         info = _info(hub, address)
-        files = [file for file in info.siblings or () if _ROWS.fullmatch(file.rfilename)]
+        files = [file for file in info.siblings or () if _is_rows(file.rfilename)]
         if address.file is not None and any(file.rfilename == address.file for file in files):
             return hub_file(where)
         inside = f"{address.file.rstrip('/')}/" if address.file else ""
@@ -136,7 +137,7 @@ def _info(hub: Any, address: _Address) -> Any:
 
 def _with_only_file(address: _Address, info: Any) -> _Address:
     names = [file.rfilename for file in info.siblings or ()]
-    rows = [name for name in names if _ROWS.fullmatch(name) and name.rpartition("/")[2] not in _ABOUT]
+    rows = [name for name in names if _is_rows(name)]
     # JSON lines are rows; of what else is JSON beside them that is not sure.
     found = [name for name in rows if _LINES.fullmatch(name)] or rows
     if not found:
@@ -146,6 +147,10 @@ def _with_only_file(address: _Address, info: Any) -> _Address:
         files = _listed([f"{HUB}{address.name}/{name}{at}" for name in found])
         raise refused("data_hub_several", where=address.where, name=address.name, count=len(found), files=files)
     return _Address(address.where, address.name, found[0], address.revision or info.sha, address.endpoint)
+
+
+def _is_rows(name: str) -> bool:
+    return _ROWS.fullmatch(name) is not None and name.rpartition("/")[2] not in _ABOUT
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -162,6 +167,7 @@ def _bound(address: _Address, size: int) -> None:
 def _refusals(address: _Address) -> Iterator[Any]:
     """The hub's library, what it raises told as a sentence."""
     where = address.where
+    require_proxies((address.endpoint,))
     try:
         import huggingface_hub as hub
         from huggingface_hub import constants, errors

@@ -23,6 +23,7 @@ from vendor_verifier.errors import StorageError
 from vendor_verifier.pipeline.data_places import MAX_DOWNLOAD_BYTES, Place, refused
 from vendor_verifier.resources import PRODUCT
 from vendor_verifier.sample_store import file_digest
+from vendor_verifier.transport.proxies import require_proxies
 
 MAX_REDIRECTS = 5
 MAX_S = 1800.0
@@ -57,6 +58,7 @@ def url_file(where: str) -> Place:
         # What lies on a disk may rot, and reading it costs little beside a download.
         if kept.is_file() and file_digest(kept) == address.digest:
             return Place(kept, f"{address.shown}#sha256={address.digest}")
+    require_proxies((address.url,))
     path, size, digest = _download(address)
     if address.digest is None:
         whole = f"{address.url}#sha256={digest}"
@@ -67,7 +69,13 @@ def url_file(where: str) -> Place:
 
 
 def _read(where: str) -> _Address:
-    parts = urlsplit(where)
+    try:
+        parts = urlsplit(where)
+        host, _port = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if not host:
+        raise refused("data_url_form", where=where)
     bare = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
     if "@" in parts.netloc:
         raise refused("data_url_login", where=bare)

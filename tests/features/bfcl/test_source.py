@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import inspect
 import json
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,14 @@ from bfcl_replies import called, said
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.bfcl.dataset import not_run_lines
-from vendor_verifier.features.bfcl.source import BfclData, InstalledServices, find_data, load_categories, load_services
+from vendor_verifier.features.bfcl.source import (
+    BfclData,
+    InstalledServices,
+    custom_files,
+    find_data,
+    load_categories,
+    load_services,
+)
 from vendor_verifier.pipeline.data_places import folder_at
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl import check
@@ -26,6 +35,11 @@ from vendor_verifier.suites.bfcl.reference_calls import reference_calls
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.values.record import Attempt
 from vendor_verifier.values.sample import Sample
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 # Rows of upstream's v4 data that nobody passes, with the one that needs a bare word for a list.
 IMPOSSIBLE = {
@@ -73,6 +87,20 @@ def test_a_folder_of_either_version(tmp_path: Path) -> None:
     question = find_data(str(data)).question_file("simple_python")
     assert question is not None
     assert question.name == "BFCL_v3_simple.json"
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
+def test_packed_files_stand_for_plain_ones(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    """Questions and answers alike, with the same rows under the same names."""
+    shipped = find_data("shipped")
+    for path in shipped.folder.rglob("*multiple.json"):
+        packed = tmp_path / path.relative_to(shipped.folder).with_name(f"{path.name}.packed")
+        packed.parent.mkdir(exist_ok=True)
+        packed.with_suffix(".gz" if pack is gzip.compress else ".zst").write_bytes(pack(path.read_bytes()))
+    plain = load_categories(shipped, ["multiple"]).samples.samples
+    found = load_categories(find_data(str(tmp_path)), ["multiple"]).samples.samples
+    assert [(row.id, row.expected["answer"]) for row in found] == [(row.id, row.expected["answer"]) for row in plain]
+    assert custom_files(str(tmp_path)) == []
 
 
 def test_nothing_there_is_said() -> None:

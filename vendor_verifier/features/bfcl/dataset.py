@@ -26,7 +26,7 @@ from vendor_verifier.features.bfcl.prompt_texts import prompt_texts
 from vendor_verifier.features.bfcl.source import Loaded
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.loaders.selection import classes_of
-from vendor_verifier.pipeline.data_places import folder_at
+from vendor_verifier.pipeline.data_places import file_at, folder_at
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.sample_store import open_lines
@@ -322,7 +322,7 @@ def _load(part: _Part, options: BfclOptions, keys: frozenset[str], skip_bad: boo
 def _custom(
     files: list[Path], part: _Part, options: BfclOptions, category: str | None, skip_bad: bool
 ) -> LoadedSamples:
-    tools = None if options.tools is None else _tools(Path(options.tools))
+    tools = None if options.tools is None else _tools(file_at(options.tools).path)
     mending = english("bfcl_job_no_tools", key=part.files_key) if part.files_key else english("bfcl_no_tools")
     parts = [
         read_custom(

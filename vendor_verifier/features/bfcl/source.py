@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.errors import BFCL_DATA, BFCL_SIMULATORS, DataError, Problem, UsageError
-from vendor_verifier.loaders.base import LoadedSamples
+from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, LoadedSamples
 from vendor_verifier.resources import shipped
+from vendor_verifier.sample_store import open_lines
 from vendor_verifier.suites.bfcl.categories import (
     EXECUTABLE,
     MULTI_TURN,
@@ -55,6 +56,7 @@ SERVICE_MODULES: Mapping[str, str] = {
 }
 SHIPPED = "shipped slice"
 _REST_REPLIES = Path("eval_checker", "executable_eval", "data", "rest-eval-response_v5.jsonl")
+_NATIVE = "BFCL_v[34]_*.json*"
 _STATELESS = frozenset({"MathAPI"})
 
 
@@ -70,7 +72,7 @@ class BfclData:
         """The category's file under either version's name, or None."""
         for name in (category, V4_TO_V3.get(category, category)):
             for version in ("v4", "v3"):
-                found = self.folder / f"BFCL_{version}_{name}.json"
+                found = as_packed(self.folder / f"BFCL_{version}_{name}.json")
                 if found.is_file():
                     return found
         return None
@@ -96,7 +98,7 @@ def find_data(where: str, label: str | None = None) -> BfclData:
         return BfclData(shipped("datasets") / "bfcl", "v3", SHIPPED)
     candidates = list(_installed()) if where == "installed" else list(_within(Path(where)))
     for folder in candidates:
-        versions = sorted({path.name[5:7] for path in folder.glob("BFCL_v[34]_*.json")})
+        versions = sorted({path.name[5:7] for path in folder.glob(_NATIVE)})
         if versions:
             return BfclData(folder, versions[-1], f"{label or _label(folder)} {versions[-1]}")
     if where == "installed":
@@ -117,9 +119,9 @@ def custom_files(where: str) -> list[Path]:
         raise UsageError(f"{where}: there is no such file or folder")
     if path.is_file():
         return [path]
-    if any(next(folder.glob("BFCL_v[34]_*.json"), None) for folder in _within(path)):
+    if any(next(folder.glob(_NATIVE), None) for folder in _within(path)):
         return []
-    return sorted(file for file in path.rglob("*.jsonl*") if file.is_file()) or sorted(path.glob("*.json"))
+    return sorted(file for file in path.rglob("*.jsonl*") if file.is_file()) or sorted(path.glob("*.json*"))
 
 
 def load_categories(
@@ -190,7 +192,7 @@ def _in_words(part: LoadedSamples, data: BfclData, texts: PromptTexts) -> Loaded
 
 def _sensitivity(data: BfclData, file: Path, texts: PromptTexts, limit: int | None, skip_bad: bool) -> LoadedSamples:
     """The rows of other categories that ``file`` names, in all formats of a prompt."""
-    named = parse_json(file.read_bytes())
+    named = parse_json(b"".join(_lines(file)))
     if not isinstance(named, dict) or not all(isinstance(ids, list) for ids in named.values()):
         raise DataError([Problem("expected an object of categories, each with a list of ids", file)])
     found: list[LoadedSamples] = []
@@ -304,7 +306,8 @@ def _recorded_replies(folder: Path) -> Iterator[bytes]:
 
 def _load(data: BfclData, category: str, file: Path, limit: int | None, skip_bad: bool) -> LoadedSamples:
     answers = None
-    path = data.folder / "possible_answer" / file.name
+    plain = file.name.removesuffix(".gz").removesuffix(".zst")
+    path = as_packed(data.folder / "possible_answer" / plain)
     if category in REST:
         answers = Lines(list(_recorded_replies(data.folder)), data.folder.parent / _REST_REPLIES)
     elif category not in RELEVANCE and (category not in EXECUTABLE or path.is_file()):
@@ -313,7 +316,7 @@ def _load(data: BfclData, category: str, file: Path, limit: int | None, skip_bad
         Lines(_lines(file), file),
         answers,
         category=category,
-        dataset=file.stem,
+        dataset=plain.removesuffix(".json"),
         version=data.name,
         service_docs=_service_docs(data.folder / "multi_turn_func_doc") if category in MULTI_TURN else None,
         limit=limit,
@@ -324,16 +327,19 @@ def _load(data: BfclData, category: str, file: Path, limit: int | None, skip_bad
 def _service_docs(folder: Path) -> dict[str, list[dict[str, Any]]]:
     docs: dict[str, list[dict[str, Any]]] = {}
     for name, module in SERVICE_MODULES.items():
-        file = folder / f"{module}.json"
+        file = as_packed(folder / f"{module}.json")
         docs[name] = [parse_json(line) for line in _lines(file) if line.strip()]
     return docs
 
 
+def as_packed(file: Path) -> Path:
+    """The file, or the packed one that lies in its place (``.gz``, ``.zst``)."""
+    packed = (file.with_name(file.name + ending) for ending in (".gz", ".zst"))
+    return file if file.is_file() else next((path for path in packed if path.is_file()), file)
+
+
 def _lines(file: Path) -> list[bytes]:
-    try:
-        return file.read_bytes().splitlines(keepends=True)
-    except OSError as error:
-        raise DataError([Problem(f"cannot be read: {error.strerror}", file)]) from None
+    return list(open_lines(file, max_line=MAX_ARRAY_BYTES))
 
 
 def package_folders(package: str, where: str) -> Iterator[Path]:
