@@ -35,8 +35,9 @@ lock: $(VENV)/.installed
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \
 	  --constraint constraints.txt --custom-compile-command 'make lock' --output-file requirements.lock pyproject.toml
 
-# The site of docs/ in build/site. A warning, such as a link that leads nowhere, is an error.
+# The site of docs/ in build/site, and whether the manual page is what the commands say. A warning, such as a link that leads nowhere, is an error.
 docs: $(VENV)/.installed-docs
+	$(BIN)/python scripts/make_man_page.py --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # Three at a time on two cores: many tests wait for a server more than they reckon.

@@ -88,6 +88,7 @@ def newcomer(request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pyte
 def test_a_newcomer_gets_from_the_wheel_to_the_evidence(newcomer: Newcomer) -> None:
     """Each command ends well and leaves what it promises, one after the other."""
     assert newcomer.types("--version").strip() == __version__
+    assert (newcomer.programs.parent / "share/man/man1/agent-vendor-verifier.1").is_file()
     newcomer.types("init")
     assert {"config.yaml", ".env", ".gitignore"} <= {path.name for path in newcomer.folder.iterdir()}
     checked = json.loads(newcomer.types("doctor", "--json"))["vendors"]
@@ -97,6 +98,9 @@ def test_a_newcomer_gets_from_the_wheel_to_the_evidence(newcomer: Newcomer) -> N
     (run,) = [path for path in (newcomer.folder / "runs").iterdir() if not path.is_symlink()]
     assert {"records.jsonl", "report.html", "report.md", "ranking.csv"} <= {path.name for path in run.iterdir()}
     assert newcomer.types("open", "--print").strip() == f"runs/{run.name}/report.html"
+    written = newcomer.types("export", "runs/latest").splitlines()
+    assert [Path(name).name for name in written] == ["ranking.csv", "verdicts.csv", "findings.csv"]
+    assert all((newcomer.folder / name).stat().st_size > 0 for name in written)
     assert "in 20 answers" in newcomer.types("explain", "runs/latest", "--vendor", "reseller")
 
 
@@ -128,15 +132,16 @@ def test_the_newcomer_looks_through_the_answers(newcomer: Newcomer) -> None:
         command, cwd=newcomer.folder, env=newcomer.environ, stderr=subprocess.PIPE, text=True
     ) as viewing:
         assert viewing.stderr is not None
-        said = _until_address(viewing.stderr)
-        page = urllib.request.urlopen(said, timeout=30).read().decode()
-        viewing.terminate()
+        try:
+            page = urllib.request.urlopen(_until_address(viewing.stderr), timeout=30).read().decode()
+        finally:
+            viewing.terminate()
         assert viewing.wait(30) == 0
     assert "<title>" in page
 
 
 def _until_address(lines: Iterator[str]) -> str:
     for line in lines:
-        if found := re.search(r"http://127\.0\.0\.1:\d+/\S*", line):
+        if found := re.search(r"http://127\.0\.0\.1:\d+/[\w-]+/", line):
             return found[0]
     raise AssertionError("view printed no address")

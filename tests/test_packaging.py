@@ -86,13 +86,14 @@ def test_the_wheel_puts_its_two_names_into_site_packages_and_ships_no_runs_or_ke
     with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
         names = wheel.namelist()
     tops = {name.split("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {
+    assert {top for top in tops if not top.endswith((".dist-info", ".data"))} == {
         "vendor_verifier",
         "agent_vendor_verifier.py",
     }
     for shipped in ("vendors/together.py", "datasets/samples.jsonl", "config_simulated.yaml", ".env.example"):
         assert f"vendor_verifier/_shipped/{shipped}" in names
     assert "vendor_verifier/py.typed" in names
+    assert [name for name in names if name.endswith(".data/data/share/man/man1/agent-vendor-verifier.1")]
     with tarfile.open(next(built.glob("*.tar.gz"))) as source:
         names += source.getnames()
     assert [name for name in names if name.endswith(("/.env", "/config.yaml")) or "/runs/" in name] == []

@@ -7,6 +7,7 @@ import re
 import shutil
 import stat
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -243,8 +244,10 @@ def test_the_dockerfile_ends_as_a_user_without_rights_and_copies_what_exists() -
 
 
 def test_the_image_has_all_that_the_wheel_is_built_from() -> None:
-    """What pyproject.toml forces into the wheel is copied into the build."""
-    forced = re.search(r"force-include\]\n((?:\".*\n)+)", (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert forced is not None
-    for name in re.findall(r'^"([^"]+)"', forced.group(1), re.MULTILINE):
-        assert re.search(rf"\b{re.escape(name)}\b|{re.escape(name)}", text("Dockerfile")), name
+    """What pyproject.toml forces into the wheel, and the manual page beside it, is copied into the build."""
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"][
+        "wheel"
+    ]
+    copied = {word for line in text("Dockerfile").replace("\\\n", " ").splitlines() for word in line.split()[1:-1]}
+    for name in (*wheel["force-include"], *wheel["shared-data"]):
+        assert {name, name.split("/")[0]} & copied, name
