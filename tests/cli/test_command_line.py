@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 import vendor_verifier.cli.main as main_module
 from vendor_verifier import __version__
-from vendor_verifier.cli.main import EXAMPLES, build_app, run_app
+from vendor_verifier.cli.main import COMMAND_NAMES, EXAMPLES, build_app, run_app
 from vendor_verifier.console.output import TABLE
 from vendor_verifier.resources import shipped
 
@@ -280,3 +281,20 @@ def test_a_defect_of_ours_is_not_a_missed_threshold(
     err = capsys.readouterr().err
     assert "KeyError: 'surprise'" in err
     assert "a defect of this program" in err
+
+
+# What an option is told to do. A phrase may say before it when that holds: "With --limit: take the first N."
+VERBS = set("""
+allow answer ask begin call check combine come compare count delete do end exit explain fail give hold judge keep know
+leave let list load look make merge move offer order print raise rank read reckon replace resume run sample save say
+see send serve set show simulate skip space speak spend start stop store take try use wait write
+""".split())  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMMAND_NAMES)
+def test_every_option_is_told_in_a_whole_phrase(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It says what is done, so that nobody must guess the verb."""
+    run_app([name, "--help-all"])
+    told = re.findall(r"^  --[^:\n]*?: ((?:.|\n(?!  -|\n))*)", capsys.readouterr().out, re.MULTILINE)
+    first = [re.sub(r"^(?:[a-z_]+|With --limit): ", "", words).split()[0] for words in told]
+    assert [words for words, verb in zip(told, first, strict=True) if verb.lower() not in VERBS] == []

@@ -26,7 +26,7 @@ def convert_command(
     target: Annotated[Path, Parameter(help="File to write.")],
     /,
     *,
-    dataset_format: Annotated[str | None, option("Format of the rows. [default: by the first row]", WHAT)] = None,
+    dataset_format: Annotated[str | None, option("Read rows in this format. [default: by the first row]", WHAT)] = None,
     skip_bad_rows: Annotated[bool, flag("Leave out unusable rows, and say so.", WHAT)] = False,
     force: Annotated[bool, flag("Replace the file to write if it exists.", OUTPUT)] = False,
 ) -> int:
@@ -51,19 +51,25 @@ def _list(what: str, found: list[str] | tuple[str, ...]) -> None:
 def import_command(
     *results: Annotated[str, Parameter(help="More result files, each label=file (.gz too); again for another run.")],
     baseline: Annotated[
-        tuple[str, ...], many("The baseline's results, label=file (repeatable, a run each).", WHAT)
+        tuple[str, ...], many("Take this label=file as the baseline's (repeatable, a run each).", WHAT)
     ] = (),
-    model: Annotated[str, option("Unified model name of the run.", WHAT)],
-    output_dir: Annotated[Path, option("Run folder to make.", OUTPUT, "--output-dir", "-o")],
-    test_file_path: Annotated[str | None, option("The samples that were asked. [default: what was]", WHAT)] = None,
+    model: Annotated[str, option("Give the run this unified model name.", WHAT)],
+    output_dir: Annotated[Path, option("Write the run into this folder.", OUTPUT, "--output-dir", "-o")],
+    test_file_path: Annotated[
+        str | None, option("Take these samples as those asked. [default: what was]", WHAT)
+    ] = None,
     skip_bad_rows: Annotated[bool, flag("Leave out unusable rows, and say so.", WHAT)] = False,
-    undecided: Annotated[Undecided, option("As in run.", JUDGE)] = "missed",
-    schema: Annotated[SchemaPolicy, option("As in run.", JUDGE)] = "lenient",
-    gate: Annotated[tuple[str, ...], many('"f1 >= 0.9", "verdict >= doubtful", or a preset (repeatable).', JUDGE)] = (),
-    slo: Annotated[tuple[str, ...], many('Of each request: "e2e_ms <= 9000" (repeatable).', JUDGE)] = (),
-    lang: Annotated[Language, option("Language of the reports.", OUTPUT)] = "en",
+    undecided: Annotated[Undecided, option("Count failures in F1 as in run.", JUDGE)] = "missed",
+    schema: Annotated[SchemaPolicy, option("Read empty arguments as in run.", JUDGE)] = "lenient",
+    gate: Annotated[
+        tuple[str, ...], many('Fail below: "f1 >= 0.9", "verdict >= doubtful", or a preset (repeatable).', JUDGE)
+    ] = (),
+    slo: Annotated[tuple[str, ...], many('Hold each request to an SLO: "e2e_ms <= 9000" (repeatable).', JUDGE)] = (),
+    lang: Annotated[Language, option("Write reports in this language.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
-    history: Annotated[Path | None, option("History of runs. [default: user data folder]", OUTPUT)] = None,
+    history: Annotated[
+        Path | None, option("Keep the history of runs here. [default: user data folder]", OUTPUT)
+    ] = None,
     no_history: Annotated[bool, flag("Leave this run out of the history.", OUTPUT)] = False,
 ) -> int:
     """Turn result files of K2-Vendor-Verifier, MiniMax-Provider-Verifier or the published package into a run.

@@ -161,7 +161,7 @@ def init_command(
     /,
     *,
     model: Annotated[tuple[str, ...], many("Begin with this model (repeatable); `models` lists them.", WHAT)] = (),
-    vendor: Annotated[tuple[str, ...], many("With these vendors only (repeatable).", WHAT)] = (),
+    vendor: Annotated[tuple[str, ...], many("Write these vendors only (repeatable).", WHAT)] = (),
 ) -> int:
     """Write config.yaml (commented), .env (for you alone), .gitignore and a schema for editors; keep what exists.
 
@@ -174,7 +174,7 @@ def init_command(
     for path in done.kept:
         say(f"kept {path}: it exists")
     for warning in done.warnings:
-        say(f"warning: {warning}")
+        say(f"warning: {warning}", "doubtful")
     if done.keys:
         say(f"next: fill in {', '.join(done.keys)} in {folder / '.env'}, then `agent-vendor-verifier doctor`")
     else:

@@ -176,12 +176,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception:  # noqa: BLE001 there is no caller above to report to
         # Left to Python this would exit with 1, which tells a script that a vendor missed a threshold.
         traceback.print_exc()
-        say("error: this is a defect of this program, not of your input or a vendor; what was recorded is kept")
+        say("error: this is a defect of this program, not of your input or a vendor; what was recorded is kept", "bad")
         code = output.EXIT_INTERNAL
     if ended_by and code == output.SIGNAL_BASE + signal.SIGINT:
         code = output.SIGNAL_BASE + ended_by[0]
     if (lost := streams.lost()) is not None:
-        say(f"error: {lost}; what was recorded is kept")
+        say(f"error: {lost}; what was recorded is kept", "bad")
         code = output.EXIT_INTERNAL
     # The memory goes back as a whole: looking once more for cycles in it would cost more than a small command does.
     gc.freeze()
@@ -225,7 +225,7 @@ def run_app(arguments: Sequence[str]) -> int:
     except CycloptsError:
         return output.EXIT_USAGE
     except VerifierError as error:
-        say(f"error: {error}")
+        say(f"error: {error}", "bad")
         return error.exit_code
     except KeyboardInterrupt:
         return output.SIGNAL_BASE + signal.SIGINT

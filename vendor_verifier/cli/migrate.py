@@ -45,11 +45,13 @@ def migrate_command(
     config: Annotated[Path, Parameter(help="config.yaml of 0.1.0.")] = Path("config.yaml"),
     /,
     *,
-    env_file: Annotated[Path | None, option("Where its keys go. [default: .env beside it]", WHAT)] = None,
-    data: Annotated[Path | None, option("Results of 0.1.0. [default: data beside the config]", WHAT)] = None,
-    output_dir: Annotated[Path, option("Folder for the imported runs.", OUTPUT, "--output-dir", "-o")] = Path("runs"),
+    env_file: Annotated[Path | None, option("Move its keys here. [default: .env beside it]", WHAT)] = None,
+    data: Annotated[Path | None, option("Read results of 0.1.0 here. [default: data beside the config]", WHAT)] = None,
+    output_dir: Annotated[Path, option("Write imported runs into this folder.", OUTPUT, "--output-dir", "-o")] = Path(
+        "runs"
+    ),
     dry_run: Annotated[bool, flag("Say what would be done; write nothing.", OUTPUT)] = False,
-    lang: Annotated[Language, option("Language of what is said.", OUTPUT)] = "en",
+    lang: Annotated[Language, option("Speak this language.", OUTPUT)] = "en",
 ) -> int:
     """Bring a configuration of 0.1.0 over: keys into .env, what changed, its results as runs. Prints no key.
 

@@ -18,7 +18,7 @@ def open_command(
     run: Annotated[Path | None, Parameter(help="A run folder. [default: the last one under runs/]")] = None,
     /,
     *,
-    print_only: Annotated[bool, flag("Only print where it lies.", OUTPUT, "--print")] = False,
+    print_only: Annotated[bool, flag("Print where it lies, open no browser.", OUTPUT, "--print")] = False,
 ) -> int:
     """Open a run's report.html in the browser, and print its path."""
     import webbrowser

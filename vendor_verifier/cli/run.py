@@ -29,11 +29,19 @@ _USUAL = Assumptions()
 def plan_command(
     options: CommandOptions = _NO_OPTIONS,
     *,
-    answer_tokens: Annotated[int, option("Output tokens of one answer.", ASSUMED, check=Number(gte=1))] = 200,
-    answer_seconds: Annotated[float, option("Seconds one answer takes.", ASSUMED, check=Number(gt=0))] = 5.0,
-    ceiling: Annotated[float, option("The baseline's F1 against itself.", ASSUMED, check=_BELOW_1)] = _USUAL.ceiling,
-    prevalence: Annotated[float, option("Share of samples with a call.", ASSUMED, check=_SHARE)] = _USUAL.prevalence,
-    drop: Annotated[float, option("Fall of F1 you want to see, 0.02 = 2 points.", ASSUMED, check=_SHARE)] = _USUAL.drop,
+    answer_tokens: Annotated[
+        int, option("Reckon so many output tokens an answer.", ASSUMED, check=Number(gte=1))
+    ] = 200,
+    answer_seconds: Annotated[float, option("Reckon so many seconds an answer.", ASSUMED, check=Number(gt=0))] = 5.0,
+    ceiling: Annotated[
+        float, option("Take the baseline's F1 against itself as this.", ASSUMED, check=_BELOW_1)
+    ] = _USUAL.ceiling,
+    prevalence: Annotated[
+        float, option("Let this share of samples call a tool.", ASSUMED, check=_SHARE)
+    ] = _USUAL.prevalence,
+    drop: Annotated[
+        float, option("See a fall of F1 of this size, 0.02 = 2 points.", ASSUMED, check=_SHARE)
+    ] = _USUAL.drop,
 ) -> int:
     """Foretell a run of the same flags: requests, tokens, money and time by vendor, and how small a drop it can show.
 
@@ -75,17 +83,17 @@ def run_command(options: CommandOptions = _NO_OPTIONS) -> int:
 def demo_command(
     *,
     limit: Annotated[
-        int | None, option("Only N samples, of all kinds.", OUTPUT, "--limit", "-n", check=Number(gte=1))
+        int | None, option("Ask only N samples, of all kinds.", OUTPUT, "--limit", "-n", check=Number(gte=1))
     ] = None,
-    head: Annotated[bool, flag("With --limit: the first N.", OUTPUT)] = False,
-    suite: Annotated[tuple[str, ...], many("Evaluation (repeatable). [default: trigger]", OUTPUT)] = (),
-    suite_option: Annotated[tuple[str, ...], many("suite.key=value (repeatable).", OUTPUT)] = (),
-    seed: Annotated[int, option("Another seed, other answers.", OUTPUT)] = 0,
+    head: Annotated[bool, flag("With --limit: take the first N.", OUTPUT)] = False,
+    suite: Annotated[tuple[str, ...], many("Run this evaluation (repeatable). [default: trigger]", OUTPUT)] = (),
+    suite_option: Annotated[tuple[str, ...], many("Set suite.key=value (repeatable).", OUTPUT)] = (),
+    seed: Annotated[int, option("Simulate other answers by another seed.", OUTPUT)] = 0,
     output_dir: Annotated[
-        Path | None, option("Run folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
+        Path | None, option("Write the run into this folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
     ] = None,
-    lang: Annotated[Language, option("Language of the reports.", OUTPUT)] = "en",
-    quiet: Annotated[bool, flag("No progress on stderr.", OUTPUT, "--quiet", "-q")] = False,
+    lang: Annotated[Language, option("Write reports in this language.", OUTPUT)] = "en",
+    quiet: Annotated[bool, flag("Print no progress on stderr.", OUTPUT, "--quiet", "-q")] = False,
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
 ) -> int:
     """The main job on built-in simulated vendors: no key, no network, under half a minute."""

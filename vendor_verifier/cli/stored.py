@@ -36,22 +36,38 @@ def score_command(
     /,
     *,
     suite_option: Annotated[
-        tuple[str, ...], many("suite.key=value, of how answers are judged (repeatable).", JUDGE)
+        tuple[str, ...], many("Set suite.key=value of how answers are judged (repeatable).", JUDGE)
     ] = (),
-    answer_format: Annotated[AnswerFormat | None, option("Where calls are read.", JUDGE)] = None,
-    compare_parameters: Annotated[bool, flag("tool_correctness: arguments count too.", JUDGE)] = False,
-    bfcl_version: Annotated[BfclVersion | None, option("Of its Overall Acc.", JUDGE)] = None,
-    undecided: Annotated[Undecided | None, option("As in run. [default: the run's own]", JUDGE)] = None,
-    schema: Annotated[SchemaPolicy | None, option("As in run. [default: the run's own]", JUDGE)] = None,
-    rank_metric: Annotated[tuple[str, ...], many("A suite's score joins the IRF (repeatable).", JUDGE)] = (),
-    gate: Annotated[tuple[str, ...], many('"f1 >= 0.9", "verdict >= doubtful", preset. [default: as run]', JUDGE)] = (),
-    slo: Annotated[tuple[str, ...], many('Of each request: "tps >= 30" (repeatable). [default: as run]', JUDGE)] = (),
-    baseline_f1: Annotated[BaselineF1 | None, option("As in run. [default: the run's own]", JUDGE)] = None,
-    monthly_requests: Annotated[int | None, option("As in run. [default: the run's own]", JUDGE, check=_VOLUME)] = None,
-    monthly_tokens: Annotated[int | None, option("As in run. [default: the run's own]", JUDGE, check=_VOLUME)] = None,
-    lang: Annotated[Language, option("Language of the reports.", OUTPUT)] = "en",
+    answer_format: Annotated[AnswerFormat | None, option("Read calls as native ones or in text.", JUDGE)] = None,
+    compare_parameters: Annotated[bool, flag("tool_correctness: compare arguments, too.", JUDGE)] = False,
+    bfcl_version: Annotated[BfclVersion | None, option("Reckon Overall Acc as of this version.", JUDGE)] = None,
+    undecided: Annotated[
+        Undecided | None, option("Count failures in F1 as in run. [default: the run's own]", JUDGE)
+    ] = None,
+    schema: Annotated[
+        SchemaPolicy | None, option("Read empty arguments as in run. [default: the run's own]", JUDGE)
+    ] = None,
+    rank_metric: Annotated[tuple[str, ...], many("Let a suite's score join the IRF (repeatable).", JUDGE)] = (),
+    gate: Annotated[
+        tuple[str, ...], many('Fail below: "f1 >= 0.9", "verdict >= doubtful", preset. [default: as run]', JUDGE)
+    ] = (),
+    slo: Annotated[
+        tuple[str, ...], many('Hold each request to an SLO: "tps >= 30" (repeatable). [default: as run]', JUDGE)
+    ] = (),
+    baseline_f1: Annotated[
+        BaselineF1 | None, option("Rank the baseline's F1 as in run. [default: the run's own]", JUDGE)
+    ] = None,
+    monthly_requests: Annotated[
+        int | None, option("Reckon the cost of N requests a month. [default: the run's own]", JUDGE, check=_VOLUME)
+    ] = None,
+    monthly_tokens: Annotated[
+        int | None, option("Reckon the cost of N tokens a month. [default: the run's own]", JUDGE, check=_VOLUME)
+    ] = None,
+    lang: Annotated[Language, option("Write reports in this language.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
-    history: Annotated[Path | None, option("History of runs. [default: user data folder]", OUTPUT)] = None,
+    history: Annotated[
+        Path | None, option("Keep the history of runs here. [default: user data folder]", OUTPUT)
+    ] = None,
     no_history: Annotated[bool, flag("Leave this run out of the history.", OUTPUT)] = False,
 ) -> int:
     """Score a stored run again, rewrite its report files and its figures in the history.
@@ -102,15 +118,21 @@ def report_command(
     run: Annotated[Path, Parameter(help="A run folder.")],
     /,
     *further: Annotated[Path, Parameter(help="Further runs, to stand beside it: terminal, md and html.")],
-    format: Annotated[str, option(f"{', '.join(_FORMATS)}; with commas.", OUTPUT, "--format")] = "terminal",
+    format: Annotated[str, option(f"Write {', '.join(_FORMATS)}; with commas.", OUTPUT, "--format")] = "terminal",
     output_dir: Annotated[
         Path | None,
-        option("Folder to write to. [default: a single file format to stdout]", OUTPUT, "--output-dir", "-o"),
+        option("Write into this folder. [default: a single file format to stdout]", OUTPUT, "--output-dir", "-o"),
     ] = None,
-    gate: Annotated[tuple[str, ...], many('"f1 >= 0.9", "verdict >= doubtful", preset. [default: as run]', JUDGE)] = (),
-    monthly_requests: Annotated[int | None, option("As in run. [default: the run's own]", JUDGE, check=_VOLUME)] = None,
-    monthly_tokens: Annotated[int | None, option("As in run. [default: the run's own]", JUDGE, check=_VOLUME)] = None,
-    lang: Annotated[Language, option("Language of what people read.", OUTPUT)] = "en",
+    gate: Annotated[
+        tuple[str, ...], many('Fail below: "f1 >= 0.9", "verdict >= doubtful", preset. [default: as run]', JUDGE)
+    ] = (),
+    monthly_requests: Annotated[
+        int | None, option("Reckon the cost of N requests a month. [default: the run's own]", JUDGE, check=_VOLUME)
+    ] = None,
+    monthly_tokens: Annotated[
+        int | None, option("Reckon the cost of N tokens a month. [default: the run's own]", JUDGE, check=_VOLUME)
+    ] = None,
+    lang: Annotated[Language, option("Speak this language.", OUTPUT)] = "en",
 ) -> int:
     """Render a stored run in other formats, or several side by side with what changed; nothing is run again."""
     if further:

@@ -32,7 +32,7 @@ def models_command(*, json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False
 
 def vendors_command(
     *,
-    vendor_path: Annotated[tuple[Path, ...], many("Folder with vendor plugins (repeatable).", OUTPUT)] = (),
+    vendor_path: Annotated[tuple[Path, ...], many("Load vendor plugins from this folder (repeatable).", OUTPUT)] = (),
     json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
 ) -> int:
     """List vendor plugins: name, wire, key variable, address, file."""

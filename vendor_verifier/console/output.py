@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TextIO
 
 from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.theme import COLOURS, Meaning
 from vendor_verifier.words import Language, Texts
 
 if TYPE_CHECKING:
@@ -40,15 +41,21 @@ TABLE = (
 )
 
 
-def say(message: str) -> None:
-    """One line of progress or warning on stderr."""
-    sys.stderr.write(message + "\n")
+def say(message: str, meaning: Meaning | None = None) -> None:
+    """One line of progress or warning on stderr, on a terminal in the colour of its meaning."""
+    if meaning is None or not sys.stderr.isatty():
+        sys.stderr.write(message + "\n")
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(stderr=True, highlight=False).print(Text(message, COLOURS[meaning]), soft_wrap=True)
 
 
 def warn(words: str, language: Language = "en") -> None:
     """One line on stderr with a warning, in which a stranger's characters are harmless."""
     t = Texts(language)
-    say(t("said_warning", words=plain(t.said(words))))
+    say(t("said_warning", words=plain(t.said(words))), "doubtful")
 
 
 def stdout_console() -> Console:
@@ -95,7 +102,7 @@ def gates_exit_code(report: Report, language: Language = "en") -> int:
         if gate.outcome == "FAIL"
     ]
     for words in failed:
-        say(plain(words))
+        say(plain(words), "bad")
     return EXIT_THRESHOLD if failed else EXIT_OK
 
 

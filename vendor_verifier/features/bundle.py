@@ -367,8 +367,10 @@ def bundle_command(
     run: Annotated[Path | None, Parameter(help="A run folder.")] = None,
     /,
     *,
-    output: Annotated[Path | None, option("The archive. [default: <run>.tar.gz]", OUTPUT, "--output", "-o")] = None,
-    verify: Annotated[Path | None, option("Instead: check this archive and score it again.", OUTPUT)] = None,
+    output: Annotated[
+        Path | None, option("Write this archive. [default: <run>.tar.gz]", OUTPUT, "--output", "-o")
+    ] = None,
+    verify: Annotated[Path | None, option("Check this archive instead, and score it again.", OUTPUT)] = None,
 ) -> int:
     """Pack records, samples, manifest and reports of a run with their SHA-256 hashes, or verify such an archive.
 

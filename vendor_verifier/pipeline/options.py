@@ -100,7 +100,7 @@ class RunOptions:
     answer_format: Annotated[AnswerFormat | None, option("Ask for native calls or for JSON text.", SUITE)] = None
     compare_parameters: Annotated[bool, flag("tool_correctness: compare arguments, too.", SUITE)] = False
     bfcl_data: Annotated[
-        str | None, option("bfcl: rows from a folder, 'installed' or hf://… [default: shipped]", SUITE)
+        str | None, option("bfcl: read rows from a folder, 'installed' or hf://… [default: shipped]", SUITE)
     ] = None
     bfcl_category: Annotated[
         tuple[str, ...], many("bfcl: ask this category or group (repeatable). [default: ast]", SUITE)

@@ -17,6 +17,7 @@ from vendor_verifier.reports.judged import overlap_line
 from vendor_verifier.reports.ranking import ranking
 from vendor_verifier.reports.run_conditions import clock_lines
 from vendor_verifier.reports.tables import Row, Table
+from vendor_verifier.reports.theme import COLOURS
 from vendor_verifier.reports.verdicts import advised, first_line, matrix, reason_line, reasons, usual_folder
 from vendor_verifier.values.judgement import ModelVerdict, RankingJudgement
 from vendor_verifier.values.score import ModelScore, Report
@@ -33,11 +34,11 @@ _ANY_WIDTH = 10_000
 _MAX_LISTED = 12
 _MAX_COMMAND = 1_000
 _COLOURS = {
-    "status-as-sold": "green",
-    "status-doubtful": "yellow",
-    "status-not-as-sold": "red",
-    "status-unusable": "bold red",
-    "status-too-little-evidence": "dim",
+    "status-as-sold": COLOURS["good"],
+    "status-doubtful": COLOURS["doubtful"],
+    "status-not-as-sold": COLOURS["bad"],
+    "status-unusable": COLOURS["unusable"],
+    "status-too-little-evidence": COLOURS["unknown"],
 }
 # Vendors never begin and end at quite the same moment, so this share of common rows counts as all.
 _WORTH_A_LINE = 0.9
@@ -54,20 +55,24 @@ def render(report: Report, language: Language = "en", folder: str | None = None)
     from rich.text import Text
 
     t = Texts(language, "narrow")
-    parts: list[RenderableType] = [_Prose(first_line(report, t, label), "bold")]
+    parts: list[RenderableType] = [_Prose(first_line(report, t, label), COLOURS["title"])]
     for model, advice in advised(report):
         shown = matrix(model, advice, t)
-        parts += [Text(), Text(_title(model, t), style="bold"), _Fitting(_coloured(shown), _matrix_lines(shown))]
+        parts += [
+            Text(),
+            Text(_title(model, t), style=COLOURS["title"]),
+            _Fitting(_coloured(shown), _matrix_lines(shown)),
+        ]
         for line, command in _reasons(advice, report, t, folder):
-            parts += [_Prose(line), Text(command, style="dim", no_wrap=True, overflow="ignore")]
-    parts += [_Prose(line, "yellow") for line in _warnings(report, t)]
+            parts += [_Prose(line), Text(command, style=COLOURS["aside"], no_wrap=True, overflow="ignore")]
+    parts += [_Prose(line, COLOURS["doubtful"]) for line in _warnings(report, t)]
     for model in report.models:
-        parts += [Text(), Text(_title(model, t), style="bold")]
+        parts += [Text(), Text(_title(model, t), style=COLOURS["title"])]
         if model.vendors:
             shown = ranking(report, [model], t).of("terminal")
             parts.append(_Fitting(_drawn(shown), _lines(shown)))
-        parts += [Padding(Text(note, style="dim"), (0, 0, 0, 2)) for note in _notes(model, report, t)]
-    parts += [Text(plain(line), style="dim") for line in clock_lines(report, t)]
+        parts += [Padding(Text(note, style=COLOURS["aside"]), (0, 0, 0, 2)) for note in _notes(model, report, t)]
+    parts += [Text(plain(line), style=COLOURS["aside"]) for line in clock_lines(report, t)]
     return Group(*parts)
 
 
@@ -187,7 +192,7 @@ def _drawn(shown: Table) -> rich.table.Table:
     for row in rows:
         # Text, not str: brackets in a label are not rich markup.
         words = map(Text, (row.cells[0].text, label(row.head), *_figures(row)))
-        drawn.add_row(*words, style="bold" if row.cells[0].value == 1 else None)
+        drawn.add_row(*words, style=COLOURS["title"] if row.cells[0].value == 1 else None)
     return drawn
 
 

@@ -26,9 +26,9 @@ _NO_OPTIONS = BfclRunOptions()
 def bfcl_command(
     options: BfclRunOptions = _NO_OPTIONS,
     *,
-    job: Annotated[Path, option("The job, a JSON file; see docs/bfcl.md.", WHAT)],
-    infer_tools: Annotated[bool, flag("Custom rows without tools: make some from the expected calls.", WHAT)] = False,
-    tools: Annotated[Path | None, option("Tools for custom rows that bring none, JSON.", WHAT)] = None,
+    job: Annotated[Path, option("Run this job, a JSON file; see docs/bfcl.md.", WHAT)],
+    infer_tools: Annotated[bool, flag("Make tools from the expected calls where rows bring none.", WHAT)] = False,
+    tools: Annotated[Path | None, option("Offer the tools in this JSON file where rows bring none.", WHAT)] = None,
 ) -> int:
     """Run a BFCL evaluation job: its tasks, each with its own data, on every configured vendor."""
     from vendor_verifier.console.main_job import run_main_job

@@ -231,38 +231,45 @@ _POSITIVE = Number(gt=0)
 class CapacityOptions:
     """Everything ``capacity`` takes."""
 
-    test_file_path: Annotated[str | None, option("Samples: a file, hf://… or URL. [default: shipped]", WHAT)] = None
-    config_file_path: Annotated[Path, option("Models and vendors.", WHAT)] = Path("config.yaml")
-    env_file: Annotated[Path | None, option("API keys. [default: .env beside the config]", WHAT)] = None
-    model: Annotated[tuple[str, ...], many("Only this model (repeatable).", WHAT)] = ()
-    vendor: Annotated[tuple[str, ...], many("Only this vendor or label (repeatable).", WHAT)] = ()
-    vendor_path: Annotated[tuple[Path, ...], many("Folder with vendor plugins (repeatable).", WHAT)] = ()
-    limit: Annotated[int, option("Only N samples, of all kinds.", WHAT, "--limit", "-n", check=_AT_LEAST_1)] = 50
-    head: Annotated[bool, flag("The first --limit samples instead.", WHAT)] = False
-    seed: Annotated[int, option("Order of asking, simulated answers.", WHAT)] = 0
+    test_file_path: Annotated[
+        str | None, option("Read samples from a file, hf://… or URL. [default: shipped]", WHAT)
+    ] = None
+    config_file_path: Annotated[Path, option("Read models and vendors from here.", WHAT)] = Path("config.yaml")
+    env_file: Annotated[Path | None, option("Read API keys from here. [default: .env beside the config]", WHAT)] = None
+    model: Annotated[tuple[str, ...], many("Ask for this model only (repeatable).", WHAT)] = ()
+    vendor: Annotated[tuple[str, ...], many("Ask this vendor or label only (repeatable).", WHAT)] = ()
+    vendor_path: Annotated[tuple[Path, ...], many("Load vendor plugins from this folder (repeatable).", WHAT)] = ()
+    limit: Annotated[int, option("Ask only N samples, of all kinds.", WHAT, "--limit", "-n", check=_AT_LEAST_1)] = 50
+    head: Annotated[bool, flag("Take the first --limit samples.", WHAT)] = False
+    seed: Annotated[int, option("Order by this seed, and simulate by it.", WHAT)] = 0
     from_folder: Annotated[Path | None, option("Judge a stored search again; send nothing.", WHAT, "--from")] = None
-    by: Annotated[LoadKind, option("Requests in flight, or begun per second.", PACE)] = "concurrency"
-    arrival: Annotated[Arrival | None, option("Of a rate: evenly, or at random. [default: poisson]", PACE)] = None
-    up_to: Annotated[float, option("The highest level tried.", PACE, check=_AT_LEAST_1)] = 64
-    sweep: Annotated[str | None, option("Exactly these levels: 1,2,4,8,16.", PACE)] = None
-    step: Annotated[float, option("How near to the edge, 0.1 = 10 %.", PACE, check=Number(gt=0, lte=1))] = 0.1
-    max_requests: Annotated[int, option("Requests to each vendor at the most.", PACE, check=_AT_LEAST_1)] = 2000
-    max_cost: Annotated[float | None, option("US dollars in all, about.", PACE, check=_POSITIVE)] = None
-    max_seconds: Annotated[float, option("Seconds for each vendor.", PACE, check=_POSITIVE)] = 1800
-    timeout: Annotated[float, option("Seconds, a whole attempt.", PACE, check=_POSITIVE)] = 600
-    first_token_timeout: Annotated[float, option("Seconds to the first token.", PACE, check=_POSITIVE)] = 120
-    transport: Annotated[TransportName, option("HTTP client to send with.", PACE)] = "fast"
-    temperature: Annotated[float | None, option("Sampling temperature, 0 to 2.", MODEL, check=Number(gte=0, lte=2))] = (
-        None
-    )
-    max_tokens: Annotated[int | None, option("Output tokens at the most.", MODEL, check=_AT_LEAST_1)] = None
-    slo: Annotated[tuple[str, ...], many('Limit "avg_ttft_ms.p95 <= 2000" (repeatable).', JUDGE)] = ()
+    by: Annotated[LoadKind, option("Raise requests in flight, or begun a second.", PACE)] = "concurrency"
+    arrival: Annotated[Arrival | None, option("Space a rate evenly or at random. [default: poisson]", PACE)] = None
+    up_to: Annotated[float, option("Try no higher level.", PACE, check=_AT_LEAST_1)] = 64
+    sweep: Annotated[str | None, option("Try exactly these levels: 1,2,4,8,16.", PACE)] = None
+    step: Annotated[float, option("Come so near to the edge, 0.1 = 10 %.", PACE, check=Number(gt=0, lte=1))] = 0.1
+    max_requests: Annotated[int, option("Send each vendor no more than N requests.", PACE, check=_AT_LEAST_1)] = 2000
+    max_cost: Annotated[
+        float | None, option("Stop when about so many US dollars are spent.", PACE, check=_POSITIVE)
+    ] = None
+    max_seconds: Annotated[float, option("Spend at most so many seconds a vendor.", PACE, check=_POSITIVE)] = 1800
+    timeout: Annotated[float, option("End an attempt after so many seconds.", PACE, check=_POSITIVE)] = 600
+    first_token_timeout: Annotated[
+        float, option("Wait so many seconds for the first token.", PACE, check=_POSITIVE)
+    ] = 120
+    transport: Annotated[TransportName, option("Send by this HTTP client.", PACE)] = "fast"
+    temperature: Annotated[
+        float | None, option("Sample at this temperature, 0 to 2.", MODEL, check=Number(gte=0, lte=2))
+    ] = None
+    max_tokens: Annotated[int | None, option("Allow so many output tokens.", MODEL, check=_AT_LEAST_1)] = None
+    slo: Annotated[tuple[str, ...], many('Hold a level to this: "avg_ttft_ms.p95 <= 2000".', JUDGE)] = ()
     at_least: Annotated[float | None, option("Exit 1 unless all bear this.", JUDGE, check=_POSITIVE)] = None
     output_dir: Annotated[
-        Path | None, option("Folder. [default: runs/<timestamp>-capacity]", OUTPUT, "--output-dir", "-o")
+        Path | None,
+        option("Write into this folder. [default: runs/<timestamp>-capacity]", OUTPUT, "--output-dir", "-o"),
     ] = None
-    lang: Annotated[Language, option("Language of capacity.html and of what is printed.", OUTPUT)] = "en"
-    quiet: Annotated[bool, flag("No progress on stderr.", OUTPUT, "--quiet", "-q")] = False
+    lang: Annotated[Language, option("Speak this language, in capacity.html too.", OUTPUT)] = "en"
+    quiet: Annotated[bool, flag("Print no progress on stderr.", OUTPUT, "--quiet", "-q")] = False
     json: Annotated[bool, flag("Print capacity.json instead of tables.", OUTPUT)] = False
 
     def of_run(self) -> RunOptions:

@@ -19,14 +19,17 @@ def export_command(
     run: Annotated[Path, Parameter(help="A run folder.")],
     /,
     *,
-    format: Annotated[TableFormat | None, option("Of the files. [default: as --output ends, or csv]", OUTPUT)] = None,
+    format: Annotated[
+        TableFormat | None, option("Write files of this kind. [default: as --output ends, or csv]", OUTPUT)
+    ] = None,
     table: Annotated[
         tuple[str, ...],
-        many("samples, records, … or all, with commas. [default: ranking,verdicts,findings]", OUTPUT),
+        many("Write samples, records, … or all, with commas. [default: ranking,verdicts,findings]", OUTPUT),
     ] = (),
-    wide: Annotated[bool, flag("All columns, figures in full.", OUTPUT)] = False,
+    wide: Annotated[bool, flag("Write all columns, figures in full.", OUTPUT)] = False,
     output: Annotated[
-        Path | None, option("Folder or file. [default: export in the run's folder]", OUTPUT, "--output", "-o")
+        Path | None,
+        option("Write to this folder or file. [default: export in the run's folder]", OUTPUT, "--output", "-o"),
     ] = None,
 ) -> int:
     """Write a stored run as tables that Excel, pandas or a database opens, and print the files (docs/data.md)."""

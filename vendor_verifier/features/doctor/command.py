@@ -37,13 +37,13 @@ def _clean(value: Any, scrubber: Scrubber) -> Any:
 
 def doctor_command(
     *,
-    config_file_path: Annotated[Path, option("Models and vendors.", WHAT)] = Path("config.yaml"),
-    env_file: Annotated[Path | None, option("API keys. [default: .env beside the config]", WHAT)] = None,
-    model: Annotated[tuple[str, ...], many("Only this model (repeatable).", WHAT)] = (),
-    vendor: Annotated[tuple[str, ...], many("Only this vendor or label (repeatable).", WHAT)] = (),
-    vendor_path: Annotated[tuple[Path, ...], many("Folder with vendor plugins (repeatable).", WHAT)] = (),
-    tokenizer_model: Annotated[str | None, option("Chat template of raw completions.", WHAT)] = None,
-    lang: Annotated[Language, option("Language of what people read.", OUTPUT)] = "en",
+    config_file_path: Annotated[Path, option("Read models and vendors from here.", WHAT)] = Path("config.yaml"),
+    env_file: Annotated[Path | None, option("Read API keys from here. [default: .env beside the config]", WHAT)] = None,
+    model: Annotated[tuple[str, ...], many("Check this model only (repeatable).", WHAT)] = (),
+    vendor: Annotated[tuple[str, ...], many("Check this vendor or label only (repeatable).", WHAT)] = (),
+    vendor_path: Annotated[tuple[Path, ...], many("Load vendor plugins from this folder (repeatable).", WHAT)] = (),
+    tokenizer_model: Annotated[str | None, option("Take the chat template from this folder or hub name.", WHAT)] = None,
+    lang: Annotated[Language, option("Speak this language.", OUTPUT)] = "en",
     verbose: Annotated[bool, flag("Show every check, its evidence and the time line of an answer.", OUTPUT)] = False,
     json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
 ) -> int:

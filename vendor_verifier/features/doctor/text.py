@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from vendor_verifier.features.doctor.values import Diagnosis, Spending, Status, Verdict
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.theme import COLOURS
 from vendor_verifier.words import Language, Texts
 
 if TYPE_CHECKING:
@@ -26,13 +27,13 @@ _MAX_LABEL = 60
 _ANY_WIDTH = 10_000
 _VERDICTS: tuple[Verdict, ...] = ("usable", "usable_with_reservations", "not_usable")
 _COLOURS = {
-    "usable": "green",
-    "usable_with_reservations": "yellow",
-    "not_usable": "bold red",
-    "ok": "green",
-    "warning": "yellow",
-    "failed": "red",
-    "not_measurable": "dim",
+    "usable": COLOURS["good"],
+    "usable_with_reservations": COLOURS["doubtful"],
+    "not_usable": COLOURS["unusable"],
+    "ok": COLOURS["good"],
+    "warning": COLOURS["doubtful"],
+    "failed": COLOURS["bad"],
+    "not_measurable": COLOURS["unknown"],
 }
 _COLUMNS = ("vendor", "verdict", "answered", "first_token", "tools", "streams", "tokens", "sdk", "address")
 
@@ -67,9 +68,9 @@ def render(
     parts += [Text()] if departures else []
     if verbose:
         parts += [Text(line) for page in pages for line in (*page.block(), "")]
-    parts.append(Text(_total(diagnoses, t), style="bold"))
+    parts.append(Text(_total(diagnoses, t), style=COLOURS["title"]))
     if not verbose:
-        parts.append(Text(t("doctor_see_more"), style="dim"))
+        parts.append(Text(t("doctor_see_more"), style=COLOURS["aside"]))
     return Group(*parts)
 
 
@@ -97,7 +98,7 @@ class _Fitting:
         from rich.text import Text
 
         several = len({page.diagnosis.model for page in self.pages}) > 1
-        table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="bold")
+        table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style=COLOURS["title"])
         for name in (("model",) if several else ()) + tuple(columns):
             table.add_column(self.t(f"doctor_col_{name}"), overflow="fold")
         for page in self.pages:
@@ -152,7 +153,7 @@ class _Page:
             words = t("doctor_departs", label=label, status=t("doctor_is_failed"), name="sdk", words=line)
             yield self.safe(words), _COLOURS["failed"]
         for hint in self.diagnosis.hints:
-            yield self.safe(t("doctor_hint", label=label, words=t.said(hint)), 2 * MAX_EVIDENCE), "cyan"
+            yield self.safe(t("doctor_hint", label=label, words=t.said(hint)), 2 * MAX_EVIDENCE), COLOURS["hint"]
 
     def block(self) -> Iterator[str]:
         """Everything that is known of the vendor, line by line."""

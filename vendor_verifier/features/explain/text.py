@@ -232,18 +232,19 @@ def explain_command(
     run: Annotated[Path, Parameter(help="A run folder.")],
     /,
     *,
-    vendor: Annotated[str, option("Label or name of the vendor.", WHAT)],
-    sample: Annotated[str | None, option("Its id, or how it begins. [default: list the worst]", WHAT)] = None,
-    model: Annotated[str | None, option("Only this model.", WHAT)] = None,
-    suite: Annotated[str | None, option("Only this evaluation.", WHAT)] = None,
+    vendor: Annotated[str, option("Explain this vendor or label.", WHAT)],
+    sample: Annotated[str | None, option("Show the sample whose id begins so. [default: list the worst]", WHAT)] = None,
+    model: Annotated[str | None, option("Look at this model only.", WHAT)] = None,
+    suite: Annotated[str | None, option("Look at this evaluation only.", WHAT)] = None,
     repetition: Annotated[
-        int | None, option("Of several, from 0. [default: the first that went wrong]", WHAT, check=Number(gte=0))
+        int | None,
+        option("Show this repetition, from 0. [default: the first that went wrong]", WHAT, check=Number(gte=0)),
     ] = None,
     limit: Annotated[
         int, option("List at most N samples.", OUTPUT, "--limit", "-n", check=Number(gte=1, lte=10_000))
     ] = 20,
     full: Annotated[bool, flag("Do not cut long texts.", OUTPUT)] = False,
-    lang: Annotated[Language, option("Language of what people read.", OUTPUT)] = "en",
+    lang: Annotated[Language, option("Speak this language.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
 ) -> int:
     """Show why a vendor's answer counts as it does: prompt, reply with its moments, what was expected, schema errors

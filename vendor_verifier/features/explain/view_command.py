@@ -21,7 +21,7 @@ def view_command(
         int, option("Serve on this port of loopback. [default: a free one]", OUTPUT, check=Number(gte=0, lte=65535))
     ] = 0,
     print_only: Annotated[bool, flag("Print the address, open no browser.", OUTPUT, "--print")] = False,
-    lang: Annotated[Language, option("Language of what people read.", OUTPUT)] = "en",
+    lang: Annotated[Language, option("Speak this language.", OUTPUT)] = "en",
 ) -> int:
     """Look through all samples and answers in the browser: filter, search, compare, see every piece arrive.
 

@@ -33,13 +33,11 @@ class CheckOptions:
     """The options of ``check`` beside those of ``run``."""
 
     fail_on: Annotated[
-        tuple[str, ...], many("Figure whose lasting loss fails (repeatable). [default: seven]", JUDGE)
+        tuple[str, ...], many("Fail when this figure is worse for good (repeatable). [default: seven]", JUDGE)
     ] = ()
-    keep: Annotated[str | None, option("Then delete older runs under runs/: 90d, 12w, 36h.", OUTPUT)] = None
-    webhook_env: Annotated[str | None, option("Variable (.env or environment) with the webhook's address.", OUTPUT)] = (
-        None
-    )
-    notify: Annotated[Notify, option("When to call the webhook.", OUTPUT)] = "failure"
+    keep: Annotated[str | None, option("Delete runs under runs/ older than this: 90d, 12w, 36h.", OUTPUT)] = None
+    webhook_env: Annotated[str | None, option("Take the webhook's address from this variable.", OUTPUT)] = None
+    notify: Annotated[Notify, option("Call the webhook on failure, or always.", OUTPUT)] = "failure"
 
 
 _RUN = CommandOptions()
@@ -167,8 +165,8 @@ def compare_command(
     fail_on: Annotated[
         tuple[str, ...], many("Exit with 1 if this metric got worse (repeatable). [default: any]", JUDGE)
     ] = (),
-    history: Annotated[Path | None, option("History file. [default: user data folder]", OUTPUT)] = None,
-    lang: Annotated[Language, option("Language of what people read.", OUTPUT)] = "en",
+    history: Annotated[Path | None, option("Read the history from here. [default: user data folder]", OUTPUT)] = None,
+    lang: Annotated[Language, option("Speak this language.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print JSON with every flipped sample.", OUTPUT)] = False,
 ) -> int:
     """Compare two runs: verdicts, paired changes with intervals, what changed in the question, samples that flipped.
@@ -224,11 +222,11 @@ def _against_history(
 
 def history_command(
     *,
-    model: Annotated[tuple[str, ...], many("Only runs with this model (repeatable).", WHAT)] = (),
-    vendor: Annotated[tuple[str, ...], many("Only runs with this vendor or label (repeatable).", WHAT)] = (),
-    limit: Annotated[int, option("The newest N runs.", WHAT, "--limit", "-n", check=Number(gte=1))] = 20,
-    history: Annotated[Path | None, option("History file. [default: user data folder]", OUTPUT)] = None,
-    lang: Annotated[Language, option("Language of what people read.", OUTPUT)] = "en",
+    model: Annotated[tuple[str, ...], many("List runs with this model only (repeatable).", WHAT)] = (),
+    vendor: Annotated[tuple[str, ...], many("List runs with this vendor or label only (repeatable).", WHAT)] = (),
+    limit: Annotated[int, option("List the newest N runs.", WHAT, "--limit", "-n", check=Number(gte=1))] = 20,
+    history: Annotated[Path | None, option("Read the history from here. [default: user data folder]", OUTPUT)] = None,
+    lang: Annotated[Language, option("Speak this language.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print JSON with every figure.", OUTPUT)] = False,
 ) -> int:
     """List the scored runs of the history, newest last, and whose answers bore other names than in the run before."""
@@ -260,15 +258,15 @@ def history_command(
 
 def trend_command(
     *,
-    vendor: Annotated[tuple[str, ...], many("Only this vendor or label (repeatable).", WHAT)] = (),
-    model: Annotated[tuple[str, ...], many("Only this model (repeatable).", WHAT)] = (),
+    vendor: Annotated[tuple[str, ...], many("Show this vendor or label only (repeatable).", WHAT)] = (),
+    model: Annotated[tuple[str, ...], many("Show this model only (repeatable).", WHAT)] = (),
     metric: Annotated[
-        tuple[str, ...], many("Figure, such as ttft, f1, tps, e2e_ms.p95 (repeatable). [default: seven]", WHAT)
+        tuple[str, ...], many("Show this figure: ttft, f1, tps, e2e_ms.p95 (repeatable). [default: seven]", WHAT)
     ] = (),
-    history: Annotated[Path | None, option("History file. [default: user data folder]", OUTPUT)] = None,
+    history: Annotated[Path | None, option("Read the history from here. [default: user data folder]", OUTPUT)] = None,
     exit_code: Annotated[bool, flag("Exit with 1 if anything got worse.", JUDGE)] = False,
     output: Annotated[Path | None, option("Write an HTML page, such as trend.html.", OUTPUT, "--output", "-o")] = None,
-    lang: Annotated[Language, option("Language of what people read.", OUTPUT)] = "en",
+    lang: Annotated[Language, option("Speak this language.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
 ) -> int:
     """Plot figures over the runs that asked the same, and say whether a vendor got worse.

@@ -273,11 +273,11 @@ def _refuse(status: int, message: str, allow: str | None = None) -> Reply:
 def simulate_command(
     *,
     port: Annotated[
-        int, option("Port on 127.0.0.1; 0 takes a free one.", OUTPUT, check=Number(gte=0, lte=65535))
+        int, option("Serve on this port of 127.0.0.1; 0 takes a free one.", OUTPUT, check=Number(gte=0, lte=65535))
     ] = 8600,
-    seed: Annotated[int, option("Another seed, other answers.", OUTPUT)] = 0,
-    speed: Annotated[float, option("2 answers twice as fast.", OUTPUT, check=Number(gt=0))] = 1.0,
-    test_file_path: Annotated[tuple[Path, ...], many("Rows whose answers they know (repeatable).", WHAT)] = (),
+    seed: Annotated[int, option("Answer differently by another seed.", OUTPUT)] = 0,
+    speed: Annotated[float, option("Answer so many times as fast.", OUTPUT, check=Number(gt=0))] = 1.0,
+    test_file_path: Annotated[tuple[Path, ...], many("Know the answers to these rows (repeatable).", WHAT)] = (),
     # For runs, which know more answers than a file holds: how a question is worded, and what follows it.
     answers_from_stdin: Annotated[bool, Parameter(show=False, negative=())] = False,
 ) -> int:
@@ -295,7 +295,7 @@ def simulate_command(
         found = known_of_files(test_file_path)
         known |= found.key
         for warning in found.warnings():
-            say(f"warning: {plain(warning)}")
+            say(f"warning: {plain(warning)}", "doubtful")
     try:
         asyncio.run(serve(seed=seed, port=port, speed=speed, known=known, ready=_announce))
     except OSError as error:
