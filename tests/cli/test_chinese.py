@@ -18,7 +18,18 @@ from vendor_verifier.words import entries
 
 # These print names, code or a line on what they wrote; whoever types them reads English anyway.
 # view serves until it is ended: what its page says is tested with it.
-WITHOUT_LANGUAGE = {"bundle", "completion", "convert", "init", "models", "open", "simulate", "vendors", "view"}
+WITHOUT_LANGUAGE = {
+    "bundle",
+    "completion",
+    "convert",
+    "export",
+    "init",
+    "models",
+    "open",
+    "simulate",
+    "vendors",
+    "view",
+}
 ZH = ("--lang", "zh")
 # What is no prose: code in back quotes and markup of a page, commands and JSON, flags, paths, addresses, names with an
 # underscore, dot or digit, names in capitals (TTFT, IRF), and what a vendor's tokens said to the doctor.
