@@ -20,6 +20,7 @@ from vendor_verifier.values.manifest import manifest_of
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source, content_digest, numbered
+from vendor_verifier.values.score import Score
 
 COUNT = st.integers(0, 2**53)
 MAYBE_COUNT = st.none() | COUNT
@@ -172,6 +173,17 @@ def test_unreadable_lines_say_why(line: bytes, words: str) -> None:
     """Whatever a line holds, it is a record or a reason."""
     with pytest.raises(UnreadableLine, match=words):
         decode_record(line)
+
+
+def test_the_version_of_a_line_is_its_own_and_no_text_s() -> None:
+    """A newer line is refused as newer, though a vendor's text or a value inside it speaks of today's version."""
+    text = Response(text='{"schema":1,"run":"r"}')
+    newer = Record("r", "m", "l", "v", "trigger", "s", 0, (TurnRecord((Attempt(1, response=text),)),), schema=2)
+    details = Score("trigger", details={"schema": 1, "why": ""})
+    for record in (newer, replace(newer, score=details)):
+        with pytest.raises(UnreadableLine, match=r"record schema 2 is newer than this program's 1"):
+            decode_record(encode_record(record))
+        assert decode_record(encode_record(replace(record, schema=1))) == replace(record, schema=1)
 
 
 @given(line=st.binary(max_size=200))

@@ -48,6 +48,8 @@ class _Version(msgspec.Struct):
 
 
 _decode_version = msgspec.json.Decoder(_Version).decode
+# As every line of today's has it; inside a text the quotes would have backslashes.
+_OF_TODAY = b'"schema":%d,' % RECORD_SCHEMA
 
 
 class UnreadableLine(ValueError):
@@ -69,6 +71,10 @@ def decode_record(line: bytes) -> Record:
         UnreadableLine: not JSON, not a record, or of a schema version this program does not know.
     """
     try:
+        if _OF_TODAY in line:
+            record = _decode_record(line)
+            if record.schema == RECORD_SCHEMA:
+                return _with_label_of_today(record)
         version = _decode_version(line).schema
         reader = _RECORD_READERS.get(version)
         if reader is None:

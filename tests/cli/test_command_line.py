@@ -164,6 +164,17 @@ print(code, *sys.modules, file=sys.stderr)
     assert set(loaded) & heavy == set()
 
 
+@pytest.mark.parametrize("wish", [None, "4"])
+def test_a_command_reckons_on_one_core_unless_it_is_told_otherwise(wish: str | None) -> None:
+    """A second thread of the matrix library would spin on the core that a vendor's bytes wait for."""
+    name = "OPENBLAS_NUM_THREADS"
+    environment = {key: value for key, value in os.environ.items() if key != name} | ({name: wish} if wish else {})
+    code = "import atexit, os; from vendor_verifier.cli.main import main"
+    code += f"; atexit.register(lambda: print(os.environ['{name}'])); main(['--version'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.split()[-1] == (wish or "1")
+
+
 def test_the_command_of_a_job_offers_no_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
     """A job says itself which one it is; a typed --suite is refused in words."""
     assert run_app(["bfcl", "--help"]) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import gc
+import os
 import signal
 import sys
 import traceback
@@ -169,6 +170,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     # A command makes many objects and few cycles: looking through the young ones every 700 costs a tenth of a run.
     gc.set_threshold(50_000, 20, 50)
+    # The matrices of our statistics are small: a second thread of theirs spins for longer than it reckons, and takes
+    # the core that a vendor's bytes wait for.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     streams = never_raising()
     ended_by = end_in_order()
     try:

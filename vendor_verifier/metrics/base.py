@@ -105,7 +105,7 @@ class Metric:
 
 def final_answers(record: Record) -> tuple[Attempt, ...]:
     """The successful attempt of each turn; empty unless every turn ended in one."""
-    return tuple(turn.attempts[-1] for turn in record.turns) if record.succeeded else ()
+    return tuple([turn.attempts[-1] for turn in record.turns]) if record.succeeded else ()
 
 
 def read_answers(record: Record) -> list[Answer]:
@@ -115,7 +115,7 @@ def read_answers(record: Record) -> list[Answer]:
 
 def distribution(values: Iterable[float | None]) -> Distribution:
     """The summary of the numbers among ``values``; all fields but ``n`` are ``None`` when there are none."""
-    measured = sorted(value for value in values if value is not None)
+    measured = sorted([value for value in values if value is not None])
     if not measured:
         return Distribution(0)
     return Distribution(

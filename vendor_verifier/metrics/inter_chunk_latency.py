@@ -18,7 +18,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from vendor_verifier.metrics.base import Metric, distribution, final_answers
-from vendor_verifier.values.record import Record
+from vendor_verifier.values.record import Attempt, Record
 from vendor_verifier.values.score import Distribution
 
 if TYPE_CHECKING:
@@ -39,9 +39,14 @@ _BINS = 2 + math.ceil(math.log(1.2e12) / math.log(RATIO))
 
 def gaps_ns(record: Record) -> Sequence[int]:
     """All gaps of a record's streamed answers; empty unless every turn succeeded."""
+    return gaps_of(final_answers(record))
+
+
+def gaps_of(finals: Iterable[Attempt]) -> Sequence[int]:
+    """All gaps of the streamed answers among these."""
     found = [
         attempt.timing.gaps_ns
-        for attempt in final_answers(record)
+        for attempt in finals
         if attempt.timing is not None and attempt.response is not None and attempt.response.streamed
     ]
     return found[0] if len(found) == 1 else tuple(chain.from_iterable(found))

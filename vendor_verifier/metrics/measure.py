@@ -5,19 +5,19 @@ Here, and nowhere else, times that our own lateness spoilt are taken out (:mod:`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from vendor_verifier.metrics import POOLED, RECORD_METRICS
-from vendor_verifier.metrics.answer import Ratio, is_spoilt, lateness_ns
-from vendor_verifier.metrics.base import final_answers, read_answers
+from vendor_verifier.metrics.answer import Answer, Ratio, is_spoilt, lateness_ns
+from vendor_verifier.metrics.base import final_answers
 from vendor_verifier.metrics.inter_chunk_latency import ICL, gaps_ns
 from vendor_verifier.values.record import Record
 
-_PLACES = tuple((RECORD_METRICS.index(metric), metric) for metric in POOLED)
+_NUMBERED = tuple(enumerate(RECORD_METRICS))
+_PLACES = tuple(RECORD_METRICS.index(metric) for metric in POOLED)
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(msgspec.Struct, frozen=True):
     """``values`` are in the order of ``RECORD_METRICS``, ``pooled`` the sums of those that are ratios of sums.
 
     ``spoilt`` names those, and the gaps, that our lateness took out.
@@ -30,24 +30,22 @@ class Measured:
 
 def measured(record: Record) -> Measured:
     """All metrics' values of ``record``, without the times that our own lateness spoilt."""
-    late_ns = max(map(lateness_ns, final_answers(record)), default=0)
-    answers = read_answers(record)
-    values: list[float | None] = []
-    sums: list[Ratio | None] = []
+    finals = final_answers(record)
+    late_ns = max(map(lateness_ns, finals), default=0)
+    answers = list(map(Answer, finals))
+    values: list[float | None] = [None] * len(RECORD_METRICS)
+    sums: list[Ratio | None] = [None] * len(RECORD_METRICS)
     answer = answers[0] if len(answers) == 1 else None
-    for metric in RECORD_METRICS:
-        ratio: Ratio | None = None
+    for place, metric in _NUMBERED:
         if metric.record is not None:
-            value = metric.record(record)
+            values[place] = metric.record(record)
         elif answer is not None and metric.formula is not None:
             # Nearly every record is one turn that succeeded: its mean and its total are its own number.
-            value = metric.formula(answer)
-        else:
-            value, ratio = metric.over_turns(answers)
-        values.append(value)
-        sums.append(ratio)
+            values[place] = metric.formula(answer)
+        elif answers:
+            values[place], sums[place] = metric.over_turns(answers)
     spoilt = _spoil(record, values, sums, late_ns) if is_spoilt(late_ns, 0) else ()
-    return Measured(tuple(values), tuple(sums[place] for place, _ in _PLACES), spoilt)
+    return Measured(tuple(values), tuple([sums[place] for place in _PLACES]), spoilt)
 
 
 def _spoil(record: Record, values: list[float | None], sums: list[Ratio | None], late_ns: float) -> tuple[str, ...]:

@@ -6,12 +6,12 @@ import hashlib
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from msgspec import to_builtins
+from msgspec import structs, to_builtins
 
 from vendor_verifier import __version__
 from vendor_verifier.config import describe
@@ -51,7 +51,7 @@ def redactor(parts: Iterable[Part]) -> Callable[[Record], Record]:
         assert sample is not None
         score = judged(record, suite, sample, checkers)
         if _is_refused(record) and schema_defects(sample):
-            score = replace(score, anomalies=(*score.anomalies, "refused_defective_sample"))
+            score = structs.replace(score, anomalies=(*score.anomalies, "refused_defective_sample"))
         return redacted_record(record, score)
 
     return redact

@@ -63,7 +63,7 @@ class AnswerTexts:
     def take(self, record: Record, sample: Sample, row: Observation) -> None:
         """Keep the answer of a successful record, if its sample is chosen and it is one of the first two."""
         question = (record.suite, record.sample)
-        if record.repetition > 1 or question not in self.chosen or not record.succeeded or record.final is None:
+        if record.repetition > 1 or question not in self.chosen or not row.traits.succeeded or record.final is None:
             return
         answer = record.final.response
         if answer is not None:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import cast, get_args
 
 import msgspec
 
 from vendor_verifier.metrics.answer import Ratio, buffered, hides_tokens, reported_usage, zero_usage
-from vendor_verifier.metrics.base import final_answers
-from vendor_verifier.metrics.inter_chunk_latency import gaps_ns
+from vendor_verifier.metrics.inter_chunk_latency import gaps_of
 from vendor_verifier.metrics.measure import measured
 from vendor_verifier.values.event import FinishReason, TokenLogprobs, Usage
 from vendor_verifier.values.failure_kinds import KINDS, NOT_CHARGED, QUESTION_REFUSED
 from vendor_verifier.values.probes import LogprobsStatus
-from vendor_verifier.values.record import Attempt, Failure, FailureKind, Phase, Record
+from vendor_verifier.values.record import Attempt, FailureKind, Phase, Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import CallClass, Decision, FeatureStatus, Score
 
@@ -154,24 +153,26 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
     ``defective``: a schema of the sample's own tools is unusable, which explains a refusal.
     """
     # Read once, because it goes through all turns each time.
+    finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
     succeeded = record.succeeded
+    answers = finals if succeeded else []
     known, final = measured(record), record.final
-    failure = None if succeeded else _failure(record)
+    failure = None if succeeded else next((each.failure for each in finals if each.failure is not None), None)
     kind = None if succeeded else "harness" if failure is None else failure.kind
     answer = None if final is None else final.response
-    anomalies = dict.fromkeys([*score.anomalies, *_anomalies(record)])
+    anomalies = dict.fromkeys([*score.anomalies, *_anomalies(finals, answers)])
     if defective and kind in QUESTION_REFUSED:
         anomalies["refused_defective_sample"] = None
-    tries = tries_of(record)
+    tries = _tries(record, succeeded=succeeded)
     limit = sample.turn.parameters.get("max_tokens")
     traits = Traits(
         suite=record.suite,
         succeeded=succeeded,
         succeeded_first_try=succeeded and record.succeeded_first_try,
         attempts=len(tries),
-        resent=sum(each.resent for each in tries),
+        resent=sum([each.resent for each in tries]),
         decision=score.decision,
-        classes=tuple(call.verdict for call in score.calls),
+        classes=tuple([call.verdict for call in score.calls]),
         scores=tuple(score.values.items()),
         problem=_problem(score),
         category=_tag(sample, "category"),
@@ -206,7 +207,7 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
         response_id=None if answer is None else answer.request_id or None,
         digest=answer_digest(final) if succeeded and final is not None else None,
         tries=tries,
-        gaps=tuple(gaps_ns(record)),
+        gaps=tuple(gaps_of(answers)),
     )
 
 
@@ -255,11 +256,16 @@ def sent_s(attempt: Attempt) -> float | None:
 
 def tries_of(record: Record) -> tuple[Try, ...]:
     """All attempts of a record, in their order."""
-    succeeded = record.succeeded
+    return _tries(record, succeeded=record.succeeded)
+
+
+def _tries(record: Record, *, succeeded: bool) -> tuple[Try, ...]:
     return tuple(
-        _try(attempt, useful=succeeded and attempt is turn.attempts[-1], succeeded=succeeded)
-        for turn in record.turns
-        for attempt in turn.attempts
+        [
+            _try(attempt, useful=succeeded and attempt is turn.attempts[-1], succeeded=succeeded)
+            for turn in record.turns
+            for attempt in turn.attempts
+        ]
     )
 
 
@@ -297,11 +303,6 @@ def _problem(score: Score) -> str | None:
     return problem[:120] if isinstance(problem, str) else None
 
 
-def _failure(record: Record) -> Failure | None:
-    """The failure of the first failed turn; None for a success or a recording that states no reason."""
-    return next((attempt.failure for attempt in _finals(record) if attempt.failure is not None), None)
-
-
 def _troubles(record: Record) -> tuple[FailureKind, ...]:
     """The kinds of all failures of all attempts, each once, in order."""
     found = [each.failure.kind for turn in record.turns for each in turn.attempts if each.failure is not None]
@@ -322,23 +323,22 @@ def _reworded(record: Record) -> tuple[str, ...]:
     return tuple(sorted(note for note in notes if note in _IN_THE_PROMPT or not note.startswith(_SETTINGS)))
 
 
-def _anomalies(record: Record) -> Iterator[str]:
-    for attempt in _finals(record):
+def _anomalies(finals: Iterable[Attempt], answers: Iterable[Attempt]) -> list[str]:
+    """The anomalies of every turn's last attempt, and those that show in the answers of a success."""
+    found: list[str] = []
+    for attempt in finals:
         if attempt.response is not None:
-            yield from attempt.response.anomalies
+            found += attempt.response.anomalies
             for call in attempt.response.tool_calls:
-                yield from call.anomalies
-    for attempt in final_answers(record):
+                found += call.anomalies
+    for attempt in answers:
         if buffered(attempt):
-            yield "buffered"
+            found.append("buffered")
         if zero_usage(attempt):
-            yield "usage_zero"
+            found.append("usage_zero")
         if attempt.response is not None and hides_tokens(attempt.response, reported_usage(attempt)):
-            yield TOKENS_NOT_SHOWN
-
-
-def _finals(record: Record) -> list[Attempt]:
-    return [turn.attempts[-1] for turn in record.turns if turn.attempts]
+            found.append(TOKENS_NOT_SHOWN)
+    return found
 
 
 # Display names of OpenRouter that are not just another spelling of the slug.

@@ -69,8 +69,8 @@ class TryTable:
         """The attempt at an index."""
         flags, begin = self._flags[place], place * self._WIDTH
         numbers = [None if number != number else number for number in self._numbers[begin : begin + self._WIDTH]]
-        took, gave, cached, thought = (None if number is None else int(number) for number in numbers[2:6])
-        useful, retried, is_billed, resent, answered = (bool(flags >> bit & 1) for bit in range(5))
+        took, gave, cached, thought = [None if number is None else int(number) for number in numbers[2:6]]
+        useful, retried, is_billed, resent, answered = [flags >> bit & 1 == 1 for bit in range(5)]
         usage = Usage(took, gave, cached, thought, numbers[6])
         return Try(usage, useful, retried, is_billed, resent, answered, numbers[0], numbers[1])
 

@@ -158,12 +158,12 @@ class _Entry:
     pending: Draw[tuple[_Question, Decision, Example]] = field(default_factory=lambda: Draw(_MAX_PENDING))
     seen: dict[int, bool] = field(default_factory=dict)
 
-    def admit(self, digest: int, record: Record) -> bool:
+    def admit(self, digest: int, *, succeeded: bool) -> bool:
         """Whether the record stands; a success removes the failure under its key."""
         known = self.seen.get(digest)
-        if known is not None and (known or not record.succeeded):
+        if known is not None and (known or not succeeded):
             return False
-        self.seen[digest] = record.succeeded
+        self.seen[digest] = succeeded
         if known is not None:
             self.failed.discard(digest)
             for group, draw in self.examples.items():
@@ -224,14 +224,18 @@ class Gathering:
         if entry is None or record.suite not in self.suites:
             return
         digest = key_digest(*row.key)
-        if not entry.admit(digest, record):
+        if not entry.admit(digest, succeeded=row.traits.succeeded):
             return
         self.compared.take(record, score, row)
         self._measure(entry, digest, record, row)
-        self._judge(entry, digest, record, sample, score)
+        if row.traits.succeeded:
+            self._judge(entry, digest, record, sample, score)
+        else:
+            _note_failure(entry, digest, record, sample)
 
     def _measure(self, entry: _Entry, digest: int, record: Record, row: Observation) -> None:
-        entry.spoilt.update(row.traits.spoilt)
+        if row.traits.spoilt:
+            entry.spoilt.update(row.traits.spoilt)
         first, speed, sent = row.values[_TTFT], row.values[_TPS], row.sent_s
         if first is not None:
             entry.ttft.add(first)
@@ -240,17 +244,12 @@ class Gathering:
         if sent is not None:
             self.start = sent if self.start is None else min(self.start, sent)
             if entry.points.wants(digest):
-                entry.points.add(digest, Point(sent, first, speed, record.succeeded))
-        cases = entry.passed if record.succeeded else entry.failed
+                entry.points.add(digest, Point(sent, first, speed, row.traits.succeeded))
+        cases = entry.passed if row.traits.succeeded else entry.failed
         if cases.wants(digest):
             cases.add(digest, case(record, first_failure(record)))
 
     def _judge(self, entry: _Entry, digest: int, record: Record, sample: Sample, score: Score) -> None:
-        if not record.succeeded:
-            failure = first_failure(record)
-            kind, message = (failure.kind, failure.message) if failure is not None else ("harness", None)
-            entry.note(digest, example("failure", kind, record, sample, message=message))
-            return
         bad = _bad_call(score)
         if bad is not None:
             shape = schema_text(sample, bad)
@@ -312,6 +311,12 @@ def gather_details(entries: Sequence[EntryInfo], suites: Collection[str]) -> Gat
         if entry.is_baseline:
             baselines.setdefault(entry.model, entry.label)
     return Gathering({(entry.model, entry.label): _Entry() for entry in entries}, baselines, frozenset(suites))
+
+
+def _note_failure(entry: _Entry, digest: int, record: Record, sample: Sample) -> None:
+    failure = first_failure(record)
+    kind, message = (failure.kind, failure.message) if failure is not None else ("harness", None)
+    entry.note(digest, example("failure", kind, record, sample, message=message))
 
 
 def _note_disagreement(entry: _Entry, digest: int, found: Example, decision: Decision, answer: _BaselineAnswer) -> None:

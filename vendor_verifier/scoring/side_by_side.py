@@ -45,7 +45,7 @@ class SideBySide:
         draw = self.draws.setdefault(((record.model, record.label), record.repetition), Draw(MAX_ANSWERS))
         digest = key_digest(record.suite, record.sample)
         if draw.wants(digest):
-            failure = "" if record.succeeded else row.traits.failure or "harness"
+            failure = "" if row.traits.succeeded else row.traits.failure or "harness"
             judgement = (score.decision, *(score.values[name] for name in sorted(score.values)))
             draw.add(digest, _Answer(record.suite, record.sample, failure, judgement, row.values[_TOKENS]))
 

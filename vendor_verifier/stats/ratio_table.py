@@ -6,12 +6,13 @@ F1 needs the baseline's decisions too and is therefore kept separately, as decis
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, ItemsView, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from vendor_verifier.metrics import METRICS, POOLED, RANKED, RECORD_METRICS
 from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE, call_validity, has_bad_call
+from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable, Unit, compared
 from vendor_verifier.scoring.trigger_f1 import Run
 from vendor_verifier.suites import TRIGGER
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+T = TypeVar("T")
 Part = tuple[float, float]
 """Numerator and denominator."""
 
@@ -167,8 +169,11 @@ def _ratios(
     import numpy as np
 
     rows = list(table.entries())
-    charged = np.array([traits.charged for _, traits in rows], dtype=bool)
-    judged = [(key, traits) for key, traits in rows if traits.charged]
+    # Nearly all rows share their traits, so that what follows from these is found once for all of them.
+    kinds = {id(traits): traits for _, traits in rows}
+    is_charged = {number: traits.charged for number, traits in kinds.items()}
+    charged = np.array([is_charged[id(traits)] for _, traits in rows], dtype=bool)
+    judged = [(key, traits) for key, traits in rows if is_charged[id(traits)]]
     number: dict[Unit, int] = {}
     at = np.array([number.setdefault(key[1:], len(number)) for key, _ in judged], dtype=np.int64)
     gone = [number.setdefault(unit, len(number)) for unit in lost]
@@ -179,22 +184,27 @@ def _ratios(
         known = ~np.isnan(numerators)
         return RatioColumn(units, at[known], numerators[known], None if denominators is None else denominators[known])
 
+    def each_of(of: Callable[[Traits], T]) -> list[T]:
+        """What follows from the traits of every judged row."""
+        known = {number: of(traits) for number, traits in kinds.items()}
+        return [known[id(traits)] for _, traits in judged]
+
     def outcome(values: Iterable[bool]) -> RatioColumn:
         return RatioColumn(units, [*at, *gone], [*values, *(False for _ in gone)])
 
-    calls = np.array([call_validity(traits.classes, policy) for _, traits in judged], dtype=np.float64).reshape(-1, 2)
+    calls = np.array(each_of(lambda traits: call_validity(traits.classes, policy)), dtype=np.float64).reshape(-1, 2)
     calls[calls[:, 1] == 0] = math.nan
-    bad = [has_bad_call(traits.classes) if traits.is_offered_tools else None for _, traits in judged]
+    bad = each_of(lambda traits: has_bad_call(traits.classes) if traits.is_offered_tools else None)
     found = {
-        "success_rate": outcome(traits.succeeded for _, traits in judged),
-        "first_attempt_success_rate": outcome(traits.succeeded_first_try for _, traits in judged),
+        "success_rate": outcome(each_of(lambda traits: traits.succeeded)),
+        "first_attempt_success_rate": outcome(each_of(lambda traits: traits.succeeded_first_try)),
         "schema_accuracy": column(calls[:, 0], calls[:, 1]),
         TOOL_CALL_ERROR_RATE.name: column(np.array([math.nan if each is None else each for each in bad], np.float64)),
     }
     found |= {name: column(table.column(MEANS[name])[charged]) for name in means if not table.is_lost(MEANS[name])}
     if "input_tokens" in found:
         # In a conversation the next question holds the answer before it, so that no two vendors are asked the same.
-        is_single = np.array([traits.turns == 1 for _, traits in judged], dtype=bool)
+        is_single = np.array(each_of(lambda traits: traits.turns == 1), dtype=bool)
         found["input_tokens"] = column(np.where(is_single, table.column("input_tokens")[charged], math.nan))
     for metric in POOLED:
         if not table.is_lost(metric.name):

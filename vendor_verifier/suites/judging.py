@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from vendor_verifier.suites import Suite, replay, suite_kind
 from vendor_verifier.suites.trigger import NOT_JUDGED, KeptCheckers, complete_calls
@@ -33,7 +35,7 @@ def judged(record: Record, suite: Suite, sample: Sample, checkers: KeptCheckers)
         return score
     calls = tuple(each.verdict for each in _checked(record, asked, checkers))
     doubts = (NOT_JUDGED,) if any(call.verdict == "not_judged" for call in calls) else ()
-    return replace(score, calls=calls, anomalies=(*score.anomalies, *doubts)) if calls else score
+    return structs.replace(score, calls=calls, anomalies=(*score.anomalies, *doubts)) if calls else score
 
 
 def judged_calls(record: Record, suite: Suite, sample: Sample, checkers: KeptCheckers) -> list[JudgedCall]:

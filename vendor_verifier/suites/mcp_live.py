@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+
+from msgspec import structs
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.suites import AnyPlay
@@ -147,7 +149,7 @@ class McpLiveSuite(MCPToolBenchSuite):
         evidence = _evidence(results)
         if failure is not None and failure.kind in NOT_CHARGED:
             details = {"error": failure.message, "blame": "us", **evidence}
-            return replace(score, values=dict.fromkeys(self.value_names()), details=details)
+            return structs.replace(score, values=dict.fromkeys(self.value_names()), details=details)
         if set(score.values.values()) == {None}:
             return score
         succeeded = sum(result.outcome == "ok" for result in results)
@@ -155,7 +157,7 @@ class McpLiveSuite(MCPToolBenchSuite):
         has_ended = attempts[-1].succeeded and last is not None and not read_turn(last, self.reading).calls
         success = succeeded / len(results) if results and failure is None else None if failure is None else 0.0
         values = {**score.values, "tool_success": success, "finished": float(has_ended)}
-        return replace(score, values=values, details={**score.details, "steps": len(attempts), **evidence})
+        return structs.replace(score, values=values, details={**score.details, "steps": len(attempts), **evidence})
 
 
 def _evidence(results: Sequence[ToolResult]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from urllib.parse import urlsplit
 
 import httptools
 
+from vendor_verifier.transport.header_fields import headers_of
 from vendor_verifier.transport.unpacking import Unpacker, unpacked, unpacker_of
 from vendor_verifier.wire.sse import is_quickly_read, small_pieces
 
@@ -160,7 +161,7 @@ class HttpConnection(asyncio.Protocol):
     def _start(self) -> None:
         self._at_ns = 0
         self._headers: dict[str, str] = {}
-        self._fields: dict[str, list[str]] = {}
+        self._fields: list[tuple[bytes, bytes]] = []
         self._field_count = 0
         self._bare_bytes = 0
         self._has_head = False
@@ -364,15 +365,15 @@ class HttpConnection(asyncio.Protocol):
             raise ConnectionError(f"more than {MAX_FIELDS} header fields")
         if not self._has_head:
             # Trailers are counted and passed over: the answer has been read by its head.
-            self._fields.setdefault(_text(name).lower(), []).append(_text(value))
+            self._fields.append((name, value))
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
-        fields, self._fields = self._fields, {}
+        fields, self._fields = self._fields, []
         if status < 200:
             return
         self._has_head = True
-        headers = self._headers = {name: ", ".join(values) for name, values in fields.items()}
+        headers = self._headers = headers_of(fields)
         coded = headers.get("transfer-encoding", "").lower().endswith("chunked")
         self._to_the_end = not coded and "content-length" not in headers and status not in _NO_BODY
         self._unpacker = unpacker_of(headers)
@@ -383,10 +384,3 @@ class HttpConnection(asyncio.Protocol):
         self._over = self._has_head
         # The parser forgets this when it is asked later.
         self._keep_alive = self._parser.should_keep_alive()
-
-
-def _text(raw: bytes) -> str:
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")

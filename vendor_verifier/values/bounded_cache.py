@@ -17,22 +17,23 @@ class BoundedCache(Generic[K, V]):
         self._most = most
         self._size = 0
         # In a plain dict the first key is looked for from the beginning, over all that were taken out before it.
-        self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._values: OrderedDict[K, V] = OrderedDict()
+        self._sizes: dict[K, int] = {}
 
     def __len__(self) -> int:
         return len(self._values)
 
     def get(self, key: K) -> V | None:
         """The value under ``key``, or None."""
-        found = self._values.get(key)
-        return None if found is None else found[0]
+        return self._values.get(key)
 
     def keep(self, key: K, value: V, size: int = 1) -> None:
         """Keep a value that is not kept yet and is not larger than the whole cache."""
         if size > self._most or key in self._values:
             return
-        self._values[key] = (value, size)
+        self._values[key] = value
+        self._sizes[key] = size
         self._size += size
         while self._size > self._most:
-            _, (_, gone) = self._values.popitem(last=False)
-            self._size -= gone
+            gone, _ = self._values.popitem(last=False)
+            self._size -= self._sizes.pop(gone)

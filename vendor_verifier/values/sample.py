@@ -63,8 +63,9 @@ class Digests:
 
     def of(self, turn: Turn) -> str:
         """As :func:`content_digest`."""
-        messages, choice = map(_CANONICAL.encode, (list(turn.messages), turn.parameters.get("tool_choice")))
-        content = f"[{messages},{self._tools(turn)},{choice}]"
+        choice = turn.parameters.get("tool_choice")
+        written = "null" if choice is None else _CANONICAL.encode(choice)
+        content = f"[{_CANONICAL.encode(list(turn.messages))},{self._tools(turn)},{written}]"
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
     def _tools(self, turn: Turn) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import msgspec
+
 from vendor_verifier.values.details import ReportDetails
 from vendor_verifier.values.event import Amount
 from vendor_verifier.values.judgement import ModelVerdict
@@ -21,8 +23,7 @@ CallClass = Literal[
 FeatureStatus = Literal["kept", "broken", "not_offered", "not_measurable"]
 
 
-@dataclass(frozen=True, slots=True)
-class CallVerdict:
+class CallVerdict(msgspec.Struct, frozen=True):
     """The verdict on one tool call's arguments.
 
     ``empty_arguments`` marks ``""`` sent to a known tool without required arguments, ``valid_in_dialect`` arguments
@@ -36,20 +37,21 @@ class CallVerdict:
     pointer: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(msgspec.Struct, frozen=True):
     """One suite's judgement of one record. ``values`` are numbers in [0, 1] or ``None`` (not measurable)."""
 
     suite: str
     decision: Decision = "undecided"
     calls: tuple[CallVerdict, ...] = ()
-    values: Mapping[str, Amount | None] = field(default_factory=dict)
-    details: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Amount | None] = {}
+    details: Mapping[str, Any] = {}
     anomalies: tuple[str, ...] = ()
 
     @property
     def reason(self) -> str | None:
         """The words of the evaluation on why it scores as it does; None where it has none."""
+        if not self.details:
+            return None
         told = (self.details.get(key) for key in ("error", "reason", "details"))
         texts = ("; ".join(map(str, each)) if isinstance(each, (list, tuple)) else each for each in told)
         return next((text for text in texts if isinstance(text, str) and text), None)

@@ -64,6 +64,8 @@ BUFFERED_CHARACTERS = 40
 # Far more than the longest answer of any model; who reads stops there.
 MAX_CHARACTERS = 1024 * 1024
 _GAPS_A_STEP = 10_000
+# An answer of so many characters is put together in one step.
+_CHARACTERS_A_STEP = 32 * 1024
 
 
 class TokenMoments(msgspec.Struct, frozen=True):
@@ -205,7 +207,9 @@ class Assembler:
     def collecting(self, *, streamed: bool = True) -> Steps[Collected]:
         """As :meth:`collected`, in steps."""
         text, calls = "".join(self._text), self._calls.calls() or self._legacy_calls.calls()
-        yield
+        is_long = max(self.characters, len(text)) > _CHARACTERS_A_STEP
+        if is_long:
+            yield
         leaks = yield from self._leaks(text)
         noticed = tuple(self._noticed(calls, leaks=leaks, streamed=streamed))
         assembled = Response(
@@ -225,11 +229,13 @@ class Assembler:
             first_logprobs=self._logprobs,
             calls_whole=self._is_calls_whole,
         )
-        yield
+        if is_long:
+            yield
         response = yield from writable_in_steps(assembled)
         if response is not assembled and replacements(response) > replacements(assembled):
             response = structs.replace(response, anomalies=(*assembled.anomalies, "lone_surrogate"))
-        yield
+        if is_long:
+            yield
         moments = (yield from self._moments()) if streamed else TokenMoments()
         return Collected(response, self._fault, self._ended, moments, self._lost)
 
@@ -291,9 +297,10 @@ class Assembler:
             return TokenMoments(first_event_ns=self._first_event_ns)
         gaps: list[int] = []
         for start in range(0, len(moments) - 1, _GAPS_A_STEP):
+            if start:
+                yield
             some = moments[start : start + _GAPS_A_STEP + 1]
             gaps += map(sub, some[1:], some)
-            yield
         return TokenMoments(
             first_event_ns=self._first_event_ns,
             first_token_ns=moments[0],
@@ -350,6 +357,10 @@ def _merge_usage(known: Usage | None, news: Usage) -> Usage:
 
 
 def _merge_identity(known: Identity, news: Identity) -> Identity:
-    pairs = zip(structs.astuple(news), structs.astuple(known), strict=True)
-    merged = Identity(*(new or old for new, old in pairs))
-    return structs.replace(merged, response_id=known.response_id or news.response_id)
+    return Identity(
+        model=news.model or known.model,
+        provider=news.provider or known.provider,
+        fingerprint=news.fingerprint or known.fingerprint,
+        response_id=known.response_id or news.response_id,
+        native_finish_reason=news.native_finish_reason or known.native_finish_reason,
+    )

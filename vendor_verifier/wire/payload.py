@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any, NoReturn
 
 from msgspec import structs
@@ -94,6 +95,8 @@ def _parts(text: str) -> int:
 
 def _may_be_deep(text: str | bytes) -> bool:
     """Whether there are brackets enough; nearly always there are not, and nothing need be walked."""
+    if len(text) <= MAX_DEPTH:
+        return False
     if isinstance(text, str):
         return text.count("{") + text.count("[") > MAX_DEPTH
     # Bytes may be UTF-16, where a bracket is the same byte beside a zero.
@@ -160,6 +163,11 @@ def as_whole(value: object) -> int | None:
 
 def as_count(value: object) -> int | None:
     """``value`` if it is a whole number from 0 to ``MAX_COUNT``, else None (booleans are not numbers)."""
+    # Nearly always it is one of these two.
+    if value is None:
+        return None
+    if type(value) is int:
+        return value if 0 <= value <= MAX_COUNT else None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= MAX_COUNT:
         return None
     return int(value) if value == int(value) else None
@@ -209,6 +217,7 @@ def well_formed_in_steps(text: str) -> Steps[str]:
 MAX_WORD = 500
 _TEXTS = ("text", "reasoning")
 _WORDS = ("finish_raw", "served_model", "served_provider", "native_finish_reason", "fingerprint", "request_id")
+_words_of = attrgetter(*_WORDS)
 
 
 def writable_in_steps(response: Response) -> Steps[Response]:
@@ -227,13 +236,13 @@ def writable_in_steps(response: Response) -> Steps[Response]:
 
 def _is_plain(response: Response) -> bool:
     """Whether nothing has to be changed, as in nearly every answer: no lone surrogates and no long word."""
-    calls = [text for call in response.tool_calls for text in (call.name, call.arguments, call.id) if text]
-    words = [word for name in _WORDS if (word := getattr(response, name))]
-    return (
-        all(is_well_formed(text) for text in (response.text, response.reasoning, *words, *calls))
-        and max(map(len, words), default=0) <= MAX_WORD
-        and all(call.id is None or len(call.id) <= MAX_WORD for call in response.tool_calls)
-    )
+    ids = [call.id for call in response.tool_calls if call.id]
+    calls = [text for call in response.tool_calls for text in (call.name, call.arguments)]
+    words = [word for word in _words_of(response) if word]
+    if max(map(len, (*words, *ids)), default=0) > MAX_WORD:
+        return False
+    # A surrogate in one of them is one in all of them together, and to look once is quick.
+    return is_well_formed("".join((response.text, response.reasoning, *words, *ids, *calls)))
 
 
 def replacements(response: Response) -> int:

@@ -190,7 +190,9 @@ def read_chat_stream(chunks: Sequence[tuple[int, bytes]], assembler: Assembler) 
         return False
     folding = _Folding(assembler)
     try:
-        for block in _blocks(chunks):
+        for number, block in enumerate(_blocks(chunks)):
+            if number:
+                yield
             whole = block[0][1] if len(block) == 1 else b"".join([chunk for _, chunk in block])
             if not (whole.startswith(_START) and whole.endswith(_END)) or b"\r" in whole:
                 return False
@@ -198,7 +200,6 @@ def read_chat_stream(chunks: Sequence[tuple[int, bytes]], assembler: Assembler) 
                 return False
             events = whole[len(_START) : -len(_END)].split(_BETWEEN)
             folding.take(events, _moments(block, events))
-            yield
     except _Unusual:
         return False
     return True
