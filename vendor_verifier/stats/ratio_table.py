@@ -185,7 +185,7 @@ def _ratios(
         return RatioColumn(units, at[known], numerators[known], None if denominators is None else denominators[known])
 
     def each_of(of: Callable[[Traits], T]) -> list[T]:
-        """What follows from the traits of every judged row."""
+        """A value of every judged row that follows from its traits."""
         known = {number: of(traits) for number, traits in kinds.items()}
         return [known[id(traits)] for _, traits in judged]
 
