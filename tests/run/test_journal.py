@@ -8,11 +8,14 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from costs import PATIENCE_S
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.redaction import MASK, Scrubber
@@ -228,6 +231,46 @@ def test_a_failing_sync_is_a_storage_error(folder: RunFolder, monkeypatch: pytes
     monkeypatch.undo()
     with Journal(folder, Scrubber()):
         assert readable(folder) == ["001-1"]
+
+
+def test_a_slow_disk_holds_up_no_record(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it is busy keeping what it has, records are written and the loop goes on; the end waits for it."""
+    is_busy, may_end, kept = threading.Event(), threading.Event(), []
+
+    def slow(_fd: int) -> None:
+        is_busy.set()
+        assert may_end.wait(PATIENCE_S)
+        kept.append(readable(folder))
+
+    with Journal(folder, Scrubber()) as journal:
+        monkeypatch.setattr(journal_module, "_SYNC_EVERY_S", 0.0)
+        monkeypatch.setattr(journal_module.os, "fsync", slow)
+        journal.append([record(1)])
+        assert is_busy.wait(PATIENCE_S)
+        journal.append([record(2)])
+        assert readable(folder) == ["001-1", "002-1"]
+        assert not kept
+        may_end.set()
+    assert kept == [["001-1", "002-1"]] * 2
+
+
+def test_a_sync_that_failed_ends_the_run_at_the_next_record(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the thread found is told to the writer, not lost with it."""
+
+    def refuse(_fd: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    def write() -> None:
+        with Journal(folder, Scrubber()) as journal:
+            monkeypatch.setattr(journal_module, "_SYNC_EVERY_S", 0.0)
+            monkeypatch.setattr(journal_module.os, "fsync", refuse)
+            for number in range(100_000):
+                journal.append([record(number)])
+                time.sleep(0.001)
+
+    with pytest.raises(StorageError, match="Input/output error"):
+        write()
+    assert len(readable(folder)) < 100_000
 
 
 def test_a_folder_that_cannot_be_written_is_a_storage_error(tmp_path: Path) -> None:

@@ -182,10 +182,10 @@ def in_sending_order(samples: Mapping[str, Samples], tables: Iterable[Observatio
     """The samples by suite, each in the order in which it was first sent to any vendor; unsent ones come last."""
     moments = {suite: dict.fromkeys(found.ids, math.inf) for suite, found in samples.items()}
     for table in tables:
-        for row in table.every():
-            own = moments.get(row.traits.suite, {})
-            if row.sent_s is not None and row.sent_s < own.get(row.sample, -math.inf):
-                own[row.sample] = row.sent_s
+        for (suite, sample, _), sent_s in table.moments():
+            own = moments.get(suite, {})
+            if sent_s < own.get(sample, -math.inf):
+                own[sample] = sent_s
     order = {suite: list(own.values()) for suite, own in moments.items()}
     return {
         suite: ChosenSamples(found, array("Q", sorted(range(len(found)), key=order[suite].__getitem__)))

@@ -2,7 +2,8 @@
 
 One line is one ``write`` to a descriptor opened for appending, so a crash can lose at most the line being written. A
 torn last line is moved to ``records.jsonl.corrupt`` when the journal is next opened. A lock beside it keeps a second
-writer out; it names who holds it.
+writer out; it names who holds it. About every second a thread has the disk keep what was written, which may take a disk
+many milliseconds: on the event loop that would make every stream's moments late.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import socket
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 
@@ -38,6 +40,8 @@ class Journal:
         self._size = 0
         self._broken: StorageError | None = None
         self._synced_at = 0.0
+        self._syncer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal")
+        self._syncing: Future[None] | None = None
 
     def __enter__(self) -> Journal:
         try:
@@ -79,7 +83,8 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if self._broken is None:  # else the first refusal is the one to report
+            self._syncer.shutdown()
+            if self._broken is None and self._is_kept():  # else the first refusal is the one to report
                 self._sync()
         finally:
             os.close(self._descriptor)
@@ -90,7 +95,8 @@ class Journal:
         """Write finished records.
 
         Raises:
-            StorageError: the disk refused, now or before; what was written until then stays readable.
+            StorageError: the disk refused, now or before, or did not keep what it took; what was written until then
+                stays readable.
         """
         if self._broken is not None:
             raise self._broken
@@ -98,9 +104,9 @@ class Journal:
             self._write(self._scrubber.bytes(encode_record(record)))
             self.written += 1
         now = time.monotonic()
-        if now - self._synced_at >= _SYNC_EVERY_S:
+        if now - self._synced_at >= _SYNC_EVERY_S and self._is_kept():
             self._synced_at = now
-            self._sync()
+            self._syncing = self._syncer.submit(self._sync)
 
     def _write(self, line: bytes) -> None:
         written = 0
@@ -116,6 +122,19 @@ class Journal:
                 )
                 raise self._broken from error
         self._size += written
+
+    def _is_kept(self) -> bool:
+        """Whether the disk has done what it was last asked to.
+
+        Raises:
+            StorageError: it could not.
+        """
+        if self._syncing is None:
+            return True
+        if not self._syncing.done():
+            return False
+        self._syncing.result()
+        return True
 
     def _sync(self) -> None:
         try:

@@ -205,6 +205,10 @@ class ObservationTable:
                 tries=() if final < 0 else (self.tries.at(final),),
             )
 
+    def moments(self) -> Iterator[tuple[Key, float]]:
+        """The key of every row, misrouted ones included, and when it was first sent; NaN where that is unknown."""
+        return zip(self._places, self._numbers[_SENT::_WIDTH], strict=True)
+
     def billed(self) -> Iterator[tuple[Unit, Try]]:
         """(sample, repetition) and attempt of everything that may be billed."""
         units = [key[1:] for key in self._places]
