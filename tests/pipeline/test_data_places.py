@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError, StorageError, UsageError
-from vendor_verifier.pipeline import data_places, hub_files, url_files
+from vendor_verifier.pipeline import hub_files, url_files
 from vendor_verifier.pipeline.data_places import file_at, folder_at
+from vendor_verifier.pipeline.downloads import Place
 
 ROWS = b'{"id": "a", "messages": [{"role": "user", "content": "Weather in Paris?"}], "tools": []}\n'
 OTHER = "0" * 64
@@ -219,7 +220,7 @@ def test_the_only_file_of_rows_is_found_and_the_commit_is_said(server: DataServe
     assert found.address == f"hf://me/rows/data/rows.jsonl@{COMMIT}"
     assert found.notices == (f"hf://me/rows is read at commit {COMMIT}; with @{COMMIT} later runs ask the same rows",)
     for where in (found.address, f"hf://datasets/me/rows@{COMMIT}"):
-        assert file_at(where) == data_places.Place(found.path, found.address)
+        assert file_at(where) == Place(found.path, found.address)
     assert file_at("hf://me/rows/data/rows.jsonl@v1").address == found.address
 
 

@@ -5,34 +5,12 @@ What cannot be had is a ``DataError`` of one sentence: the address, what was rea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 
-from vendor_verifier.errors import DataError, Problem
-from vendor_verifier.words import Sentence, english
+from vendor_verifier.pipeline.downloads import HUB, Place
 
-HUB = "hf://"
 URLS = ("https://", "http://")
-MAX_DOWNLOAD_BYTES = 2 * 1024**3
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A file or folder on this disk.
-
-    ``address`` is where it was downloaded from, with the commit or digest that it has for ever; None for a path.
-    ``notices`` are to be shown.
-    """
-
-    path: Path
-    address: str | None = None
-    notices: tuple[Sentence, ...] = ()
-
-
-def is_elsewhere(where: str | PathLike[str]) -> bool:
-    """Whether it is an address and no path."""
-    return fspath(where).startswith((HUB, *URLS))
 
 
 def file_at(where: str | PathLike[str]) -> Place:
@@ -54,11 +32,6 @@ def folder_at(where: str) -> Place | None:
         StorageError: the disk refused it.
     """
     return _elsewhere(where, whole=True)
-
-
-def refused(name: str, /, **values: object) -> DataError:
-    """The error of that sentence."""
-    return DataError([Problem(english(name, **values))])
 
 
 def _elsewhere(where: str, *, whole: bool = False) -> Place | None:

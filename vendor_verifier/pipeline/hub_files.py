@@ -17,7 +17,7 @@ from typing import Any
 import httpx2
 
 from vendor_verifier.errors import StorageError, install_line
-from vendor_verifier.pipeline.data_places import HUB, MAX_DOWNLOAD_BYTES, Place, refused
+from vendor_verifier.pipeline.downloads import HUB, MAX_DOWNLOAD_BYTES, Place, refused
 from vendor_verifier.transport.policy import silence
 from vendor_verifier.transport.proxies import require_proxies
 from vendor_verifier.words import english

@@ -20,7 +20,7 @@ import httpx2
 from platformdirs import user_cache_path
 
 from vendor_verifier.errors import StorageError
-from vendor_verifier.pipeline.data_places import MAX_DOWNLOAD_BYTES, Place, refused
+from vendor_verifier.pipeline.downloads import MAX_DOWNLOAD_BYTES, Place, refused
 from vendor_verifier.resources import PRODUCT
 from vendor_verifier.sample_store import file_digest
 from vendor_verifier.transport.proxies import require_proxies
