@@ -120,6 +120,18 @@ class RunFolder:
         except OSError as error:
             raise StorageError(f"cannot create the run folder {self.path}: {error}") from error
 
+    def withdraw(self, suites: Iterable[str]) -> None:
+        """Remove what a run of ``suites`` that never began wrote, and the folder if nothing else is in it; where there
+        is a record, all stays."""
+        if self.records_file.exists() and self.records_file.stat().st_size:
+            return
+        own = (self.records_file, self.manifest_file, self.path / ".lock", self.path / ".lock-owner")
+        for file in (*own, *map(self.samples_file, suites)):
+            file.unlink(missing_ok=True)
+        for place in (self.path / _SAMPLES, self.path):
+            if place.is_dir() and not any(place.iterdir()):
+                place.rmdir()
+
     def create_inside(self, name: str) -> None:
         """Create a folder of the folder; ``/`` between its parts.
 

@@ -12,7 +12,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.errors import ClusterError, RunFolderError
+from vendor_verifier.errors import ClusterError, RunFolderError, UsageError
 from vendor_verifier.pipeline.audit import recount
 from vendor_verifier.pipeline.execute import Sent, duplicates_of, has_uvloop, job_of, send
 from vendor_verifier.pipeline.latest_run import RUNS, latest_run, point_to
@@ -172,7 +172,7 @@ def _live(prepared: Prepared) -> Iterator[tuple[Prepared, ToolRunner | None]]:
 def _run(prepared: Prepared, tools: ToolRunner | None, on_start: OnStart, on_record: OnRecord) -> RunOutcome:
     folder, manifest = _open_folder(prepared)
     scrubber = Scrubber(prepared.secrets)
-    with Journal(folder, scrubber) as journal:
+    with _withdrawn_if_refused(folder, prepared), Journal(folder, scrubber) as journal:
         with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed, prepared.known_answers) as entries:
             plan = replace(prepared.plan, entries=entries)
             queue = _queue(plan, prepared)
@@ -324,6 +324,21 @@ def _send(
             in_flight=in_flight,
             tools=tools,
         )
+
+
+@contextmanager
+def _withdrawn_if_refused(folder: RunFolder, prepared: Prepared) -> Iterator[None]:
+    """Take a new folder away where the run is refused before anything was sent, so that the same command can be given
+    again."""
+    try:
+        yield
+    except RunFolderError:
+        # Somebody else's run holds it.
+        raise
+    except UsageError:
+        if not prepared.options.incremental:
+            folder.withdraw(task.suite for task in prepared.plan.tasks)
+        raise
 
 
 @contextmanager

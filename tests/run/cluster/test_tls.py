@@ -46,4 +46,8 @@ def test_a_run_over_tls_and_none_without_or_with_a_stranger_s_certificate(site: 
             assert code == 2, err
             assert "cannot be used" in err
             assert "Traceback" not in err
+        plain = cluster.address.replace("tls://", "tcp://")
+        code, err = site.run("plain", "--executor", "dask", "--dask-scheduler", plain)
+        assert (code, "it speaks TLS; write tls://" in err) == (2, True), err
+        assert not (site.folder / "plain").exists()
         assert len(site.vendors.arrived_at) == sent

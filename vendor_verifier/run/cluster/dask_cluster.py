@@ -35,6 +35,7 @@ from vendor_verifier.run.cluster.job import (
     Outbox,
 )
 from vendor_verifier.run.cluster.lease_server import LeaseServer
+from vendor_verifier.run.cluster.protocol_probe import other_protocol
 from vendor_verifier.run.cluster.worker_session import serve
 from vendor_verifier.run.cluster.workers import (
     ClusterWorker,
@@ -256,7 +257,9 @@ class DaskCluster:
             UsageError: it cannot be reached, or has other versions.
         """
         # Errors on the way are reported by us, in the run's own words.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        # Dask gives some of its loggers a level of their own.
+        for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             if self._local_workers is not None:
                 self._cluster = await LocalCluster(
@@ -275,7 +278,8 @@ class DaskCluster:
                 address = scheduler_address(self._scheduler)
             self._client = await Client(address, asynchronous=True, set_as_default=False, timeout=CONNECT_S)
         except (OSError, TimeoutError, TypeError, ValueError, RuntimeError) as error:
-            reason = str(error).strip().partition("\n")[0] or type(error).__name__
+            spoken = None if self._scheduler is None else await other_protocol(scheduler_address(self._scheduler))
+            reason = spoken or str(error).strip().partition("\n")[0] or type(error).__name__
             raise UsageError(
                 f"the Dask scheduler at {self._scheduler or _LOOPBACK} cannot be used: {reason}"
             ) from error
