@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -94,3 +96,12 @@ def test_every_folder_of_the_package_has_its_row() -> None:
     (features,) = (row[1] for row in rows if "features/" in row[0])
     there = {path.stem for path in (PACKAGE / "features").iterdir() if not path.name.startswith("_")}
     assert set(re.split(r", | and ", features.split(": ", 1)[1])) == there
+
+
+def test_tests_and_scripts_import_what_is_declared() -> None:
+    """deptry over both, with the extras `test` and `docs`; what tests share by name is our own."""
+    ours = ["vendor_verifier", "vendors", *(path.stem for path in (ROOT / "tests" / "support").glob("*.py"))]
+    command = [sys.executable, "-m", "deptry", "scripts", "tests", "--ignore", "DEP002,DEP004"]
+    known = [word for name in ours for word in ("--known-first-party", name)]
+    done = subprocess.run([*command, *known], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
