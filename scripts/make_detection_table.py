@@ -26,17 +26,22 @@ from typing import NamedTuple
 import numpy as np
 
 from vendor_verifier.audit.answers import answers_findings, answers_tests
+from vendor_verifier.audit.halves import halves_findings, halves_tests
 from vendor_verifier.audit.identity import who_answered
 from vendor_verifier.audit.output_tokens import output_token_findings
 from vendor_verifier.audit.probes import Replies, probes_findings, probes_tests
 from vendor_verifier.audit.streaming import streaming_findings
 from vendor_verifier.features.simulate.performance import PERSONAS, Performance, Persona, perform
 from vendor_verifier.features.simulate.question import Question, question_of
+from vendor_verifier.loaders.fresh_prompts import FreshSamples, half_of
+from vendor_verifier.pipeline.datasets import load_dataset
+from vendor_verifier.resources import shipped
 from vendor_verifier.scoring.answer_texts import AnswerTexts
 from vendor_verifier.scoring.observation import observe
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.withheld_speeds import withhold_speeds
 from vendor_verifier.stats.intervals import wilson
+from vendor_verifier.stats.ratio_table import trials_of
 from vendor_verifier.suites.identity.questions import group_of, identity_samples, is_string
 from vendor_verifier.suites.identity.suite import PROBES, SAMPLES
 from vendor_verifier.values.event import ToolCall, Usage
@@ -58,6 +63,8 @@ TEMPERATURE = 0.7
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 _SUITE, _MODEL = "trigger", "m"
 _OFFICIAL, _TWIN, _SUSPECT = "official", "twin", "suspect"
+# The one who is asked shipped questions; for this n all of them, and for more there are none.
+_RECOGNISER, _SHIPPED = "recogniser", 500
 # Of every vendor's first tokens, honest ones too, so many are late by chance.
 _LATE_BY_CHANCE = 0.005
 
@@ -95,6 +102,7 @@ DEFECTS = (
     Defect("caching", "answers_repeated", "repeats its answer to a repeated question"),
     Defect("inflated", "output_tokens_inflated", "8 % more output tokens billed"),
     Defect("fake-stream", "stream_faked", "generated whole, then streamed"),
+    Defect(_RECOGNISER, "known_prompts_favoured", "knows the shipped questions; asked with `--fresh-prompts`"),
     Defect("upstream-retries", "first_token_late_at_times", "3 % of the first tokens six times later or more"),
 )
 FAMILIES: Mapping[str, str] = {
@@ -104,6 +112,7 @@ FAMILIES: Mapping[str, str] = {
     "output_tokens_inflated": "output tokens",
     "stream_faked": "streaming",
     "first_token_late_at_times": "streaming",
+    "known_prompts_favoured": "halves",
 }
 
 
@@ -142,11 +151,10 @@ class World:
     tables: dict[str, ObservationTable]
 
     @classmethod
-    def of(cls, n: int, seed: int) -> World:
-        """The world with this seed, in which baseline and twin have answered."""
-        asked = questions(n, seed)
+    def of(cls, asked: list[Asked], seed: int) -> World:
+        """The world with this seed, in which baseline and twin have answered these questions."""
         task = PlayedTask(_SUITE, [each.sample for each in asked], {}, apart=False)
-        made = cls(n, seed, asked, AnswerTexts.of([task]), {})
+        made = cls(len(asked), seed, asked, AnswerTexts.of([task]), {})
         made.ask(_OFFICIAL, PERSONAS["faithful"], [1, 2])
         made.ask(_TWIN, PERSONAS["faithful"], [3])
         return made
@@ -164,7 +172,7 @@ class World:
                 attempt = _attempt(told, dice, _BEGIN + timedelta(seconds=place))
                 turns = (TurnRecord((attempt,)),)
                 record = Record("run", _MODEL, label, "simulated", _SUITE, each.sample.id, repetition, turns)
-                row = observe(record, Score(_SUITE), each.sample)
+                row = observe(record, Score(_SUITE, "called" if told.answer.calls else "not_called"), each.sample)
                 table.add(row)
                 self.texts.take(record, each.sample, row)
 
@@ -210,10 +218,13 @@ def _attempt(told: Performance, dice: random.Random, moment: datetime) -> Attemp
 
 def outcomes(n: int, seed: int) -> tuple[set[Defect], set[str]]:
     """The defects found in one world, and the kinds of findings that were made on the twin."""
-    world = World.of(n, seed)
+    world = World.of(questions(n, seed), seed)
     seen: set[Defect] = set()
     for name in dict.fromkeys(each.persona for each in DEFECTS):
         rows = [each for each in DEFECTS if each.persona == name]
+        if name == _RECOGNISER:
+            seen.update(rows if _SUSPECT in favoured(n, seed, [_SUSPECT, _TWIN]) else ())
+            continue
         persona = PERSONAS[name]
         if persona.switch_after is not None:
             persona = replace(persona, switch_after=n // 2)
@@ -237,13 +248,35 @@ def _room(asked: Iterable[Asked]) -> int:
 
 def false_alarms(world: World) -> set[str]:
     """The kinds of findings made on the twin of the baseline."""
-    labels = [_OFFICIAL, _TWIN]
-    return {kind for kind in set(FAMILIES.values()) if any(f.label == _TWIN for f in world.found(kind, labels)[0])}
+    labels, kinds = [_OFFICIAL, _TWIN], set(FAMILIES.values()) - {"halves"}
+    found = {kind for kind in kinds if any(f.label == _TWIN for f in world.found(kind, labels)[0])}
+    return found | ({"halves"} if favoured(world.n, world.seed, [_TWIN]) else set())
+
+
+def favoured(n: int, seed: int, labels: Sequence[str]) -> set[str]:
+    """Those that a run with ``--fresh-prompts`` over ``n`` shipped questions names; nobody where these are too few."""
+    if n > _SHIPPED:
+        return set()
+    every = list(load_dataset(shipped("datasets/samples.jsonl")).samples)
+    chosen = random.Random(f"shipped {n} {seed}").sample(every, min(n, len(every)))
+    turns = [(each, replace(each.turn, parameters={"temperature": TEMPERATURE})) for each in FreshSamples(chosen, seed)]
+    asked = [Asked(replace(each, turn=turn), question_of(turn)) for each, turn in turns]
+    world = World.of(asked, seed)
+    if _SUSPECT in labels:
+        world.ask(_SUSPECT, PERSONAS[_RECOGNISER], [1])
+    halves = {each.sample.id: half for each in asked if (half := half_of(each.sample)) is not None}
+    trials = [
+        trials_of(label, world.tables[label], {_SUITE: list(halves)}, repeat=1 + (label == _OFFICIAL), complete=True)
+        for label in (_OFFICIAL, *labels)
+    ]
+    answers = {each.label: world.texts.kept[_MODEL, each.label] for each in trials}
+    tests = halves_tests(trials, answers, _OFFICIAL, halves, np.random.default_rng(seed))
+    return {each.label for each in halves_findings(tests)}
 
 
 def honest(n: int, seed: int) -> tuple[set[Defect], set[str]]:
     """The same of a world in which no vendor has a vice."""
-    return set(), false_alarms(World.of(n, seed))
+    return set(), false_alarms(World.of(questions(n, seed), seed))
 
 
 def probed(seed: int) -> tuple[set[str], bool]:
@@ -318,7 +351,10 @@ def table(results: Mapping[int, Measured], probes: tuple[Counter[str], int, int]
     yield "|---|---|" + "---|" * (len(results) + 2)
     seen, doubted, probed_runs = probes
     for each in DEFECTS:
-        shares = " | ".join(f"{100 * one.found[each] / one.runs:.0f} %" for one in results.values())
+        shares = " | ".join(
+            "–" if each.persona == _RECOGNISER and n > _SHIPPED else f"{100 * one.found[each] / one.runs:.0f} %"
+            for n, one in results.items()
+        )
         wrong, of = _false(results, FAMILIES[each.finding])
         by_probes = f"{100 * seen[each.persona] / probed_runs:.0f} %" if each.sign is None else ""
         yield f"| `{each.persona}`: {each.what} | `{each.finding}` | {shares} | {by_probes} | {wrong} of {of:,} |"
@@ -330,16 +366,18 @@ def table(results: Mapping[int, Measured], probes: tuple[Counter[str], int, int]
     yield "kind, whichever they are, in these runs and in others without a defect. The answers test was wrong in"
     yield f"{wrong} of {of:,} runs (95 %: at most {high:.1f} %). With `--suite identity` {PROBES} probes,"
     yield f"{SAMPLES} times each, see it as `probes_unlike_baseline`, whatever n is: {probed_runs} runs, of which"
-    yield f"{doubted} doubted the twin."
+    yield f"{doubted} doubted the twin. Of `{_RECOGNISER}` n = {_SHIPPED} are all shipped questions."
 
 
 def _false(results: Mapping[int, Measured], kind: str) -> tuple[int, int]:
-    return sum(one.wrong[kind] for one in results.values()), sum(one.of for one in results.values())
+    """False alarms of that kind, and in how many runs that could have made one."""
+    able = [one for n, one in results.items() if kind != "halves" or n <= _SHIPPED]
+    return sum(one.wrong[kind] for one in able), sum(one.of for one in able)
 
 
 def main() -> int:
     """Measure, and write or print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, help="So many runs of each size; prints instead of writing.")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="Processes at once.")
     said = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Write the table of docs/judgement.md that says which other model the probes of `--suite identity` show how often.
+"""Write the tables of docs/judgement.md that say which other model `--suite identity` shows how often.
 
 The toy world below was written down, with these parameters, before anything was measured in it, and none of them was
 changed since. It owes nothing to the simulated vendors or to the test's own tuning:
@@ -15,15 +15,16 @@ changed since. It owes nothing to the simulated vendors or to the test's own tun
 - A mixture sends every request with a chance of 20 % or 5 % to another model: Zipf's law with an entropy of its own
   over the same answers in an order of its own.
 
-python scripts/make_probe_table.py               write the table (some 10 minutes)
-python scripts/make_probe_table.py --runs 20     print it from so few runs, and write nothing
+python scripts/make_probe_table.py                     write the tables (some 10 minutes)
+python scripts/make_probe_table.py --only logprobs     write that of log-probabilities
+python scripts/make_probe_table.py --runs 20           print them from so few runs, and write nothing
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -33,11 +34,10 @@ from numpy.typing import NDArray
 
 from vendor_verifier.stats.intervals import wilson
 from vendor_verifier.stats.logprob_test import LEAST_SHIFT, StatedLogprobs, shift, tabled
-from vendor_verifier.stats.probe_test import ProbeCounts, unlikeness
+from vendor_verifier.stats.probe_test import ProbeCounts, seen_mixture, unlikeness
 from vendor_verifier.suites.identity.suite import LISTED, WITH_LOGPROBS
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "judgement.md"
-BEGIN, END = "<!-- probes: begin -->\n", "<!-- probes: end -->\n"
 # None below this was looked at while the test was made.
 FIRST_SEED = 50_000
 RUNS, NULL_RUNS = 200, 1_000
@@ -142,7 +142,7 @@ def stated(rng: np.random.Generator, probes: int, defect: Defect, repeats: int =
     logits = _probe_logits(rng, probes)
     noise = noise_of(defect.divergence) * rng.normal(size=logits.shape) if defect.divergence else 0.0
     other = np.log(shares(_probe_logits(rng, probes) if defect.mixed else logits))
-    sides = []
+    sides: list[dict[str, list[dict[str, float]]]] = []
     for own, times in ((logits + noise, WITH_LOGPROBS), (logits, WITH_LOGPROBS * repeats)):
         is_other = rng.random((probes, times, 1)) < (defect.mixed if not sides else 0.0)
         told = np.where(is_other, other[:, None], np.log(shares(own))[:, None])
@@ -188,6 +188,25 @@ def found_by_logprobs(probes: int, defect: Defect, runs: int, *, repeats: int = 
     return count
 
 
+class Said(NamedTuple):
+    """The mixtures that runs of honest vendors say they would see in 8 of 10, and how many of as many were found."""
+
+    found: int
+    shares: list[float]
+
+
+def said_and_found(runs: int, first_seed: int = FIRST_SEED) -> Said:
+    """Each run says of an honest vendor what it would have seen; then one world of that mixture is made and tested."""
+    count, shares_said = 0, []
+    for seed in range(first_seed, first_seed + runs):
+        rng = np.random.default_rng((seed, 8))
+        share = seen_mixture(world(rng, SIZES[0], TWIN, 2), LEVEL, rng)
+        assert share is not None, "60 probes asked 20 times show another model at the least"
+        shares_said.append(share)
+        count += _is_found(SIZES[0], Defect("", mixed=share), 2, seed)
+    return Said(count, shares_said)
+
+
 def table(runs: int, null_runs: int) -> Iterator[str]:
     """The lines of the table and what stands below it."""
     heads = [f"{size.probes} × {size.asked} = {size.probes * size.asked:,}" for size in SIZES]
@@ -210,18 +229,38 @@ def _share(count: int, runs: int) -> str:
     return f"{count / runs:.3g} ({interval.low:.2g}–{interval.high:.2g})"
 
 
+def logprobs_table(runs: int, null_runs: int) -> Iterator[str]:
+    """The lines of the table of log-probabilities and what stands below it; three tenths of the runs are enough."""
+    probes, runs, null_runs = SIZES[0].probes, max(1, 3 * runs // 10), max(1, 3 * null_runs // 10)
+    yield f"| The vendor's model | log-probabilities beside {probes * WITH_LOGPROBS} answers | Runs |"
+    yield "|---|---|--:|"
+    for defect in (*DEFECTS, TWIN):
+        many = null_runs if defect is TWIN else runs
+        yield f"| {defect.what} | {_share(found_by_logprobs(probes, defect, many), many)} | {many} |"
+    yield ""
+    yield f"Level {LEVEL:.0%} with one vendor; seeds from {FIRST_SEED:,} on. In brackets the 95 % interval of the share"
+    yield "found."
+
+
+TABLES: Mapping[str, Callable[[int, int], Iterator[str]]] = {"probes": table, "logprobs": logprobs_table}
+
+
 def main(words: Sequence[str] | None = None) -> int:
-    """Write the table, or print it from fewer runs."""
+    """Write the tables, or print them from fewer runs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=None)
-    runs = parser.parse_args(words).runs
-    lines = "\n".join(table(runs or RUNS, runs or NULL_RUNS)) + "\n"
-    if runs is not None:
-        sys.stdout.write(lines)
-        return 0
-    page = TARGET.read_text(encoding="utf-8")
-    head, _, rest = page.partition(BEGIN)
-    TARGET.write_text(head + BEGIN + lines + END + rest.partition(END)[2], encoding="utf-8")
+    parser.add_argument("--only", choices=TABLES)
+    said = parser.parse_args(words)
+    for name, made in TABLES.items():
+        if said.only not in (None, name):
+            continue
+        lines = "\n".join(made(said.runs or RUNS, said.runs or NULL_RUNS)) + "\n"
+        if said.runs is not None:
+            sys.stdout.write(lines)
+            continue
+        begin, end = (f"<!-- {name}: {place} -->\n" for place in ("begin", "end"))
+        head, _, rest = TARGET.read_text(encoding="utf-8").partition(begin)
+        TARGET.write_text(head + begin + lines + end + rest.partition(end)[2], encoding="utf-8")
     return 0
 
 

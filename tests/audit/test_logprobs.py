@@ -6,9 +6,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from observed import table_of
 
 from vendor_verifier.audit.logprobs import corrected, invention, logprobs_findings, logprobs_tests
-from vendor_verifier.audit.probes import Replies, StatedFirst, probes_tests
+from vendor_verifier.audit.probes import Replies, StatedFirst, probes_tests, replies_of
+from vendor_verifier.scoring.observation import Observation, Traits, Try
+from vendor_verifier.values.event import TokenLogprob
 from vendor_verifier.values.probes import LogprobsStatus, LogprobsTest
 
 _OFFICIAL = "official"
@@ -122,6 +125,19 @@ def test_a_made_up_baseline_is_named_and_no_yardstick() -> None:
     (found,) = logprobs_findings({_OFFICIAL: official}, tests)
     assert (found.name, found.label) == ("logprobs_invented", _OFFICIAL)
     assert "come from no model" in (tests["twin"].not_measurable or "")
+
+
+def test_tokens_are_the_same_however_their_blank_is_spelt_and_a_status_without_numbers_counts_as_none() -> None:
+    """Of two tokens that are then one, the first listed counts."""
+    listed = tuple(TokenLogprob(*each) for each in (("▁Oslo", -0.5), ("ĠRome", -1.5), (" Lima", -2.0), ("Oslo", -9.0)))
+    rows = [
+        Observation(f"identity-000-00{number}", 0, Traits("identity", logprobs="given", first_logprobs=found),
+                    tries=(Try(answered=True),))
+        for number, found in enumerate((listed, None))
+    ]  # fmt: skip
+    found = replies_of(table_of(rows))
+    assert found.stated == {"000": [StatedFirst(0, {"Oslo": -0.5, "Rome": -1.5, "Lima": -2.0})]}
+    assert found.logprobs_told == {"given": 1, "absent": 1}
 
 
 def test_probes_and_log_probabilities_share_one_budget() -> None:

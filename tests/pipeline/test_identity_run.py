@@ -68,6 +68,11 @@ def test_log_probabilities_are_compared_where_they_are_given(bench: Any) -> None
         "refusing": "requests for them are refused; the questions were asked without",
         "inventor": "the numbers come from no model",
     }
+    code, shown, _ = bench(
+        "explain", bench.folder / "run", "--vendor", "coarse", "--sample", "identity-000-000", "--suite", "identity"
+    )
+    assert code == 0
+    assert "stated for the first token: " in shown
 
 
 _SMALL = ("--suite", "identity", "--identity-probes", "3", "--identity-samples", "2")

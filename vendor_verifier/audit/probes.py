@@ -85,9 +85,16 @@ def replies_of(table: ObservationTable) -> Replies:
             is_lost = row.traits.logprobs == "given" and not row.traits.first_logprobs
             found.logprobs_told["absent" if is_lost else row.traits.logprobs] += 1
         if row.traits.first_logprobs:
-            listed = {each.token: each.logprob for each in row.traits.first_logprobs}
+            listed: dict[str, float] = {}
+            for each in row.traits.first_logprobs:
+                listed.setdefault(_spelt(each.token), each.logprob)
             found.stated.setdefault(group, []).append(StatedFirst(row.repetition, listed))
     return found
+
+
+def _spelt(token: str) -> str:
+    """A token without the blank before it, which hosts of one model spell in several ways; of blanks alone as it is."""
+    return token.replace("Ġ", " ").replace("▁", " ").strip() or token
 
 
 def probes_tests(
