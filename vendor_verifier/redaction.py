@@ -60,7 +60,7 @@ def redacted_record(record: Record, score: Score) -> Record:
 
 def redacted_score(score: Score) -> Score:
     """The score with its verdicts and numbers, and with digests in place of words."""
-    return replace(
+    return structs.replace(
         score,
         calls=tuple(CallVerdict(digest_text(call.tool), call.verdict) for call in score.calls),
         details={key: value if _says_nothing(key, value) else _detail(value) for key, value in score.details.items()},
