@@ -20,6 +20,7 @@ LINES = list(dict.fromkeys([*PAGE_LINES, *EXAMPLE_LINES]))
 NEEDS = {
     "--bfcl-data installed": "a package with other people's data",
     "capacity --by rate": "minutes, as every level lasts; tests/features/capacity searches by rate",
+    "hf://": "the hub",
     "--dask-scheduler": "a cluster with certificates; tests/deploy/test_dask_files.py has one",
 }
 # Vendors that depart, found by these words in the line.
@@ -57,3 +58,4 @@ def test_every_command_has_an_example_among_them() -> None:
     """Commands without one would be typed by nobody."""
     assert all(examples for examples in EXAMPLES.values())
     assert len(LINES) > 80
+    assert [part for part in (*NEEDS, *ENDS_WITH) if not any(part in line for line in LINES)] == []
