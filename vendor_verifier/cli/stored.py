@@ -5,9 +5,10 @@ from __future__ import annotations
 import json as json_module
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -31,6 +32,51 @@ _VOLUME = Number(gte=1)
 _SIDE_BY_SIDE = ("terminal", "md", "html")
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Policies:
+    """How a stored run is counted and judged anew, in the words of the flags; None and empty mean as at the run."""
+
+    undecided: Annotated[
+        Undecided | None, option("Count failures in F1 as in run. [default: the run's own]", JUDGE)
+    ] = None
+    schema: Annotated[
+        SchemaPolicy | None, option("Read empty arguments as in run. [default: the run's own]", JUDGE)
+    ] = None
+    rank_metric: Annotated[tuple[str, ...], many("Let a suite's score join the IRF (repeatable).", JUDGE)] = ()
+    gate: Annotated[
+        tuple[str, ...], many('Fail below: "f1 >= 0.9", "verdict >= doubtful", preset. [default: as run]', JUDGE)
+    ] = ()
+    slo: Annotated[
+        tuple[str, ...], many('Hold each request to an SLO: "tps >= 30" (repeatable). [default: as run]', JUDGE)
+    ] = ()
+    baseline_f1: Annotated[
+        BaselineF1 | None, option("Rank the baseline's F1 as in run. [default: the run's own]", JUDGE)
+    ] = None
+    monthly_requests: Annotated[
+        int | None, option("Reckon the cost of N requests a month. [default: the run's own]", JUDGE, check=_VOLUME)
+    ] = None
+    monthly_tokens: Annotated[
+        int | None, option("Reckon the cost of N tokens a month. [default: the run's own]", JUDGE, check=_VOLUME)
+    ] = None
+
+    def changes(self) -> dict[str, Any]:
+        """The same under the names that the manifest keeps them by."""
+        return {
+            "undecided": self.undecided,
+            "schema_policy": self.schema,
+            "rank_metrics": self.rank_metric or None,
+            "gates": self.gate or None,
+            "slos": self.slo or None,
+            "baseline_f1": self.baseline_f1,
+            "monthly_requests": self.monthly_requests,
+            "monthly_tokens": self.monthly_tokens,
+        }
+
+
+_AS_RUN = Policies()
+
+
 def score_command(
     run: Annotated[Path, Parameter(help="A run folder, or a file of answers: input, tools_called, expected_tools.")],
     /,
@@ -41,28 +87,7 @@ def score_command(
     answer_format: Annotated[AnswerFormat | None, option("Read calls as native ones or in text.", JUDGE)] = None,
     compare_parameters: Annotated[bool, flag("tool_correctness: compare arguments, too.", JUDGE)] = False,
     bfcl_version: Annotated[BfclVersion | None, option("Reckon Overall Acc as of this version.", JUDGE)] = None,
-    undecided: Annotated[
-        Undecided | None, option("Count failures in F1 as in run. [default: the run's own]", JUDGE)
-    ] = None,
-    schema: Annotated[
-        SchemaPolicy | None, option("Read empty arguments as in run. [default: the run's own]", JUDGE)
-    ] = None,
-    rank_metric: Annotated[tuple[str, ...], many("Let a suite's score join the IRF (repeatable).", JUDGE)] = (),
-    gate: Annotated[
-        tuple[str, ...], many('Fail below: "f1 >= 0.9", "verdict >= doubtful", preset. [default: as run]', JUDGE)
-    ] = (),
-    slo: Annotated[
-        tuple[str, ...], many('Hold each request to an SLO: "tps >= 30" (repeatable). [default: as run]', JUDGE)
-    ] = (),
-    baseline_f1: Annotated[
-        BaselineF1 | None, option("Rank the baseline's F1 as in run. [default: the run's own]", JUDGE)
-    ] = None,
-    monthly_requests: Annotated[
-        int | None, option("Reckon the cost of N requests a month. [default: the run's own]", JUDGE, check=_VOLUME)
-    ] = None,
-    monthly_tokens: Annotated[
-        int | None, option("Reckon the cost of N tokens a month. [default: the run's own]", JUDGE, check=_VOLUME)
-    ] = None,
+    policies: Policies = _AS_RUN,
     lang: Annotated[Language, option("Write reports in this language.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
     history: Annotated[
@@ -84,19 +109,7 @@ def score_command(
         return _score_answers(run, judging, lang, as_json=json)
     file = history_file(history, none=no_history)
     folder = RunFolder(run)
-    report = score_again(
-        folder,
-        lang,
-        judging,
-        undecided=undecided,
-        schema_policy=schema,
-        rank_metrics=rank_metric or None,
-        gates=gate or None,
-        slos=slo or None,
-        baseline_f1=baseline_f1,
-        monthly_requests=monthly_requests,
-        monthly_tokens=monthly_tokens,
-    )
+    report = score_again(folder, lang, judging, **policies.changes())
     unkept = remember(folder, report, file)
     if unkept is not None:
         warn(unkept, lang)

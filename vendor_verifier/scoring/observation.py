@@ -160,11 +160,9 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
     failure = None if succeeded else next((each.failure for each in finals if each.failure is not None), None)
     kind = None if succeeded else "harness" if failure is None else failure.kind
     answer = None if final is None else final.response
-    anomalies = dict.fromkeys([*score.anomalies, *_anomalies(finals, answers)])
-    if defective and kind in QUESTION_REFUSED:
-        anomalies["refused_defective_sample"] = None
+    explained = ("refused_defective_sample",) if defective and kind in QUESTION_REFUSED else ()
+    anomalies = dict.fromkeys([*score.anomalies, *_anomalies(finals, answers), *explained])
     tries = _tries(record, succeeded=succeeded)
-    limit = sample.turn.parameters.get("max_tokens")
     traits = Traits(
         suite=record.suite,
         succeeded=succeeded,
@@ -190,7 +188,7 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
         served_model=None if answer is None else answer.served_model,
         served_provider=None if answer is None else answer.served_provider,
         fingerprint=None if answer is None else answer.fingerprint or None,
-        max_tokens=limit if isinstance(limit, int) else None,
+        max_tokens=_most_tokens(sample),
         region=record.region,
         spoilt=known.spoilt,
         turns=len(record.turns),
@@ -209,6 +207,11 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
         tries=tries,
         gaps=tuple(gaps_of(answers)),
     )
+
+
+def _most_tokens(sample: Sample) -> int | None:
+    limit = sample.turn.parameters.get("max_tokens")
+    return limit if isinstance(limit, int) else None
 
 
 def observe_check(record: Record, score: Score | None, sample: Sample) -> Observation:
