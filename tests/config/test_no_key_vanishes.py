@@ -29,7 +29,7 @@ SETTINGS: dict[str, tuple[Any, str]] = {
     "rpm": (9000, "requests_per_minute"),
     "tpm": (900_000, "tokens_per_minute"),
     "requests_per_minute": (8000, "requests_per_minute"),
-    "price": ({"input": 1}, "price"),
+    "price": ({"input": 1, "output": 2}, "price"),
     "allow_http": (True, "url"),
 }
 # Keys of an entry alone; the other vendor's address is told by a dry run, which sends nothing.
