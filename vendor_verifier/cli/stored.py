@@ -35,7 +35,7 @@ _SIDE_BY_SIDE = ("terminal", "md", "html")
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Policies:
-    """How a stored run is counted and judged anew, in the words of the flags; None and empty mean as at the run."""
+    """The rules by which a stored run is judged anew, in the words of the flags; None and empty mean as at the run."""
 
     undecided: Annotated[
         Undecided | None, option("Count failures in F1 as in run. [default: the run's own]", JUDGE)
