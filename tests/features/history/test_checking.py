@@ -86,6 +86,17 @@ def test_a_check_that_passes_says_only_what_it_cannot_judge_yet_and_leaves_every
     assert len(read_runs(check.folder / "history.sqlite")) == 1
 
 
+def test_a_passed_gate_says_in_check_json_what_the_runs_before_it_showed(check: Any) -> None:
+    """A run without an outage does not know how long one lasts; the history knows whether there was one."""
+    reasons = []
+    for _ in range(2):
+        assert check("--gate", "success_rate >= 0.5")[0] == 0
+        reasons.append({gate["reason"] for gate in outcome_of(check.folder)["gates"]})
+    assert all("this run shows no outage" in reason for found in reasons for reason in found)
+    assert not any("earlier runs" in reason for reason in reasons[0])
+    assert all("earlier runs outside of the limit: 0 of 1, at worst 1" in reason for reason in reasons[1])
+
+
 def test_a_gate_that_fails_is_exit_code_1_with_the_interval_in_words(check: Any) -> None:
     """A gate of config.yaml and one of the command line are both held; what only may fail is undecided and passes."""
     check.bench.configure("official: faithful", "twin: faithful", extra='gates:\n  - "avg_ttft_ms <= 0.001"\n')

@@ -39,14 +39,12 @@ def told(verdict: GateVerdict, nights: list[HistoryRun]) -> str:
 def test_a_pass_says_in_how_many_nights_before_it_the_limit_was_missed() -> None:
     """The night of the gate itself is not counted, and a night without the figure is none."""
     nights = history([1.0, 0.8, None, 0.94, 1.0])
-    assert told(judged(), nights).endswith(
-        "; in 2 of the 3 runs before this one it was outside of the limit, 0.8 at worst"
-    )
+    assert told(judged(), nights).endswith("; earlier runs outside of the limit: 2 of 3, at worst 0.8")
 
 
 def test_quiet_nights_are_said_too() -> None:
     """That no night missed the limit is known, not unknown."""
-    assert "in none of the 2 runs before this one" in told(judged(), history([0.99, 1.0, 1.0]))
+    assert "earlier runs outside of the limit: 0 of 2" in told(judged(), history([0.99, 1.0, 1.0]))
 
 
 def test_nothing_is_said_where_nothing_is_known_or_nothing_needs_it() -> None:

@@ -38,6 +38,5 @@ def _told(model: str, verdict: GateVerdict, nights: Sequence[HistoryRun]) -> Gat
         return verdict
     # Of one night only the rate is kept, so this counts nights, and says nothing about how sure each of them was.
     below = sum(decide(gate, Estimate(rate, rate, rate)) == "FAIL" for rate in rates)
-    name = "gate_earlier_outages" if below else "gate_earlier_fine"
-    told = english(name, said=verdict.reason, below=below, nights=len(rates), least=f"{min(rates):.6g}")
+    told = english("gate_earlier_runs", said=verdict.reason, below=below, nights=len(rates), least=f"{min(rates):.6g}")
     return replace(verdict, reason=told)

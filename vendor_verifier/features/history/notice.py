@@ -140,6 +140,7 @@ def as_json(result: CheckResult) -> dict[str, Any]:
                 "low": finite(verdict.estimate.low),
                 "high": finite(verdict.estimate.high),
                 "n": verdict.estimate.n,
+                "reason": verdict.reason,
             }
             for model, verdict in result.gates
         ],
