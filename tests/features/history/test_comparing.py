@@ -83,7 +83,7 @@ def test_runs_with_other_choices_of_samples_are_compared_over_those_of_both(benc
     for output, chosen in (("eight", lines[:8]), ("others", lines[4:]), ("one", lines[7:])):
         path.write_text("".join(chosen))
         bench.run("--baseline-repeats", "1", output=output)
-    code, out, _ = bench("compare", "eight", "others")
+    code, out, _ = bench("compare", "eight", "others", "--fail-on", "success")
     assert code == 0
     assert " over 4 samples: " in out.splitlines()[0]
     assert "note: only what both runs asked is compared: 4 samples, of 8 before and 8 after" in out
