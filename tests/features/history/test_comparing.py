@@ -41,17 +41,24 @@ def test_two_runs_are_compared_with_verdicts_changes_and_flips(bench: Any) -> No
 
 
 def _with_times(bench: Any, output: str, slower: str | None = None) -> None:
-    """A copy of the stored run in which every first token has a made-up time, of one vendor 73.5 % more."""
+    """A copy of the stored run in which every first token has a made-up time, of one vendor 73.5 % more.
+
+    Every vendor is sent its samples in one order, one a minute: what a busy machine made of the order decides
+    nothing.
+    """
     shutil.copytree(bench.folder / "run", bench.folder / output)
     dice = random.Random(output)
+    records = [json.loads(line) for line in (bench.folder / "run" / "records.jsonl").read_text().splitlines()]
+    records.sort(key=lambda record: (record["label"], record["sample"], record["repetition"]))
+    minutes = {sample: minute for minute, sample in enumerate(sorted({record["sample"] for record in records}))}
     lines = []
-    for line in (bench.folder / "run" / "records.jsonl").read_text().splitlines():
-        record = json.loads(line)
+    for record in records:
         timing = record["turns"][-1]["attempts"][-1]["timing"]
         times = 1.735 if record["label"] == slower else 1.0
         first_ns = int(8e8 * times * dice.lognormvariate(0, 0.2))
         spread = {"first_token_ns": first_ns, "first_answer_ns": first_ns, "last_token_ns": first_ns, "gaps_ns": []}
-        timing.update(spread, end_ns=first_ns, our_lateness_ns=0)
+        sent_at = f"2026-01-01T00:{minutes[record['sample']]:02}:00+00:00"
+        timing.update(spread, end_ns=first_ns, our_lateness_ns=0, sent_at=sent_at)
         lines.append(json.dumps(record) + "\n")
     (bench.folder / output / "records.jsonl").write_text("".join(lines))
 
