@@ -13,8 +13,8 @@ from closing_server import ANSWER, ClosingServer
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
 
 from vendor_verifier.redaction import Scrubber
+from vendor_verifier.run import local_run
 from vendor_verifier.run.budgets import Ask, Spending
-from vendor_verifier.run.local_run import run_local
 from vendor_verifier.run.rate_limiter import LocalLimiter, Permit
 from vendor_verifier.transport import policy
 from vendor_verifier.transport.client import FastTransport
@@ -194,7 +194,7 @@ async def test_what_is_sent_again_never_exceeds_the_places(server: FaultServer) 
     assert server.most_together <= 3
 
 
-async def test_a_budget_of_tokens_hears_of_both_sendings() -> None:
+async def test_a_budget_of_tokens_hears_of_both_sendings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each sending has its own permit and is settled: nothing of the lost one is held back for the next minute."""
     permits: list[int] = []
 
@@ -211,8 +211,8 @@ async def test_a_budget_of_tokens_hears_of_both_sendings() -> None:
         one = entry(server, "v", tokens_per_minute=1e9)
         plan = plan_of([one], samples(2), limits=LIMITS, retry=NO_RETRY, request_concurrency=1)
         ran = Ran()
-        limiter = Watching(plan.entries, 1)
-        await run_local(plan, queue_of([one], samples(2)), "run", ran.records.extend, Scrubber([]), limiter=limiter)
+        monkeypatch.setattr(local_run, "LocalLimiter", Watching)
+        await local_run.run_local(plan, queue_of([one], samples(2)), "run", ran.records.extend, Scrubber([]))
     assert [attempt.resent for attempt in attempts(ran)] == [False, True]
     assert permits == []
     assert server.requests == 3

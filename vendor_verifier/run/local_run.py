@@ -52,24 +52,22 @@ async def run_local(
     emit: Emit,
     scrubber: Scrubber,
     costs: Mapping[tuple[str, str], CostOf] | None = None,
-    limiter: LocalLimiter | None = None,
     in_flight: Counter[tuple[str, str]] | None = None,
     tools: ToolRunner | None = None,
+    spending: Spending | None = None,
 ) -> RunEnd:
     """Send what is left of ``queue``; ``tools`` runs the real tools that models call.
 
     A first SIGINT, SIGTERM or SIGHUP stops new requests and waits a little; a second ends at once.
     ``costs`` price an answer by (model, label); only a plan with ``max_cost_usd`` looks at them. ``in_flight`` is kept
-    true by (model, label). A caller that brings its own ``limiter`` keeps the books itself: the plan's spending limits,
-    ``in_flight`` and ``RunEnd.limit`` are then of no effect.
+    true by (model, label). ``spending`` are books kept over several executions, in place of the plan's limits.
 
     Raises:
         UsageError: this machine does not let us open as many connections as the plan may need.
     """
     entries = plan.entries
-    spending = Spending(plan.max_requests, plan.max_cost_usd, costs or {})
-    if limiter is None:
-        limiter = LocalLimiter(entries, plan.request_concurrency, spending, in_flight, gives_way=not plan.load.is_open)
+    spending = spending or Spending(plan.max_requests, plan.max_cost_usd, costs or {})
+    limiter = LocalLimiter(entries, plan.request_concurrency, spending, in_flight, gives_way=plan.load.gives_way)
     ensure_descriptors(limiter.places)
     slots = VendorSlots(plan.vendor_concurrency, len(entries))
     rng = random.Random(plan.seed)  # noqa: S311 spreads waits, keeps no secret
@@ -99,7 +97,8 @@ class Work:
 
     ``emit`` keeps records, ``emit_duplicate`` those that came a second time. ``in_flight`` is where requests in flight
     are counted, by (model, label), by an executor that gives permits here. ``tools`` runs the real tools that models
-    call; only an executor that sends from this process can use it.
+    call; only an executor that sends from this process can use it. ``spending`` are books kept over several executions,
+    in place of the plan's limits; only executors of this machine keep them.
     """
 
     plan: Plan
@@ -112,3 +111,4 @@ class Work:
     use_uvloop: bool = False
     in_flight: Counter[tuple[str, str]] | None = None
     tools: ToolRunner | None = None
+    spending: Spending | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vendor_verifier.features.capacity.search import why_cut
+from vendor_verifier.features.capacity.sending import why_cut
 from vendor_verifier.features.capacity.values import EndReason, Stage
 from vendor_verifier.run.budgets import GuardedSpending
 from vendor_verifier.run.local_run import RunEnd

@@ -16,7 +16,7 @@ from cyclopts.validators import Number
 from vendor_verifier.pipeline.options import JUDGE, MODEL, OUTPUT, PACE, WHAT, RunOptions, flag, many, option
 from vendor_verifier.values.estimate import Estimate
 from vendor_verifier.values.judgement import Threshold
-from vendor_verifier.values.plan import Arrival, TransportName
+from vendor_verifier.values.plan import Arrival, TransportName, WorkersWish
 from vendor_verifier.words import Language
 
 # The quantity raised from level to level: requests in flight, or requests started a second.
@@ -88,8 +88,9 @@ class Session:
     """One session of sending at one level, with the facts that no record holds.
 
     ``name`` marks its records (``run``); ``repetitions`` are what it sent, from ``first_repetition`` on. ``lag_p99_ms``
-    and ``core_share`` are of our own process, ``None`` where it was watched for too short a time; ``client_limited`` is
-    what they mean: times are not the vendor's alone. ``cut`` is the reason for an early end, ``words`` its sentence.
+    and ``core_share`` are of our own process, the worst of ``processes``, ``None`` where it was watched for too short;
+    ``client_limited`` is what they mean: times are not the vendor's alone. ``cut`` is the reason for an early end,
+    ``words`` its sentence.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Session:
     first_repetition: int
     repetitions: int
     requests: int
+    processes: int = 1
     lag_p99_ms: float | None = None
     core_share: float | None = None
     client_limited: bool = False
@@ -258,6 +260,7 @@ class CapacityOptions:
         float, option("Wait so many seconds for the first token.", PACE, check=_POSITIVE)
     ] = 120
     transport: Annotated[TransportName, option("Send by this HTTP client.", PACE)] = "fast"
+    workers: Annotated[WorkersWish, option("Send levels from N processes here, or as many as needed.", PACE)] = 1
     temperature: Annotated[
         float | None, option("Sample at this temperature, 0 to 2.", MODEL, check=Number(gte=0, lte=2))
     ] = None
@@ -290,6 +293,7 @@ class CapacityOptions:
             seed=self.seed,
             output_dir=self.output_dir,
             transport=self.transport,
+            workers=self.workers,
             lang=self.lang,
             baseline_repeats=1,
         )

@@ -92,13 +92,14 @@ class LeaseServer:
         costs: Mapping[tuple[str, str], CostOf] | None = None,
         in_flight: Counter[tuple[str, str]] | None = None,
         *,
+        spending: Spending | None = None,
         hang_after_s: float = HANG_AFTER_S,
         settle_s: float = SETTLE_S,
     ) -> None:
         self._entries = plan.entries
-        self._spending = Spending(plan.max_requests, plan.max_cost_usd, costs or {})
+        self._spending = spending or Spending(plan.max_requests, plan.max_cost_usd, costs or {})
         self._limiter = _NotifyingLimiter(
-            plan.entries, plan.request_concurrency, self._spending, in_flight, gives_way=not plan.load.is_open
+            plan.entries, plan.request_concurrency, self._spending, in_flight, gives_way=plan.load.gives_way
         )
         self._limiter.on_stop = lambda account: self._broadcast("over", account)
         self._limiter.on_refusal = lambda entry: self._broadcast("refused", [entry.model, entry.label])

@@ -295,7 +295,9 @@ class WorkersExecutor:
                 group.start_soon(child.until_ready)
 
     async def run(self, work: Work) -> RunEnd:
-        lease_server = LeaseServer(work.plan, work.costs, work.in_flight, hang_after_s=self._choice.hang_after_s)
+        lease_server = LeaseServer(
+            work.plan, work.costs, work.in_flight, spending=work.spending, hang_after_s=self._choice.hang_after_s
+        )
         coordinator = self._coordinator = self._coordinator_of(
             work, lambda kind, *items: lease_server.order({kind: list(items)})
         )
