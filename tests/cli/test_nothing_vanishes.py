@@ -16,7 +16,7 @@ from flag_cases import ALONE, CAPACITY, OTHERS, REAL, TOGETHER, Shown
 from histories import nights
 
 import vendor_verifier.features.capacity.search as capacity_module
-import vendor_verifier.features.simulate.server as server
+import vendor_verifier.features.simulate.command as simulate_module
 import vendor_verifier.pipeline.plan as planning
 from vendor_verifier.cli.main import COMMAND_NAMES, build_app
 from vendor_verifier.cli.run import run_command
@@ -224,7 +224,7 @@ def test_simulate_serves_as_it_is_told(bench: Bench, monkeypatch: pytest.MonkeyP
     async def serve(**settings: Any) -> None:
         served.append({name: settings[name] for name in ("port", "seed", "speed")} | {"known": len(settings["known"])})
 
-    monkeypatch.setattr(server, "serve", serve)
+    monkeypatch.setattr(simulate_module, "serve", serve)
     assert bench.see("simulate", "--port", "0", "--seed", "3", "--speed", "2").code == 0
     assert bench.see("simulate", "--port", "0", "--test-file-path", "calls.jsonl").code == 0
     # A row's question is known natively and as text.

@@ -121,7 +121,7 @@ COMMANDS = {
         "Check each vendor with at most three tiny requests.",
     ),
     "simulate": (
-        "vendor_verifier.features.simulate.server:simulate_command",
+        "vendor_verifier.features.simulate.command:simulate_command",
         "Serve the simulated vendors on loopback.",
     ),
     "vendors": ("vendor_verifier.cli.vendors:vendors_command", "List the vendor plugins found."),

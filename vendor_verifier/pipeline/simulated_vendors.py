@@ -48,8 +48,7 @@ def _started(_entries: Sequence[Entry], seed: int, known: str) -> Iterator[str]:
 
 def _command(seed: int) -> list[str]:
     """The same interpreter and our own command; -P keeps modules of the current folder out."""
-    program = [sys.executable, "-P", "-m", "vendor_verifier.cli.main", "simulate"]
-    return [*program, "--port", "0", "--seed", str(seed), "--answers-from-stdin"]
+    return [sys.executable, "-P", "-m", registered("serving a run"), str(seed)]
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -17,7 +17,6 @@ from typing import Any
 from vendor_verifier.errors import DataError
 from vendor_verifier.features.simulate.answer import AnswerKey, Call, Known
 from vendor_verifier.features.simulate.question import BadQuestion, Question, question_of
-from vendor_verifier.pipeline.suites import rows_in
 from vendor_verifier.suites.bfcl.text_calls import Reading
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
@@ -85,6 +84,7 @@ def shipped_answers() -> AnswerKey:
         DataError: the shipped rows are damaged.
     """
     from vendor_verifier.loaders import read_dataset_file
+    from vendor_verifier.pipeline.suites import rows_in
     from vendor_verifier.resources import shipped
     from vendor_verifier.sample_store import open_lines
 

@@ -1,4 +1,4 @@
-"""The command ``simulate`` and what it serves on loopback: ``http://127.0.0.1:PORT/<persona>/v1/…``, nowhere else.
+"""The simulated vendors, served on loopback: ``http://127.0.0.1:PORT/<persona>/v1/…``, nowhere else.
 
 All five protocols stand below a persona; Gemini's under ``/v1beta`` too.
 
@@ -10,25 +10,16 @@ in flight, and a bounded log of them for tests.
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import sys
-import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any
+from typing import Any
 
-from cyclopts import Parameter
-from cyclopts.validators import Number
-
-from vendor_verifier.console.output import EXIT_OK, say
-from vendor_verifier.errors import UsageError
 from vendor_verifier.features.simulate.answer import NOTHING_KNOWN, AnswerKey
-from vendor_verifier.features.simulate.answer_key import read_key, shipped_answers
+from vendor_verifier.features.simulate.answer_key import shipped_answers
 from vendor_verifier.features.simulate.http import Connection, HttpCall, Reply, body_reply, stream_reply, whole_reply
 from vendor_verifier.features.simulate.performance import (
     PERSONAS,
@@ -44,9 +35,7 @@ from vendor_verifier.features.simulate.wires.anthropic import SimulatedAnthropic
 from vendor_verifier.features.simulate.wires.completions import SimulatedCompletions
 from vendor_verifier.features.simulate.wires.gemini import SimulatedGemini
 from vendor_verifier.features.simulate.wires.openai import SimulatedChat, SimulatedResponses
-from vendor_verifier.pipeline.options import OUTPUT, WHAT, many, option
 from vendor_verifier.pipeline.simulated_vendors import READY_PREFIX
-from vendor_verifier.reports.escape import plain
 from vendor_verifier.wire.payload import PayloadError
 
 _LOG_SIZE = 2000
@@ -228,16 +217,17 @@ async def serve(
     port: int = 0,
     speed: float = 1.0,
     known: AnswerKey = NOTHING_KNOWN,
+    knows_shipped: bool = True,
     ready: Callable[[Mapping[str, str]], None] | None = None,
 ) -> None:
     """Serve until cancelled; ``ready`` is called with the base url of every persona once the port is open.
 
-    ``known`` are answers beside those to the rows that ship, and before them.
+    ``known`` are answers before those to the rows that ship, which only those need who do not know what will be asked.
 
     Raises:
         OSError: the port is taken.
     """
-    key = {**shipped_answers(), **known}
+    key = {**shipped_answers(), **known} if knows_shipped else known
     async with SimulatedVendors(seed=seed, port=port, speed=speed, key=key) as vendors:
         if ready is not None:
             ready({name: vendors.base_url(name) for name in PERSONAS})
@@ -270,60 +260,7 @@ def _refuse(status: int, message: str, allow: str | None = None) -> Reply:
     return whole_reply(status, openai_error(Refusal(status, code, message)), headers=headers)
 
 
-def simulate_command(
-    *,
-    port: Annotated[
-        int, option("Serve on this port of 127.0.0.1; 0 takes a free one.", OUTPUT, check=Number(gte=0, lte=65535))
-    ] = 8600,
-    seed: Annotated[int, option("Answer differently by another seed.", OUTPUT)] = 0,
-    speed: Annotated[float, option("Answer so many times as fast.", OUTPUT, check=Number(gt=0))] = 1.0,
-    test_file_path: Annotated[tuple[Path, ...], many("Know the answers to these rows (repeatable).", WHAT)] = (),
-    # For runs, which know more answers than a file holds: how a question is worded, and what follows it.
-    answers_from_stdin: Annotated[bool, Parameter(show=False, negative=())] = False,
-) -> int:
-    """Serve the simulated vendors: point any OpenAI client at the printed address. They know the right answers to the
-    rows that ship and to those of --test-file-path that carry them.
-    """
-    import asyncio
-
-    known = dict(_key_from_stdin()) if answers_from_stdin else {}
-    if answers_from_stdin:
-        threading.Thread(target=_end_with_stdin, daemon=True).start()
-    if test_file_path:
-        from vendor_verifier.features.simulate.rehearsal import known_of_files
-
-        found = known_of_files(test_file_path)
-        known |= found.key
-        for warning in found.warnings():
-            say(f"warning: {plain(warning)}", "doubtful")
-    try:
-        asyncio.run(serve(seed=seed, port=port, speed=speed, known=known, ready=_announce))
-    except OSError as error:
-        raise UsageError(f"cannot serve on port {port}: {error.strerror}; choose another with --port") from None
-    except KeyboardInterrupt:
-        # A run that started us has its own messages; only a person at a terminal needs these.
-        if answers_from_stdin:
-            raise
-        say("stopped")
-    return EXIT_OK
-
-
-def _key_from_stdin() -> AnswerKey:
-    try:
-        return read_key(sys.stdin.buffer.readline())
-    except (PayloadError, TypeError, ValueError):
-        raise UsageError("--answers-from-stdin: expected the one line that a run writes") from None
-
-
-def _end_with_stdin() -> None:
-    """Stop when stdin closes, because a run keeps it open as long as it lives, however it ends."""
-    # Of the descriptor itself: a reader of the buffered stream would hold its lock when the program ends.
-    while os.read(sys.stdin.fileno(), 4096):
-        pass
-    os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _announce(addresses: Mapping[str, str]) -> None:
+def announce(addresses: Mapping[str, str]) -> None:
     """Say where to find each persona; the first line is read by the demonstration."""
     some = next(iter(addresses.values()))
     sys.stdout.write(f"{READY_PREFIX}{some.rsplit('/', 2)[0]}\n")
