@@ -99,7 +99,7 @@ def real_leanings() -> dict[str, NDArray[np.float64]]:
         samples = folder.read_samples("trigger")
         by_id = {sample.id: sample for sample in samples}
         texts = AnswerTexts.of([PlayedTask("trigger", listed(samples))])
-        for record in folder.read_records(lambda _number, _reason: None):
+        for record in folder.read_records(lambda _line, _reason: None):
             sample = by_id[record.sample]
             texts.take(record, sample, observe(record, Score("trigger"), sample))
     kept = {label: texts.kept[_MODEL, label] for label in files}

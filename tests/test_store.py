@@ -197,9 +197,9 @@ def test_bad_lines_are_told_by_number_and_the_others_read(folder: RunFolder) -> 
     """A newer or broken line in the middle costs itself alone."""
     newer = VERSION_1.replace(b'"schema":1', b'"schema":2')
     folder.records_file.write_bytes(VERSION_1 + b"oops\n" + newer + VERSION_1)
-    told: list[tuple[int, str]] = []
-    assert len(list(folder.read_records(lambda number, reason: told.append((number, reason))))) == 2
-    assert [number for number, _ in told] == [2, 3]
+    told: list[tuple[str, str]] = []
+    assert len(list(folder.read_records(lambda line, reason: told.append((line, reason))))) == 2
+    assert [line for line, _ in told] == ["records.jsonl:2", "records.jsonl:3"]
     assert "newer" in told[1][1]
 
 

@@ -11,7 +11,6 @@ import hashlib
 import io
 import json
 import os
-import sys
 import tempfile
 import zlib
 from array import array
@@ -24,6 +23,7 @@ import msgspec
 
 from vendor_verifier.errors import DataError, Problem, RunFolderError, StorageError
 from vendor_verifier.loaders.base import MAX_LINE_BYTES
+from vendor_verifier.record_files import most_unpacked, zstd_module
 from vendor_verifier.values.bounded_cache import BoundedCache
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import MOST_TOOLS_BYTES, ChosenSamples, Sample, Samples, Source, Tools
@@ -31,10 +31,6 @@ from vendor_verifier.values.sample import MOST_TOOLS_BYTES, ChosenSamples, Sampl
 MAX_FILE_BYTES = 8 * 1024**3
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-# A packed file may unpack to so many times its size, and in any case to so many bytes. Rows that repeat their tools
-# shrink a hundredfold; what shrinks more than this was made to fill a disk.
-_MOST_TIMES = 500
-_ALWAYS_BYTES = 64 * 1024**2
 
 
 def open_lines(path: Path, *, max_line: int = MAX_LINE_BYTES, max_file: int = MAX_FILE_BYTES) -> Iterator[bytes]:
@@ -72,10 +68,7 @@ def _unpacked(raw: io.BufferedReader) -> tuple[io.BufferedIOBase, str, tuple[typ
     if first.startswith(_GZIP_MAGIC):
         return gzip.GzipFile(fileobj=raw), "gzip", (EOFError, zlib.error, gzip.BadGzipFile)
     if first.startswith(_ZSTD_MAGIC):
-        if sys.version_info >= (3, 14):
-            from compression import zstd
-        else:
-            from backports import zstd
+        zstd = zstd_module()
         return zstd.ZstdFile(raw), "zstd", (EOFError, zstd.ZstdError)
     return raw, "", ()
 
@@ -85,7 +78,7 @@ def _lines(raw: io.BufferedReader, path: Path, *, max_line: int, max_file: int) 
     with raw:
         source, packing, damage = _unpacked(raw)
         packed = os.fstat(raw.fileno()).st_size
-        most = min(max_file, max(_ALWAYS_BYTES, _MOST_TIMES * packed)) if packing else max_file
+        most = min(max_file, most_unpacked(packed)) if packing else max_file
         try:
             while line := source.readline(max_line + 1):
                 total += len(line)

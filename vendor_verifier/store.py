@@ -5,7 +5,8 @@
     runs/<timestamp>/
     ├── manifest.json    entries, tasks, settings and versions; no secret
     ├── samples/         one <suite>.jsonl each: the samples as sent, so that the run can be scored anywhere
-    ├── records.jsonl    one line per finished sample, append-only: the hand-over between run and score
+    ├── records.jsonl    one line per finished sample, append-only: the hand-over between run and score; its other
+    │                    forms are in :mod:`vendor_verifier.record_files`
     ├── scores.json      written by score
     ├── ranking.csv
     └── report.md
@@ -26,6 +27,7 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.errors import RunFolderError, StorageError
+from vendor_verifier.record_files import RECORDS, lines_in, record_files
 from vendor_verifier.sample_store import Shelf, lines_of
 from vendor_verifier.values.labels import shown_label, shown_labels
 from vendor_verifier.values.manifest import Manifest, UnreadableManifest, manifest_of
@@ -41,6 +43,10 @@ _SAMPLES = "samples"
 
 _decode_record = msgspec.json.Decoder(Record).decode
 _RECORD_READERS: Mapping[int, Callable[[bytes], Record]] = {1: _decode_record}
+
+
+# Told of a line that is no record, as ``records.jsonl:17``, and of the reason.
+OnBadLine = Callable[[str, str], None]
 
 
 class _Version(msgspec.Struct):
@@ -107,7 +113,16 @@ class RunFolder:
 
     @property
     def records_file(self) -> Path:
-        return self.path / "records.jsonl"
+        """The file of a run whose records are neither compressed nor in several files."""
+        return self.path / RECORDS
+
+    def records_files(self) -> list[Path]:
+        """Every file of records, in the order in which they were written.
+
+        Raises:
+            RunFolderError: they cannot be told apart.
+        """
+        return record_files(self.path)
 
     @property
     def duplicates_file(self) -> Path:
@@ -123,9 +138,10 @@ class RunFolder:
     def withdraw(self, suites: Iterable[str]) -> None:
         """Remove what a run of ``suites`` that never began wrote, and the folder if nothing else is in it; where there
         is a record, all stays."""
-        if self.records_file.exists() and self.records_file.stat().st_size:
+        records = self.records_files()
+        if any(file.stat().st_size for file in records):
             return
-        own = (self.records_file, self.manifest_file, self.path / ".lock", self.path / ".lock-owner")
+        own = (*records, self.manifest_file, self.path / ".lock", self.path / ".lock-owner")
         for file in (*own, *map(self.samples_file, suites)):
             file.unlink(missing_ok=True)
         for place in (self.path / _SAMPLES, self.path):
@@ -181,13 +197,14 @@ class RunFolder:
         """
         return Shelf(self.samples_file(suite))
 
-    def read_records(self, on_bad_line: Callable[[int, str], None]) -> Iterator[Record]:
-        """Every readable record in file order; unreadable lines are reported by number and reason, never hidden."""
-        return _read_records(self.records_file, on_bad_line)
+    def read_records(self, on_bad_line: OnBadLine) -> Iterator[Record]:
+        """Every readable record in the order written; unreadable lines are told by place and reason, never hidden."""
+        for file in self.records_files():
+            yield from _read_records(file, on_bad_line)
 
-    def read_duplicates(self, on_bad_line: Callable[[int, str], None]) -> Iterator[Record]:
+    def read_duplicates(self, on_bad_line: OnBadLine) -> Iterator[Record]:
         """Every readable record that came a second time; unreadable lines are reported likewise."""
-        return _read_records(self.duplicates_file, on_bad_line)
+        return _read_records(self.duplicates_file, on_bad_line) if self.duplicates_file.exists() else iter(())
 
     def write(self, name: str, content: str | bytes) -> Path:
         """Replace a file of the folder in one step: readers see the old content or the new, never half of it.
@@ -223,21 +240,16 @@ class RunFolder:
         return target
 
 
-def _read_records(path: Path, on_bad_line: Callable[[int, str], None]) -> Iterator[Record]:
-    try:
-        source = path.open("rb")
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise RunFolderError(f"{path} cannot be read: {error}") from None
-    with source:
-        for number, line in enumerate(source, start=1):
-            try:
-                record = decode_record(line)
-            except UnreadableLine as error:
-                on_bad_line(number, str(error))
-                continue
-            yield record
+def _read_records(file: Path, on_bad_line: OnBadLine) -> Iterator[Record]:
+    for line in lines_in(file):
+        try:
+            if line.damage:
+                raise UnreadableLine(line.damage)
+            record = decode_record(line.text)
+        except UnreadableLine as error:
+            on_bad_line(f"{file.name}:{line.number}", str(error))
+            continue
+        yield record
 
 
 def _read_manifest(text: str) -> Manifest:

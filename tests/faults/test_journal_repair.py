@@ -39,16 +39,16 @@ def test_repair_keeps_every_whole_line_and_puts_the_tail_aside(lines: bytes, tai
         folder = RunFolder(Path(place))
         folder.records_file.write_bytes(lines + tail)
         with Journal(folder, Scrubber()) as journal:
-            assert journal.repaired_line == (lines.count(b"\n") + 1 if tail else None)
+            assert journal.torn == (("records.jsonl", lines.count(b"\n") + 1) if tail else None)
             assert folder.records_file.read_bytes() == lines
             journal.append([record(7)])
         assert folder.records_file.read_bytes() == lines + line(7)
         aside = folder.path / "records.jsonl.corrupt"
         assert (aside.read_bytes() if aside.exists() else b"") == (tail + b"\n" if tail else b"")
         with Journal(folder, Scrubber()) as journal:
-            assert journal.repaired_line is None
-        bad: list[int] = []
-        good = list(folder.read_records(lambda number, _reason: bad.append(number)))
+            assert journal.torn is None
+        bad: list[str] = []
+        good = list(folder.read_records(lambda line, _reason: bad.append(line)))
         assert len(good) + len(bad) == lines.count(b"\n") + 1
         assert good[-1] == record(7)
 
@@ -64,8 +64,8 @@ def test_cut_anywhere_loses_at_most_the_line_that_was_cut(count: int, data: st.D
         folder.records_file.write_bytes(content[:cut])
         with Journal(folder, Scrubber()):
             pass
-        unreadable: list[int] = []
-        kept = list(folder.read_records(lambda number, _reason: unreadable.append(number)))
+        unreadable: list[str] = []
+        kept = list(folder.read_records(lambda line, _reason: unreadable.append(line)))
     assert kept == [record(number) for number in range(content[:cut].count(b"\n"))]
     assert unreadable == []
 

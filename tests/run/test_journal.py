@@ -42,8 +42,8 @@ def folder(tmp_path: Path) -> RunFolder:
 def readable(folder: RunFolder) -> list[str]:
     """The samples of all records; fails on any line that is none."""
 
-    def bad(number: int, reason: str) -> None:
-        pytest.fail(f"line {number}: {reason}")
+    def bad(line: str, reason: str) -> None:
+        pytest.fail(f"{line}: {reason}")
 
     return [one.sample for one in folder.read_records(bad)]
 
@@ -96,7 +96,7 @@ def test_a_torn_last_line_is_put_aside(folder: RunFolder, cut: int) -> None:
     torn = whole.splitlines()[1][:cut]
     folder.records_file.write_bytes(whole + torn)
     with Journal(folder, Scrubber()) as journal:
-        assert journal.repaired_line == 3
+        assert journal.torn == ("records.jsonl", 3)
         journal.append([record(3)])
     assert readable(folder) == ["001-1", "002-1", "003-1"]
     assert folder.path.joinpath("records.jsonl.corrupt").read_bytes() == torn + b"\n"
@@ -108,7 +108,7 @@ def test_nothing_torn_is_nothing_to_repair(folder: RunFolder, content: bytes | N
     if content is not None:
         folder.records_file.write_bytes(content)
     with Journal(folder, Scrubber()) as journal:
-        assert journal.repaired_line is None
+        assert journal.torn is None
     assert folder.records_file.read_bytes() == (content or b"")
     assert not folder.path.joinpath("records.jsonl.corrupt").exists()
 

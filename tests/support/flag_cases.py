@@ -138,6 +138,8 @@ ALONE: dict[str, Shown] = {
     "--monthly-tokens": real(told("score.monthly_tokens"), "--monthly-tokens", "9"),
     "--output-dir": Shown(("--output-dir", "OUT"), ("-n", "2"), written_names),
     "--verbose": Shown(("--verbose",), ("-n", "1", "--retries", "0", "-o", "OUT", "--config-file-path", "down.yaml")),
+    "--compress": real(written_names, "--compress"),
+    "--records-file-mb": real(written_names, "--records-file-mb", "0.001"),
     "--no-history": dry("--no-history", beside=("--history", "h.sqlite")),
 }  # fmt: skip
 RUN = ("run", "OUT")

@@ -88,7 +88,7 @@ def final_records(folder: Path) -> dict[tuple[str, str, int], Record]:
     """The record that stands under each key, by (label, sample, repetition); every line must be readable."""
     bad: list[str] = []
     standing: dict[tuple[str, str, int], Record] = {}
-    for record in RunFolder(folder).read_records(lambda number, reason: bad.append(f"{number}: {reason}")):
+    for record in RunFolder(folder).read_records(lambda line, reason: bad.append(f"{line}: {reason}")):
         key = (record.label, record.sample, record.repetition)
         if key not in standing or supersedes(record, standing[key]):
             standing[key] = record

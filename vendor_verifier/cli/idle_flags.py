@@ -29,7 +29,7 @@ _OF_SENDING = (
     "--seed", "--connect-timeout", "--first-token-timeout", "--idle-timeout", "--client", "--transport",
     "--no-calibration", "--insecure-cluster", "--dask-hang-after", "--undecided", "--schema", "--rank-metric", "--gate",
     "--slo", "--baseline-f1", "--output-dir", "--redact-content", "--quiet", "--verbose", "--history",
-    "--monthly-requests", "--monthly-tokens",
+    "--monthly-requests", "--monthly-tokens", "--compress", "--records-file-mb",
     "--no-history", "--timeout", "--dask-scheduler", "--dask-local", "--executor", "--workers",
 )  # fmt: skip
 _NOT_PLANNED = (

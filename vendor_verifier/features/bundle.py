@@ -18,7 +18,7 @@ import re
 import sys
 import tarfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +36,7 @@ from vendor_verifier.pipeline.manifest import package_versions
 from vendor_verifier.pipeline.options import OUTPUT, option
 from vendor_verifier.pipeline.prices import STORED
 from vendor_verifier.pipeline.score import score_folder
+from vendor_verifier.record_files import RECORDS, file_number
 from vendor_verifier.reports import REPORTS, scores_json
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder
@@ -44,8 +45,9 @@ from vendor_verifier.values.manifest import Manifest
 from vendor_verifier.wire.payload import parse_json
 
 HASHES = "SHA256SUMS"
-MANIFEST, RECORDS, SCORES = "manifest.json", "records.jsonl", "scores.json"
-_EVIDENCE = (MANIFEST, RECORDS, RECOUNT, "records.jsonl.corrupt", "duplicates.jsonl")
+MANIFEST, SCORES = "manifest.json", "scores.json"
+_EVIDENCE = (MANIFEST, RECOUNT, "duplicates.jsonl")
+_CORRUPT = ".corrupt"
 _NAMED = frozenset({HASHES, *_EVIDENCE, *(form.file_name for form in REPORTS)})
 _PAGES = "bfcl"
 _TOP = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -60,7 +62,7 @@ def top_folder(run: object) -> str:
 
 def is_bundled(name: str) -> bool:
     """Whether a path inside the run folder (``/`` between its parts) may stand in a bundle."""
-    if name in _NAMED:
+    if name in _NAMED or file_number(name.removesuffix(_CORRUPT)) is not None:
         return True
     parts = name.split("/")
     if not all(_PART.fullmatch(part) for part in parts):
@@ -107,11 +109,16 @@ def make_bundle(folder: RunFolder, target: Path | None) -> Path:
         raise RunFolderError(f"{path} is already there; name another file with -o")
     with _at_rest(folder):
         files = bundled_files(folder)
-        missing = [name for name in (RECORDS, SCORES) if name not in files]
+        missing = [name for name in (RECORDS, SCORES) if not _holds(files, name)]
         if missing:
             raise RunFolderError(f"{folder.path} has no {' and no '.join(missing)}; score it first")
         _write(path, top, files)
     return path
+
+
+def _holds(names: Iterable[str], name: str) -> bool:
+    """Whether the file is there; records may be in files of several names."""
+    return any(file_number(each) if name == RECORDS else each == name for each in names)
 
 
 @contextmanager
@@ -266,7 +273,7 @@ def _save(source: Any, target: Path) -> str:
 
 def _hash_problems(folder: Path, digests: Mapping[str, str]) -> Iterator[str]:
     for name in (HASHES, MANIFEST, RECORDS, SCORES):
-        if name not in digests:
+        if not _holds(digests, name):
             yield f"holds no {name}"
     if HASHES not in digests:
         return

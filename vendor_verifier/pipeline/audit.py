@@ -105,7 +105,7 @@ def _load(kind: Any, name: str) -> Any:
 def _texts(folder: RunFolder, model: str) -> dict[str, dict[str, tuple[int, str]]]:
     """Label → sample → (reported tokens, text), of whole plain answers; the first of several counts."""
     found: dict[str, dict[str, tuple[int, str]]] = {}
-    for record in folder.read_records(lambda _number, _reason: None):
+    for record in folder.read_records(lambda _line, _reason: None):
         counted = _countable(record) if record.model == model else None
         if counted is not None:
             found.setdefault(record.label, {}).setdefault(record.sample, counted)
@@ -144,7 +144,7 @@ def names_in(folder: RunFolder) -> dict[tuple[str, str], ServedNames]:
         RunFolderError: not a readable run folder.
     """
     found: dict[tuple[str, str], list[tuple[str | None, str | None]]] = {}
-    for record in folder.read_records(lambda _number, _reason: None):
+    for record in folder.read_records(lambda _line, _reason: None):
         answer = None if record.final is None else record.final.response
         if answer is not None:
             found.setdefault((record.model, record.label), []).append((answer.served_model, answer.fingerprint))

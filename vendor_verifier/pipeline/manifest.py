@@ -221,7 +221,7 @@ def stored_manifest(folder: RunFolder) -> Manifest:
         return manifest
     begun: Counter[tuple[str, str]] = Counter()
     last: dict[tuple[str, str], int] = {}
-    for record in folder.read_records(lambda _number, _reason: None):
+    for record in folder.read_records(lambda _line, _reason: None):
         key = (record.model, record.label)
         begun[key] += 1
         last[key] = max(record.repetition, last.get(key, 0))

@@ -238,6 +238,11 @@ class RunOptions:
         Path | None, option("Write the run into this folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
     ] = None
     redact_content: Annotated[bool, flag("Store digests, no prompts and no answers.", RECORDS)] = False
+    compress: Annotated[bool, flag("Write records.jsonl.zst, a fraction of the size.", RECORDS)] = False
+    records_file_mb: Annotated[
+        float | None,
+        option("Begin another file of records after so many MiB. [default: one file]", RECORDS, check=_POSITIVE),
+    ] = None
     lang: Annotated[Language, option("Write reports in this language.", OUTPUT)] = "en"
 
     @property

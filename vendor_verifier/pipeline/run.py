@@ -32,6 +32,7 @@ from vendor_verifier.pipeline.score import score_folder, write_pages, write_repo
 from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.pipeline.task_results import TaskResults, results_file, run_folder
+from vendor_verifier.record_files import PACKED
 from vendor_verifier.redaction import Scrubber, redacted_sample
 from vendor_verifier.reports.notebook import report_html
 from vendor_verifier.run.budgets import CostOf
@@ -43,6 +44,7 @@ from vendor_verifier.run.executors import processes_of
 from vendor_verifier.run.interruption import ensure_interruptible
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.rate_limiter import places_of
+from vendor_verifier.run.record_writer import RecordForm
 from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
@@ -172,7 +174,7 @@ def _live(prepared: Prepared) -> Iterator[tuple[Prepared, ToolRunner | None]]:
 def _run(prepared: Prepared, tools: ToolRunner | None, on_start: OnStart, on_record: OnRecord) -> RunOutcome:
     folder, manifest = _open_folder(prepared)
     scrubber = Scrubber(prepared.secrets)
-    with _withdrawn_if_refused(folder, prepared), Journal(folder, scrubber) as journal:
+    with _withdrawn_if_refused(folder, prepared), Journal(folder, scrubber, _form(prepared)) as journal:
         with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed, prepared.known_answers) as entries:
             plan = replace(prepared.plan, entries=entries)
             queue = _queue(plan, prepared)
@@ -206,6 +208,12 @@ def _run(prepared: Prepared, tools: ToolRunner | None, on_start: OnStart, on_rec
     if run_folder(prepared.options.output_dir) is None:
         point_to(folder.path)
     return RunOutcome(folder, report, end.signal_number, end.limit)
+
+
+def _form(prepared: Prepared) -> RecordForm:
+    """The form of the records as it was asked for."""
+    size = prepared.options.records_file_mb
+    return RecordForm(prepared.options.compress, None if size is None else int(size * 1024**2))
 
 
 def _counting(resent: Counter[str], on_record: OnRecord) -> OnRecord:
@@ -250,11 +258,12 @@ def _unused_folder() -> Path:
 def _cross_off(queue: WorkQueue, folder: RunFolder, journal: Journal) -> list[str]:
     """Remove answered samples from ``queue``, leaving failed and missing ones; returns unreadable lines in words."""
     warnings: list[str] = []
-    if journal.repaired_line is not None:
-        warnings.append(f"records.jsonl: line {journal.repaired_line} was torn and moved to records.jsonl.corrupt")
+    if journal.torn is not None:
+        file, number = journal.torn
+        warnings.append(english("warn_torn_packed" if file.endswith(PACKED) else "warn_torn", file=file, number=number))
 
-    def bad_line(number: int, reason: str) -> None:
-        warnings.append(f"records.jsonl:{number}: not a record ({reason}); its sample is sent again")
+    def bad_line(line: str, reason: str) -> None:
+        warnings.append(english("warn_no_record", line=line, reason=reason))
 
     for record in folder.read_records(bad_line):
         if is_answered(record):

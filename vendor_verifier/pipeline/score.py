@@ -185,8 +185,8 @@ def _ready(folder: RunFolder, stored: Sequence[StoredTask], played: Sequence[Pla
 def _read(folder: RunFolder, unreadable: list[str]) -> Iterator[Record]:
     """The stored records; lines that are none are named in ``unreadable``."""
 
-    def bad_line(number: int, reason: str) -> None:
-        unreadable.append(english("warn_unreadable", line=f"records.jsonl:{number}", reason=reason))
+    def bad_line(line: str, reason: str) -> None:
+        unreadable.append(english("warn_unreadable", line=line, reason=reason))
 
     return folder.read_records(bad_line)
 
@@ -221,8 +221,7 @@ def _thresholds(chosen: ScoreRequest, manifest: Manifest) -> tuple[Threshold, ..
 def _duplicates(folder: RunFolder, tables: Tables, samples: Mapping[str, Samples], unreadable: list[str]) -> list[str]:
     """Add the cost of records that came twice and return a warning of them; unreadable lines go to ``unreadable``."""
 
-    def bad_line(number: int, reason: str) -> None:
-        line = f"{folder.duplicates_file.name}:{number}"
+    def bad_line(line: str, reason: str) -> None:
         unreadable.append(english("warn_unreadable_cost", line=line, reason=reason))
 
     count = 0

@@ -76,7 +76,7 @@ def read_trials(folder: RunFolder) -> StoredTrials:
     infos, tables = manifest.infos, Tables()
     played = {suite: PlayedTask(suite, found) for suite, found in samples.items()}
     # Unreadable lines were already reported when the run was scored.
-    records = folder.read_records(lambda _number, _reason: None)
+    records = folder.read_records(lambda _line, _reason: None)
     collect(tables, infos, played, records, suites, manifest.settings.repeat)
     for info in infos:
         if info.provider:

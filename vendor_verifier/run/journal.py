@@ -1,14 +1,14 @@
 """The append-only journal of a run: a record is on disk the moment it is finished, and is never changed.
 
-One line is one ``write`` to a descriptor opened for appending, so a crash can lose at most the line being written. A
-torn last line is moved to ``records.jsonl.corrupt`` when the journal is next opened. A lock beside it keeps a second
-writer out; it names who holds it. About every second a thread has the disk keep what was written, which may take a disk
-many milliseconds: on the event loop that would make every stream's moments late.
+One line (where they are compressed, one batch of lines) is one ``write`` to a descriptor opened for appending, so a
+crash can lose at most what is being written; :mod:`vendor_verifier.run.record_writer` mends a torn end when the journal
+is next opened. A lock beside the files keeps a second writer out; it names who holds it. About every second a thread
+has the disk keep what was written, which may take a disk many milliseconds: on the event loop that would make every
+stream's moments late.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import socket
 import time
@@ -21,7 +21,8 @@ import filelock
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record
+from vendor_verifier.run.record_writer import RecordForm, RecordWriter
+from vendor_verifier.store import FILE_MODE, RunFolder, encode_record
 from vendor_verifier.values.record import Record
 
 _SYNC_EVERY_S = 1.0
@@ -30,14 +31,14 @@ _SYNC_EVERY_S = 1.0
 class Journal:
     """The one writer of a run folder's records. Use as a context manager."""
 
-    def __init__(self, folder: RunFolder, scrubber: Scrubber) -> None:
+    def __init__(self, folder: RunFolder, scrubber: Scrubber, form: RecordForm | None = None) -> None:
         self.written = 0
-        self.repaired_line: int | None = None
+        # (file, 1-based line) of what an earlier session left torn.
+        self.torn: tuple[str, int] | None = None
         self._folder = folder
         self._scrubber = scrubber
         self._lock = filelock.FileLock(folder.path / ".lock", timeout=0, mode=FILE_MODE)
-        self._descriptor = -1
-        self._size = 0
+        self._files = RecordWriter(folder.path, form or RecordForm())
         self._broken: StorageError | None = None
         self._synced_at = 0.0
         self._syncer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal")
@@ -62,12 +63,9 @@ class Journal:
     def _open(self) -> None:
         self._folder.write(self._owner.name, f"process {os.getpid()} on {socket.gethostname()}\n")
         try:
-            self.repaired_line = self._repair()
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK
-            self._descriptor = os.open(self._folder.records_file, flags, FILE_MODE)
-            self._size = os.fstat(self._descriptor).st_size
+            self.torn = self._files.open()
         except OSError as error:
-            raise StorageError(f"cannot open {self._folder.records_file}: {error}") from error
+            raise StorageError(f"cannot open {self._files.file}: {error}") from error
 
     @property
     def _owner(self) -> Path:
@@ -85,9 +83,9 @@ class Journal:
         try:
             self._syncer.shutdown()
             if self._broken is None and self._is_kept():  # else the first refusal is the one to report
-                self._sync()
+                self._end()
         finally:
-            os.close(self._descriptor)
+            os.close(self._files.descriptor)
             self._owner.unlink(missing_ok=True)
             self._lock.release()
 
@@ -100,28 +98,26 @@ class Journal:
         """
         if self._broken is not None:
             raise self._broken
-        for record in records:
-            self._write(self._scrubber.bytes(encode_record(record)))
-            self.written += 1
+        lines = [self._scrubber.bytes(encode_record(record)) for record in records]
+        for batch in self._files.batches(lines):
+            self._write(batch)
+            self.written += len(batch)
         now = time.monotonic()
         if now - self._synced_at >= _SYNC_EVERY_S and self._is_kept():
             self._synced_at = now
             self._syncing = self._syncer.submit(self._sync)
 
-    def _write(self, line: bytes) -> None:
-        written = 0
-        while written < len(line):
-            try:
-                written += os.write(self._descriptor, line[written:])
-            except OSError as error:
-                # A half line would swallow the next one. What cannot be cut off now is repaired on opening.
-                with contextlib.suppress(OSError):
-                    os.ftruncate(self._descriptor, self._size)
-                self._broken = StorageError(
-                    f"cannot write {self._folder.records_file}: {error}; {self.written} records just written are safe"
-                )
-                raise self._broken from error
-        self._size += written
+    def _write(self, batch: Sequence[bytes]) -> None:
+        try:
+            full = self._files.next_file()
+            if full is not None:
+                self._syncing = self._syncer.submit(_keep_and_close, full, self._syncing)
+            self._files.write(batch)
+        except OSError as error:
+            self._broken = StorageError(
+                f"cannot write {self._files.file}: {error}; {self.written} records just written are safe"
+            )
+            raise self._broken from error
 
     def _is_kept(self) -> bool:
         """Whether the disk has done what it was last asked to.
@@ -138,21 +134,29 @@ class Journal:
 
     def _sync(self) -> None:
         try:
-            os.fsync(self._descriptor)
+            os.fsync(self._files.descriptor)
         except OSError as error:
-            raise StorageError(f"cannot write {self._folder.records_file}: {error}") from error
+            raise StorageError(f"cannot write {self._files.file}: {error}") from error
 
-    def _repair(self) -> int | None:
-        """Move a torn last line to a file of its own; its 1-based number, or None when there was none."""
-        path = self._folder.records_file
-        if path.is_symlink() or not path.exists():
-            return None
-        content = path.read_bytes()
-        if not content or content.endswith(b"\n"):
-            return None
-        keep = content.rfind(b"\n") + 1
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK
-        with os.fdopen(os.open(path.with_name(path.name + ".corrupt"), flags, FILE_MODE), "wb") as aside:
-            aside.write(content[keep:] + b"\n")
-        os.truncate(path, keep)
-        return content.count(b"\n") + 1
+    def _end(self) -> None:
+        try:
+            self._files.end_frame()
+        except OSError as error:
+            raise StorageError(f"cannot write {self._files.file}: {error}") from error
+        self._sync()
+
+
+def _keep_and_close(descriptor: int, before: Future[None] | None) -> None:
+    """Have the disk keep a file that is full; what it refused ``before`` is raised again.
+
+    Raises:
+        StorageError: it could not.
+    """
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        raise StorageError(f"cannot keep what was written: {error}") from error
+    finally:
+        os.close(descriptor)
+    if before is not None:
+        before.result()

@@ -251,7 +251,7 @@ def fetch_rest_answers(
 def _requests(
     folder: RunFolder, samples: Mapping[str, Sample], keys: Mapping[str, str]
 ) -> Iterator[tuple[str, RestRequest]]:
-    for record in folder.read_records(lambda _number, _reason: None):
+    for record in folder.read_records(lambda _line, _reason: None):
         sample, final = samples.get(record.sample), record.final
         if record.suite != _SUITE or sample is None or final is None:
             continue

@@ -191,7 +191,7 @@ def _results(
 def _standing(folder: RunFolder) -> dict[object, Record]:
     """The records of this evaluation that count: of two under one key the one that stands."""
     found: dict[object, Record] = {}
-    for record in folder.read_records(lambda _number, _reason: None):
+    for record in folder.read_records(lambda _line, _reason: None):
         known = found.get(record.key)
         if record.suite == SUITE and (known is None or supersedes(record, known)):
             found[record.key] = record

@@ -126,7 +126,7 @@ def judge_again(folder: RunFolder, limits: Sequence[str], at_least: float | None
     samples = folder.read_samples(TRIGGER)
     records: dict[tuple[str, str, str], list[Record]] = {}
     unreadable: list[str] = []
-    for record in folder.read_records(lambda number, why: unreadable.append(f"records.jsonl:{number}: {why}")):
+    for record in folder.read_records(lambda line, why: unreadable.append(f"{line}: {why}")):
         records.setdefault((record.model, record.label, record.run), []).append(record)
     vendors = []
     for vendor in stored.vendors:

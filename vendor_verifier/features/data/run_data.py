@@ -182,7 +182,7 @@ class RunData:
         return frozenset(each.place for each in kept.values())
 
     def _lines(self) -> Iterator[Record]:
-        return self._folder.read_records(lambda _number, _reason: None)
+        return self._folder.read_records(lambda _line, _reason: None)
 
     def _records(self) -> Iterator[tuple[Record, Sample]]:
         """The records that count, each with its sample."""

@@ -306,7 +306,7 @@ def _key(info: EntryInfo) -> tuple[str, str]:
 
 
 def _records(folder: RunFolder, suite: str, sample: str) -> dict[_Place, Record]:
-    every = folder.read_records(lambda _number, _reason: None)
+    every = folder.read_records(lambda _line, _reason: None)
     return _by_place(record for record in every if record.suite == suite and record.sample == sample)
 
 

@@ -108,7 +108,7 @@ def read_answers(folder: RunFolder, wanted: Iterable[EntryInfo]) -> Answers:
     suites = {task.suite: quiet_suite(task) for task in tasks}
     found: Answers = {(info.model, info.label): {} for info in wanted}
     checkers = KeptCheckers()
-    for record in folder.read_records(lambda _number, _reason: None):
+    for record in folder.read_records(lambda _line, _reason: None):
         own = found.get((record.model, record.label))
         sample = sample_in(samples, record.suite, record.sample)
         if own is None or sample is None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, get_args
 
 import msgspec
 
-from vendor_verifier.errors import RunFolderError
 from vendor_verifier.features.explain.find_problems import Answers, expected_decisions, quiet_suite, reasons
 from vendor_verifier.pipeline.manifest import stored_manifest
+from vendor_verifier.record_files import Line, line_at, lines_in
 from vendor_verifier.scoring.observation import Key, Observation, observe
 from vendor_verifier.store import RunFolder, UnreadableLine, decode_record
 from vendor_verifier.suites.judging import judged
@@ -39,12 +40,15 @@ class Question(msgspec.Struct, frozen=True, order=True):
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """One answer: its run (by number), vendor and repetition, its line in records.jsonl (bytes), how it stands."""
+    """One answer: its run (by number), vendor and repetition, the place of its line (the number of the file of records,
+    and the numbers that ``line_at`` takes), how it stands."""
 
     run: int
     label: str
     repetition: int
+    file: int
     begin: int
+    skip: int
     length: int
     ttft_ms: float | None
     standing: Standing
@@ -55,6 +59,7 @@ class StoredRun:
     """A run with what its records are read with."""
 
     folder: RunFolder
+    files: Sequence[Path]
     manifest: Manifest
     samples: Mapping[str, Samples]
 
@@ -83,9 +88,8 @@ class RunIndex:
     def records(self, question: Question) -> Iterator[tuple[int, Record]]:
         """(run, record) of every answer to a question."""
         for cell in self.cells.get(question, ()):
-            with self.runs[cell.run].folder.records_file.open("rb") as source:
-                source.seek(cell.begin)
-                yield cell.run, decode_record(source.read(cell.length))
+            file = self.runs[cell.run].files[cell.file]
+            yield cell.run, decode_record(line_at(file, cell.begin, cell.skip, cell.length))
 
     def holding(self, text: str) -> set[Question]:
         """The questions in whose messages, tools or answers the text stands, letters of either case."""
@@ -93,12 +97,16 @@ class RunIndex:
         found = {question for question in self.cells if text.lower() in question.sample.lower()}
         for number, run in enumerate(self.runs):
             by_place = {
-                cell.begin: question
+                (cell.file, cell.begin, cell.skip): question
                 for question, cells in self.cells.items()
                 for cell in cells
                 if cell.run == number and question not in found
             }
-            found |= {by_place[begin] for begin, line in _lines(run.folder) if begin in by_place and _has(line, wanted)}
+            found |= {
+                by_place[place]
+                for number_of_file, line in _lines(run)
+                if (place := (number_of_file, line.begin, line.skip)) in by_place and _has(line.text, wanted)
+            }
             asked = {
                 (suite, sample.id)
                 for suite, samples in run.samples.items()
@@ -125,7 +133,12 @@ def build_index(folders: Sequence[RunFolder]) -> RunIndex:
 
 def _stored(folder: RunFolder) -> StoredRun:
     manifest = stored_manifest(folder)
-    return StoredRun(folder, manifest, {task.suite: folder.read_samples(task.suite) for task in manifest.tasks})
+    return StoredRun(
+        folder,
+        folder.records_files(),
+        manifest,
+        {task.suite: folder.read_samples(task.suite) for task in manifest.tasks},
+    )
 
 
 def _cells(number: int, run: StoredRun) -> Iterator[tuple[Question, Cell]]:
@@ -133,10 +146,10 @@ def _cells(number: int, run: StoredRun) -> Iterator[tuple[Question, Cell]]:
     suites = {task.suite: quiet_suite(task) for task in run.manifest.tasks}
     infos, checkers = run.manifest.infos, KeptCheckers()
     answers: Answers = {(info.model, info.label): {} for info in infos}
-    places: dict[tuple[str, str, Key], tuple[int, int, float | None]] = {}
-    for begin, line in _lines(run.folder):
+    places: dict[tuple[str, str, Key], tuple[int, int, int, int, float | None]] = {}
+    for file, line in _lines(run):
         try:
-            record = decode_record(line)
+            record = decode_record(line.text)
         except UnreadableLine:
             continue
         own = answers.get((record.model, record.label))
@@ -147,7 +160,10 @@ def _cells(number: int, run: StoredRun) -> Iterator[tuple[Question, Cell]]:
         if seen.key not in own or supersedes(seen.traits, own[seen.key].traits):
             # The traits alone tell how it stands.
             own[seen.key] = Observation(seen.sample, seen.repetition, seen.traits)
-            places[record.model, record.label, seen.key] = (begin, len(line), _ttft_ms(record))
+            places[record.model, record.label, seen.key] = (
+                *(file, line.begin, line.skip, len(line.text)),
+                _ttft_ms(record),
+            )
     for info in infos:
         decided = expected_decisions(infos, info, answers)
         for (suite, name, repetition), answer in answers[info.model, info.label].items():
@@ -163,16 +179,10 @@ def _ttft_ms(record: Record) -> float | None:
     return None if first_ns is None else first_ns / 1e6
 
 
-def _lines(folder: RunFolder) -> Iterator[tuple[int, bytes]]:
-    """Every line of records.jsonl with the byte it begins at."""
-    try:
-        with folder.records_file.open("rb") as source:
-            begin = 0
-            for line in source:
-                yield begin, line
-                begin += len(line)
-    except OSError as error:
-        raise RunFolderError(f"{folder.records_file} cannot be read: {error}") from None
+def _lines(run: StoredRun) -> Iterator[tuple[int, Line]]:
+    """Every line of a run's records with the number of its file."""
+    for number, file in enumerate(run.files):
+        yield from ((number, line) for line in lines_in(file))
 
 
 def _stored_forms(text: str) -> list[str]:

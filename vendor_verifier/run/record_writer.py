@@ -1,0 +1,130 @@
+"""Appends lines to the files of a run's records; compresses them if asked to, and begins new files.
+
+What stands on the disk is never changed, but for the torn last line of a plain file, which is moved into a file beside
+it. A compressed file that a killed writer left without an end is left as it is, and the records go on in the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vendor_verifier.record_files import PACKED, file_name, file_number, record_files, torn_at, zstd_module
+from vendor_verifier.store import FILE_MODE, NO_LINK
+
+# Higher levels cost several times as much for a tenth less.
+_LEVEL = 3
+# Damage costs the rest of a frame, and to show one record is to unpack its frame up to there.
+_FRAME_BYTES = 1024**2
+
+
+@dataclass(frozen=True, slots=True)
+class RecordForm:
+    """The form of new files of records: compressed or not, and from which size in bytes on another is begun.
+
+    A run goes on in the form of its newest file, unless that is plain and ``compressed`` is asked for.
+    """
+
+    compressed: bool = False
+    most_bytes: int | None = None
+
+
+class RecordWriter:
+    """The newest file of a run's records. Its methods raise OSError where the disk refuses."""
+
+    def __init__(self, folder: Path, form: RecordForm) -> None:
+        self.descriptor = -1
+        self.file = folder / file_name(1, packed=form.compressed)
+        self._form = form
+        self._size = 0
+        self._packer: Any = None
+        self._in_frame = 0
+
+    def open(self) -> tuple[str, int] | None:
+        """Find the place where the records go on; (file, line) of what was found torn there, ``None`` for nothing.
+
+        Raises:
+            RunFolderError: the files cannot be told apart.
+        """
+        files = record_files(self.file.parent)
+        if not files:
+            self._begin(1, packed=self._form.compressed)
+            return None
+        newest = files[-1]
+        number, was_packed = file_number(newest.name) or 1, newest.suffix == PACKED
+        torn = torn_at(newest) if was_packed else _set_torn_line_aside(newest)
+        is_new = self._form.compressed and not was_packed
+        self._begin(number + (is_new or (was_packed and torn is not None)), packed=was_packed or is_new)
+        return None if torn is None else (newest.name, torn)
+
+    def batches(self, lines: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
+        """The lines as they are written, each whole or not there: together where they are compressed, else alone."""
+        return [lines] if self._packer is not None else ([line] for line in lines)
+
+    def write(self, batch: Sequence[bytes]) -> None:
+        """Append a batch; it can be read as soon as this returns."""
+        data = b"".join(batch)
+        if self._packer is not None:
+            self._in_frame += len(data)
+            is_end = self._in_frame >= _FRAME_BYTES
+            data = self._packer.compress(data, self._packer.FLUSH_FRAME if is_end else self._packer.FLUSH_BLOCK)
+            self._in_frame = 0 if is_end else self._in_frame
+        self._append(data)
+
+    def next_file(self) -> int | None:
+        """Begin the next file where this one is full; the descriptor of the full one, which is to be closed, if so."""
+        if self._form.most_bytes is None or self._size < self._form.most_bytes:
+            return None
+        full = self.descriptor
+        self.end_frame()
+        self._begin((file_number(self.file.name) or 1) + 1, packed=self._packer is not None)
+        return full
+
+    def end_frame(self) -> None:
+        """Write the end of what is compressed, so that others can read it without complaint."""
+        if self._in_frame:
+            self._in_frame = 0
+            self._append(self._packer.flush(self._packer.FLUSH_FRAME))
+
+    def _begin(self, number: int, *, packed: bool) -> None:
+        self.file = self.file.with_name(file_name(number, packed=packed))
+        self._packer = _packer() if packed else None
+        self.descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK, FILE_MODE)
+        self._size = os.fstat(self.descriptor).st_size
+
+    def _append(self, data: bytes) -> None:
+        written = 0
+        try:
+            while written < len(data):
+                written += os.write(self.descriptor, data[written:])
+        except OSError:
+            # A half line would swallow the next one. What cannot be cut off now is repaired on opening.
+            with contextlib.suppress(OSError):
+                os.ftruncate(self.descriptor, self._size)
+            raise
+        self._size += written
+
+
+def _packer() -> Any:
+    zstd = zstd_module()
+    parameter = zstd.CompressionParameter
+    return zstd.ZstdCompressor(options={parameter.compression_level: _LEVEL, parameter.checksum_flag: 1})
+
+
+def _set_torn_line_aside(file: Path) -> int | None:
+    """Move a torn last line to a file of its own; its 1-based number, or None when there was none."""
+    if file.is_symlink():
+        return None
+    content = file.read_bytes()
+    if not content or content.endswith(b"\n"):
+        return None
+    keep = content.rfind(b"\n") + 1
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK
+    with os.fdopen(os.open(file.with_name(file.name + ".corrupt"), flags, FILE_MODE), "wb") as aside:
+        aside.write(content[keep:] + b"\n")
+    os.truncate(file, keep)
+    return content.count(b"\n") + 1
