@@ -197,7 +197,7 @@ def _packed_lines(source: BinaryIO) -> Iterator[Line]:
 
 
 def _pieces(source: BinaryIO) -> Iterator[_Piece]:
-    """What the frames hold from here on, piece by piece; what is damaged costs its frame, not those behind it."""
+    """The content of all frames from here on, piece by piece; damage costs its frame, not those behind it."""
     zstd = zstd_module()
     frame, data, decoder = source.tell(), b"", zstd.ZstdDecompressor()
     while True:
