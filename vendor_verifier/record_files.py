@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -198,23 +198,30 @@ def _packed_lines(source: BinaryIO) -> Iterator[Line]:
 
 def _pieces(source: BinaryIO) -> Iterator[_Piece]:
     """The content of all frames from here on, piece by piece; damage costs its frame, not those behind it."""
+    frame: int | None = source.tell()
+    while frame is not None:
+        source.seek(frame)
+        stopped, damage = yield from _frames(source)
+        # A damaged length may have reached over all that follows: what seems to be the last frame need not be it.
+        frame = None if damage is None else _next_frame(source, stopped + 1)
+        if damage or frame is not None:
+            yield _Piece(stopped, b"", damage=damage or "a frame has no end")
+
+
+def _frames(source: BinaryIO) -> Generator[_Piece, None, tuple[int, str | None]]:
+    """The frames up to the end or to damage; returns where the last one begins and why it is not whole: ``None`` where
+    it is, "" where the file ends within it."""
     zstd = zstd_module()
     frame, data, decoder = source.tell(), b"", zstd.ZstdDecompressor()
     while True:
         if decoder.needs_input and not data:
             data = source.read(_PIECE)
             if not data:
-                return
+                return frame, None if source.tell() == frame else ""
         try:
             text = decoder.decompress(data, _PIECE)
         except zstd.ZstdError as error:
-            yield _Piece(frame, b"", damage=str(error))
-            found = _next_frame(source, frame + 1)
-            if found is None:
-                return
-            frame, data, decoder = found, b"", zstd.ZstdDecompressor()
-            source.seek(frame)
-            continue
+            return frame, str(error)
         yield _Piece(frame, text, decoder.eof)
         data = b""
         if decoder.eof:

@@ -134,21 +134,21 @@ def test_files_are_bounded(tmp_path: Path) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_damage_costs_its_frame_only(data: st.DataObject) -> None:
-    """A byte that another one replaced: it is told, and no frame before or behind it is lost."""
+    """A byte that another one replaced: it changes nothing or is told, and no frame before or behind it is lost."""
     with tempfile.TemporaryDirectory() as place:
         folder = RunFolder(Path(place))
         write(folder, PACKED, [1] * 60)
         (file,) = folder.records_files()
         frames = sorted({line.begin for line in lines_in(file)})
-        hit = data.draw(st.integers(frames[2], frames[3] - 1))
+        hit, bits = data.draw(st.integers(frames[2], frames[3] - 1)), data.draw(st.integers(1, 255))
         content = bytearray(file.read_bytes())
-        content[hit] ^= 0xFF
+        content[hit] ^= bits
         own = [line.number - 1 for line in lines_in(file) if line.begin == frames[2]]
         file.write_bytes(content)
         kept, bad = read(folder)
         others = [each for number, each in enumerate(rows(0, 60)) if number not in own]
         assert [each for each in kept if each in others] == others
-        assert bad
+        assert bad or kept == rows(0, 60)
 
 
 @pytest.mark.parametrize("pieces", [1, 3, 1000])
