@@ -51,8 +51,8 @@ class Cost:
     peak_mb: float
 
 
-def measured(command: Sequence[str], folder: Path) -> Cost:
-    """Run ``command`` to its end on the client's core.
+def measured(command: Sequence[str], folder: Path, core: int | None = CLIENT_CORE) -> Cost:
+    """Run ``command`` to its end on the client's core, or on all with None.
 
     Raises:
         RuntimeError: it failed; what it said is in the message.
@@ -60,7 +60,7 @@ def measured(command: Sequence[str], folder: Path) -> Cost:
     said = folder / "stderr.txt"
     # Where bytecode is not kept, every start compiles hundreds of files anew, which no installed program does.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    words = [*pinned(CLIENT_CORE), *command]
+    words = [*(() if core is None else pinned(core)), *command]
     began = time.perf_counter()
     with said.open("wb") as errors:
         child = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=errors, env=environment)

@@ -21,6 +21,7 @@ from vendor_verifier.metrics.base import percentile
 from vendor_verifier.metrics.latency import schedule_lag_ms
 from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Emit, Slots, make_record
+from vendor_verifier.run.fine_timer import AHEAD_NS, FineTimer
 from vendor_verifier.run.load_lane import Lane, Start, due_times, lanes_of, opening_times
 from vendor_verifier.run.work_queue import WorkItem, WorkQueue
 from vendor_verifier.values.plan import Plan
@@ -89,12 +90,16 @@ class LocalPlayer:
 
 
 class Load:
-    """The shaped load of one execution. ``block`` is how many plays of a vendor make a block of its records."""
+    """The shaped load of one execution. ``block`` is how many plays of a vendor make a block of its records.
 
-    def __init__(self, plan: Plan, emit: Emit, block: int) -> None:
+    ``moments`` keeps due times finely, where plays begin in this process.
+    """
+
+    def __init__(self, plan: Plan, emit: Emit, block: int, moments: FineTimer | None = None) -> None:
         self._plan = plan
         self._emit = emit
         self._block = block
+        self._moments = moments
         self._over = anyio.Event()
         self._through: dict[EntryKey, anyio.Event] = {}
         self._under_way: Counter[str] = Counter()
@@ -164,7 +169,7 @@ class Load:
                     return
                 due_ns = zero_ns + int(due.at_s * 1e9)
                 if not lane.is_stopped:
-                    await self._wait_until(due_ns - player.lead_ns, player)
+                    await self._wait_for_moment(due_ns - player.lead_ns, player)
                 # Also lets the others run, when many are due at once or none has to be waited for.
                 await room.acquire()
                 start = None if self._over.is_set() else lane.next(due.at_s, due.sample)
@@ -205,6 +210,15 @@ class Load:
         while not over.is_set() and (left_ns := due_ns - player.clock_ns()) > 0:
             with anyio.move_on_after(left_ns / 1e9):
                 await over.wait()
+
+    async def _wait_for_moment(self, due_ns: int, player: Player) -> None:
+        """As :meth:`_wait_until`, to a tenth of a millisecond where plays begin here."""
+        if self._moments is None:
+            await self._wait_until(due_ns, player)
+            return
+        await self._wait_until(due_ns - AHEAD_NS, player)
+        if not self._over.is_set():
+            await self._moments.until(due_ns)
 
     async def _play(self, lane: Lane, start: Start, player: Player, due: DueAt | None) -> Record | None:
         account = lane.entry.account

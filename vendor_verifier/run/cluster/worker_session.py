@@ -23,6 +23,7 @@ from vendor_verifier.run.cluster.job import Bench, Block, Channel, ChannelClosed
 from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Engine, make_record
 from vendor_verifier.run.event_loop_lag import LoopLag
+from vendor_verifier.run.fine_timer import FineTimer
 from vendor_verifier.run.rate_limiter import Permit, places_of
 from vendor_verifier.store import encode_record
 from vendor_verifier.transport.client import open_client
@@ -47,11 +48,11 @@ async def serve(channel: Channel, bench: Bench, run: str, worker: str) -> None:
         limiter = RemoteLimiter(plan, outbox)
         rng = random.Random(f"{plan.seed} {worker}")  # noqa: S311 spreads waits, keeps no secret
         cpu_before_s = time.process_time()
-        with LoopLag() as lag:
+        with LoopLag() as lag, FineTimer() as moments:
             conversation = Conversation(
                 client, limiter, plan.retry, rng, bench.scrubber, KeyRing(bench.scrubber), lag=lag
             )
-            session = _Session(channel, outbox, limiter, conversation, bench, run, worker)
+            session = _Session(channel, outbox, limiter, conversation, bench, run, worker, moments)
 
             def report() -> SessionReport:
                 return SessionReport(session.records, round(time.process_time() - cpu_before_s, 3), lag.report())
@@ -69,6 +70,7 @@ class _Session:
         bench: Bench,
         run: str,
         worker: str,
+        moments: FineTimer,
     ) -> None:
         self._channel = channel
         self._outbox = outbox
@@ -77,6 +79,7 @@ class _Session:
         self._bench = bench
         self._run = run
         self._worker = worker
+        self._moments = moments
         self.records = 0
 
     async def run(self, report: Callable[[], SessionReport]) -> None:
@@ -127,9 +130,7 @@ class _Session:
         if block.due is None:
             await Engine(self._conversation, self._run, emit).make(items, block.number)
         else:
-            # Timers may go off early, and nothing may be sent before its time.
-            while (left_ns := block.due[0] - self._conversation.clock_ns()) > 0:
-                await anyio.sleep(left_ns / 1e9)
+            await self._moments.until(block.due[0])
             record = await make_record(items[0], block.number, self._conversation, self._run, block.due)
             emit(() if record is None else (record,))
         self._outbox.send("ended", dispatch)
