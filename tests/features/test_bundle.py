@@ -116,6 +116,28 @@ def test_a_changed_record_is_found_by_its_hash(packed: Path) -> None:
         verify_bundle(_rewritten(packed, change, hashed=False))
 
 
+def test_failed_answers_that_do_not_follow_from_the_records_are_found(packed: Path) -> None:
+    """The rows of their own file are held to the records as the figures are; a bundle from before there was one is as
+    good as it was."""
+
+    def forge(files: dict[str, bytes]) -> None:
+        files["failed_samples.jsonl"] += b"{}\n"
+
+    with pytest.raises(DataError, match=r"failed_samples\.jsonl names other answers than fail here"):
+        verify_bundle(_rewritten(packed, forge))
+
+    def before(files: dict[str, bytes]) -> None:
+        rows = [json.loads(line) for line in files.pop("failed_samples.jsonl").splitlines()]
+        scores = json.loads(files["scores.json"])
+        for label, blame in scores["models"]["simulated-model"]["judgement"]["blame"].items():
+            own = [row for row in rows if row["vendor"] == label]
+            assert len(own) == blame["failed"]
+            blame["samples"] = {row["cause"]: [[row["sample"], row["repetition"]]] for row in own}
+        files["scores.json"] = json.dumps(scores | {"schema": 1}).encode()
+
+    assert verify_bundle(_rewritten(packed, before)).vendors == 2
+
+
 def test_scores_that_do_not_follow_from_the_records_are_found(packed: Path) -> None:
     """A forger who mends the hashes too is caught by scoring again, with the place of the number."""
 

@@ -168,6 +168,6 @@ def test_the_schema_refuses_what_is_not_a_score() -> None:
     vendor = good["models"]["glm-4.7"]["vendors"]["only"]
     assert validator.is_valid(good)
     assert not validator.is_valid({key: value for key, value in good.items() if key != "run"})
-    assert not validator.is_valid(good | {"schema": 2})
+    assert not validator.is_valid(good | {"schema": 1})
     vendor["success_rate"] = 1.5
     assert not validator.is_valid(good)

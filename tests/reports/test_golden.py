@@ -86,5 +86,5 @@ def test_the_judged_sections_of_the_page_say_what_the_golden_file_says(language:
 def test_formats_have_distinct_names_and_files() -> None:
     """A format can be asked for by name, and no two write the same file."""
     every_run = [form.file_name for form in REPORTS if form.by_default]
-    assert every_run == ["scores.json", "ranking.csv", "report.md", "report.html"]
+    assert every_run == ["scores.json", "ranking.csv", "report.md", "failed_samples.jsonl", "report.html"]
     assert len({form.name for form in REPORTS}) == len({form.file_name for form in REPORTS}) == len(REPORTS)

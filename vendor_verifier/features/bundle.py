@@ -37,7 +37,7 @@ from vendor_verifier.pipeline.options import OUTPUT, option
 from vendor_verifier.pipeline.prices import STORED
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.record_files import RECORDS, file_number
-from vendor_verifier.reports import REPORTS, scores_json
+from vendor_verifier.reports import REPORTS, failed_samples, scores_json
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder
 from vendor_verifier.values.labels import shown_labels
@@ -45,7 +45,7 @@ from vendor_verifier.values.manifest import Manifest
 from vendor_verifier.wire.payload import parse_json
 
 HASHES = "SHA256SUMS"
-MANIFEST, SCORES = "manifest.json", "scores.json"
+MANIFEST, SCORES, FAILED = "manifest.json", "scores.json", "failed_samples.jsonl"
 _EVIDENCE = (MANIFEST, RECOUNT, "duplicates.jsonl")
 _CORRUPT = ".corrupt"
 _NAMED = frozenset({HASHES, *_EVIDENCE, *(form.file_name for form in REPORTS)})
@@ -308,10 +308,13 @@ def _rescored(file: Path, folder: RunFolder) -> tuple[str, int, tuple[str, ...]]
     found = list(_differences("", before, {key: now[key] for key in _COMPARED}))
     by_price = [each for each in found if _MONEY.search(each[0])] if _keeps_no_prices(manifest) else []
     different = [each for each in found if each not in by_price]
-    if different:
+    rows = folder.path / FAILED
+    others = rows.exists() and rows.read_text(encoding="utf-8") != failed_samples.render(report)
+    if different or others:
         words = [
             f"scores.json{pointer} is {old!r}, scored again {new!r}" for pointer, old, new in different[:_MOST_SHOWN]
         ]
+        words += [f"{FAILED} names other answers than fail here"] if others else []
         words += [f"… {len(different)} differences in all"] if len(different) > _MOST_SHOWN else []
         known = stated.get("warnings", ()) if isinstance(stated, dict) else ()
         words += [f"here: {warning}" for warning in now["warnings"] if warning not in known]

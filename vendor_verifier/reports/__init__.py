@@ -45,6 +45,7 @@ REPORTS: tuple[ReportFormat, ...] = (
     ReportFormat("json", "scores.json", "scores_json:render"),
     ReportFormat("csv", "ranking.csv", "ranking:render_csv"),
     ReportFormat("md", "report.md", "markdown:render", is_translated=True),
+    ReportFormat("failed", "failed_samples.jsonl", "failed_samples:render"),
     ReportFormat("html", "report.html", "html.page:render", is_translated=True),
     ReportFormat("junit", "junit.xml", "ci:render_junit", by_default=False),
     ReportFormat("summary", "summary.md", "ci:render_step_summary", by_default=False, is_translated=True),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.resources import files
 from typing import Any, get_args
 
@@ -31,7 +31,8 @@ def scores_schema() -> dict[str, Any]:
     return schema
 
 
-SCORES_SCHEMA = 1
+# 2: which answers failed stands in failed_samples.jsonl, no longer here.
+SCORES_SCHEMA = 2
 _ENDS = ("value", "low", "high")
 _TRIGGER_COUNTS = (
     *("tp", "fp", "fn", "tn", "failed_as_missed"),
@@ -100,8 +101,11 @@ def _facet(facet: Facet, label: str, run: str) -> dict[str, Any]:
 
 
 def _judgement(verdict: ModelVerdict) -> dict[str, Any]:
-    """A verdict's fields by name; thresholds in their own grammar, sets as sorted lists."""
-    document = asdict(verdict)
+    """A verdict's fields by name without a row per sample; thresholds in their own grammar, sets as sorted lists."""
+    counted = {label: replace(counts, samples={}) for label, counts in verdict.blame.items()}
+    document = asdict(replace(verdict, blame=counted))
+    for counts in document["blame"].values():
+        del counts["samples"]
     for stored, gate in zip(document["gates"], verdict.gates, strict=True):
         stored["threshold"] = str(gate.threshold)
     if verdict.ranking is not None:
