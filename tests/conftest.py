@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import signal
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -41,6 +42,13 @@ def _never_late(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     if "lateness" not in request.keywords:
         monkeypatch.setattr(answer, "LEAST_NS", math.inf)
         monkeypatch.setattr(event_loop_lag, "MIN_WATCH_S", math.inf)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _hears_interrupts() -> None:
+    """A shell that started the tests in the background has them, and every command they start, ignore Ctrl-C."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
