@@ -24,7 +24,7 @@ from vendor_verifier.audit.identity import (
     same_model,
     who_answered,
 )
-from vendor_verifier.scoring.observation import Observation, Traits, Try
+from vendor_verifier.scoring.observation import Answered, Traits
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord
 
@@ -34,26 +34,27 @@ LLMVV = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
 _OF_TRAITS = ("suite", "served_model", "fingerprint", "max_tokens", "finish_reason")
 
 
-def changed(row: Observation, output_tokens: int | None = None, **changes: Any) -> Observation:
+def changed(row: Answered, **changes: Any) -> Answered:
     """The row with what is stated, wherever it stands."""
+    suite, sample, number = row.key
+    key = (changes.get("suite", suite), changes.pop("sample", sample), changes.pop("repetition", number))
     traits = {name: changes.pop(name) for name in _OF_TRAITS if name in changes}
-    tries = (Try(Usage(output=output_tokens)),) if output_tokens is not None else row.tries
-    return msgspec.structs.replace(row, traits=msgspec.structs.replace(row.traits, **traits), tries=tries, **changes)
+    return msgspec.structs.replace(row, key=key, traits=msgspec.structs.replace(row.traits, **traits), **changes)
 
 
-def rows(n: int = 20, **changes: Any) -> list[Observation]:
+def rows(n: int = 20, **changes: Any) -> list[Answered]:
     answered = Traits(succeeded=True, is_answered=True, served_model="model-1")
-    return [changed(Observation(f"s{i}", 0, answered), **changes) for i in range(n)]
+    return [changed(Answered(("trigger", f"s{i}", 0), answered), **changes) for i in range(n)]
 
 
-def names(found: list[Observation]) -> list[str]:
+def names(found: list[Answered]) -> list[str]:
     return [finding.name for finding in identity_findings("v", found, "acme/model-1")]
 
 
 def test_a_clean_vendor_has_no_finding() -> None:
     """The asked model without its maker's prefix, one fingerprint, one family of ids."""
     told = [
-        changed(row, fingerprint="fp_1", response_id=f"chatcmpl-{i:032x}", output_tokens=5, max_tokens=9)
+        changed(row, fingerprint="fp_1", response_id=f"chatcmpl-{i:032x}", output=5, max_tokens=9)
         for i, row in enumerate(rows())
     ]
     assert names(told) == []
@@ -172,10 +173,10 @@ def test_published_answers_of_one_host_have_one_family_of_ids() -> None:
 
 def test_limits_that_are_not_kept() -> None:
     """More than allowed, and a stop for length long before it."""
-    assert names(rows(2, output_tokens=120, max_tokens=100)) == ["max_tokens_exceeded"]
-    assert names(rows(2, output_tokens=50, max_tokens=100, finish_reason="length")) == ["cut_below_max_tokens"]
-    assert names(rows(2, output_tokens=100, max_tokens=100, finish_reason="length")) == []
-    assert names(rows(2, output_tokens=120)) == []
+    assert names(rows(2, output=120, max_tokens=100)) == ["max_tokens_exceeded"]
+    assert names(rows(2, output=50, max_tokens=100, finish_reason="length")) == ["cut_below_max_tokens"]
+    assert names(rows(2, output=100, max_tokens=100, finish_reason="length")) == []
+    assert names(rows(2, output=120)) == []
 
 
 def test_repeated_answers() -> None:
@@ -213,7 +214,7 @@ def test_honest_twins_of_a_model_that_hardly_varies_do_not_share_a_source(agreem
         rng = np.random.default_rng([seed, 31])
         likely = np.where(rng.random(80) < 0.5, 1.0, agreement)
 
-        def side(times: int, rng: np.random.Generator = rng, likely: np.ndarray = likely) -> list[Observation]:
+        def side(times: int, rng: np.random.Generator = rng, likely: np.ndarray = likely) -> list[Answered]:
             drawn = np.where(rng.random((times, 80)) < likely, 0, rng.integers(1, 4, (times, 80)))
             return [
                 changed(row, sample=f"s{place}", repetition=number, digest=f"{place} {drawn[number, place]}".encode())
@@ -228,13 +229,13 @@ def test_honest_twins_of_a_model_that_hardly_varies_do_not_share_a_source(agreem
 def test_a_vendor_repeats_itself_only_where_the_baseline_provably_does_so_less() -> None:
     """Nineteen of twenty against eighteen is chance; twenty against ten is not. Two evaluations are two questions."""
 
-    def side(same: int, suite: str = "trigger") -> list[Observation]:
+    def side(same: int, suite: str = "trigger") -> list[Answered]:
         return [
             changed(row, repetition=number, digest=f"{place} {number * (place >= same)}".encode(), suite=suite)
             for number in (0, 1) for place, row in enumerate(rows(20))
         ]  # fmt: skip
 
-    def told(own: list[Observation], base: list[Observation]) -> set[tuple[str, str]]:
+    def told(own: list[Answered], base: list[Answered]) -> set[tuple[str, str]]:
         sides = {"official": base, "one": own}
         found = who_answered(sides, dict.fromkeys(sides, "model-1"), dict.fromkeys(sides, None), "official")
         return {(each.label, each.name) for each in found}

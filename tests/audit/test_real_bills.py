@@ -13,7 +13,7 @@ from observed import observed, table_of
 from vendor_verifier.audit.billing import PromptPair, prompt_token_findings, same_counter_findings
 from vendor_verifier.audit.failure_causes import blame, outcomes_of
 from vendor_verifier.audit.identity import identity_findings
-from vendor_verifier.scoring.observation import Observation, Traits
+from vendor_verifier.scoring.observation import Answered, Traits
 from vendor_verifier.stats.ratio_table import Unit
 from vendor_verifier.suites.schema import schema_defects
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
@@ -58,8 +58,8 @@ def test_novita_and_ppio_show_four_to_eleven_tokens_more(rows: dict[str, dict[in
 def test_the_aliased_model_is_reported_on_every_row(rows: dict[str, dict[int, dict[str, Any]]]) -> None:
     """The official file asks one name and is served under another, every time."""
     told = [
-        Observation(
-            str(index), 0, Traits(is_answered=True, served_model=row["response"]["model"]),
+        Answered(
+            ("trigger", str(index), 0), Traits(is_answered=True, served_model=row["response"]["model"]),
             response_id=row["response"]["id"],
         )
         for index, row in rows["official"].items()

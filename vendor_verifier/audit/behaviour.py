@@ -38,7 +38,6 @@ _REFUSED = kinds_where(lambda kind: bool(kind.statuses) and kind.retried == "alw
 _DENIED = kinds_where(lambda kind: kind.charge == "account")
 _INVALID = ("invalid_json", "unknown_tool", "schema_mismatch")
 _SPEEDS = {"avg_ttft_ms": "slow_first_token", "tps": "slow_decoding"}
-_Row = tuple[str, Traits]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +64,11 @@ _SHARES: tuple[_Share, ...] = (
 
 def behaviour_findings(label: str, own: ObservationTable, baseline: ObservationTable | None) -> tuple[Finding, ...]:
     """Findings from the vendor's own rows; ``baseline``: its rows, ``None`` for itself or where there is none."""
-    rows = [(sample, traits) for (_, sample, _), traits in own.entries()]
-    silent = _nothing_answered(label, rows)
+    silent = _nothing_answered(label, own)
     if silent is not None:
         return (silent,)
-    reference = [] if baseline is None else baseline.traits()
-    found = [_share(label, each, rows, reference) for each in _SHARES]
-    found.append(_requests_lost(label, rows))
+    found = [_share(label, each, own, baseline) for each in _SHARES]
+    found.append(_requests_lost(label, own))
     return tuple(finding for finding in found if finding is not None)
 
 
@@ -108,7 +105,7 @@ def difference_findings(
 
 def shows_tokens_alike(own: ObservationTable, reference: ObservationTable) -> bool:
     """Whether both protocols show the first token of a call when it is there, or both only with the last."""
-    return len({any(traits.calls_whole for traits in table.traits()) for table in (own, reference)}) == 1
+    return len({any(traits.calls_whole for traits in table.kinds()) for table in (own, reference)}) == 1
 
 
 def _breaks_what_it_was_sent(own: ObservationTable, reference: ObservationTable) -> bool:
@@ -139,25 +136,27 @@ def _any(traits: Traits, kinds: frozenset[str]) -> bool:
     return any(kind in kinds for kind in traits.troubles)
 
 
-def _nothing_answered(label: str, rows: Sequence[_Row]) -> Finding | None:
-    charged = [traits for _, traits in rows if traits.failure not in NOT_SENT]
-    if not charged or any(traits.succeeded for _, traits in rows):
+def _nothing_answered(label: str, own: ObservationTable) -> Finding | None:
+    charged = {traits: times for traits, times in own.kinds().items() if traits.failure not in NOT_SENT}
+    if not charged or any(traits.succeeded for traits in own.kinds()):
         return None
-    kinds = Counter(traits.failure or "no reason" for traits in charged)
+    kinds: Counter[str] = Counter()
+    for traits, times in charged.items():
+        kinds[traits.failure or "no reason"] += times
     shown = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common(4))
-    evidence: dict[str, float | int | str] = {"requests": len(charged), "failures": shown}
-    samples = tuple(sample for sample, traits in rows if traits.failure in kinds)[:3]
+    requests = kinds.total()
+    evidence: dict[str, float | int | str] = {"requests": requests, "failures": shown}
+    samples = tuple([key[1] for key, traits in own.entries() if traits.failure in kinds][:3])
     if set(kinds) <= _DENIED:
         return finding("access_refused", label, evidence, samples)
-    return finding("nothing_answered", label, evidence, samples) if len(charged) >= LEAST_ROWS else None
+    return finding("nothing_answered", label, evidence, samples) if requests >= LEAST_ROWS else None
 
 
-def _share(label: str, share: _Share, rows: Sequence[_Row], baseline: Sequence[Traits]) -> Finding | None:
-    asked = [(sample, traits) for sample, traits in rows if traits.charged and share.of(traits)]
-    showing = [sample for sample, traits in asked if share.shows(traits)]
-    if len(showing) < 2 or len(asked) < LEAST_ROWS:
+def _share(label: str, share: _Share, own: ObservationTable, baseline: ObservationTable | None) -> Finding | None:
+    showing, asked = _counted(share, own)
+    if showing < 2 or asked < LEAST_ROWS:
         return None
-    found, reference = wilson(len(showing), len(asked)), _reference(share, baseline)
+    found, reference = wilson(showing, asked), _reference(share, baseline)
     assert found.value is not None
     assert found.low is not None
     assert found.high is not None
@@ -165,23 +164,39 @@ def _share(label: str, share: _Share, rows: Sequence[_Row], baseline: Sequence[T
         return None
     against = "" if reference.value is None else english("finding_against", percent=f"{100 * reference.value:.3g}")
     evidence: dict[str, float | int | str] = {"share": found.value, "low": found.low, "high": found.high}
-    words: dict[str, Any] = {"showing": len(showing), "all": len(asked), "percent": f"{100 * found.value:.3g}"}
-    return finding(share.name, label, evidence, tuple(dict.fromkeys(showing))[:3], against=against, **words)
+    words: dict[str, Any] = {"showing": showing, "all": asked, "percent": f"{100 * found.value:.3g}"}
+    samples = _first_samples(own, lambda traits: _is_asked(share, traits) and share.shows(traits))
+    return finding(share.name, label, evidence, samples, against=against, **words)
 
 
-def _requests_lost(label: str, rows: Sequence[_Row]) -> Finding | None:
-    sent = [(sample, traits) for sample, traits in rows if traits.failure not in NOT_SENT]
-    resent = sum(traits.resent for _, traits in sent)
-    sends = resent + sum(traits.attempts for _, traits in sent)
+def _is_asked(share: _Share, traits: Traits) -> bool:
+    return traits.charged and share.of(traits)
+
+
+def _counted(share: _Share, table: ObservationTable) -> tuple[int, int]:
+    """Rows that show the defect, and rows that count."""
+    asked = {traits: times for traits, times in table.kinds().items() if _is_asked(share, traits)}
+    return sum(times for traits, times in asked.items() if share.shows(traits)), sum(asked.values())
+
+
+def _first_samples(table: ObservationTable, of: Callable[[Traits], bool]) -> tuple[str, ...]:
+    """The first three samples with a row of these traits."""
+    wanted = {id(traits) for traits in table.kinds() if of(traits)}
+    return tuple(dict.fromkeys(key[1] for key, traits in table.entries() if id(traits) in wanted))[:3]
+
+
+def _requests_lost(label: str, own: ObservationTable) -> Finding | None:
+    resent = own.count(lambda traits: 0 if traits.failure in NOT_SENT else traits.resent)
+    sends = resent + own.count(lambda traits: 0 if traits.failure in NOT_SENT else traits.attempts)
     if resent < 2 or sends < LEAST_ROWS or resent <= _MOST_LOST * sends:
         return None
-    samples = tuple(dict.fromkeys(sample for sample, traits in sent if traits.resent))[:3]
+    samples = _first_samples(own, lambda traits: traits.failure not in NOT_SENT and bool(traits.resent))
     return finding("requests_lost", label, {"resent": resent, "sends": sends}, samples)
 
 
-def _reference(share: _Share, baseline: Sequence[Traits]) -> Estimate:
-    asked = [traits for traits in baseline if traits.charged and share.of(traits)]
-    return wilson(sum(map(share.shows, asked)), len(asked)) if asked else Estimate(None)
+def _reference(share: _Share, baseline: ObservationTable | None) -> Estimate:
+    showing, asked = (0, 0) if baseline is None else _counted(share, baseline)
+    return wilson(showing, asked) if asked else Estimate(None)
 
 
 def _is_below_ceiling(gap: Gap, comparisons: int) -> bool:
@@ -237,7 +252,7 @@ def _slow(
 
 
 def _clock_is_good(table: ObservationTable) -> bool:
-    stalled = sum(not _CLOCK_TROUBLE.isdisjoint(traits.anomalies) for traits in table.traits())
+    stalled = table.count(lambda traits: not _CLOCK_TROUBLE.isdisjoint(traits.anomalies))
     return stalled <= _MOST_STALLED * len(table)
 
 

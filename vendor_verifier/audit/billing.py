@@ -66,7 +66,7 @@ _AS_WRITTEN: frozenset[str] = frozenset()
 def rewordings(tables: Mapping[str, ObservationTable]) -> Rewordings:
     """Those of all samples that any of these entries was asked in other words."""
     return {
-        label: {row.sample: frozenset(row.traits.reworded) for row in table.every() if row.traits.reworded}
+        label: {key[1]: frozenset(traits.reworded) for key, traits in table.recorded() if traits.reworded}
         for label, table in tables.items()
     }
 
@@ -316,11 +316,9 @@ def bill_findings(
     """
     shares: dict[str, float] | None = None
     for label, table in tables.items():
-        # The rows that have an answer, with its usage.
-        answers = [(row.sample, row.traits, row.tries[-1].usage) for row in table.every() if row.traits.is_answered]
         cached = [
             (sample, usage.input, usage.cached)
-            for sample, _, usage in answers
+            for sample, _, usage in table.answers_billing("cached")
             if usage.cached is not None and usage.input is not None
         ]
         once = sent_once(cached, table)
@@ -329,7 +327,7 @@ def bill_findings(
             shares = shared_beginnings(samples)
         reasoning = (
             (sample, usage.reasoning, traits.shows_reasoning)
-            for sample, traits, usage in answers
+            for sample, traits, usage in table.answers_billing("reasoning")
             if usage.reasoning is not None
         )
         counts = recounted.get(label, {})

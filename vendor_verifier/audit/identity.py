@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from vendor_verifier.audit.finding import finding
-from vendor_verifier.scoring.observation import Observation
+from vendor_verifier.scoring.observation import Answered
 from vendor_verifier.values.history import HistoryRun
 from vendor_verifier.values.judgement import Finding, ServedNames
 
@@ -24,8 +24,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _PREFIX = re.compile(r"([A-Za-z]+)[-_]")
 
 
-Rows = Sequence[Observation]
-"""Observations that have an answer."""
+Rows = Sequence[Answered]
 _Question = tuple[str, str]
 
 
@@ -82,7 +81,9 @@ def pass_through_findings(rows: Mapping[str, Rows], baseline: str | None = None)
 
 def _repeats(rows: Rows) -> dict[_Question, bool]:
     """Whether the first two answers to a question are the same bytes, where both are known."""
-    known = {row.key: row.digest for row in rows if row.digest}
+    if not any(row.key[2] == 1 for row in rows):
+        return {}
+    known = {row.key: row.digest for row in rows if row.digest and row.key[2] < 2}
     return {
         key[:2]: digest == known[*key[:2], 1] for key, digest in known.items() if (*key[:2], 1) in known and not key[2]
     }
@@ -146,7 +147,9 @@ def _is_often(count: int, of: int) -> bool:
 
 def _other_model(label: str, rows: Rows, asked: str) -> Finding | None:
     named = [row for row in rows if row.traits.served_model]
-    other = [row for row in named if not same_model(asked, row.traits.served_model or "")]
+    names = {row.traits.served_model or "" for row in named}
+    strange = {name for name in names if not same_model(asked, name)}
+    other = [row for row in named if row.traits.served_model in strange] if strange else []
     if not other:
         return None
     served = Counter(row.traits.served_model or "" for row in other).most_common(1)[0][0]
@@ -173,10 +176,10 @@ def _id_families(label: str, rows: Rows) -> Finding | None:
 
 
 def _limit_exceeded(label: str, rows: Rows, limit: float | None) -> Finding | None:
-    over = [row for row in rows if _tokens(row) > (_limit(row, limit) or math.inf)]
+    over = [row for row in rows if row.output > (_limit(row, limit) or math.inf)]
     if not over:
         return None
-    most = max(map(_tokens, over))
+    most = max(row.output for row in over)
     return finding("max_tokens_exceeded", label, {"answers": len(over), "most_tokens": most}, _samples(over))
 
 
@@ -184,16 +187,18 @@ def _cut_short(label: str, rows: Rows, limit: float | None) -> Finding | None:
     short = [
         row for row in rows
         if row.traits.finish_reason == "length"
-        and 0 < _tokens(row) < _CUT_SHORT * (_limit(row, limit) or 0)
+        and 0 < row.output < _CUT_SHORT * (_limit(row, limit) or 0)
     ]  # fmt: skip
     if not short:
         return None
-    most = max(map(_tokens, short))
+    most = max(row.output for row in short)
     return finding("cut_below_max_tokens", label, {"answers": len(short), "most_tokens": most}, _samples(short))
 
 
 def _repeated(label: str, rows: Rows) -> Finding | None:
     """Questions asked more than once whose answers are all the same bytes."""
+    if not any(row.key[2] for row in rows):
+        return None
     by_question: dict[_Question, list[bytes]] = {}
     for row in rows:
         if row.digest:
@@ -206,19 +211,14 @@ def _repeated(label: str, rows: Rows) -> Finding | None:
     return finding("answers_repeated", label, {"same": len(same), "samples": len(asked)}, samples)
 
 
-def _tokens(row: Observation) -> int:
-    """Output tokens of the final answer, 0 where it reports none."""
-    return row.tries[-1].usage.output or 0 if row.tries else 0
-
-
-def _limit(row: Observation, stated: float | None) -> float | None:
+def _limit(row: Answered, stated: float | None) -> float | None:
     """The limit of output tokens that was requested, if any."""
     limit = row.traits.max_tokens if stated is None else stated
     return None if limit == math.inf else limit
 
 
 def _samples(rows: Rows) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(row.sample for row in rows))[:3]
+    return tuple(dict.fromkeys(row.key[1] for row in rows))[:3]
 
 
 MOST_NAMES = 8

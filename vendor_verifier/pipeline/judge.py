@@ -286,11 +286,11 @@ def _held(trials: Sequence[Trials], metric: str) -> bool:
 
 def _names(model: _Model) -> tuple[list[Finding], dict[str, ServedNames]]:
     """The identity findings, and the served names by label; the rows are not kept."""
-    rows = {label: [row for row in table.every() if row.traits.is_answered] for label, table in model.tables.items()}
+    rows = {label: table.answers() for label, table in model.tables.items()}
     asked = {label: str(entry.get("model_id") or model.score.model) for label, entry in model.entries.items()}
     limits = {label: _limit(entry.get("parameters") or {}) for label, entry in model.entries.items()}
     served = {
-        label: served_names((row.traits.served_model, row.traits.fingerprint) for row in found)
+        label: served_names({(row.traits.served_model, row.traits.fingerprint) for row in found})
         for label, found in rows.items()
         if found
     }

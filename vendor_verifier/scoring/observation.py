@@ -147,6 +147,19 @@ class Observation(msgspec.Struct, frozen=True):
         return (self.traits.suite, self.sample, self.repetition)
 
 
+class Answered(msgspec.Struct, frozen=True, gc=False):
+    """The part of an observation that tells who answered. ``output`` are the tokens billed for it, 0 where unknown.
+
+    There is one for each answer of a run at a time, so it is small, and nothing for the garbage collector to visit.
+    """
+
+    key: Key
+    traits: Traits
+    response_id: str | None = None
+    digest: bytes | None = None
+    output: int = 0
+
+
 def observe(record: Record, score: Score, sample: Sample, *, defective: bool = False) -> Observation:
     """The observation of a record, given its score and its sample.
 

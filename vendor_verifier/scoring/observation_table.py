@@ -21,7 +21,8 @@ from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.metrics.base import distribution
 from vendor_verifier.metrics.inter_chunk_latency import ICL, Gaps, merged
 from vendor_verifier.metrics.outcome import response_validity, schema_counts
-from vendor_verifier.scoring.observation import FakedStream, Key, Observation, Traits, Try, same_provider
+from vendor_verifier.scoring.observation import Answered, FakedStream, Key, Observation, Traits, Try, same_provider
+from vendor_verifier.scoring.try_table import TokenPart, TryTable
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.manifest import SchemaPolicy
 from vendor_verifier.values.score import Decision, Distribution, SchemaCounts, Withheld
@@ -40,69 +41,6 @@ _SENT = len(RECORD_METRICS) + 2 * len(POOLED)
 _WIDTH = _SENT + 1
 _WHOLE = frozenset(metric.name for metric in METRICS if metric.unit == "tokens")
 _NO_SUMS = (_NAN, _NAN)
-
-
-class TryTable:
-    """Attempts in their order, each with the index of its record's row."""
-
-    _WIDTH = 7
-
-    def __init__(self) -> None:
-        self.rows = array("q")
-        self._numbers = array("d")
-        self._flags = bytearray()
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def add(self, row: int, tries: Iterable[Try]) -> None:
-        """Append a record's attempts."""
-        for each in tries:
-            use = each.usage
-            numbers = (each.begin_s, each.seconds, use.input, use.output, use.cached, use.reasoning, use.cost_usd)
-            self._numbers.extend([_NAN if value is None else value for value in numbers])
-            flags = each.useful | each.retried << 1 | each.is_billed << 2 | each.resent << 3 | each.answered << 4
-            self._flags.append(flags)
-            self.rows.append(row)
-
-    def at(self, place: int) -> Try:
-        """The attempt at an index."""
-        flags, begin = self._flags[place], place * self._WIDTH
-        numbers = [None if number != number else number for number in self._numbers[begin : begin + self._WIDTH]]
-        took, gave, cached, thought = [None if number is None else int(number) for number in numbers[2:6]]
-        useful, retried, is_billed, resent, answered = [flags >> bit & 1 == 1 for bit in range(5)]
-        usage = Usage(took, gave, cached, thought, numbers[6])
-        return Try(usage, useful, retried, is_billed, resent, answered, numbers[0], numbers[1])
-
-    def __iter__(self) -> Iterator[Try]:
-        return map(self.at, range(len(self)))
-
-    def billed(self) -> Iterator[tuple[int, Try]]:
-        """Row index and attempt of everything that may be billed; a request that was sent twice counts twice."""
-        for place, row in enumerate(self.rows):
-            each = self.at(place)
-            if each.resent:
-                yield row, Try()
-            if each.is_billed:
-                yield row, each
-
-    def output_tokens(self) -> NDArray[np.float64]:
-        """The output tokens of every attempt that was sent, NaN where it reports none."""
-        import numpy as np
-
-        numbers = np.array(self._numbers).reshape(-1, self._WIDTH)
-        tokens: NDArray[np.float64] = numbers[~np.isnan(numbers[:, 0]), 3]
-        return tokens
-
-    def spans(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Begin and end of every attempt that was sent, whether it was answered, and whether its record's first."""
-        import numpy as np
-
-        numbers = np.array(self._numbers).reshape(-1, self._WIDTH)
-        sent = ~np.isnan(numbers[:, 0])
-        answered = (np.frombuffer(bytes(self._flags), np.uint8) >> 4 & 1).astype(bool)
-        first = np.diff(np.array(self.rows)[sent], prepend=-1) != 0
-        return numbers[sent, 0], numbers[sent, 0] + numbers[sent, 1], answered[sent], first
 
 
 class ObservationTable:
@@ -205,6 +143,38 @@ class ObservationTable:
                 tries=() if final < 0 else (self.tries.at(final),),
             )
 
+    def recorded(self) -> Iterator[tuple[Key, Traits]]:
+        """Keys and traits of all rows, misrouted ones included."""
+        return zip(self._places, self._traits, strict=True)
+
+    def answers(self) -> list[Answered]:
+        """The rows with an answer, misrouted ones included."""
+        import numpy as np
+
+        output = np.nan_to_num(self._last_tokens("output")).astype(np.int64).tolist()
+        rows = zip(self._places, self._traits, self._response_ids, self._digests, output, strict=True)
+        return [Answered(*row) for row in rows if row[1].is_answered]
+
+    def answers_billing(self, part: TokenPart) -> list[tuple[str, Traits, Usage]]:
+        """Sample, traits and usage of the answers that report any of these tokens, misrouted ones included."""
+        import numpy as np
+
+        keys = list(self._places)
+        return [
+            (keys[place][1], self._traits[place], self.tries.at(self._finals[place]).usage)
+            for place in np.flatnonzero(self._last_tokens(part) > 0).tolist()
+            if self._traits[place].is_answered
+        ]
+
+    def _last_tokens(self, part: TokenPart) -> NDArray[np.float64]:
+        """The tokens of every row's last attempt, NaN where it reports none or there is none."""
+        import numpy as np
+
+        finals = np.array(self._finals)
+        found = np.full(len(finals), _NAN)
+        found[finals >= 0] = self.tries.tokens(part)[finals[finals >= 0]]
+        return found
+
     def moments(self) -> Iterator[tuple[Key, float]]:
         """The key of every row, misrouted ones included, and when it was first sent; NaN where that is unknown."""
         return zip(self._places, self._numbers[_SENT::_WIDTH], strict=True)
@@ -253,8 +223,8 @@ class ObservationTable:
         numbers = pd.DataFrame({name: self.column(name) for name in _POSITION} | {"sent_s": self.sent()})
         return pd.concat([keys, traits, numbers], axis=1)
 
-    def _kinds(self) -> Mapping[Traits, int]:
-        """Distinct traits with the number of rows that have them; nearly all rows share theirs."""
+    def kinds(self) -> Mapping[Traits, int]:
+        """The distinct traits with the number of rows that have them; nearly all rows share theirs."""
         if self._counted is None:
             found = Counter(map(id, traits := self.traits()))
             by_id = {id(each): each for each in traits}
@@ -290,7 +260,7 @@ class ObservationTable:
 
     def spoilt(self, metric: str) -> int:
         """The number of rows that our own lateness took out of a metric, or out of the gaps."""
-        return sum(times for traits, times in self._kinds().items() if metric in traits.spoilt)
+        return sum(times for traits, times in self.kinds().items() if metric in traits.spoilt)
 
     def is_lost(self, metric: str) -> bool:
         """Whether the metric is withheld, or our own lateness took out so many rows that it is not measurable."""
@@ -326,7 +296,7 @@ class ObservationTable:
 
     def _tallied(self, words: Callable[[Traits], Iterable[str]]) -> dict[str, int]:
         counts: Counter[str] = Counter()
-        for traits, times in self._kinds().items():
+        for traits, times in self.kinds().items():
             for word in words(traits):
                 counts[word] += times
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
@@ -350,7 +320,7 @@ class ObservationTable:
 
     def count(self, of: Callable[[Traits], int]) -> int:
         """The sum of a number or truth over the rows."""
-        return sum(of(traits) * times for traits, times in self._kinds().items())
+        return sum(of(traits) * times for traits, times in self.kinds().items())
 
     def asked(self, planned: int, *, complete: bool) -> int:
         """The denominator of the success rate: charged records, planned or, in an interrupted run, recorded."""

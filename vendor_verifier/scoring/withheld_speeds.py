@@ -72,7 +72,7 @@ def faked_stream(own: ObservationTable, reference: ObservationTable | None) -> F
 
 def _bills_reasoning(own: ObservationTable) -> bool:
     """Whether it thinks before it answers: where that is hidden, the first visible token is honestly late."""
-    return any(each.usage.reasoning for each in own.tries)
+    return bool((own.tries.tokens("reasoning") > 0).any())
 
 
 def _median(column: NDArray[np.float64]) -> float | None:
