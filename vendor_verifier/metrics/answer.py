@@ -131,10 +131,12 @@ def hides_tokens(response: Response, usage: Usage) -> bool:
         return False
     if usage.reasoning and not (response.reasoning or response.text.lstrip().startswith(_INLINE_REASONING)):
         return True
+    granted = _MARKUP_TOKENS + _MARKUP_TOKENS_OF_CALL * len(response.tool_calls)
+    # Nearly every answer has more characters than tokens, and then nothing else need be counted.
+    if usage.output <= granted + len(response.text) + len(response.reasoning):
+        return False
     texts = [response.text, response.reasoning]
     texts += [text for call in response.tool_calls for text in (call.name, call.arguments)]
-    granted = _MARKUP_TOKENS + _MARKUP_TOKENS_OF_CALL * len(response.tool_calls)
-    # Nearly every answer has more characters than tokens, and then its bytes need not be counted.
     return usage.output > granted + sum(map(len, texts)) and usage.output > granted + sum(map(_most_bytes, texts))
 
 

@@ -86,7 +86,7 @@ class Metric:
     def over_turns(self, answers: Sequence[Answer]) -> tuple[float | None, Ratio | None]:
         """The number over the answers to all turns, and the sums that it is a ratio of."""
         if self.ratio is not None:
-            parts = [part for part in map(self.ratio, answers) if part is not None]
+            parts = [part for answer in answers if (part := self.ratio(answer)) is not None]
             # Nearly every record has one turn, whose numbers stay as they are.
             sums = parts[0] if len(parts) == 1 else (sum(a for a, _ in parts), sum(b for _, b in parts))
             return (self.scale * sums[0] / sums[1], sums) if parts else (None, None)

@@ -14,6 +14,11 @@ from vendor_verifier.metrics.inter_chunk_latency import ICL, gaps_ns
 from vendor_verifier.values.record import Record
 
 _NUMBERED = tuple(enumerate(RECORD_METRICS))
+# The same by how they are measured, so that nothing has to be asked of every metric of every record.
+_OF_RECORD = tuple([(place, metric.record) for place, metric in _NUMBERED if metric.record is not None])
+_OF_TURNS = tuple([(place, metric) for place, metric in _NUMBERED if metric.record is None])
+_FORMULAS = tuple([(place, metric.formula) for place, metric in _OF_TURNS if metric.formula is not None])
+_OTHERS = tuple([(place, metric) for place, metric in _OF_TURNS if metric.formula is None])
 _PLACES = tuple(RECORD_METRICS.index(metric) for metric in POOLED)
 
 
@@ -35,15 +40,16 @@ def measured(record: Record) -> Measured:
     answers = list(map(Answer, finals))
     values: list[float | None] = [None] * len(RECORD_METRICS)
     sums: list[Ratio | None] = [None] * len(RECORD_METRICS)
-    answer = answers[0] if len(answers) == 1 else None
-    for place, metric in _NUMBERED:
-        if metric.record is not None:
-            values[place] = metric.record(record)
-        elif answer is not None and metric.formula is not None:
-            # Nearly every record is one turn that succeeded: its mean and its total are its own number.
-            values[place] = metric.formula(answer)
-        elif answers:
-            values[place], sums[place] = metric.over_turns(answers)
+    for place, measure in _OF_RECORD:
+        values[place] = measure(record)
+    over_turns = _OF_TURNS if answers else ()
+    if len(answers) == 1:
+        # Nearly every record is one turn that succeeded: its mean and its total are its own number.
+        for place, formula in _FORMULAS:
+            values[place] = formula(answers[0])
+        over_turns = _OTHERS
+    for place, metric in over_turns:
+        values[place], sums[place] = metric.over_turns(answers)
     spoilt = _spoil(record, values, sums, late_ns) if is_spoilt(late_ns, 0) else ()
     return Measured(tuple(values), tuple([sums[place] for place in _PLACES]), spoilt)
 

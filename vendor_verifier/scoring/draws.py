@@ -18,6 +18,7 @@ from vendor_verifier.values.details import Histogram
 
 T = TypeVar("T")
 _RATIO = 1.08
+_LOG_RATIO = math.log(_RATIO)
 _MAX_BINS = 48
 
 
@@ -65,7 +66,7 @@ class LogCounts:
 
     def add(self, value: float) -> None:
         if 0 < value < math.inf:
-            self.bins[math.floor(math.log(value) / math.log(_RATIO))] += 1
+            self.bins[math.floor(math.log(value) / _LOG_RATIO)] += 1
 
     def histogram(self) -> Histogram | None:
         """At most 48 bins over what occurred, neighbours merged as needed; None when nothing was counted."""

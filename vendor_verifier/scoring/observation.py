@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import cast, get_args
@@ -177,7 +178,8 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
     anomalies = dict.fromkeys([*score.anomalies, *_anomalies(finals, answers), *explained])
     tries = _tries(record, succeeded=succeeded)
     traits = Traits(
-        suite=record.suite,
+        # One text for all keys of a run: a record that is read brings its own.
+        suite=sys.intern(record.suite),
         succeeded=succeeded,
         succeeded_first_try=succeeded and record.succeeded_first_try,
         attempts=len(tries),

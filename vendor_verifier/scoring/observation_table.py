@@ -41,6 +41,7 @@ _SENT = len(RECORD_METRICS) + 2 * len(POOLED)
 _WIDTH = _SENT + 1
 _WHOLE = frozenset(metric.name for metric in METRICS if metric.unit == "tokens")
 _NO_SUMS = (_NAN, _NAN)
+_NO_VALUES, _NO_POOLED = (None,) * len(RECORD_METRICS), (None,) * len(POOLED)
 
 
 class ObservationTable:
@@ -84,8 +85,8 @@ class ObservationTable:
             return False
         self._counted = None
         traits = self._known.setdefault(row.traits, row.traits)
-        numbers = [_NAN if value is None else value for value in row.values or (None,) * len(RECORD_METRICS)]
-        for sums in row.pooled or (None,) * len(POOLED):
+        numbers = [_NAN if value is None else value for value in row.values or _NO_VALUES]
+        for sums in row.pooled or _NO_POOLED:
             numbers += _NO_SUMS if sums is None else sums
         numbers.append(_NAN if row.sent_s is None else row.sent_s)
         final = len(self.tries) - 1 if row.tries else -1

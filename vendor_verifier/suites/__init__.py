@@ -60,20 +60,33 @@ def replay(play: AnyPlay, turns: Iterable[TurnRecord | Attempt], asked: list[Tur
     """
     asked = [] if asked is None else asked
     returned: tuple[ToolResult, ...] = ()
-    asking = with_results(play, lambda _step: returned)
     try:
-        asked.append(next(asking))
+        asked.append(_next_turn(play, None, returned))
         for turn in turns:
             if isinstance(turn, Attempt):
-                asked.append(asking.send(turn))
+                asked.append(_next_turn(play, turn, returned))
             elif turn.attempts:
                 returned = turn.tool_results
-                asked.append(asking.send(turn.attempts[-1]))
+                asked.append(_next_turn(play, turn.attempts[-1], returned))
     except StopIteration as end:
         judgement: Judgement = end.value
         return judgement()
-    asking.close()
+    play.close()
     return None
+
+
+def _next_turn(play: AnyPlay, sent: Attempt | None, returned: tuple[ToolResult, ...]) -> Turn:
+    """The turn that a play asks next, given the last one's attempt; tools that it wants to run have returned this.
+
+    A generator around it, as :func:`with_results`, costs more than all else of a replay.
+
+    Raises:
+        StopIteration: it asks no more; the value is its judgement.
+    """
+    step = play.send(sent)
+    while isinstance(step, RunTools):
+        step = play.send(returned)
+    return step
 
 
 @dataclass(frozen=True, slots=True)
