@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import structs
 
 from vendor_verifier.audit.answers import answers_findings, answers_tests
 from vendor_verifier.audit.halves import halves_findings, halves_tests
@@ -259,8 +260,11 @@ def favoured(n: int, seed: int, labels: Sequence[str]) -> set[str]:
         return set()
     every = list(load_dataset(shipped("datasets/samples.jsonl")).samples)
     chosen = random.Random(f"shipped {n} {seed}").sample(every, min(n, len(every)))
-    turns = [(each, replace(each.turn, parameters={"temperature": TEMPERATURE})) for each in FreshSamples(chosen, seed)]
-    asked = [Asked(replace(each, turn=turn), question_of(turn)) for each, turn in turns]
+    turns = [
+        (each, structs.replace(each.turn, parameters={"temperature": TEMPERATURE}))
+        for each in FreshSamples(chosen, seed)
+    ]
+    asked = [Asked(structs.replace(each, turn=turn), question_of(turn)) for each, turn in turns]
     world = World.of(asked, seed)
     if _SUSPECT in labels:
         world.ask(_SUSPECT, PERSONAS[_RECOGNISER], [1])

@@ -9,7 +9,6 @@ import json
 import re
 import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, AnyStr, TypeAlias
 
 from msgspec import structs
@@ -75,7 +74,7 @@ def redacted_sample(sample: Sample) -> Sample:
         tools=tuple({"type": "function", "function": {"name": digest_text(str(name))}} for name in names),
     )
     tags = {key: sample.tags[key] for key in _KEPT_TAGS if key in sample.tags}
-    return replace(sample, turn=turn, expected={}, tags=tags)
+    return structs.replace(sample, turn=turn, expected={}, tags=tags)
 
 
 def redacted_words(words: str) -> str:

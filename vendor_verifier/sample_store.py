@@ -15,11 +15,11 @@ import tempfile
 import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from msgspec import structs
 
 from vendor_verifier.errors import DataError, Problem, RunFolderError, StorageError
 from vendor_verifier.loaders.base import MAX_LINE_BYTES
@@ -195,7 +195,7 @@ class SampleReader:
             turn = stored.turn
             tools = self._read_tools(bytes(turn.tools))
         except msgspec.DecodeError:
-            return replace(msgspec.convert(_slowly(line), Sample), id=sample_id)
+            return structs.replace(msgspec.convert(_slowly(line), Sample), id=sample_id)
         except RecursionError:
             raise ValueError(_TOO_DEEP) from None
         return Sample(

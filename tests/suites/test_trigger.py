@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from changing import replace
+from msgspec import structs
 
 from vendor_verifier.suites import SUITES, replay
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
@@ -131,9 +131,9 @@ def test_kept_checkers_are_compiled_once_per_sample() -> None:
 def test_kept_checkers_are_shared_by_samples_with_the_same_tools() -> None:
     """Another sample with equal tools is not compiled again; one with other tools is."""
     kept = KeptCheckers()
-    other = replace(
-        SAMPLE, id="other", turn=replace(SAMPLE.turn, tools=tuple(dict(tool) for tool in SAMPLE.turn.tools))
+    other = structs.replace(
+        SAMPLE, id="other", turn=structs.replace(SAMPLE.turn, tools=tuple(dict(tool) for tool in SAMPLE.turn.tools))
     )
-    bare = replace(SAMPLE, id="bare", turn=replace(SAMPLE.turn, tools=()))
+    bare = structs.replace(SAMPLE, id="bare", turn=structs.replace(SAMPLE.turn, tools=()))
     assert kept(SAMPLE) is kept(other)
     assert kept(SAMPLE) is not kept(bare)

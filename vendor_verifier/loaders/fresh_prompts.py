@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
+
+from msgspec import structs
 
 from vendor_verifier.loaders.fresh_words import CITIES, NAMES, PEOPLE, SIGNATURES
 from vendor_verifier.values.draws import Draws
@@ -58,7 +59,7 @@ class FreshSamples(Samples):
         if half is None:
             return sample
         made = made_anew(sample, self._seed) if half == "fresh" else sample
-        return replace(made, tags={**sample.tags, HALF: half})
+        return structs.replace(made, tags={**sample.tags, HALF: half})
 
     @property
     def made(self) -> int:
@@ -77,7 +78,9 @@ def made_anew(sample: Sample, seed: int) -> Sample:
         messages = _signed(messages, language, dice)
     tools = dice.shuffled(sample.turn.tools)
     turn = sample.turn
-    return replace(sample, turn=Turn(messages, tuple(tools), turn.parameters, turn.stream, turn.thinking, turn.fixed))
+    return structs.replace(
+        sample, turn=Turn(messages, tuple(tools), turn.parameters, turn.stream, turn.thinking, turn.fixed)
+    )
 
 
 def _digest(seed: int, sample: str) -> str:

@@ -40,8 +40,7 @@ _TOKENS_PER_BYTE = 0.25
 _FIRST_ANSWER = 1024
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ask:
+class Ask(msgspec.Struct, frozen=True, eq=False):
     """A request that wants to be sent, compared by identity. ``most_tokens`` is the limit it sets to its answer."""
 
     size: int

@@ -10,7 +10,7 @@ import random
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
@@ -296,4 +296,4 @@ def _without_unsent(attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
 def with_parameters(turn: Turn, entry: Entry) -> Turn:
     """The turn with the entry's own parameters over the sample's, except those that are examined."""
     own = {name: value for name, value in entry.parameters.items() if name not in turn.fixed}
-    return replace(turn, parameters={**turn.parameters, **own}) if own else turn
+    return structs.replace(turn, parameters={**turn.parameters, **own}) if own else turn

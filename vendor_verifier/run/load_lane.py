@@ -13,10 +13,11 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from dataclasses import replace as with_changes
 from functools import cached_property
 from itertools import accumulate, count, repeat
 from typing import Literal
+
+from msgspec import structs
 
 from vendor_verifier.run.work_queue import WorkItem, WorkQueue
 from vendor_verifier.values.failure_kinds import NOT_SENT, kinds_where
@@ -149,7 +150,7 @@ class Lane:
         if not self._shape.plans_by_doing:
             return self._items[place]
         self._uses[place] += 1
-        return with_changes(self._items[place], repetition=self._uses[place] - 1)
+        return structs.replace(self._items[place], repetition=self._uses[place] - 1)
 
     def _discard(self, stage: Stage, sample: str | None) -> Start:
         number = self.discarded[stage]

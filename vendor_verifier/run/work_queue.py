@@ -27,6 +27,8 @@ from functools import cached_property
 from itertools import accumulate, chain, groupby
 from operator import itemgetter
 
+import msgspec
+
 from vendor_verifier.run.conversation import Target
 from vendor_verifier.suites import Suite
 from vendor_verifier.values.plan import Entry, Plan
@@ -34,8 +36,7 @@ from vendor_verifier.values.record import RecordKey
 from vendor_verifier.values.sample import Sample, Samples
 
 
-@dataclass(frozen=True, slots=True)
-class WorkItem:
+class WorkItem(msgspec.Struct, frozen=True):
     """One record to be made."""
 
     target: Target

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+
+class Turn(msgspec.Struct, frozen=True):
     """One question in chat-completions terms.
 
     ``messages`` and ``tools`` are chat-completions objects; ``parameters`` are the other body keys in the same
@@ -19,7 +20,7 @@ class Turn:
 
     messages: tuple[Mapping[str, Any], ...]
     tools: tuple[Mapping[str, Any], ...] = ()
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = {}
     stream: bool = True
     thinking: Literal["on", "off"] | None = None
     fixed: tuple[str, ...] = ()
@@ -39,20 +40,22 @@ class Endpoint:
     body: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
+class HttpRequest(msgspec.Struct, frozen=True):
     """One POST (or, for the data of an evaluation, GET), ready to send.
 
     ``untranslatable`` names what of the turn this wire could not carry; a request with any is not sent and not charged
     to the vendor. ``tool_names`` maps names as sent to names as declared where the wire's alphabet is narrower.
     ``rewritten`` names what is sent in other words than the turn's (``schema:oneOf``, ``dropped:seed``), evidence for
-    the report and no reason not to send.
+    the report and no reason not to send. ``headers`` may be secret and stay out of every ``repr``.
     """
 
     url: str
-    headers: Mapping[str, str] = field(repr=False)
+    headers: Mapping[str, str]
     body: bytes
     untranslatable: tuple[str, ...] = ()
-    tool_names: Mapping[str, str] = field(default_factory=dict)
+    tool_names: Mapping[str, str] = {}
     rewritten: tuple[str, ...] = ()
     method: Literal["POST", "GET"] = "POST"
+
+    def __repr__(self) -> str:
+        return f"HttpRequest({self.method} {self.url}, {len(self.body)} bytes)"

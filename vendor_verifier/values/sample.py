@@ -7,7 +7,6 @@ import json
 from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, chain
 from typing import Any, overload
@@ -22,16 +21,14 @@ _MOST_TOOLS = 4 * 2**20
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """The origin of a sample: dataset name (no path) and 1-based physical line."""
 
     dataset: str
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(msgspec.Struct, frozen=True):
     """One thing to ask every vendor.
 
     ``id`` is ``<16 hex digits>-<occurrence>``: a digest of the content plus which repetition of the same content this
@@ -41,8 +38,8 @@ class Sample:
 
     id: str
     turn: Turn
-    expected: Mapping[str, Any] = field(default_factory=dict)
-    tags: Mapping[str, Any] = field(default_factory=dict)
+    expected: Mapping[str, Any] = {}
+    tags: Mapping[str, Any] = {}
     source: Source | None = None
 
 

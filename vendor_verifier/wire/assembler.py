@@ -68,6 +68,10 @@ _GAPS_A_STEP = 10_000
 _CHARACTERS_A_STEP = 32 * 1024
 
 
+# Before any host has said who it is.
+_NOBODY = Identity()
+
+
 class TokenMoments(msgspec.Struct, frozen=True):
     """When tokens arrived (ns on the exchange's clock); all None and empty for an answer without tokens."""
 
@@ -113,7 +117,7 @@ class Assembler:
         self._usage: Usage | None = None
         self._finish: Finish | None = None
         self._logprobs: tuple[TokenLogprob, ...] | None = None
-        self._identity = Identity()
+        self._identity = _NOBODY
         self._fault: Fault | None = None
         self._ended = False
         self._lost: str | None = None
@@ -155,50 +159,56 @@ class Assembler:
 
     def _take(self, event: StreamEvent) -> int:
         """The number of characters that the event adds to the answer; if there are any it is a token."""
-        match event:
-            case TextDelta(text):
-                self._text.append(text)
-                return len(text)
-            case ToolCallDelta(is_legacy=True):
-                self._legacy_calls.add(event)
-                # Beside calls it is a copy, and a copy is no token.
-                return 0 if self._calls else characters_of(event)
-            case ToolCallDelta():
-                self._calls.add(event)
-                self._whole_calls += event.is_whole and characters_of(event) > 0
-                return characters_of(event)
-            case ReasoningDelta(text):
-                self._reasoning.append(text)
-                return len(text)
-            case _:
-                self._take_aside(event)
+        if isinstance(event, TextDelta):
+            self._text.append(event.text)
+            return len(event.text)
+        if isinstance(event, ReasoningDelta):
+            self._reasoning.append(event.text)
+            return len(event.text)
+        if isinstance(event, ToolCallDelta):
+            return self._take_call(event)
+        self._take_aside(event)
         return 0
+
+    def _take_call(self, delta: ToolCallDelta) -> int:
+        size = characters_of(delta)
+        if delta.is_legacy:
+            self._legacy_calls.add(delta)
+            # Beside calls it is a copy, and a copy is no token.
+            return 0 if self._calls else size
+        self._calls.add(delta)
+        self._whole_calls += delta.is_whole and size > 0
+        return size
 
     def _take_aside(self, event: StreamEvent) -> None:
         """Take an event that adds no characters."""
         match event:
-            case Parsed():
-                self._take_parsed(event)
-            case Usage():
-                self._usage = _merge_usage(self._usage, event)
-            case FirstLogprobs(tokens):
-                self._logprobs = self._logprobs or tokens or None
+            case Identity():
+                self._take_identity(event)
             case Finish():
                 self._take_finish(event)
-            case Identity():
-                if event.model and self._identity.model and event.model != self._identity.model:
-                    self._anomalies["model_changed"] = None
-                self._identity = _merge_identity(self._identity, event)
-            case Fault():
-                self._fault = self._fault or event
+            case Usage():
+                self._usage = _merge_usage(self._usage, event)
             case StreamEnd():
                 self._ended = True
+            case Parsed():
+                self._take_parsed(event)
+            case FirstLogprobs(tokens):
+                self._logprobs = self._logprobs or tokens or None
+            case Fault():
+                self._fault = self._fault or event
             case Lost(why):
                 self._anomalies["bad_event"] = None
                 if not self._is_over:
                     self._lost = self._lost or why
             case Anomaly(name):
                 self._anomalies[name] = None
+
+    def _take_identity(self, identity: Identity) -> None:
+        known = self._identity
+        if identity.model and known.model and identity.model != known.model:
+            self._anomalies["model_changed"] = None
+        self._identity = identity if known is _NOBODY else _merge_identity(known, identity)
 
     def collected(self, *, streamed: bool = True) -> Collected:
         """The answer so far. ``streamed`` False: no token moments, as they would be the body's."""
@@ -321,13 +331,11 @@ def collect(events: Iterable[StreamEvent], *, streamed: bool = False) -> Collect
 
 def characters_of(event: StreamEvent) -> int:
     """The number of characters an event adds to the answer; if there are any it is a token."""
-    match event:
-        case TextDelta(text) | ReasoningDelta(text):
-            return len(text)
-        case ToolCallDelta(name=name, arguments=arguments):
-            size = len(arguments) if isinstance(arguments, str) else 0 if arguments is None else len(str(arguments))
-            return size + len(name or "")
-    return 0
+    if isinstance(event, ToolCallDelta):
+        arguments = event.arguments
+        size = len(arguments) if isinstance(arguments, str) else 0 if arguments is None else len(str(arguments))
+        return size + len(event.name or "")
+    return len(event.text) if isinstance(event, (TextDelta, ReasoningDelta)) else 0
 
 
 def _of_the_old_field(calls: Sequence[ToolCall], legacy: Sequence[ToolCall]) -> Iterator[str]:

@@ -155,8 +155,11 @@ def _event_data(body: bytes) -> Iterator[str]:
 
 def request_id_of(headers: Mapping[str, str]) -> str | None:
     """The number by which a vendor's support finds the request, None where no header has it."""
-    found = (headers.get(name) for name in _REQUEST_IDS)
-    return next((one[:_MAX_REQUEST_ID] for one in found if one), None)
+    for name in _REQUEST_IDS:
+        found = headers.get(name)
+        if found:
+            return found[:_MAX_REQUEST_ID]
+    return None
 
 
 def retry_after_s(headers: Mapping[str, str], received_at: datetime) -> float | None:

@@ -236,13 +236,14 @@ def writable_in_steps(response: Response) -> Steps[Response]:
 
 def _is_plain(response: Response) -> bool:
     """Whether nothing has to be changed, as in nearly every answer: no lone surrogates and no long word."""
-    ids = [call.id for call in response.tool_calls if call.id]
-    calls = [text for call in response.tool_calls for text in (call.name, call.arguments)]
+    texts = [response.text, response.reasoning]
     words = [word for word in _words_of(response) if word]
-    if max(map(len, (*words, *ids)), default=0) > MAX_WORD:
-        return False
-    # A surrogate in one of them is one in all of them together, and to look once is quick.
-    return is_well_formed("".join((response.text, response.reasoning, *words, *ids, *calls)))
+    for call in response.tool_calls:
+        texts += (call.name, call.arguments)
+        words.append(call.id or "")
+    marks = "".join(words)
+    # Together they are hardly ever as long as one may be. A surrogate in one is one in all of them together.
+    return len(marks) <= MAX_WORD and is_well_formed(marks.join(texts))
 
 
 def replacements(response: Response) -> int:

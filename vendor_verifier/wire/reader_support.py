@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from vendor_verifier.values.event import (
     Anomaly,
@@ -156,12 +157,11 @@ def total(counts: Mapping[str, int], *keys: str) -> int | None:
     return sum(found) if found else None
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(msgspec.Struct):
     id: str | None = None
     name: str = ""
-    arguments: list[str] = field(default_factory=list)
-    anomalies: dict[str, None] = field(default_factory=dict)
+    arguments: list[str] = []
+    anomalies: dict[str, None] = {}
     number: int = 0
 
 
@@ -206,11 +206,12 @@ class ToolCallAccumulator:
             call.anomalies["id_empty"] = None
         if delta.name:
             self._add_name(call, delta.name)
-        if isinstance(delta.arguments, Mapping):
+        if isinstance(delta.arguments, str):
+            if delta.arguments:
+                call.arguments.append(delta.arguments)
+        elif delta.arguments is not None:
             call.anomalies["arguments_object"] = None
             call.arguments.append(json.dumps(delta.arguments, ensure_ascii=False))
-        elif delta.arguments:
-            call.arguments.append(delta.arguments)
 
     def calls(self) -> tuple[ToolCall, ...]:
         return tuple(

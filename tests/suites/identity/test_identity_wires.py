@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from vendor_verifier.registry import WIRES, find_vendors
 from vendor_verifier.suites.identity.questions import identity_samples
@@ -22,7 +22,7 @@ RAW = OpenAICompletions(render=lambda _turn: "hi")
 ALL: dict[str, Wire] = {**WIRES, "openai_completions": RAW}
 ENDPOINT = Endpoint("https://vendor.example/v1", "m", key="k")
 SAMPLE = identity_samples(2, 2)[0]
-OFF = replace(SAMPLE.turn, thinking="off")
+OFF = structs.replace(SAMPLE.turn, thinking="off")
 
 
 def _body(wire: Wire, *, off: bool) -> dict[str, Any]:

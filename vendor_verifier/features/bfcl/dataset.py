@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from vendor_verifier.config.problems import key_text
 from vendor_verifier.config.suite_options import TaskOptions, known_suite, read_options
 from vendor_verifier.config.yaml_tree import Node, Scalar, SourceError, Table, line_of, parse
@@ -366,6 +368,6 @@ def _merged(parts: Iterable[tuple[str, tuple[Sample, ...]]]) -> tuple[Sample, ..
             found.setdefault(sample.id, sample)
             wanted.setdefault(sample.id, []).append(task)
     return tuple(
-        replace(sample, tags={**sample.tags, TASKS_TAG: list(dict.fromkeys(wanted[sample.id]))})
+        structs.replace(sample, tags={**sample.tags, TASKS_TAG: list(dict.fromkeys(wanted[sample.id]))})
         for sample in found.values()
     )

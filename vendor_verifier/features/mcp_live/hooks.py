@@ -17,6 +17,8 @@ from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
+from msgspec import structs
+
 from vendor_verifier.config.env_file import (
     Variables,
     expand,
@@ -271,4 +273,4 @@ def _known_tools(sample: Sample, allowed: Sequence[str]) -> tuple[Mapping[str, A
 
 def _with_tools(sample: Sample, tools: tuple[Mapping[str, Any], ...]) -> Sample:
     """The sample, of the same identity, with these tools."""
-    return replace(sample, turn=replace(sample.turn, tools=tools))
+    return structs.replace(sample, turn=structs.replace(sample.turn, tools=tools))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec import structs
 
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN, SENSITIVITY, language_of
 from vendor_verifier.suites.bfcl.function_docs import hinted
@@ -91,4 +93,4 @@ def _asked(
     tags = {**sample.tags, "category": expected["category"], "bfcl_id": expected["id"], "bfcl_prompt": texts.origin}
     name = numbered(digest_of([sample.id, list(messages), expected.get("format")]), 1)
     turn = Turn(tuple(messages), (), sample.turn.parameters)
-    return replace(sample, id=name, turn=turn, expected=dict(expected), tags=tags)
+    return structs.replace(sample, id=name, turn=turn, expected=dict(expected), tags=tags)

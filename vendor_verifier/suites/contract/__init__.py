@@ -7,8 +7,10 @@ it, and every other failure leaves the feature not measurable.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import structs
 
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.failure_kinds import QUESTION_REFUSED
@@ -46,7 +48,7 @@ def bare(turn: Turn) -> Turn:
 def without(turn: Turn, parameter: str) -> Turn:
     """The same question as a run would ask it: without one parameter, which is the entry's own again if it has one."""
     kept = {name: value for name, value in turn.parameters.items() if name != parameter}
-    return replace(turn, parameters=kept, fixed=())
+    return structs.replace(turn, parameters=kept, fixed=())
 
 
 # The message of a router where no host behind it takes the parameters.

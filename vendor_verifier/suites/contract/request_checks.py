@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from vendor_verifier.suites.contract import (
     TIME,
@@ -240,7 +241,7 @@ class ParallelCallsOff:
         calls = complete_calls(attempt.response)[0]
         if not calls:
             forced = {**turn.parameters, "tool_choice": "required"}
-            again = yield replace(turn, parameters=forced, fixed=(*turn.fixed, "tool_choice"))
+            again = yield structs.replace(turn, parameters=forced, fixed=(*turn.fixed, "tool_choice"))
             if again.response is not None and again.succeeded:
                 calls = complete_calls(again.response)[0]
         if not calls:

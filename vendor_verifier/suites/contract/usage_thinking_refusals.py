@@ -4,7 +4,9 @@ How thinking is switched is the wire's business (:class:`vendor_verifier.wire.re
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from vendor_verifier.suites.contract import (
     Examination,
@@ -84,13 +86,13 @@ class ThinkingSwitch:
     """Asked to think, then asked not to. A model whose reasoning never shows proves nothing."""
 
     name = "thinking_switch"
-    turn = replace(ask(_PUZZLE), thinking="on", fixed=_UNTOUCHED)
+    turn = structs.replace(ask(_PUZZLE), thinking="on", fixed=_UNTOUCHED)
 
     def examine(self, turn: Turn) -> Examination:
         thinking = yield turn
         if thinking.response is None or not thinking.succeeded:
             return (yield from unanswered(turn, thinking))
-        silent = yield replace(turn, thinking="off")
+        silent = yield structs.replace(turn, thinking="off")
         if silent.response is None or not silent.succeeded:
             verdict = not_offered if is_declined(silent) else not_measurable
             return verdict(f"switched off: {failure_text(silent.failure)}")
@@ -126,7 +128,7 @@ class UsageStreaming:
 
     def examine(self, turn: Turn) -> Examination:
         streamed = yield turn
-        whole = yield replace(turn, stream=False)
+        whole = yield structs.replace(turn, stream=False)
         for failed, other, how in ((streamed, whole, "streamed"), (whole, streamed, "in one piece")):
             if not failed.succeeded:
                 verdict = not_offered if is_declined(failed) and other.succeeded else not_measurable

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec import structs
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.suites import Judgement
@@ -55,7 +57,7 @@ class IdentitySuite:
         What a wire has no word for, or a vendor refuses, is left out, log-probabilities last.
         """
         plain, refused = sample.turn, []
-        ways = [replace(plain, thinking="off"), plain]
+        ways = [structs.replace(plain, thinking="off"), plain]
         if self._wants_logprobs(sample):
             ways = [_with_logprobs(way) for way in ways] + ways
         for way in ways:
@@ -72,7 +74,7 @@ class IdentitySuite:
 
 
 def _with_logprobs(turn: Turn) -> Turn:
-    return replace(turn, parameters={**turn.parameters, **_LOGPROBS}, fixed=(*turn.fixed, *_LOGPROBS))
+    return structs.replace(turn, parameters={**turn.parameters, **_LOGPROBS}, fixed=(*turn.fixed, *_LOGPROBS))
 
 
 def _logprobs(attempt: Attempt, refused: Sequence[str], way: Turn) -> LogprobsStatus:

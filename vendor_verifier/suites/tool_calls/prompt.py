@@ -14,8 +14,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import structs
 
 from vendor_verifier.suites.tool_calls.calls import WRAPPER_KEYS, Call, Mode, kind_of, read_call
 from vendor_verifier.suites.tool_calls.written_calls import written_calls
@@ -56,7 +58,9 @@ def reading_of(answer_format: AnswerFormat, agent_prompt: str | None, mode: Mode
 def first_turn(turn: Turn, answer_format: AnswerFormat, agent_prompt: str | None) -> Turn:
     """The sample's turn in the wording and format asked for."""
     if answer_format != "text":
-        return turn if agent_prompt is None else replace(turn, messages=_reworded(turn.messages, agent_prompt, ""))
+        return (
+            turn if agent_prompt is None else structs.replace(turn, messages=_reworded(turn.messages, agent_prompt, ""))
+        )
     parameters = {key: value for key, value in turn.parameters.items() if key not in _TOOL_PARAMETERS}
     return Turn(_reworded(turn.messages, agent_prompt or TEXT_PROMPT, _listed(turn.tools)), (), parameters)
 
@@ -69,7 +73,7 @@ def next_turn(turn: Turn, response: Response, calls: Sequence[Call], texts: Sequ
             {"role": "assistant", "content": response.text},
             {"role": "user", "content": "\n".join(["Results of the tools:", *lines, "", _GO_ON])},
         ]
-        return replace(turn, messages=(*turn.messages, *exchanged))
+        return structs.replace(turn, messages=(*turn.messages, *exchanged))
     ids = [f"call_{len(turn.messages)}_{at}" for at in range(len(calls))]
     made = [
         {
@@ -81,7 +85,7 @@ def next_turn(turn: Turn, response: Response, calls: Sequence[Call], texts: Sequ
     ]
     answered = [{"role": "tool", "tool_call_id": one, "content": text} for one, text in zip(ids, texts, strict=True)]
     reply = {"role": "assistant", "content": response.text or None, "tool_calls": made}
-    return replace(turn, messages=(*turn.messages, reply, *answered))
+    return structs.replace(turn, messages=(*turn.messages, reply, *answered))
 
 
 _GO_ON = "Go on in the same format with the calls that are still needed; answer [] if there are none."

@@ -35,10 +35,12 @@ from vendor_verifier.values.event import (
     StreamEvent,
     TextDelta,
     ToolCallDelta,
+    Usage,
 )
 from vendor_verifier.wire.assembler import MAX_CHARACTERS, Assembler
 from vendor_verifier.wire.base import Steps
-from vendor_verifier.wire.reader_support import chat_finish, chat_usage
+from vendor_verifier.wire.payload import as_amount, as_count
+from vendor_verifier.wire.reader_support import chat_finish
 from vendor_verifier.wire.sse import in_small_pieces
 
 
@@ -86,7 +88,11 @@ class _OutputDetails(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class ChatUsage(msgspec.Struct, forbid_unknown_fields=True):
-    """The usage fields that :func:`vendor_verifier.wire.reader_support.chat_usage` reads, and their companions."""
+    """The usage fields that :func:`vendor_verifier.wire.reader_support.chat_usage` reads, and their companions.
+
+    Read by :func:`ordinary_usage`, a second copy of that rule; tests/wire/test_chat_chunk.py holds both against each
+    other.
+    """
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -144,10 +150,26 @@ def events_of(chunk: ChatChunk) -> list[StreamEvent]:
     choice = chunk.choice
     found = [] if choice is None else _deltas(choice.delta)
     if chunk.usage is not None:
-        found.append(chat_usage(msgspec.to_builtins(chunk.usage)))
+        found.append(ordinary_usage(chunk.usage))
     if choice is not None and choice.finish_reason:
         found.append(chat_finish(choice.finish_reason))
     return found
+
+
+def ordinary_usage(usage: ChatUsage) -> Usage:
+    """As :func:`vendor_verifier.wire.reader_support.chat_usage`, of fields whose kinds are known."""
+    inputs, outputs = usage.prompt_tokens_details, usage.completion_tokens_details
+    cached = as_count(inputs.cached_tokens) if inputs is not None else None
+    if cached is None:
+        hits = as_count(usage.prompt_cache_hit_tokens)
+        cached = as_count(usage.cached_tokens) if hits is None else hits
+    return Usage(
+        as_count(usage.prompt_tokens),
+        as_count(usage.completion_tokens),
+        cached,
+        as_count(outputs.reasoning_tokens) if outputs is not None else None,
+        as_amount(usage.cost),
+    )
 
 
 def _deltas(delta: _Delta) -> list[StreamEvent]:
@@ -272,8 +294,6 @@ class _Folding:
     """Adds a stream's events to an assembler, the texts of a row at once."""
 
     def __init__(self, assembler: Assembler) -> None:
-        self._events: Sequence[bytes] = ()
-        self._moments: Sequence[int] = ()
         self._assembler = assembler
         self._known: tuple[str | None, ...] = (None, None, None, None)
 
@@ -283,37 +303,21 @@ class _Folding:
         Raises:
             _Unusual: one of them is not ordinary.
         """
-        self._events, self._moments = events, moments
-        place = 0
-        while place < len(self._events):
-            envelope = self._event(self._events[place], self._moments[place])
+        place, count = 0, len(events)
+        while place < count:
+            envelope = self._event(events[place], moments[place])
             place += 1
-            if envelope is not None:
-                place += self._row(place, envelope)
+            if envelope is not None and place < count and events[place].startswith(envelope.before):
+                place += self._row(events, place, moments, envelope)
 
-    def _row(self, place: int, envelope: _Envelope) -> int:
+    def _row(self, events: Sequence[bytes], place: int, moments: Sequence[int], envelope: _Envelope) -> int:
         """Take the events from ``place`` on that stand in ``envelope``; their number."""
-        texts = _insides(self._texts(place, envelope))
+        texts = _insides(_texts(events, place, envelope))
         if texts:
             decoded = _decoded(texts)
-            moments = self._moments[place : place + len(texts)]
-            self._assembler.add_row(envelope.event("".join(decoded)), moments, list(map(len, decoded)))
+            joined = envelope.event("".join(decoded))
+            self._assembler.add_row(joined, moments[place : place + len(texts)], list(map(len, decoded)))
         return len(texts)
-
-    def _texts(self, place: int, envelope: _Envelope) -> list[bytes]:
-        """The texts in ``envelope`` of the events from ``place`` on, up to the first that has another."""
-        before, after = envelope.before, envelope.after
-        is_around = (len(before) + len(after)).__eq__
-        found: list[bytes] = []
-        while True:
-            events = self._events[place : place + _BLOCK]
-            texts = list(map(bytes.removesuffix, map(bytes.removeprefix, events, repeat(before)), repeat(after)))
-            # Only an event that has both is shorter by both without them.
-            count = len(list(takewhile(is_around, map(sub, map(len, events), map(len, texts)))))
-            found += texts[:count]
-            if count < _BLOCK:
-                return found
-            place += _BLOCK
 
     def _event(self, data: bytes, at_ns: int) -> _Envelope | None:
         """Take one event by itself; its envelope, if it is a text chunk that has one."""
@@ -331,7 +335,23 @@ class _Folding:
         found = events_of(chunk)
         for one in found:
             add(one, at_ns)
-        return _envelope(data, chunk, found)
+        return _envelope(data, chunk, found[0]) if len(found) == 1 == len(chunk.choices) else None
+
+
+def _texts(events: Sequence[bytes], place: int, envelope: _Envelope) -> list[bytes]:
+    """The texts in ``envelope`` of the events from ``place`` on, up to the first that has another."""
+    before, after = envelope.before, envelope.after
+    is_around = (len(before) + len(after)).__eq__
+    found: list[bytes] = []
+    while True:
+        some = events[place : place + _BLOCK]
+        texts = list(map(bytes.removesuffix, map(bytes.removeprefix, some, repeat(before)), repeat(after)))
+        # Only an event that has both is shorter by both without them.
+        count = [*map(is_around, map(sub, map(len, some), map(len, texts))), False].index(False)
+        found += texts[:count]
+        if count < _BLOCK:
+            return found
+        place += _BLOCK
 
 
 def _insides(texts: list[bytes]) -> list[bytes]:
@@ -354,32 +374,30 @@ def _decoded(texts: Sequence[bytes]) -> list[str]:
         raise _Unusual from None
 
 
-def _envelope(data: bytes, chunk: ChatChunk, found: Sequence[StreamEvent]) -> _Envelope | None:
-    """The envelope of a chunk that carries nothing but one text; None for any other."""
-    if len(found) != 1 or len(chunk.choices) != 1:
-        return None
+def _envelope(data: bytes, chunk: ChatChunk, single: StreamEvent) -> _Envelope | None:
+    """The envelope of a chunk that carries nothing but the one text of ``single``; None for any other."""
     delta = chunk.choices[0].delta
     if delta.reasoning and delta.reasoning_content:
         # Where one of them is empty the other is found.
         return None
-    for name, text, event in _places(found[0]):
-        before, key, rest = data.partition(b'"%b":"' % name)
+    for name, text, event in _places(single):
+        before, key, rest = data.partition(name + b':"')
         inside = _INSIDE.match(rest)
-        if not key or inside is None or data.count(b'"%b"' % name) != 1:
+        if not key or inside is None or data.count(name) != 1 or b"\\" in before:
             continue
         after = rest[inside.end() :]
-        if b"\\" not in before and b"\\" not in after and _decoded([inside.group()]) == [text]:
+        if b"\\" not in after and _decoded([inside.group()]) == [text]:
             return _Envelope(before + key, after, event)
     return None
 
 
-def _places(single: StreamEvent) -> Iterator[tuple[bytes, str, Callable[[str], StreamEvent]]]:
+def _places(single: StreamEvent) -> Sequence[tuple[bytes, str, Callable[[str], StreamEvent]]]:
     """The keys that may hold the one text of a chunk, that text, and the event to make of another."""
     match single:
         case TextDelta(text):
-            yield b"content", text, TextDelta
+            return ((b'"content"', text, TextDelta),)
         case ReasoningDelta(text):
-            yield b"reasoning_content", text, ReasoningDelta
-            yield b"reasoning", text, ReasoningDelta
+            return ((b'"reasoning_content"', text, ReasoningDelta), (b'"reasoning"', text, ReasoningDelta))
         case ToolCallDelta(int(index), None, None, str(text)):
-            yield b"arguments", text, lambda more: ToolCallDelta(index, None, None, more)
+            return ((b'"arguments"', text, lambda more: ToolCallDelta(index, None, None, more)),)
+    return ()

@@ -38,6 +38,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import structs
+
 from vendor_verifier.features.simulate.answer import Answer, Call, pieces
 from vendor_verifier.features.simulate.performance import Performance
 from vendor_verifier.features.simulate.question import BadQuestion, question_of
@@ -226,7 +228,7 @@ class SimulatedCompletions(OpenAIWire):
             raise BadQuestion("prompt must be a text", "prompt")
         turn, family = read_prompt(prompt)
         given = {key: request[key] for key in _PARAMETERS if request.get(key) is not None}
-        question = question_of(replace(turn, parameters={"max_tokens": DEFAULT_MAX_TOKENS, **given}))
+        question = question_of(structs.replace(turn, parameters={"max_tokens": DEFAULT_MAX_TOKENS, **given}))
         include_usage = as_dict(request.get("stream_options")).get("include_usage") is True
         return Asked(question, model, stream, include_usage, request, style=family)
 
