@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import pickle
 import urllib.parse
 from collections.abc import Callable
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from vendor_verifier import redaction
 from vendor_verifier.redaction import MASK, Scrubber
 
 KEY = "sk-or-v1-0123456789abcdef+/="
@@ -179,3 +181,30 @@ def test_a_scrubbed_json_line_is_still_json(secret: str, words: str) -> None:
     assume('"' not in secret)
     line = json.dumps({"message": words + secret + words}, ensure_ascii=False).encode(errors="replace")
     assert MASK in json.loads(Scrubber([secret]).bytes(line))["message"]
+
+
+@given(
+    secrets=st.lists(SECRETS, max_size=4),
+    said=st.lists(st.sampled_from(sorted(DISGUISES)) | st.text(max_size=8), max_size=6),
+    cut=st.integers(0, 40),
+)
+def test_one_pass_finds_what_a_search_for_each_piece_finds(secrets: list[str], said: list[str], cut: int) -> None:
+    """With the extra `fast` and without it the same is masked, of many keys and of disguises that were cut."""
+    pytest.importorskip("ahocorasick_rs")
+    words = [
+        DISGUISES[each](secrets[place % len(secrets)])[: cut + 8] if each in DISGUISES and secrets else each
+        for place, each in enumerate(said)
+    ]
+    text = " ".join(words)
+    quick = Scrubber(secrets)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(redaction, "find_spec", lambda _name: None)
+        plain = Scrubber(secrets)
+    data = text.encode(errors="replace")
+    assert (quick.text(text), quick.bytes(data)) == (plain.text(text), plain.bytes(data))
+
+
+def test_a_scrubber_travels_to_another_process() -> None:
+    """It masks there what it masks here."""
+    travelled: Scrubber = pickle.loads(pickle.dumps(Scrubber([KEY])))
+    assert travelled.text(f"the key is {KEY}.") == f"the key is {MASK}."

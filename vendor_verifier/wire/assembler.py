@@ -66,6 +66,7 @@ MAX_CHARACTERS = 1024 * 1024
 _GAPS_A_STEP = 10_000
 # An answer of so many characters is put together in one step.
 _CHARACTERS_A_STEP = 32 * 1024
+_CALLS_A_STEP = 100
 
 
 # Before any host has said who it is.
@@ -217,11 +218,13 @@ class Assembler:
     def collecting(self, *, streamed: bool = True) -> Steps[Collected]:
         """As :meth:`collected`, in steps."""
         text, calls = "".join(self._text), self._calls.calls() or self._legacy_calls.calls()
-        is_long = max(self.characters, len(text)) > _CHARACTERS_A_STEP
+        is_long = max(self.characters, len(text)) > _CHARACTERS_A_STEP or len(calls) > _CALLS_A_STEP
         if is_long:
             yield
         leaks = yield from self._leaks(text)
         noticed = tuple(self._noticed(calls, leaks=leaks, streamed=streamed))
+        if is_long:
+            yield
         assembled = Response(
             text=text,
             reasoning="".join(self._reasoning),

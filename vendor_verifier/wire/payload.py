@@ -242,8 +242,11 @@ def _is_plain(response: Response) -> bool:
         texts += (call.name, call.arguments)
         words.append(call.id or "")
     marks = "".join(words)
-    # Together they are hardly ever as long as one may be. A surrogate in one is one in all of them together.
-    return len(marks) <= MAX_WORD and is_well_formed(marks.join(texts))
+    # Together they are hardly ever as long as one may be.
+    if len(marks) > MAX_WORD and max(map(len, words)) > MAX_WORD:
+        return False
+    # A surrogate in one of them is one in all of them together, and to look once is quick.
+    return is_well_formed(marks.join(texts))
 
 
 def replacements(response: Response) -> int:
