@@ -30,7 +30,7 @@ _ENTRY = """\
 """
 # Runs by the names that examples give them: how the first is made, the others are copies of it.
 _RUNS = {
-    "--limit 20 -o": ("monday", "tuesday", "today", "kimi", "demo", "20261122T020000Z"),
+    "--limit 20 -o": ("tuesday", "monday", "today", "kimi", "demo", "20261122T020000Z"),
     "--suite trigger --suite tool_correctness --suite toolbench --suite mcptoolbench -n 3 -o": ("latest",),
     "capacity --vendor novita --up-to 2 -n 3 -o": ("novita", "20260304T050607Z-capacity"),
 }
@@ -58,7 +58,16 @@ def build(folder: Path) -> None:
         done = typed(f"{PROGRAM} {words} runs/{first}", folder)
         assert done.code == 0, done.err
         for name in others:
-            shutil.copytree(folder / "runs" / first, folder / "runs" / name)
+            _copy(folder / "runs" / first, folder / "runs" / name)
+
+
+def _copy(run: Path, copy: Path) -> None:
+    """The run again under a name of its own: it is another run, with the same answers."""
+    shutil.copytree(run, copy)
+    manifest = copy / "manifest.json"
+    if manifest.exists():
+        raw = json.loads(manifest.read_text(encoding="utf-8"))
+        manifest.write_text(json.dumps({**raw, "run": f"{raw['run']}-{copy.name}"}), encoding="utf-8")
 
 
 def _write_files(folder: Path) -> None:

@@ -211,6 +211,15 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--output": Shown(("--output", "x.tar.gz"), ("bundle", "begun")),
         "--verify": Shown(("--verify", "begun.tar.gz"), ("bundle",)),
     },
+    "merge": {
+        "RUNS": Shown(("again",), ("merge", "begun", "-o", "OUT")),
+        "--output": Shown(("--output", "OUT"), ("merge", "begun", "again"), written_names),
+        "--compress": Shown(("--compress",), ("merge", "begun", "again", "-o", "OUT"), written_names),
+        "--records-file-mb": Shown(
+            ("--records-file-mb", "0.001"), ("merge", "begun", "again", "-o", "OUT"), written_names
+        ),
+        "--lang": Shown(("--lang", "zh"), ("merge", "begun", "again", "-o", "OUT")),
+    },
     "import": {
         "RESULTS": Shown(("b=results.jsonl",), ("import", "--model", "m", "-o", "OUT")),
         "--baseline": Shown(("--baseline", "a=results.jsonl"), IMPORT),

@@ -47,6 +47,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "explain": ("explain runs/kimi --vendor novita",),
     "bundle": ("bundle runs/kimi",),
+    "merge": ("merge runs/monday runs/tuesday -o runs/both",),
     "import": ("import --baseline a=a.jsonl b=b.jsonl --model k2 -o out",),
     "capacity": (
         "capacity --vendor novita --up-to 128 --max-cost 2",
@@ -94,6 +95,7 @@ COMMANDS = {
         "vendor_verifier.features.bundle:bundle_command",
         "One archive of a run that others can verify.",
     ),
+    "merge": ("vendor_verifier.features.merge:merge_command", "Make one run of several that asked the same."),
     "import": ("vendor_verifier.cli.datasets:import_command", "Turn other people's result files into a run."),
     "capacity": (
         "vendor_verifier.features.capacity.command:capacity_command",

@@ -19,13 +19,11 @@ import sys
 import tarfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, BinaryIO
 
-import filelock
 from cyclopts import Parameter
 
 from vendor_verifier import __version__
@@ -50,6 +48,7 @@ _EVIDENCE = (MANIFEST, RECOUNT, "duplicates.jsonl")
 _CORRUPT = ".corrupt"
 _NAMED = frozenset({HASHES, *_EVIDENCE, *(form.file_name for form in REPORTS)})
 _PAGES = "bfcl"
+MERGED = "merged"
 _TOP = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # No separators of any system, no control characters, nothing hidden.
 _PART = re.compile(r'[^./\\:*?"<>|\x00-\x1f\x7f][^/\\:*?"<>|\x00-\x1f\x7f]{0,199}')
@@ -69,6 +68,8 @@ def is_bundled(name: str) -> bool:
         return False
     if parts[0] == "samples":
         return len(parts) == 2 and name.endswith(".jsonl")
+    if parts[0] == MERGED:
+        return len(parts) == 2 and name.endswith(".json")
     return parts[0] == _PAGES and len(parts) in (2, 3)
 
 
@@ -80,7 +81,12 @@ def split_member(name: str) -> tuple[str, str] | None:
 
 def bundled_files(folder: RunFolder) -> dict[str, Path]:
     """Path inside the run folder → the file, in name order; links are left out, they would lead elsewhere."""
-    candidates = [*folder.path.glob("*"), *folder.path.glob("samples/*"), *folder.path.glob(f"{_PAGES}/**/*")]
+    candidates = [
+        *folder.path.glob("*"),
+        *folder.path.glob("samples/*"),
+        *folder.path.glob(f"{MERGED}/*"),
+        *folder.path.glob(f"{_PAGES}/**/*"),
+    ]
     found = {path.relative_to(folder.path).as_posix(): path for path in candidates}
     return {
         name: path
@@ -107,7 +113,7 @@ def make_bundle(folder: RunFolder, target: Path | None) -> Path:
     path = target if target is not None else Path(f"{top}.tar.gz")
     if path.exists():
         raise RunFolderError(f"{path} is already there; name another file with -o")
-    with _at_rest(folder):
+    with folder.at_rest():
         files = bundled_files(folder)
         missing = [name for name in (RECORDS, SCORES) if not _holds(files, name)]
         if missing:
@@ -119,23 +125,6 @@ def make_bundle(folder: RunFolder, target: Path | None) -> Path:
 def _holds(names: Iterable[str], name: str) -> bool:
     """Whether the file is there; records may be in files of several names."""
     return any(file_number(each) if name == RECORDS else each == name for each in names)
-
-
-@contextmanager
-def _at_rest(folder: RunFolder) -> Iterator[None]:
-    """Lock the run folder while its files are read; a folder that cannot be written needs no lock."""
-    lock = filelock.FileLock(folder.path / ".lock", timeout=0, mode=FILE_MODE)
-    try:
-        lock.acquire()
-    except filelock.Timeout:
-        raise RunFolderError(f"{folder.path} is being written; bundle it when the run is over") from None
-    except OSError:
-        yield
-        return
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def _write(path: Path, top: str, files: Mapping[str, Path]) -> None:

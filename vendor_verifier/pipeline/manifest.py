@@ -69,6 +69,8 @@ def _is_refused(record: Record) -> bool:
     return any(attempt.failure is not None and attempt.failure.kind in QUESTION_REFUSED for attempt in finals)
 
 
+# What is asked of whom and how: equal in all sessions of a run, and in runs that are merged.
+ASKED = "model label vendor model_id url wire provider parameters extra_body is_baseline".split()
 _PACKAGES = ("httpx2", "anyio", "jsonschema-rs", "msgspec", "tenacity", "numpy", "scipy", "genai-prices")
 
 
@@ -137,9 +139,8 @@ def _stored_task(task: Task, prepared: Prepared) -> dict[str, Any]:
 
 def identity(plan: Plan) -> dict[str, Any]:
     """The settings that must be equal for two sessions to belong to one run; pace and timeouts may differ."""
-    asked = "model label vendor model_id url wire provider parameters extra_body is_baseline".split()
     return {
-        "entries": [{key: entry[key] for key in asked} for entry in describe(plan.entries)],
+        "entries": [{key: entry[key] for key in ASKED} for entry in describe(plan.entries)],
         "samples": {task.suite: _digest(task) for task in plan.tasks},
         "suites": {task.suite: dict(task.options) for task in plan.tasks},
         "repeat": plan.repeat,

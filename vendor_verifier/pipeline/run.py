@@ -174,7 +174,8 @@ def _live(prepared: Prepared) -> Iterator[tuple[Prepared, ToolRunner | None]]:
 def _run(prepared: Prepared, tools: ToolRunner | None, on_start: OnStart, on_record: OnRecord) -> RunOutcome:
     folder, manifest = _open_folder(prepared)
     scrubber = Scrubber(prepared.secrets)
-    with _withdrawn_if_refused(folder, prepared), Journal(folder, scrubber, _form(prepared)) as journal:
+    form = RecordForm.of(prepared.options.records_file_mb, compressed=prepared.options.compress)
+    with _withdrawn_if_refused(folder, prepared), Journal(folder, scrubber, form) as journal:
         with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed, prepared.known_answers) as entries:
             plan = replace(prepared.plan, entries=entries)
             queue = _queue(plan, prepared)
@@ -208,12 +209,6 @@ def _run(prepared: Prepared, tools: ToolRunner | None, on_start: OnStart, on_rec
     if run_folder(prepared.options.output_dir) is None:
         point_to(folder.path)
     return RunOutcome(folder, report, end.signal_number, end.limit)
-
-
-def _form(prepared: Prepared) -> RecordForm:
-    """The form of the records as it was asked for."""
-    size = prepared.options.records_file_mb
-    return RecordForm(prepared.options.compress, None if size is None else int(size * 1024**2))
 
 
 def _counting(resent: Counter[str], on_record: OnRecord) -> OnRecord:

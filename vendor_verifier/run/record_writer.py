@@ -32,6 +32,11 @@ class RecordForm:
     compressed: bool = False
     most_bytes: int | None = None
 
+    @classmethod
+    def of(cls, file_mb: float | None, *, compressed: bool) -> RecordForm:
+        """The form with the size in MiB."""
+        return cls(compressed, None if file_mb is None else int(file_mb * 1024**2))
+
 
 class RecordWriter:
     """The newest file of a run's records. Its methods raise OSError where the disk refuses."""
