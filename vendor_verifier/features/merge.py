@@ -62,7 +62,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What the runs merged so far hold: repetitions by (model, label), and blocks."""
+    """The size of the runs merged so far: repetitions by (model, label), and blocks."""
 
     repetitions: Counter[Name]
     blocks: int = 0
