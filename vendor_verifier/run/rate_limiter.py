@@ -95,6 +95,8 @@ DOWN_AFTER = 10
 Permit = Literal["granted", "stopped", "closed"]
 # (model, label)
 Name = tuple[str, str]
+# An attempt that nothing came of.
+_UNSENT = Attempt(1)
 
 
 class Limiter(Protocol):
@@ -199,6 +201,12 @@ class LocalLimiter:
         account_limit = self._accounts[entry.account]
         for _ in range(account_limit.backoff.places_back()):
             account_limit.places.release()
+
+    def give_back(self, entry: Entry, ask: Ask) -> None:
+        """Take a permit back by which nothing was sent."""
+        self._accounts[entry.account].settle(ask, _UNSENT)
+        self._spending.requests -= 1
+        self.release(entry)
 
     def attempt_ended(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
         account_limit = self._accounts[entry.account]

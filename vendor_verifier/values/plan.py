@@ -102,7 +102,7 @@ class ExecutorChoice:
     scheduler: str | None = None
     local_workers: int | None = None
     insecure_cluster: bool = False
-    hang_after_s: float = 30
+    hang_after_s: float = 10
     workers: WorkersWish = 1
 
 

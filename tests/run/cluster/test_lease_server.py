@@ -70,9 +70,9 @@ async def test_leases_are_counted_over_all_sessions_and_per_account() -> None:
     await a_moment()
     assert permits(one) == [[0, "granted"], [0, "granted"]]
     assert permits(two) == [[1, "granted"]]
-    lease_server.receive("one", {"release": [0]})
+    lease_server.receive("one", {"took": [0, 1], "release": [0]})
     await until(lambda: len(permits(one)) == 3)
-    lease_server.receive("one", {"release": [0]})
+    lease_server.receive("one", {"release": [1]})
     await until(lambda: permits(two) == [[1, "granted"], [0, "granted"]])
 
 
@@ -100,8 +100,7 @@ async def test_a_second_claim_is_refused() -> None:
     assert coordinator.of("rows") == []
 
 
-@pytest.mark.parametrize("how", ["leave", "worker_gone"])
-async def test_the_leases_of_the_dead_are_free_after_the_settling_time(how: str) -> None:
+async def test_the_leases_of_the_dead_are_free_after_the_settling_time() -> None:
     """Not before: the vendor may still count their connections."""
     lease_server, coordinator, two = LeaseServer(plan(1), settle_s=0.05), Ear(), Ear()
     lease_server.attend(coordinator)
@@ -110,47 +109,101 @@ async def test_the_leases_of_the_dead_are_free_after_the_settling_time(how: str)
     lease_server.receive("one", {"acquire": asks(0, 0)})
     await a_moment()
     lease_server.receive("two", {"acquire": asks(0)})
-    end: Callable[[], None] = (
-        (lambda: lease_server.leave("one", "gone")) if how == "leave" else lambda: lease_server.worker_gone("w1")
-    )
     began_s = time.monotonic()
-    end()
+    lease_server.leave("one", "gone")
     await until(lambda: permits(two) == [[0, "granted"]])
     assert time.monotonic() - began_s >= 0.05
     assert coordinator.of("left")[0][0] == "one"
 
 
-async def test_a_silent_session_is_given_up_but_its_rows_still_count() -> None:
-    """Its places go to others, it is told to end, and what it hands in late is passed on."""
-    lease_server, coordinator, one, two = LeaseServer(plan(1), hang_after_s=1.0, settle_s=0.0), Ear(), Ear(), Ear()
+async def test_a_worker_that_the_cluster_counts_as_gone_may_still_have_connections() -> None:
+    """Its work goes to others at once; its place is free only when the connection of its session ends."""
+    lease_server, coordinator, two = LeaseServer(plan(1), settle_s=0.0), Ear(), Ear()
     lease_server.attend(coordinator)
-    lease_server.join("one", "w1", one)
+    lease_server.join("one", "w1", Ear())
     lease_server.join("two", "w2", two)
     lease_server.receive("one", {"acquire": asks(0)})
     await a_moment()
-    watching = asyncio.ensure_future(lease_server.watch())
+    lease_server.receive("one", {"took": [0]})
+    lease_server.receive("two", {"acquire": asks(0)})
+    lease_server.worker_gone("w1")
+    await a_moment()
+    assert [name for name, *_ in coordinator.of("left")] == ["one"]
+    assert permits(two) == []
+    lease_server.leave("one", "its connection ended")
+    await until(lambda: permits(two) == [[0, "granted"]])
+    assert len(coordinator.of("left")) == 1
 
-    async def beat() -> None:
+
+class Hanging:
+    """Two sessions that share ``places``, of which the first hangs whenever it is not told to beat."""
+
+    def __init__(self, places: int, **limits: float) -> None:
+        self.coordinator, self.one, self.two = Ear(), Ear(), Ear()
+        times = {"permit_life_s": 0.3, "hang_after_s": PATIENCE_S, "settle_s": 0.0, **limits}
+        self.lease_server = LeaseServer(plan(places, max_requests=100), **times)
+        self.lease_server.attend(self.coordinator)
+        self.lease_server.join("one", "w1", self.one)
+        self.lease_server.join("two", "w2", self.two)
+        self.tasks = [asyncio.ensure_future(self.lease_server.watch()), asyncio.ensure_future(self._beat())]
+
+    async def _beat(self) -> None:
         while True:
-            lease_server.receive("two", {"beat": [True]})
+            self.lease_server.receive("two", {"beat": [time.monotonic()]})
             await asyncio.sleep(0.02)
 
-    beating = asyncio.ensure_future(beat())
-    lease_server.receive("two", {"acquire": asks(0)})
-    await until(lambda: permits(two) == [[0, "granted"]])
-    assert one.of("finish") == [True]
-    lease_server.receive("one", {"rows": [[7, b"late"]], "acquire": asks(0), "ended": [7]})
-    await a_moment()
-    assert coordinator.of("rows") == [["one", 7, b"late"]]
-    assert coordinator.of("ended") == []
-    assert permits(one) == [[0, "granted"]]
-    await cancelled(watching, beating)
+    async def __aenter__(self) -> Hanging:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
 
 
-async def cancelled(*tasks: asyncio.Future[None]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+async def test_what_a_silent_session_has_not_used_is_free_and_what_it_uses_is_not() -> None:
+    """Of three places it holds one unused and one in flight and waits for more: the others get two, and what it waits
+    for takes nothing from them until it speaks again."""
+    async with Hanging(3) as both:
+        both.lease_server.receive("one", {"beat": [1.0], "acquire": asks(0, 0)})
+        await a_moment()
+        both.lease_server.receive("one", {"took": [0], "acquire": [[0, 5], [0, 6]]})
+        await a_moment()
+        both.lease_server.receive("two", {"acquire": asks(0, 0, 0)})
+        await until(lambda: len(permits(both.two)) == 2)
+        await until(lambda: len(permits(both.one)) == 3)
+        for _ in range(5):
+            await a_moment()
+        assert len(permits(both.two)) == 2
+        both.lease_server.receive("two", {"took": [0, 1], "release": [0]})
+        await until(lambda: len(permits(both.two)) == 3)
+        both.lease_server.receive("two", {"took": [2], "release": [1, 2]})
+        await a_moment()
+        assert len(permits(both.one)) == 3
+        both.lease_server.receive("one", {"beat": [2.0], "unused": [1, 5]})
+        await until(lambda: len(permits(both.one)) == 4)
+        assert both.one.of("beat") == [1.0, 2.0]
+        # Three in flight, each counted once; what was given back unused is not.
+        assert both.lease_server.requests == 5
+
+
+async def test_what_a_silent_session_has_in_flight_counts_until_its_attempt_is_over() -> None:
+    """Also after its work went to others; and its late rows are passed on."""
+    async with Hanging(1, hang_after_s=0.4, attempt_s=1.2) as both:
+        both.lease_server.receive("one", {"beat": [1.0], "acquire": asks(0)})
+        await until(lambda: permits(both.one) == [[0, "granted"]])
+        took_at = time.monotonic()
+        both.lease_server.receive("one", {"took": [0]})
+        both.lease_server.receive("two", {"acquire": asks(0)})
+        await until(lambda: both.one.of("finish") == [True])
+        assert [name for name, *_ in both.coordinator.of("left")] == ["one"]
+        await until(lambda: permits(both.two) == [[0, "granted"]])
+        assert time.monotonic() - took_at >= 1.2
+        both.lease_server.receive("one", {"rows": [[7, b"late"]], "acquire": asks(0), "ended": [7]})
+        await a_moment()
+        assert both.coordinator.of("rows") == [["one", 7, b"late"]]
+        assert both.coordinator.of("ended") == []
+        assert len(permits(both.one)) == 1
 
 
 @pytest.mark.parametrize("end", ["order", "abandon"])
@@ -165,7 +218,7 @@ async def test_a_closed_gate_gives_no_more_leave(end: str) -> None:
         (lambda: lease_server.order({"close": [True]})) if end == "order" else lease_server.abandon
     )
     closing()
-    lease_server.receive("one", {"release": [0], "acquire": asks(1)})
+    lease_server.receive("one", {"took": [0], "release": [0], "acquire": [[1, 2]]})
     await until(lambda: len(permits(one)) == 3)
     assert [permit for _, permit in permits(one)] == ["granted", "closed", "closed"]
     assert one.of("closed") == [True]

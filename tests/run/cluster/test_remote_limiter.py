@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -11,6 +13,7 @@ from changing import replace
 from costs import PATIENCE_S
 
 from vendor_verifier.run.budgets import Ask
+from vendor_verifier.run.cluster.job import PERMIT_LIFE_S
 from vendor_verifier.run.cluster.lease_server import LeaseServer
 from vendor_verifier.run.cluster.worker_session import RemoteLimiter
 from vendor_verifier.values.event import Usage
@@ -44,8 +47,13 @@ class Wire:
         self.said.append(kind)
         self._lease_server.receive(self._name, {kind: list(items)})
 
+    def then(self, act: Callable[[], None]) -> None:
+        act()
+
     def told(self, kind: str, *items: Any) -> None:
-        if kind == "permit":
+        if kind == "beat":
+            self.limiter.heard(items[-1])
+        elif kind == "permit":
             self.limiter.answer(list(items))
         elif kind == "closed":
             self.limiter.close()
@@ -65,7 +73,7 @@ async def test_a_success_costs_one_small_word_and_a_failure_is_told_whole() -> N
     one.limiter.release(entry)
     one.limiter.attempt_ended(entry, used(5), ask)
     one.limiter.turn_ended(entry, used(5))
-    assert one.said == ["acquire", "release", "fine"]
+    assert one.said == ["acquire", "took", "release", "fine"]
     lost = Attempt(1, failure=Failure("dns", "connect", "no such host"))
     for number in range(18):
         wire = (one, two)[number % 2]
@@ -127,3 +135,26 @@ async def test_who_rests_for_a_refused_entry_is_woken_and_its_sibling_is_not() -
     with anyio.move_on_after(0.05) as waiting:
         await one.limiter.rest(sibling, 60)
     assert waiting.cancelled_caught
+
+
+async def test_a_permit_that_is_too_old_goes_back_and_is_asked_for_anew() -> None:
+    """Whoever slept on it may find the place given to others: it sends nothing until a younger one comes."""
+    whole = plan()
+    lease_server = LeaseServer(whole)
+    wire, other = Wire(lease_server, whole, "one"), Wire(lease_server, whole, "two")
+    entry = whole.entries[0]
+    wire.send("beat", time.monotonic() - 2 * PERMIT_LIFE_S)
+    waiting = asyncio.ensure_future(wire.limiter.acquire(entry, Ask(1)))
+    await asyncio.sleep(0.02)
+    assert not waiting.done()
+    assert wire.said.count("unused") == wire.said.count("took") >= 1
+    wire.send("beat", time.monotonic())
+    assert await asyncio.wait_for(waiting, PATIENCE_S) == "granted"
+    # One of the four places is taken, whatever went to and fro.
+    for _ in range(3):
+        assert await asyncio.wait_for(other.limiter.acquire(entry, Ask(1)), PATIENCE_S) == "granted"
+    fifth = asyncio.ensure_future(other.limiter.acquire(entry, Ask(1)))
+    await asyncio.sleep(0.02)
+    assert not fifth.done()
+    wire.limiter.release(entry)
+    assert await asyncio.wait_for(fifth, PATIENCE_S) == "granted"

@@ -10,8 +10,9 @@ from typing import Any
 
 from vendor_verifier.errors import ClusterError, UsageError
 from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
-from vendor_verifier.run.cluster.dask_cluster import CommChannel, DaskCluster, failure_of
-from vendor_verifier.run.cluster.job import ChannelClosed, ClusterSide, Outbox
+from vendor_verifier.run.cluster.dask_cluster import DaskCluster, failure_of
+from vendor_verifier.run.cluster.dask_lease_plugin import CommChannel
+from vendor_verifier.run.cluster.job import ChannelClosed, ClusterSide, Outbox, longest_attempt_s
 from vendor_verifier.run.interruption import interruptible
 from vendor_verifier.run.local_run import RunEnd, Work
 from vendor_verifier.values.plan import ExecutorChoice
@@ -61,7 +62,9 @@ class DaskExecutor:
     async def run(self, work: Work) -> RunEnd:
         # Workers that join later are not counted; most of a cluster is there before its run.
         block = block_size(work.queue, max(1, len(await self._cluster.workers())))
-        self._channel = await self._cluster.open_lease_server(work.job, work.costs, self._choice.hang_after_s)
+        self._channel = await self._cluster.open_lease_server(
+            work.job, work.costs, self._choice.hang_after_s, longest_attempt_s(work.plan)
+        )
         outbox = Outbox(self._channel)
         coordinator = self._coordinator = Coordinator(work, block, outbox.send)
         self._spawn(outbox.run())

@@ -151,6 +151,18 @@ def pack(
 
 Message = dict[str, list[Any]]
 
+# A session says so often what its clock shows.
+BEAT_S = 1.0
+# A permit is used while the last such word that the lease server is known to have heard is younger than this.
+PERMIT_LIFE_S = 3.0
+
+
+def longest_attempt_s(plan: Plan) -> float:
+    """The most seconds one attempt of the plan may take, connecting included."""
+    own = [task.timeout_s for task in plan.tasks if task.timeout_s is not None]
+    return max([plan.limits.total_s, *own]) + plan.limits.connect_s
+
+
 # From one write to the next: a write costs as much CPU as a third of a request, and a place that is free for so much
 # longer is nothing against any answer of a vendor. A side that writes seldom does not wait.
 LINGER_S = 0.004
@@ -186,6 +198,7 @@ class Outbox:
         self._linger_s = linger_s
         self._next_at = 0.0
         self._pending: Message = {}
+        self._after: list[Callable[[], None]] = []
         self._has_some = asyncio.Event()
         self._is_idle = asyncio.Event()
         self._is_idle.set()
@@ -199,6 +212,10 @@ class Outbox:
         self._is_idle.clear()
         self._has_some.set()
 
+    def then(self, act: Callable[[], None]) -> None:
+        """Have ``act`` called when what is queued now has been written; never if it cannot be."""
+        self._after.append(act)
+
     async def run(self) -> None:
         """Write what is queued until the channel closes."""
         try:
@@ -209,7 +226,10 @@ class Outbox:
                 self._next_at = time.monotonic() + self._linger_s
                 self._has_some.clear()
                 message, self._pending = self._pending, {}
+                acts, self._after = self._after, []
                 await self._channel.write(message)
+                for act in acts:
+                    act()
                 if not self._pending:
                     self._is_idle.set()
         except ChannelClosed:

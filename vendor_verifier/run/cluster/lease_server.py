@@ -4,14 +4,22 @@ Theory of operation. Limits divided among workers are wrong twice: a worker with
 and a worker that joins or dies changes all shares. So there is one :class:`LocalLimiter` for the whole run and every
 attempt asks it, over the connection that also carries blocks and rows; a limit then means the same on one machine and
 on a thousand. It costs a round trip per attempt, before the attempt is timed, and messages of some milliseconds travel
-together (:class:`~vendor_verifier.run.cluster.job.Outbox`).
+together (:class:`~vendor_verifier.run.cluster.job.Outbox`). Sessions that ask for the same account get its permits in
+turn, so that none holds more than its share while others wait.
 
 A permit given away is a lease: the server counts it until the worker says that the attempt is over. That the vendor
-never sees more than the limit rests on what happens when a worker does not: a session that leaves is forgotten at once,
-but its leases become free only ``SETTLE_S`` later, when its connections have surely been closed at the vendor, too. A
-session that hangs (silent for ``hang_after_s``, though it sends something every two seconds) is treated the same and
-told to end; it may still hand in rows, because these were paid for. If this process itself was stopped, nobody's
-silence counts.
+never sees more than the limit rests on what happens when a worker does not. A session whose connection ended is
+forgotten at once, but its leases become free only ``SETTLE_S`` later, when its connections have surely been closed at
+the vendor, too.
+
+A session that hangs keeps its connections, here and at the vendors, and may wake at any moment. So each says once a
+second what its own clock shows, and hears with its permits which of these words came last. A permit is used only while
+that word is younger than ``PERMIT_LIFE_S`` by the worker's clock, and not before the server was told that it is: when
+nothing has come for ``PERMIT_LIFE_S`` by the server's clock, permits not known to be used cannot be used any more and
+are free, and what the session asked for is put aside until it speaks again. What it has in flight counts until it is
+killed, gives it back, or its attempt's time is over. After ``hang_after_s`` its work goes to others and it is told to
+end; it may still hand in rows, because these were paid for. If this process itself was stopped, nobody's silence
+counts.
 
 A request that is granted when its session has left is never sent, for its task was cancelled with the session. A
 session's name is admitted once: a scheduler that starts a task twice must not double its requests. The outcomes of
@@ -23,23 +31,27 @@ Blocks and rows pass through unread, and nothing is ever sent to a vendor from h
 from __future__ import annotations
 
 import asyncio
+import math
 import pickle
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from vendor_verifier.run.budgets import Ask, CostOf, Spending
-from vendor_verifier.run.cluster.job import Message
+from vendor_verifier.run.cluster.job import PERMIT_LIFE_S, Message
+from vendor_verifier.run.cluster.leases import Leases
 from vendor_verifier.run.rate_limiter import LocalLimiter
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Attempt
 
 # A dead worker's closed connections reach the vendor one network trip later than us.
 SETTLE_S = 0.25
-# Silent for that long, though it should say something every two seconds: it hangs.
-HANG_AFTER_S = 30.0
+# Silent for that long, though it should say something every second: its work goes to others.
+HANG_AFTER_S = 10.0
+# Sessions are looked at so often.
+_LOOK_S = 0.5
 
 Send = Callable[..., None]
 # An attempt of which only its success matters.
@@ -55,10 +67,16 @@ class _Session:
     name: str
     worker: str
     send: Send
-    last_message_at: float
-    held: Counter[int] = field(default_factory=Counter)
+    leases: Leases
+    # When it last said what its clock showed, and what it was; ``echoed`` is the last that it was told again.
+    heard_at: float
+    beat: float | None = None
+    echoed: float | None = None
+    # What it asks for by account, as (place, number, ask), and who waits for the first of each; none while it is silent.
+    lines: dict[str, deque[tuple[int, int, Ask]]] = field(default_factory=dict)
+    asking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     counted: dict[int, Ask] = field(default_factory=dict)
-    asking: set[asyncio.Task[None]] = field(default_factory=set)
+    is_silent: bool = False
     revoked: bool = False
 
 
@@ -94,8 +112,11 @@ class LeaseServer:
         *,
         spending: Spending | None = None,
         hang_after_s: float = HANG_AFTER_S,
+        attempt_s: float = math.inf,
         settle_s: float = SETTLE_S,
+        permit_life_s: float = PERMIT_LIFE_S,
     ) -> None:
+        """``attempt_s`` is the longest that one attempt may take."""
         self._entries = plan.entries
         self._spending = spending or Spending(plan.max_requests, plan.max_cost_usd, costs or {})
         self._limiter = _NotifyingLimiter(
@@ -105,7 +126,9 @@ class LeaseServer:
         self._limiter.on_refusal = lambda entry: self._broadcast("refused", [entry.model, entry.label])
         self._limiter.on_close = self._announce_closed
         self._hang_after_s = hang_after_s
+        self._attempt_s = attempt_s
         self._settle_s = settle_s
+        self._permit_life_s = permit_life_s
         self._sessions: dict[str, _Session] = {}
         self._claimed: set[str] = set()
         self._coordinator: Send | None = None
@@ -137,6 +160,11 @@ class LeaseServer:
         if "facts" in message:
             self._notify("facts", self.facts())
 
+    @property
+    def requests(self) -> int:
+        """Requests that permits were given for, without those that came back unused."""
+        return self._spending.requests
+
     def facts(self) -> dict[str, Any]:
         """The facts of the run's end, and the CPU seconds of the lease server's process."""
         return {
@@ -154,7 +182,7 @@ class LeaseServer:
         if name in self._claimed:
             return False
         self._claimed.add(name)
-        self._sessions[name] = _Session(name, worker, send, time.monotonic())
+        self._sessions[name] = _Session(name, worker, send, Leases(self._attempt_s), time.monotonic())
         if self.closed:
             send("closed", True)
         if self._limiter.stopped:
@@ -165,33 +193,45 @@ class LeaseServer:
         return True
 
     def leave(self, name: str, reason: str) -> None:
-        """Forget a session that ended; what it held is free once its connections are surely closed."""
+        """Forget a session whose connection ended; what it held is free once its others are surely closed, too."""
         session = self._sessions.pop(name, None)
         if session is None:
             return
-        silent_s = time.monotonic() - session.last_message_at
-        self._take_back(session)
-        self._notify("left", [name, reason, silent_s])
+        self._set_aside(session)
+        asyncio.get_running_loop().call_later(self._settle_s, self._free, session.leases.all())
+        if not session.revoked:
+            self._notify("left", [name, reason, time.monotonic() - session.heard_at])
 
     def worker_gone(self, worker: str) -> None:
-        """Forget all sessions of that worker."""
+        """Give up the sessions of a worker that the cluster counts as gone.
+
+        It may be a process that only hangs: what it held is free when its connection ends.
+        """
         for session in [one for one in self._sessions.values() if one.worker == worker]:
-            self.leave(session.name, "the worker died")
+            self._revoke(session, "the worker died")
 
     def receive(self, name: str, message: Message) -> None:
-        """Take a session's message. Of a session that was given up only its rows count."""
+        """Take a session's message. One that was given up gets nothing any more, but what it did counts."""
         session = self._sessions.get(name)
         if session is None:
             return
-        session.last_message_at = time.monotonic()
+        if "beat" in message:
+            self._hear(session, message["beat"][-1])
         if "rows" in message:
             self._notify("rows", *([name, *row] for row in message["rows"]))
         if "report" in message:
             self._notify("report", *([name, report] for report in message["report"]))
+        self._take_outcomes(session, message)
+        self._take_leases(session, message)
         if session.revoked:
             return
-        self._take_outcomes(session, message)
-        self._take_asks(session, message)
+        for place, number, *counted in message.get("acquire", ()):
+            ask = _NOTHING_COUNTED
+            if counted:
+                ask = session.counted[number] = Ask(*counted)
+            account = self._entries[place].account
+            session.lines.setdefault(account, deque()).append((place, number, ask))
+            self._serve(session, account)
         if "ended" in message:
             self._notify("ended", *([name, dispatch] for dispatch in message["ended"]))
 
@@ -212,16 +252,15 @@ class LeaseServer:
         for place, packed in message.get("turn", ()):
             self._limiter.turn_ended(self._entries[place], _unpacked(packed))
 
-    def _take_asks(self, session: _Session, message: Message) -> None:
-        for place in message.get("release", ()):
-            self._release(session, place)
-        for place, number, *counted in message.get("acquire", ()):
-            ask = _NOTHING_COUNTED
-            if counted:
-                ask = session.counted[number] = Ask(*counted)
-            task = asyncio.ensure_future(self._grant(session, place, number, ask))
-            session.asking.add(task)
-            task.add_done_callback(session.asking.discard)
+    def _take_leases(self, session: _Session, message: Message) -> None:
+        if "took" in message:
+            session.leases.took(message["took"], time.monotonic())
+        for number in message.get("unused", ()):
+            self._give_back(session, number)
+        for number in message.get("release", ()):
+            place = session.leases.back(number)
+            if place is not None:
+                self._limiter.release(self._entries[place])
 
     def _succeeded(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
         """Count an attempt that succeeded, and with it its turn."""
@@ -229,50 +268,83 @@ class LeaseServer:
         self._limiter.turn_ended(entry, attempt)
 
     async def watch(self) -> None:
-        """Give up sessions that have been silent too long; runs until cancelled."""
-        every_s = self._hang_after_s / 10
+        """Look after sessions that are silent; runs until cancelled."""
+        every_s = min(_LOOK_S, self._permit_life_s / 4, self._hang_after_s / 4)
         while True:
             slept_at = time.monotonic()
             await asyncio.sleep(every_s)
-            late_s = time.monotonic() - slept_at - every_s
-            if late_s > every_s:
-                # We hung ourselves and could read no message meanwhile.
-                for session in self._sessions.values():
-                    session.last_message_at += late_s
+            now = time.monotonic()
+            late_s = now - slept_at - every_s
             for session in list(self._sessions.values()):
-                silent_s = time.monotonic() - session.last_message_at
-                if silent_s > self._hang_after_s and not session.revoked:
-                    self._revoke(session, silent_s)
+                if late_s > every_s:
+                    # We hung ourselves and could read no message meanwhile.
+                    session.heard_at += late_s
+                self._look_at(session, now)
 
-    def _revoke(self, session: _Session, silent_s: float) -> None:
-        """Give up a hanging session. If it wakes up it may hand in its rows, but send nothing more."""
+    def _look_at(self, session: _Session, now: float) -> None:
+        silent_s = now - session.heard_at
+        if silent_s > self._permit_life_s:
+            session.is_silent = True
+            self._set_aside(session)
+            for number in session.leases.unused():
+                self._give_back(session, number)
+            self._free(session.leases.over(now))
+        if silent_s > self._hang_after_s:
+            self._revoke(session, f"silent for {silent_s:.0f} s")
+
+    def _hear(self, session: _Session, beat: float) -> None:
+        session.heard_at, session.beat = time.monotonic(), beat
+        if session.is_silent:
+            session.is_silent = False
+            for account in session.lines:
+                self._serve(session, account)
+
+    def _revoke(self, session: _Session, reason: str) -> None:
+        """Give up a session. If it wakes up it may hand in its rows, but gets nothing more."""
+        if session.revoked:
+            return
         session.revoked = True
         session.send("finish", True)
-        self._take_back(session)
-        self._notify("left", [session.name, f"silent for {silent_s:.0f} s", silent_s])
+        self._set_aside(session)
+        self._notify("left", [session.name, reason, time.monotonic() - session.heard_at])
 
     # --- leases
 
-    async def _grant(self, session: _Session, place: int, number: int, ask: Ask) -> None:
-        permit = await self._limiter.acquire(self._entries[place], ask)
-        if permit == "granted":
-            session.held[place] += 1
-        else:
-            session.counted.pop(number, None)
-        session.send("permit", [place, number, permit])
+    def _serve(self, session: _Session, account: str) -> None:
+        """Have somebody wait for what the session asks for at an account, if it may have anything."""
+        if not (session.is_silent or session.revoked or account in session.asking):
+            session.asking[account] = asyncio.ensure_future(self._grant(session, account))
 
-    def _release(self, session: _Session, place: int) -> None:
-        if session.held[place] > 0:
-            session.held[place] -= 1
-            self._limiter.release(self._entries[place])
+    async def _grant(self, session: _Session, account: str) -> None:
+        """Ask for one permit of the session after the other, so that sessions get them in turn and none takes all."""
+        line = session.lines[account]
+        while line:
+            place, number, ask = line[0]
+            permit = await self._limiter.acquire(self._entries[place], ask)
+            line.popleft()
+            if permit == "granted":
+                session.leases.give(number, place)
+            else:
+                session.counted.pop(number, None)
+            if session.echoed != session.beat:
+                session.echoed = session.beat
+                session.send("beat", session.beat)
+            session.send("permit", [place, number, permit])
+        del session.asking[account]
 
-    def _take_back(self, session: _Session) -> None:
-        for task in list(session.asking):
+    def _set_aside(self, session: _Session) -> None:
+        """Wait for nothing in the session's name."""
+        for task in session.asking.values():
             task.cancel()
-        held, session.held = list(session.held.elements()), Counter()
-        asyncio.get_running_loop().call_later(self._settle_s, self._free_all, held)
+        session.asking.clear()
 
-    def _free_all(self, places: Sequence[int]) -> None:
+    def _give_back(self, session: _Session, number: int) -> None:
+        """Take a permit back that nothing was sent by."""
+        place = session.leases.back(number)
+        if place is not None:
+            self._limiter.give_back(self._entries[place], session.counted.pop(number, _NOTHING_COUNTED))
+
+    def _free(self, places: Sequence[int]) -> None:
         for place in places:
             self._limiter.release(self._entries[place])
 

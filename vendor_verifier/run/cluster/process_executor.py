@@ -17,6 +17,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import anyio
@@ -25,7 +26,16 @@ import msgspec
 from vendor_verifier.errors import ClusterError, UsageError, VerifierError
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
-from vendor_verifier.run.cluster.job import Bench, ChannelClosed, ClusterSide, Job, Message, Outbox, linger_of
+from vendor_verifier.run.cluster.job import (
+    Bench,
+    ChannelClosed,
+    ClusterSide,
+    Job,
+    Message,
+    Outbox,
+    linger_of,
+    longest_attempt_s,
+)
 from vendor_verifier.run.cluster.lease_server import LeaseServer
 from vendor_verifier.run.cluster.load_coordinator import LoadCoordinator
 from vendor_verifier.run.cluster.worker_session import serve
@@ -227,13 +237,17 @@ class Child:
             await anyio.sleep(0.01)
         return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
 
+    def kill(self) -> None:
+        """Kill the process if it still runs."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+
     def end(self) -> None:
         """Kill the process if it still runs, and clear it away."""
         if self._channel is not None:
             self._channel.abort()
+        self.kill()
         if self._process is not None:
-            if self._process.poll() is None:
-                self._process.kill()
             self._process.wait()
 
 
@@ -296,7 +310,12 @@ class WorkersExecutor:
 
     async def run(self, work: Work) -> RunEnd:
         lease_server = LeaseServer(
-            work.plan, work.costs, work.in_flight, spending=work.spending, hang_after_s=self._choice.hang_after_s
+            work.plan,
+            work.costs,
+            work.in_flight,
+            spending=work.spending,
+            hang_after_s=self._choice.hang_after_s,
+            attempt_s=longest_attempt_s(work.plan),
         )
         coordinator = self._coordinator = self._coordinator_of(
             work, lambda kind, *items: lease_server.order({kind: list(items)})
@@ -304,7 +323,7 @@ class WorkersExecutor:
         outboxes = [Outbox(child.channel, linger_of(work.plan)) for child in self._children]
         for child, outbox in zip(self._children, outboxes, strict=True):
             lease_server.join(child.name, child.name, outbox.send)
-        lease_server.attend(lambda kind, *items: coordinator.receive({kind: list(items)}))
+        lease_server.attend(partial(self._tell, coordinator))
         # Together, so that the first of them does not get it all.
         coordinator.receive({"joined": [child.name for child in self._children]})
         async with anyio.create_task_group() as group:
@@ -321,6 +340,12 @@ class WorkersExecutor:
             group.cancel_scope.cancel()
         lease_server.order({"facts": [True]})
         return coordinator.run_end(interruption.signal_number)
+
+    def _tell(self, coordinator: Coordinator, kind: str, *items: Any) -> None:
+        coordinator.receive({kind: list(items)})
+        # One that was given up hangs or is dead already: what it has in flight counts while its process is there.
+        for name, *_ in items if kind == "left" else ():
+            next(child for child in self._children if child.name == name).kill()
 
     def _coordinator_of(self, work: Work, order: Callable[..., None]) -> Coordinator:
         if work.plan.load.is_shaped:

@@ -10,8 +10,9 @@ import asyncio
 import pickle
 import random
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 import anyio
 from anyio.abc import TaskGroup
@@ -19,7 +20,17 @@ from msgspec import structs
 
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import Ask
-from vendor_verifier.run.cluster.job import Bench, Block, Channel, ChannelClosed, Outbox, SessionReport, linger_of
+from vendor_verifier.run.cluster.job import (
+    BEAT_S,
+    PERMIT_LIFE_S,
+    Bench,
+    Block,
+    Channel,
+    ChannelClosed,
+    Outbox,
+    SessionReport,
+    linger_of,
+)
 from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Engine, make_record
 from vendor_verifier.run.event_loop_lag import LoopLag
@@ -31,7 +42,8 @@ from vendor_verifier.transport.connect import ensure_descriptors
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Attempt, Record, Response
 
-BEAT_S = 2.0
+# What was finished goes out within so many seconds, if anybody is there to take it.
+_DRAIN_S = 2.0
 
 
 async def serve(channel: Channel, bench: Bench, run: str, worker: str) -> None:
@@ -90,9 +102,8 @@ class _Session:
                 await self._listen(blocks)
                 self._limiter.close()
                 blocks.cancel_scope.cancel()
-            # Rows of what was finished still go out, if anybody is there to take them.
             self._outbox.send("report", asdict(report()))
-            with anyio.move_on_after(BEAT_S):
+            with anyio.move_on_after(_DRAIN_S):
                 await self._outbox.drain()
             group.cancel_scope.cancel()
 
@@ -103,6 +114,8 @@ class _Session:
                 message = await self._channel.read()
             except ChannelClosed:
                 return
+            if "beat" in message:
+                self._limiter.heard(message["beat"][-1])
             if "permit" in message:
                 self._limiter.answer(message["permit"])
             if "over" in message:
@@ -137,8 +150,16 @@ class _Session:
 
     async def _beat(self) -> None:
         while True:
+            self._outbox.send("beat", time.monotonic())
             await anyio.sleep(BEAT_S)
-            self._outbox.send("beat", True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """One request that waits for a permit: the words it was ``wanted`` by, and what to wait for."""
+
+    wanted: list[int | None]
+    answer: asyncio.Future[Permit]
 
 
 class RemoteLimiter:
@@ -149,7 +170,10 @@ class RemoteLimiter:
         self._outbox = outbox
         self._tells_all = plan.max_cost_usd is not None
         self._counted = {entry.account for entry in plan.entries if entry.tokens_per_minute is not None}
-        self._waiting: dict[int, asyncio.Future[Permit]] = {}
+        self._waiting: dict[int, _Waiting] = {}
+        # By place of the entry, the numbers of permits in use.
+        self._used: dict[int, deque[int]] = {place: deque() for place in self._places.values()}
+        self._beat: float | None = None
         self._last_number = 0
         # The numbers of requests whose tokens are counted: how each ended is reported under its own.
         self._numbers: dict[Ask, int] = {}
@@ -161,20 +185,20 @@ class RemoteLimiter:
         if self._closed:
             return "closed"
         self._last_number = number = self._last_number + 1
-        answer: asyncio.Future[Permit] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = answer
-        if entry.account not in self._counted:
-            self._outbox.send("acquire", [self._place(entry), number])
-            return await answer
-        self._numbers[ask] = number
-        self._outbox.send("acquire", [self._place(entry), number, ask.size, ask.most_tokens])
-        permit = await answer
+        wanted: list[int | None] = [self._place(entry), number]
+        if entry.account in self._counted:
+            self._numbers[ask] = number
+            wanted += [ask.size, ask.most_tokens]
+        waiting = self._waiting[number] = _Waiting(wanted, asyncio.get_running_loop().create_future())
+        self._outbox.send("acquire", wanted)
+        permit = await waiting.answer
         if permit != "granted":
-            del self._numbers[ask]
+            self._numbers.pop(ask, None)
         return permit
 
     def release(self, entry: Entry) -> None:
-        self._outbox.send("release", self._place(entry))
+        # Of several the one that began first: then none is thought to be over before it is.
+        self._outbox.send("release", self._used[self._place(entry)].popleft())
 
     async def rest(self, entry: Entry, seconds: float) -> None:
         with anyio.move_on_after(seconds):
@@ -199,14 +223,41 @@ class RemoteLimiter:
         if attempt.failure is not None:
             self._outbox.send("turn", [self._place(entry), pickle.dumps(self._shortened(attempt))])
 
+    def heard(self, beat: float) -> None:
+        """Note the last word about our clock that the lease server had heard."""
+        self._beat = beat
+
     def answer(self, permits: Sequence[tuple[int, int, Permit]]) -> None:
-        """Wake the requests that permits came for; a permit whose request was cancelled goes straight back."""
-        for place, number, permit in permits:
-            future = self._waiting.pop(number, None)
-            if future is not None and not future.done():
-                future.set_result(permit)
-            elif permit == "granted":
-                self._outbox.send("release", place)
+        """Wake the requests that permits came for, once the lease server was told that they are used."""
+        granted = [(place, number) for place, number, permit in permits if permit == "granted"]
+        for _, number, permit in permits:
+            if permit != "granted":
+                self._wake(number, permit)
+        if granted:
+            self._outbox.send("took", *(number for _, number in granted))
+            beat = self._beat
+            self._outbox.then(lambda: self._use(granted, beat))
+
+    def _use(self, granted: Sequence[tuple[int, int]], beat: float | None) -> None:
+        """Use permits that came when ``beat`` was the last word heard; those that are too old or wanted by nobody any
+        more go back."""
+        is_old = beat is not None and time.monotonic() - beat > PERMIT_LIFE_S
+        for place, number in granted:
+            waiting = self._waiting.get(number)
+            if waiting is not None and not waiting.answer.done() and not is_old:
+                self._used[place].append(number)
+                self._wake(number, "granted")
+                continue
+            self._outbox.send("unused", number)
+            if waiting is not None and not waiting.answer.done():
+                self._outbox.send("acquire", waiting.wanted)
+            else:
+                self._waiting.pop(number, None)
+
+    def _wake(self, number: int, permit: Permit) -> None:
+        waiting = self._waiting.pop(number, None)
+        if waiting is not None and not waiting.answer.done():
+            waiting.answer.set_result(permit)
 
     def over(self, accounts: Sequence[str]) -> None:
         """Wake those who rest before a retry on these accounts: nothing more will be sent there."""
@@ -221,10 +272,8 @@ class RemoteLimiter:
         """Give no more permits: the lease server closed the run, or is gone."""
         self._closed = True
         self.refused(self._over)
-        for future in self._waiting.values():
-            if not future.done():
-                future.set_result("closed")
-        self._waiting.clear()
+        for number in list(self._waiting):
+            self._wake(number, "closed")
 
     def _place(self, entry: Entry) -> int:
         return self._places[(entry.model, entry.label)]
