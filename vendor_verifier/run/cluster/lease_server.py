@@ -72,7 +72,7 @@ class _Session:
     heard_at: float
     beat: float | None = None
     echoed: float | None = None
-    # What it asks for by account, as (place, number, ask), and who waits for the first of each; none while it is silent.
+    # What it asks for by account, as (place, number, ask), and who waits for the first; none while it is silent.
     lines: dict[str, deque[tuple[int, int, Ask]]] = field(default_factory=dict)
     asking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     counted: dict[int, Ask] = field(default_factory=dict)
