@@ -6,8 +6,9 @@ import asyncio
 import os
 import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
 from functools import partial
 from os import PathLike
@@ -31,6 +32,7 @@ from vendor_verifier.values.history import RunComparison
 from vendor_verifier.values.score import Report
 
 if TYPE_CHECKING:
+    from distributed import Client
     from pandas import DataFrame
 
 Folder = str | PathLike[str]
@@ -51,6 +53,7 @@ def verify(
     history: Folder | None = None,
     environ: Mapping[str, str] | None = None,
     on_record: OnRecord = lambda _record: None,
+    dask_client: Client | None = None,
     **settings: Any,
 ) -> RunOutcome:
     """Ask every vendor of ``config`` every sample, score the answers, write the run folder.
@@ -58,9 +61,10 @@ def verify(
     ``samples`` None takes the shipped ones; of these ``limit`` takes a choice that keeps classes and categories, with
     ``head`` the first so many. ``output_dir`` None makes ``runs/<timestamp>``; ``history`` None adds the
     run to no history, and one that cannot take it is a UserWarning. ``environ`` replaces the process environment as the
-    source of keys. ``settings`` are further fields of :class:`vendor_verifier.pipeline.options.RunOptions`, named
-    like the flags of ``run``; unlike these, our own error is not measured and a baseline is asked once unless they say
-    so. A vendor that fails is in the report, not raised.
+    source of keys. With ``dask_client`` the cluster of that Dask client sends, which may scale meanwhile. ``settings``
+    are further fields of :class:`vendor_verifier.pipeline.options.RunOptions`, named like the flags of ``run``; unlike
+    these, our own error is not measured and a baseline is asked once unless they say so. A vendor that fails is in the
+    report, not raised.
 
     Raises:
         ConfigError, DataError: the configuration or the samples, all problems at once.
@@ -77,17 +81,42 @@ def verify(
         repeat=repeat,
         seed=seed,
         output_dir=None if output_dir is None else Path(output_dir),
-        **{"no_calibration": True, "baseline_repeats": 1, **settings},
+        **{"no_calibration": True, "baseline_repeats": 1, **_executor_of(dask_client), **settings},
     )
 
     def finish() -> RunOutcome:
         return run(prepare(options, read_environment() if environ is None else environ), on_record=on_record)
 
-    outcome = _elsewhere(finish) if STOP_REQUEST.get() is None and _is_taken() else finish()
+    with _certificates_of(dask_client):
+        outcome = _elsewhere(finish) if STOP_REQUEST.get() is None and _is_taken() else finish()
     unkept = remember(outcome.folder, outcome.report, None if history is None else Path(history))
     if unkept is not None:
         warnings.warn(unkept, stacklevel=2)
     return outcome
+
+
+def _executor_of(client: Client | None) -> Mapping[str, Any]:
+    """The settings by which the client's cluster sends."""
+    if client is None:
+        return {}
+    if client.scheduler is None:
+        raise UsageError("dask_client is closed, or does not know its scheduler yet; give one that is connected")
+    return {"executor": "dask", "dask_scheduler": client.scheduler.address}
+
+
+@contextmanager
+def _certificates_of(client: Client | None) -> Iterator[None]:
+    """Connect to the client's cluster as it does, until the block ends."""
+    if client is None:
+        yield
+        return
+    from vendor_verifier.run.cluster.dask_cluster import DASK_CLIENT
+
+    token = DASK_CLIENT.set(client)
+    try:
+        yield
+    finally:
+        DASK_CLIENT.reset(token)
 
 
 async def averify(config: Folder = "config.yaml", **settings: Any) -> RunOutcome:

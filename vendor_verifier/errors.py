@@ -88,6 +88,10 @@ class ClusterError(VerifierError):
     executor: Mapping[str, Any] = MappingProxyType({})
 
 
+class NobodyToSend(ClusterError):
+    """There was never a worker, so nothing was sent."""
+
+
 Extra = Literal["bfcl", "dask", "export", "fast", "hf", "mcp", "socks", "tokenizer"]
 
 # Data and code of the leaderboard, distributed by their authors; without their dependencies.

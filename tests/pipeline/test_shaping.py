@@ -44,10 +44,9 @@ def test_everything_that_contradicts_itself_is_told_at_once() -> None:
         duration=0.0,
         repeat=3,
         incremental=True,
-        executor="dask",
     )
     assert set(keys) == {
-        "--request-rate", "--ramp-up", "--cooldown", "--warmup", "--duration", "--replay-schedule", "--executor dask",
+        "--request-rate", "--ramp-up", "--cooldown", "--warmup", "--duration", "--replay-schedule",
     }  # fmt: skip
 
 
@@ -57,7 +56,6 @@ def test_everything_that_contradicts_itself_is_told_at_once() -> None:
         ({"arrival": "poisson"}, ["--arrival"]),
         ({"duration": 5, "incremental": True}, ["--duration"]),
         ({"duration": 5, "repeat": 2}, ["--duration"]),
-        ({"warmup": 1, "executor": "dask", "dask_local": 2}, ["--executor dask"]),
         ({"request_rate": float("inf")}, ["--request-rate"]),
     ],
 )

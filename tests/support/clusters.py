@@ -189,11 +189,13 @@ class Site:
         line = f"      label: {label}\n"
         path.write_text(path.read_text(encoding="utf-8").replace(line, f"{line}      {setting}\n"), encoding="utf-8")
 
-    def start(self, output: str, *arguments: str, own_group: bool = False, **environment: str) -> subprocess.Popen[str]:
+    def start(
+        self, output: str, *arguments: str, own_group: bool = False, quiet: bool = True, **environment: str
+    ) -> subprocess.Popen[str]:
         """Begin a run, on request in a process group of its own as a terminal would."""
         command = [
             sys.executable, "-m", "vendor_verifier.cli.main", "--config-file-path", "config.yaml",
-            "--test-file-path", "samples.jsonl", "-o", output, "--quiet", *arguments,
+            "--test-file-path", "samples.jsonl", "-o", output, *(["--quiet"] if quiet else []), *arguments,
         ]  # fmt: skip
         return subprocess.Popen(
             command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -47,7 +47,12 @@ def run_main_job(options: CommandOptions, *, meant_to_fail: Collection[str] = ()
         _print_plan(prepared, t)
         return EXIT_OK
     with progress(quiet=options.quiet, verbose=options.verbose, language=options.lang) as watcher:
-        outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
+        outcome = run(
+            prepared,
+            on_start=watcher.started,
+            on_record=watcher.finished,
+            on_notice=lambda words: None if options.quiet else say(plain(t.said(words))),
+        )
     unkept = registered("remembering a run")(outcome.folder, outcome.report, history)
     if unkept is not None:
         warn(unkept, options.lang)

@@ -76,6 +76,7 @@ def send(
     in_flight: Counter[tuple[str, str]] | None = None,
     tools: ToolRunner | None = None,
     spending: Spending | None = None,
+    on_notice: Callable[[str], None] = lambda _words: None,
 ) -> Sent:
     """Send the open items of ``queue``.
 
@@ -88,7 +89,9 @@ def send(
         ClusterError: the cluster went away; its ``executor`` describes the session until then.
     """
     executor = choose_executor(plan.executor, CLUSTER_SIDE, plan)
-    work = Work(plan, queue, job, emit, emit_duplicate, scrubber, costs, has_uvloop(), in_flight, tools, spending)
+    work = Work(
+        plan, queue, job, emit, emit_duplicate, scrubber, costs, has_uvloop(), in_flight, tools, spending, on_notice
+    )
 
     async def whole() -> RunEnd:
         try:

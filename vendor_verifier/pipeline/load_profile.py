@@ -146,9 +146,3 @@ def _with_others(options: RunOptions) -> Iterator[Problem]:
             yield Problem("decides how often samples are asked; leave out --repeat", key=flag)
         if options.incremental:
             yield Problem("such a run is one stretch of time and cannot be gone on with; start a new one", key=flag)
-    if options.shapes_load and options.executor != "local":
-        yield Problem(
-            "the shape of a load is kept by one machine's clock; leave it out, or --request-rate, --replay-schedule, "
-            "--ramp-up, --warmup, --cooldown and --duration; --workers sends from several processes here",
-            key="--executor dask",
-        )

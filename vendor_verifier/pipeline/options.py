@@ -54,7 +54,6 @@ _LOAD = LoadShape()
 _SCORE = ScoreRequest()
 
 
-_OF_LOAD = ("request_rate", "arrival", "replay_schedule", "ramp_up", "warmup", "cooldown", "duration")
 AnswerFormat = Literal["auto", "native", "text"]
 BfclVersion = Literal["v3", "v4"]
 # Options of evaluations that several of them may take.
@@ -196,7 +195,10 @@ class RunOptions:
         _EXECUTOR.workers
     )
     executor: Annotated[ExecutorName, option("Send from here, or over a Dask cluster.", CLIENT)] = _EXECUTOR.name
-    dask_scheduler: Annotated[str | None, option("Use this Dask scheduler, tls://HOST:PORT.", CLIENT)] = None
+    dask_scheduler: Annotated[
+        str | None,
+        option("Use this Dask scheduler, by address or file.", CLIENT, "--dask-scheduler", "--dask-address"),
+    ] = None
     dask_local: Annotated[int | None, option("Start N Dask workers here instead.", CLIENT, check=_AT_LEAST_1)] = None
     dask_hang_after: Annotated[
         float, option("Take a worker as lost after so many silent seconds.", CLIENT, check=Number(gte=3))
@@ -252,11 +254,6 @@ class RunOptions:
 
         meant = (kind.name for kind in SUITES if any(getattr(self, _field(flag)) for flag in kind.flags.values()))
         return tuple(dict.fromkeys(self.suite)) or (next(meant, TRIGGER),)
-
-    @property
-    def shapes_load(self) -> bool:
-        """Whether any flag of the load's shape is given."""
-        return any(getattr(self, name) for name in _OF_LOAD)
 
     def suite_flags(self) -> Iterator[tuple[str, str, Any]]:
         """(flag, option, value) of the given flags that state an option of evaluations."""

@@ -11,6 +11,7 @@ from vendor_verifier.config.problems import listed
 from vendor_verifier.config.suite_options import Flag, Places, SuiteOptions, known_suite, placing, stated_options
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.loaders.fresh_prompts import FreshSamples
+from vendor_verifier.pipeline.dask_scheduler import scheduler_of
 from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_samples, missing_classes
 from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics, with_stated
 from vendor_verifier.pipeline.latest_run import RUNS, latest_run
@@ -230,7 +231,7 @@ def _plan(
         warnings=warnings,
         executor=ExecutorChoice(
             options.executor,
-            options.dask_scheduler,
+            None if options.dask_scheduler is None else scheduler_of(options.dask_scheduler),
             options.dask_local,
             options.insecure_cluster,
             options.dask_hang_after,

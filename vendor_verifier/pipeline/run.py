@@ -12,7 +12,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.errors import ClusterError, RunFolderError, UsageError
+from vendor_verifier.errors import ClusterError, NobodyToSend, RunFolderError, UsageError
 from vendor_verifier.pipeline.audit import recount
 from vendor_verifier.pipeline.execute import Sent, duplicates_of, has_uvloop, job_of, send
 from vendor_verifier.pipeline.latest_run import RUNS, latest_run, point_to
@@ -123,6 +123,7 @@ def outlook_of(plan: Plan, queue: WorkQueue, in_flight: Mapping[Name, int] | Non
 
 OnRecord = Callable[[Record], None]
 OnStart = Callable[[Outlook], None]
+OnNotice = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +145,12 @@ def run(
     *,
     on_start: OnStart = lambda _outlook: None,
     on_record: OnRecord = lambda _record: None,
+    on_notice: OnNotice = lambda _words: None,
 ) -> RunOutcome:
     """Run a plan, or resume it if so it was said, and score it.
 
     ``on_start`` is called with the work due and done, ``on_record`` with every new record. Both are called by the
-    thread that sends, so a slow callback spoils the times.
+    thread that sends, so a slow callback spoils the times. ``on_notice`` is told where else one may look on.
 
     Raises:
         UsageError: it could not be ended from outside here.
@@ -158,7 +160,7 @@ def run(
     require_proxies(entry.endpoint.base_url for entry in prepared.plan.entries)
     ensure_interruptible()
     with _live(prepared) as (live, tools):
-        return _run(live, tools, on_start, on_record)
+        return _run(live, tools, on_start, on_record, on_notice)
 
 
 @contextmanager
@@ -171,7 +173,9 @@ def _live(prepared: Prepared) -> Iterator[tuple[Prepared, ToolRunner | None]]:
         yield replace(prepared, plan=replace(prepared.plan, tasks=tasks)), runner
 
 
-def _run(prepared: Prepared, tools: ToolRunner | None, on_start: OnStart, on_record: OnRecord) -> RunOutcome:
+def _run(
+    prepared: Prepared, tools: ToolRunner | None, on_start: OnStart, on_record: OnRecord, on_notice: OnNotice
+) -> RunOutcome:
     folder, manifest = _open_folder(prepared)
     scrubber = Scrubber(prepared.secrets)
     form = RecordForm.of(prepared.options.records_file_mb, compressed=prepared.options.compress)
@@ -190,7 +194,7 @@ def _run(prepared: Prepared, tools: ToolRunner | None, on_start: OnStart, on_rec
             on_start(outlook_of(prepared.plan, queue, in_flight))
             job = job_of(manifest.run, plan, prepared)
             with _keeping_facts(folder, manifest):
-                sent = _send(job, plan, queue, folder, journal, scrubber, costs, noted, in_flight, tools)
+                sent = _send(job, plan, queue, folder, journal, scrubber, costs, noted, on_notice, in_flight, tools)
         end = sent.end
         if end.signal_number is None:
             for task in prepared.plan.tasks:
@@ -299,6 +303,7 @@ def _send(
     scrubber: Scrubber,
     costs: Mapping[tuple[str, str], CostOf],
     on_record: OnRecord,
+    on_notice: OnNotice,
     in_flight: Counter[Name] | None,
     tools: ToolRunner | None,
 ) -> Sent:
@@ -327,19 +332,20 @@ def _send(
             costs=costs,
             in_flight=in_flight,
             tools=tools,
+            on_notice=on_notice,
         )
 
 
 @contextmanager
 def _withdrawn_if_refused(folder: RunFolder, prepared: Prepared) -> Iterator[None]:
-    """Take a new folder away where the run is refused before anything was sent, so that the same command can be given
-    again."""
+    """Take a new folder away where the run is refused, or ended, before anything was sent, so that the same command can
+    be given again."""
     try:
         yield
     except RunFolderError:
         # Somebody else's run holds it.
         raise
-    except UsageError:
+    except (UsageError, NobodyToSend, KeyboardInterrupt):
         if not prepared.options.incremental:
             folder.withdraw(task.suite for task in prepared.plan.tasks)
         raise

@@ -100,7 +100,8 @@ class Work:
     ``emit`` keeps records, ``emit_duplicate`` those that came a second time. ``in_flight`` is where requests in flight
     are counted, by (model, label), by an executor that gives permits here. ``tools`` runs the real tools that models
     call; only an executor that sends from this process can use it. ``spending`` are books kept over several executions,
-    in place of the plan's limits; only executors of this machine keep them.
+    in place of the plan's limits; only executors of this machine keep them. ``on_notice`` is told what people may want
+    to know of the place it is sent from.
     """
 
     plan: Plan
@@ -114,3 +115,4 @@ class Work:
     in_flight: Counter[tuple[str, str]] | None = None
     tools: ToolRunner | None = None
     spending: Spending | None = None
+    on_notice: Callable[[str], None] = lambda _words: None

@@ -35,7 +35,7 @@ def plan(**fields: Any) -> Plan:
 
 
 class Wire:
-    """A session's side, joined to ``lease_server``: what it says arrives at once, and so does what it is told."""
+    """A session's side, joined to ``lease_server``: what it says arrives at once, and what it is told very soon."""
 
     def __init__(self, lease_server: LeaseServer, whole: Plan, name: str) -> None:
         self.said: list[str] = []
@@ -54,7 +54,8 @@ class Wire:
         if kind == "beat":
             self.limiter.heard(items[-1])
         elif kind == "permit":
-            self.limiter.answer(list(items))
+            # As over a network: never before whoever asked has gone on.
+            asyncio.get_running_loop().call_soon(self.limiter.answer, list(items))
         elif kind == "closed":
             self.limiter.close()
 

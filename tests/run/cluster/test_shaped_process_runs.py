@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
-from itertools import islice, takewhile
-from typing import Any
 
 import numpy as np
 import pytest
 from clusters import Site
 from costs import PATIENCE_S
 from scipy.stats import kstest
+from shaped_runs import due_of, offered_in
 from worker_processes import workers_of
 
-from vendor_verifier.run.load_lane import due_times
 from vendor_verifier.values.plan import LoadShape
 
 pytestmark = pytest.mark.slow
 WORKERS = ("--workers", "2", "--no-calibration")
-
-
-def due_of(shape: LoadShape, seed: int) -> list[float]:
-    """When the requests that count are due, by the schedule of one process."""
-    counted = islice(due_times(shape, seed), shape.warmup, None)
-    first = next(counted).at_s
-    assert shape.duration_s is not None
-    return [first, *(due.at_s for due in takewhile(lambda due: due.at_s < first + (shape.duration_s or 0), counted))]
-
-
-def offered_in(records: list[dict[str, Any]]) -> list[float]:
-    return sorted(record["offered_s"] for record in records)
 
 
 def test_the_arrivals_of_two_processes_are_one_poisson_process(site: Site) -> None:

@@ -12,6 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 import anyio
@@ -79,8 +80,16 @@ def greet(hello: Callable[[Job, str, str], Hello], job: Job, is_ours: bool, dask
 
 CONNECT_S = 15.0
 _HELLO_S = 15.0
+# The client of a program that runs a verification, whose cluster is to be used, with its certificates.
+DASK_CLIENT: ContextVar[Client | None] = ContextVar("dask_client", default=None)
 _HELLOS_AT_ONCE = 16
 _LOOPBACK = "127.0.0.1"
+# What no worker offers.
+_NOWHERE = "agent-vendor-verifier wants a worker"
+
+
+def _nothing(number: int) -> None:
+    """Never run: no worker has what it asks for."""
 
 
 class DaskCluster:
@@ -98,6 +107,7 @@ class DaskCluster:
         self._cluster: LocalCluster | None = None
         self._client: Client | None = None
         self._sessions: dict[str, Future[None]] = {}
+        self._wanted: list[Future[None]] = []
         self._hellos = asyncio.Semaphore(_HELLOS_AT_ONCE)
 
     @property
@@ -136,7 +146,14 @@ class DaskCluster:
             else:
                 assert self._scheduler is not None
                 address = scheduler_address(self._scheduler)
-            self._client = await Client(address, asynchronous=True, set_as_default=False, timeout=CONNECT_S)
+            given: Client | None = DASK_CLIENT.get()
+            self._client = await Client(
+                address,
+                asynchronous=True,
+                set_as_default=False,
+                timeout=CONNECT_S,
+                security=None if given is None else given.security,
+            )
         except (OSError, TimeoutError, TypeError, ValueError, RuntimeError) as error:
             spoken = None if self._scheduler is None else await other_protocol(scheduler_address(self._scheduler))
             reason = spoken or str(error).strip().partition("\n")[0] or type(error).__name__
@@ -144,6 +161,21 @@ class DaskCluster:
                 f"the Dask scheduler at {self._scheduler or _LOOPBACK} cannot be used: {reason}"
             ) from error
         await self._check_scheduler()
+
+    @property
+    def dashboard(self) -> str | None:
+        """The address of the scheduler's dashboard, if it has one."""
+        services = self.client.scheduler_info(n_workers=0)["services"]
+        return str(self.client.dashboard_link) if "dashboard" in services else None
+
+    def want(self, workers: int) -> None:
+        """Have the scheduler see work for so many workers, so that a cluster that adapts to its work starts them.
+
+        It is work that nobody can do; each session that starts takes one piece of it away.
+        """
+        numbers = range(workers)
+        # mypy knows only of a list of what is no future.
+        self._wanted = self.client.map(_nothing, numbers, resources={_NOWHERE: 1}, pure=False)
 
     async def _check_scheduler(self) -> None:
         try:
@@ -205,6 +237,8 @@ class DaskCluster:
         identity = worker.hello.identity
         if identity in self._sessions:
             return None
+        if self._wanted:
+            self._wanted.pop().release()
         self.fleet.workers[identity] = worker
         self._sessions[identity] = self.client.submit(
             work,
@@ -232,7 +266,7 @@ class DaskCluster:
         # Dask's own tasks may be trying to reach a scheduler that is gone; their errors concern no one.
         for name in ("asyncio", "tornado.application"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
-        for future in self._sessions.values():
+        for future in (*self._sessions.values(), *self._wanted):
             future.release()
         if self._client is not None:
             await self._client.close()

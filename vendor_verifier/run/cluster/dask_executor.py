@@ -8,19 +8,32 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from vendor_verifier.errors import ClusterError, UsageError
-from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
+from vendor_verifier.errors import ClusterError, NobodyToSend, UsageError
+from vendor_verifier.run.cluster.coordinator import Coordinator
 from vendor_verifier.run.cluster.dask_cluster import DaskCluster, failure_of
 from vendor_verifier.run.cluster.dask_lease_plugin import CommChannel
-from vendor_verifier.run.cluster.job import ChannelClosed, ClusterSide, Outbox, longest_attempt_s
+from vendor_verifier.run.cluster.job import ChannelClosed, ClusterSide, Outbox, linger_of, longest_attempt_s
+from vendor_verifier.run.cluster.load_coordinator import coordinator_of
 from vendor_verifier.run.interruption import interruptible
 from vendor_verifier.run.local_run import RunEnd, Work
+from vendor_verifier.run.work_queue import BLOCK
 from vendor_verifier.values.plan import ExecutorChoice
+from vendor_verifier.words import english
 
 # A cluster may still be starting, or starting a worker anew.
 WORKERS_WITHIN_S = 60.0
 _LOOK_AGAIN_S = 1.0
 _GRACE_S = 3.0
+
+
+# Records that make it worth starting one more worker, and the most that are asked for.
+_RECORDS_PER_WORKER = 4 * BLOCK
+_MOST_WORKERS = 64
+
+
+def _useful_workers(work: Work) -> int:
+    """Workers that a cluster which adapts to its work should start."""
+    return max(1, min(_MOST_WORKERS, len(work.queue) // _RECORDS_PER_WORKER))
 
 
 class DaskExecutor:
@@ -38,15 +51,20 @@ class DaskExecutor:
         self._channel: CommChannel | None = None
         self._coordinator: Coordinator | None = None
         self._beside: dict[str, list[str]] = {}
+        self._dashboard: str | None = None
 
     async def open(self, work: Work) -> None:
         """Reach the cluster and wait for a first worker that may take part.
 
         Raises:
             UsageError: the cluster may not or cannot be used, or a worker of it lacks keys or has other versions.
-            ClusterError: there are no workers.
+            NobodyToSend: there are no workers.
         """
         await self._cluster.open()
+        self._dashboard = self._cluster.dashboard
+        if self._dashboard is not None:
+            work.on_notice(english("dask_dashboard", link=self._dashboard))
+        self._cluster.want(_useful_workers(work))
         deadline = time.monotonic() + WORKERS_WITHIN_S
         while True:
             addresses = await self._cluster.workers()
@@ -56,17 +74,17 @@ class DaskExecutor:
             if any(met):
                 break
             if time.monotonic() > deadline:
-                raise ClusterError(f"no worker has joined {self._cluster.address} within {WORKERS_WITHIN_S:.0f} s")
+                raise NobodyToSend(f"no worker has joined {self._cluster.address} within {WORKERS_WITHIN_S:.0f} s")
             await asyncio.sleep(_LOOK_AGAIN_S)
 
     async def run(self, work: Work) -> RunEnd:
         # Workers that join later are not counted; most of a cluster is there before its run.
-        block = block_size(work.queue, max(1, len(await self._cluster.workers())))
+        workers = max(1, len(await self._cluster.workers()))
         self._channel = await self._cluster.open_lease_server(
             work.job, work.costs, self._choice.hang_after_s, longest_attempt_s(work.plan)
         )
-        outbox = Outbox(self._channel)
-        coordinator = self._coordinator = Coordinator(work, block, outbox.send)
+        outbox = Outbox(self._channel, linger_of(work.plan))
+        coordinator = self._coordinator = coordinator_of(work, workers, outbox.send, is_far=True)
         self._spawn(outbox.run())
         self._spawn(self._listen(self._channel, coordinator, work))
         self._spawn(self._mind(coordinator))
@@ -91,6 +109,8 @@ class DaskExecutor:
                 found["scheduler_cpu_s"] = round(coordinator.facts.get("cpu_s", 0.0), 3) or None
         if self._beside:
             found["beside"] = self._beside
+        if self._dashboard is not None:
+            found["dashboard"] = self._dashboard
         return found
 
     async def close(self) -> None:

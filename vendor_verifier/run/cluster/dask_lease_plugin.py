@@ -13,10 +13,11 @@ from typing import Any, cast
 
 from distributed import Scheduler, SchedulerPlugin
 from distributed.comm.core import Comm, CommClosedError, connect
+from distributed.scheduler import WorkerState
 
 from vendor_verifier import __version__
 from vendor_verifier.run.budgets import CostOf
-from vendor_verifier.run.cluster.job import Channel, ChannelClosed, Job, Message, Outbox
+from vendor_verifier.run.cluster.job import Channel, ChannelClosed, Job, Message, Outbox, linger_of
 from vendor_verifier.run.cluster.lease_server import LeaseServer
 
 _CONNECT_S = 20.0
@@ -114,10 +115,14 @@ class LeaseServerPlugin(SchedulerPlugin):
         if self._coordinator is not None:
             self._coordinator.send("gone", worker)
 
+    def valid_workers_downscaling(self, scheduler: Scheduler, workers: list[WorkerState]) -> list[WorkerState]:  # noqa: ARG002 as above
+        """The workers that a cluster that adapts may end: those that do nothing for this run."""
+        return [each for each in workers if each.address not in self._lease_server.workers]
+
     async def converse(self, comm: Comm, who: Mapping[str, str]) -> str:
         """Serve one connection from its first message to its end."""
         channel = CommChannel(comm)
-        outbox = Outbox(channel)
+        outbox = Outbox(channel, linger_of(self._plan))
         writing = asyncio.ensure_future(outbox.run())
         try:
             if "session" in who:

@@ -51,8 +51,8 @@ class BlockItem:
 class Block:
     """Some of one entry's work, as it is sent to a session.
 
-    ``due`` is when its only item is to begin: on the clock that all processes of a machine share, in ns, and in seconds
-    after the schedule's start.
+    ``due`` is when its only item is to begin: on the clock of the machine that does it, in ns, and in seconds after the
+    schedule's start.
     """
 
     number: int

@@ -135,6 +135,11 @@ class LeaseServer:
         self._cpu_before_s = time.process_time()
         self.closed = False
 
+    @property
+    def workers(self) -> set[str]:
+        """The workers whose sessions are at work."""
+        return {session.worker for session in self._sessions.values() if not session.revoked}
+
     # --- the coordinator
 
     def attend(self, send: Send) -> None:
@@ -148,11 +153,14 @@ class LeaseServer:
         self._broadcast("finish", True)
 
     def order(self, message: Message) -> None:
-        """Take a message of the coordinator: blocks for sessions, ``close``, ``finish``, ``facts``."""
+        """Take a message of the coordinator: blocks and questions for sessions, ``close``, ``finish``, ``facts``."""
         for name, dispatch, block in message.get("blocks", ()):
             session = self._sessions.get(name)
             if session is not None and not session.revoked:
                 session.send("blocks", [dispatch, block])
+        for name, asked_ns in message.get("clock", ()):
+            if name in self._sessions:
+                self._sessions[name].send("clock", asked_ns)
         if "close" in message:
             self._limiter.close()
         if "finish" in message:
@@ -219,6 +227,8 @@ class LeaseServer:
             self._hear(session, message["beat"][-1])
         if "rows" in message:
             self._notify("rows", *([name, *row] for row in message["rows"]))
+        if "clock" in message:
+            self._notify("clock", *([name, *answer] for answer in message["clock"]))
         if "report" in message:
             self._notify("report", *([name, report] for report in message["report"]))
         self._take_outcomes(session, message)

@@ -25,7 +25,7 @@ import msgspec
 
 from vendor_verifier.errors import ClusterError, UsageError, VerifierError
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
+from vendor_verifier.run.cluster.coordinator import Coordinator
 from vendor_verifier.run.cluster.job import (
     Bench,
     ChannelClosed,
@@ -37,7 +37,7 @@ from vendor_verifier.run.cluster.job import (
     longest_attempt_s,
 )
 from vendor_verifier.run.cluster.lease_server import LeaseServer
-from vendor_verifier.run.cluster.load_coordinator import LoadCoordinator
+from vendor_verifier.run.cluster.load_coordinator import coordinator_of
 from vendor_verifier.run.cluster.worker_session import serve
 from vendor_verifier.run.event_loop_lag import quiet_collector
 from vendor_verifier.run.interruption import interruptible
@@ -317,8 +317,8 @@ class WorkersExecutor:
             hang_after_s=self._choice.hang_after_s,
             attempt_s=longest_attempt_s(work.plan),
         )
-        coordinator = self._coordinator = self._coordinator_of(
-            work, lambda kind, *items: lease_server.order({kind: list(items)})
+        coordinator = self._coordinator = coordinator_of(
+            work, len(self._children), lambda kind, *items: lease_server.order({kind: list(items)}), is_far=False
         )
         outboxes = [Outbox(child.channel, linger_of(work.plan)) for child in self._children]
         for child, outbox in zip(self._children, outboxes, strict=True):
@@ -346,11 +346,6 @@ class WorkersExecutor:
         # One that was given up hangs or is dead already: what it has in flight counts while its process is there.
         for name, *_ in items if kind == "left" else ():
             next(child for child in self._children if child.name == name).kill()
-
-    def _coordinator_of(self, work: Work, order: Callable[..., None]) -> Coordinator:
-        if work.plan.load.is_shaped:
-            return LoadCoordinator(work, order)
-        return Coordinator(work, block_size(work.queue, len(self._children)), order)
 
     def describe(self) -> Mapping[str, Any]:
         coordinator = self._coordinator

@@ -114,6 +114,8 @@ class _Session:
                 message = await self._channel.read()
             except ChannelClosed:
                 return
+            for asked_ns in message.get("clock", ()):
+                self._outbox.send("clock", [asked_ns, self._conversation.clock_ns()])
             if "beat" in message:
                 self._limiter.heard(message["beat"][-1])
             if "permit" in message:

@@ -1,0 +1,21 @@
+"""What a shaped load should have offered, and what its records say it did."""
+
+from __future__ import annotations
+
+from itertools import islice, takewhile
+from typing import Any
+
+from vendor_verifier.run.load_lane import due_times
+from vendor_verifier.values.plan import LoadShape
+
+
+def due_of(shape: LoadShape, seed: int) -> list[float]:
+    """When the requests that count are due, by the schedule of one process."""
+    counted = islice(due_times(shape, seed), shape.warmup, None)
+    first = next(counted).at_s
+    assert shape.duration_s is not None
+    return [first, *(due.at_s for due in takewhile(lambda due: due.at_s < first + (shape.duration_s or 0), counted))]
+
+
+def offered_in(records: list[dict[str, Any]]) -> list[float]:
+    return sorted(record["offered_s"] for record in records)
