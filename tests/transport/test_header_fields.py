@@ -14,8 +14,10 @@ from vendor_verifier.transport.header_fields import headers_of
         ([(b"Content-Type", b"text/plain"), (b"Server", b"x")], {"content-type": "text/plain", "server": "x"}),
         ([(b"Via", b"1"), (b"A", b"2"), (b"VIA", b"3")], {"via": "1, 3", "a": "2"}),
         ([(b"A", "é".encode()), (b"B", b"\xe9")], {"a": "é", "b": "é"}),
+        ([(b"A", b"1\n2"), (b"B", b"3")], {"a": "1\n2", "b": "3"}),
+        ([(b"A\nB", b"1\n2"), (b"C", b"3")], {"a\nb": "1\n2", "c": "3"}),
     ],
-    ids=["none", "two", "one name twice", "not UTF-8"],
+    ids=["none", "two", "one name twice", "not UTF-8", "a line feed", "line feeds in both"],
 )
 def test_names_are_lower_and_values_of_one_name_stand_together(
     fields: list[tuple[bytes, bytes]], headers: dict[str, str]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from vendor_verifier.transport import policy
 from vendor_verifier.transport.connection import HttpConnection, Origin, RequestHead, Unusual, request_head
-from vendor_verifier.transport.exchange import ActiveExchange
+from vendor_verifier.transport.exchange import ActiveExchange, Deadlines
 from vendor_verifier.transport.policy import Client, Sending
 from vendor_verifier.transport.proxies import proxy_for
 from vendor_verifier.values.plan import ClientName, Limits, TransportName
@@ -84,6 +84,7 @@ class FastTransport:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._kept = IdleConnections()
+        self._deadlines = Deadlines()
         self._heads: dict[tuple[object, ...], RequestHead | None] = {}
         self._plain: Transport | None = None
         self._context = functools.cache(_tls_context)
@@ -95,6 +96,7 @@ class FastTransport:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._kept.close()
+        self._deadlines.close()
         if self._plain is not None:
             await self._plain.__aexit__(kind, error, trace)
         # Aborted connections close in the next round of the loop.
@@ -106,7 +108,7 @@ class FastTransport:
         head = self._head(request)
         if head is None:
             return await (await self._other()).exchange(sending)
-        attempt = ActiveExchange(self._limits, sending)
+        attempt = ActiveExchange(self._limits, sending, self._deadlines)
         kept = None if sending.fresh else self._kept.take(head.origin)
         connection = kept or await attempt.connect(head.origin, self._context)
         if connection is not None:

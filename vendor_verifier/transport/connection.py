@@ -101,26 +101,22 @@ _TURN_NS = 500_000
 _NO_BODY = frozenset({204, 304})
 
 
-def has_waiting_bytes(transport: asyncio.BaseTransport) -> bool:
-    """Whether unread bytes or the connection's end have arrived, or it can no longer be read.
+def watcher_of(transport: asyncio.BaseTransport) -> Callable[[], bool]:
+    """A function that says whether unread bytes or the end have arrived on an open connection.
 
     The loop looks at its sockets once a round; a request that is sent within the round would be sent over a connection
     that is known to be closed.
     """
-    if transport.is_closing():
-        return True
     connected = transport.get_extra_info("socket")
     if connected is None:
-        return False
+        return lambda: False
     number = connected.fileno()
-    if number < 0:
-        return True
     if not hasattr(select, "poll"):
         # Windows, where select takes any socket however many there are.
-        return bool(select.select([number], [], [], 0)[0])
+        return lambda: bool(select.select([number], [], [], 0)[0])
     looking = select.poll()
     looking.register(number, select.POLLIN)
-    return bool(looking.poll(0))
+    return lambda: bool(looking.poll(0))
 
 
 class ResponseHandler(Protocol):
@@ -183,7 +179,9 @@ class HttpConnection(asyncio.Protocol):
 
     def can_be_used(self) -> bool:
         """Whether the connection is idle and silent. Unread bytes are its end, or were never asked for."""
-        return self.reusable and self._transport is not None and not has_waiting_bytes(self._transport)
+        transport = self._transport
+        # The number of a closed socket may be another one's.
+        return self.reusable and transport is not None and not (transport.is_closing() or self._has_waiting())
 
     def send(self, data: bytes, handler: ResponseHandler) -> None:
         """Write one request; its answer goes to ``handler``."""
@@ -204,6 +202,7 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self._has_waiting = watcher_of(transport)
 
     def data_received(self, data: bytes) -> None:
         at_ns = time.perf_counter_ns()

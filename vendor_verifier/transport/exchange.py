@@ -103,13 +103,13 @@ class Answer:
 
     # --- limits and result
 
-    def _due_ns(self) -> int:
+    def due_ns(self) -> int:
         """When the limit that applies now is met."""
         return min(self._progress_ns + self._patience_ns, self._total_due_ns)
 
     def _timeout(self) -> Failure:
         """The failure for the limit that applies now."""
-        kind = "timeout_total" if self._due_ns() == self._total_due_ns else self._waits_for
+        kind = "timeout_total" if self.due_ns() == self._total_due_ns else self._waits_for
         return policy.timeout_failure(kind, self._limits, self._total_s, self._phase(), self.status)
 
     def _phase(self) -> Phase:
@@ -137,19 +137,59 @@ class Answer:
         )
 
 
-class ActiveExchange(Answer):
-    """One exchange over an :class:`HttpConnection`, whose handler it is; one timer watches whichever limit applies.
+class Deadlines:
+    """One timer for all exchanges of a client, set for the earliest moment at which a limit of one of them may be met.
 
     A deadline moves with every sign of progress at the cost of one assignment: a timer that goes off too early because
     there was progress is set again.
     """
 
-    def __init__(self, limits: Limits, sending: Sending) -> None:
-        super().__init__(limits, sending)
-        self._loop = asyncio.get_running_loop()
-        self._done: asyncio.Future[None] = self._loop.create_future()
+    def __init__(self) -> None:
+        self._watched: set[ActiveExchange] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ns = 0
+
+    def watch(self, exchange: ActiveExchange) -> None:
+        """Watch an exchange, whose deadline may have come nearer, until :meth:`leave`."""
+        self._watched.add(exchange)
+        due_ns = exchange.due_ns()
+        if self._timer is None or due_ns < self._timer_ns:
+            self._set(due_ns)
+
+    def leave(self, exchange: ActiveExchange) -> None:
+        """Watch an exchange no longer."""
+        self._watched.discard(exchange)
+
+    def close(self) -> None:
+        """Set no more timers."""
+        self._watched.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _set(self, due_ns: int) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_ns = due_ns
+        left_ns = max(0, due_ns - time.perf_counter_ns())
+        self._timer = asyncio.get_running_loop().call_later(left_ns / 1e9 + 0.0005, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        now_ns = time.perf_counter_ns()
+        for late in [each for each in self._watched if each.due_ns() <= now_ns]:
+            self._watched.discard(late)
+            late.end_late()
+        if self._watched:
+            self._set(min(each.due_ns() for each in self._watched))
+
+
+class ActiveExchange(Answer):
+    """One exchange over an :class:`HttpConnection`, whose handler it is; ``deadlines`` watch its limits."""
+
+    def __init__(self, limits: Limits, sending: Sending, deadlines: Deadlines) -> None:
+        super().__init__(limits, sending)
+        self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._deadlines = deadlines
         self._connection: HttpConnection | None = None
 
     async def connect(self, origin: Origin, context: Callable[[], ssl.SSLContext]) -> HttpConnection | None:
@@ -188,8 +228,12 @@ class ActiveExchange(Answer):
             connection.abort()
             raise
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
+            self._deadlines.leave(self)
+
+    def end_late(self) -> None:
+        """End the exchange because the limit that applies now is met."""
+        self.failure = self._timeout()
+        self._leave(time.perf_counter_ns())
 
     def on_complete(self, at_ns: int, *, has_surplus: bool) -> None:
         self.has_surplus = has_surplus
@@ -236,20 +280,7 @@ class ActiveExchange(Answer):
 
     def _wait_for(self, kind: FailureKind, seconds: float) -> None:
         super()._wait_for(kind, seconds)
-        if self._timer is None or self._due_ns() < self._timer_ns:
-            if self._timer is not None:
-                self._timer.cancel()
-            self._watch()
-
-    def _watch(self) -> None:
-        due_ns = self._due_ns()
-        left_ns = due_ns - time.perf_counter_ns()
-        if left_ns > 0:
-            self._timer_ns = due_ns
-            self._timer = self._loop.call_later(left_ns / 1e9 + 0.0005, self._watch)
-            return
-        self.failure = self._timeout()
-        self._leave(time.perf_counter_ns())
+        self._deadlines.watch(self)
 
 
 def _not_connected(error: OSError) -> FailureKind:

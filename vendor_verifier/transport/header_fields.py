@@ -8,8 +8,13 @@ from collections.abc import Sequence
 def headers_of(fields: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
     """Header fields with lower-case names; several of one name are joined by commas."""
     try:
-        read = [(name.decode().lower(), value.decode()) for name, value in fields]
-    except UnicodeDecodeError:
+        # Decoded together, which a line feed in one of them would show.
+        names = b"\n".join([name for name, _ in fields]).decode().lower().split("\n")
+        values = b"\n".join([value for _, value in fields]).decode().split("\n")
+        read = list(zip(names, values, strict=True))
+    except ValueError:
+        read = []
+    if len(read) != len(fields):
         read = [(_text(name).lower(), _text(value)) for name, value in fields]
     found = dict(read)
     if len(found) == len(read):

@@ -203,7 +203,7 @@ class _Attempt(Answer):
         self._is_over = True
 
     def _move_deadline(self) -> None:
-        self._scope.deadline = anyio.current_time() + (self._due_ns() - time.perf_counter_ns()) / 1e9
+        self._scope.deadline = anyio.current_time() + (self.due_ns() - time.perf_counter_ns()) / 1e9
 
     async def _trace(self, name: str, info: Mapping[str, Any]) -> None:
         now_ns = time.perf_counter_ns()
