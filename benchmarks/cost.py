@@ -51,7 +51,9 @@ class Cost:
     peak_mb: float
 
 
-def measured(command: Sequence[str], folder: Path, core: int | None = CLIENT_CORE) -> Cost:
+def measured(
+    command: Sequence[str], folder: Path, core: int | None = CLIENT_CORE, longest_s: float = _LONGEST_S
+) -> Cost:
     """Run ``command`` to its end on the client's core, or on all with None.
 
     Raises:
@@ -64,7 +66,7 @@ def measured(command: Sequence[str], folder: Path, core: int | None = CLIENT_COR
     began = time.perf_counter()
     with said.open("wb") as errors:
         child = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=errors, env=environment)
-        watchdog = threading.Timer(_LONGEST_S, child.kill)
+        watchdog = threading.Timer(longest_s, child.kill)
         watchdog.start()
         _, status, used = os.wait4(child.pid, 0)
         watchdog.cancel()

@@ -29,7 +29,7 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.errors import RunFolderError, StorageError
-from vendor_verifier.record_files import RECORDS, lines_in, record_files
+from vendor_verifier.record_files import PACKED, RECORDS, lines_in, record_files
 from vendor_verifier.sample_store import Shelf, lines_of
 from vendor_verifier.values.labels import shown_label, shown_labels
 from vendor_verifier.values.manifest import Manifest, UnreadableManifest, manifest_of
@@ -220,9 +220,16 @@ class RunFolder:
         return Shelf(self.samples_file(suite))
 
     def read_records(self, on_bad_line: OnBadLine) -> Iterator[Record]:
-        """Every readable record in the order written; unreadable lines are told by place and reason, never hidden."""
-        for file in self.records_files():
-            yield from _read_records(file, on_bad_line)
+        """Every readable record in the order written; unreadable lines are told by place and reason, never hidden.
+
+        The half line at which a killed session left a compressed file is no such line once another session went on in
+        the next file: the journal told of it then, and its sample was asked again.
+        """
+        *earlier, last = self.records_files() or (self.records_file,)
+        for file in earlier:
+            yield from _read_records(file, on_bad_line, was_left=file.suffix == PACKED)
+        if last.exists():
+            yield from _read_records(last, on_bad_line)
 
     def read_duplicates(self, on_bad_line: OnBadLine) -> Iterator[Record]:
         """Every readable record that came a second time; unreadable lines are reported likewise."""
@@ -262,13 +269,15 @@ class RunFolder:
         return target
 
 
-def _read_records(file: Path, on_bad_line: OnBadLine) -> Iterator[Record]:
+def _read_records(file: Path, on_bad_line: OnBadLine, *, was_left: bool = False) -> Iterator[Record]:
     for line in lines_in(file):
         try:
             if line.damage:
                 raise UnreadableLine(line.damage)
             record = decode_record(line.text)
         except UnreadableLine as error:
+            if was_left and not line.damage and not line.text.endswith(b"\n"):
+                continue
             on_bad_line(f"{file.name}:{line.number}", str(error))
             continue
         yield record

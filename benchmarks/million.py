@@ -1,0 +1,125 @@
+"""A million records, end to end: a run against the mock server with compressed records in files of a bounded size, and
+what is done with them afterwards. Prints CPU, memory and disk of every step, and with ``--into`` keeps them as a page.
+
+One command: ``python benchmarks/million.py --into benchmarks/MILLION.md``; ``--records 20000`` is a try.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import cost
+from serving import NoCompiler, mock_server
+
+from vendor_verifier.record_files import lines_in
+from vendor_verifier.store import RunFolder
+
+_READING = """\
+# A million records
+
+Written by `benchmarks/million.py`. One command asks the mock server, stores compressed records in files of 64 MiB,
+scores and reports; then each further command reads them from the disk again. Server and client have a core each. CPU is
+user and system time of the whole command, peak its largest resident set. The server says the same every time, so texts
+shrink more than a vendor's would (records of the simulated vendors to an eighth); times and gaps are real ones.
+
+"""
+_FILE_MB = 64
+_LONGEST_S = 4 * 3600.0
+_STEPS = {
+    "score": ("score", "run", "--no-history"),
+    "report": ("report", "run", "--format", "html", "-o", "out"),
+    "export to Parquet": ("export", "run", "--format", "parquet", "-o", "out/parquet"),
+    "bundle": ("bundle", "run", "-o", "out/run.tar.gz"),
+}
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def steps(folder: Path, port: int, samples: int, repeat: int) -> Iterator[tuple[str, cost.Cost]]:
+    """Every step with its cost; the first is the run."""
+    cost.write_job(folder, port, samples)
+    program = str(Path(sys.executable).with_name("agent-vendor-verifier"))
+    run = (
+        *("run", "--test-file-path", "samples.jsonl", "--repeat", str(repeat), "--request-concurrency", "100", "-q"),
+        *("--compress", "--records-file-mb", str(_FILE_MB), "--no-history", "--no-calibration", "-o", "run"),
+    )
+    (folder / "out").mkdir()
+    for name, words in {"run, with its scoring and report": run, **_STEPS}.items():
+        print(f"{name} …", file=sys.stderr, flush=True)
+        yield name, cost.measured([program, *words], folder, longest_s=_LONGEST_S)
+
+
+def disk(folder: Path) -> list[tuple[str, int]]:
+    """What lies on the disk afterwards, in bytes."""
+    run = RunFolder(folder / "run")
+    files = run.records_files()
+    plain = sum(len(line.text) for file in files for line in lines_in(file))
+    found = [("records, if they were plain", plain), (f"records, {len(files)} files", _size(files))]
+    names = ("scores.json", "failed_samples.jsonl", "report.html")
+    found += [(name, (run.path / name).stat().st_size) for name in names]
+    found.append(("Parquet", _size((folder / "out" / "parquet").rglob("*"))))
+    return [*found, ("bundle", (folder / "out" / "run.tar.gz").stat().st_size)]
+
+
+def _size(files: Sequence[Path] | Iterator[Path]) -> int:
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def page(records: int, costs: Sequence[tuple[str, cost.Cost]], sizes: Sequence[tuple[str, int]]) -> str:
+    """The figures as Markdown."""
+    steps_table = table(
+        ["step", "CPU s", "CPU µs a record", "wall s", "peak MB"],
+        [
+            [
+                name,
+                f"{one.cpu_s:,.1f}",
+                f"{1e6 * one.cpu_s / records:,.1f}",
+                f"{one.wall_s:,.1f}",
+                f"{one.peak_mb:,.0f}",
+            ]
+            for name, one in costs
+        ],
+    )
+    plain = sizes[0][1]
+    sizes_table = table(
+        ["on disk", "MB", "bytes a record", "of plain records"],
+        [[name, f"{size / 1e6:,.2f}", f"{size / records:,.1f}", f"{size / plain:.1%}"] for name, size in sizes],
+    )
+    told = f"{records:,} records, {datetime.datetime.now(datetime.UTC):%Y-%m-%d}, {os.cpu_count()} cores"
+    return f"{told}, load {os.getloadavg()[1]:.1f} over the last minutes.\n\n{steps_table}\n\n{sizes_table}\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--repeat", type=int, default=50, help="how often each sample is asked")
+    parser.add_argument("--into", type=Path, help="write the page here, too")
+    parser.add_argument("--folder", type=Path, help="make everything in this folder and keep it")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = options.folder or Path(name)
+        folder.mkdir(exist_ok=True)
+        try:
+            with mock_server() as port:
+                costs = list(steps(folder, port, options.records // options.repeat, options.repeat))
+        except NoCompiler as reason:
+            print(f"skipped: {reason}")
+            return 0
+        found = page(options.records // options.repeat * options.repeat, costs, disk(folder))
+    print(found)
+    if options.into:
+        options.into.write_text(_READING + found, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
