@@ -182,7 +182,7 @@ class LocalLimiter:
         await account_limit.places.acquire()
         permit: Permit = "closed"
         try:
-            if not self._refusal(entry):
+            if account_limit.may_wait and not self._refusal(entry):
                 await account_limit.wait_for_turn(ask, self._over[entry.model, entry.label])
             permit = self._refusal(entry) or "granted"
             # Also asked when closed already: it learns that there was something left to send.
@@ -288,6 +288,11 @@ class AccountLimit:
         self._tokens = TokenBudget(tokens_per_minute) if tokens_per_minute is not None else None
         self._line = anyio.Lock(fast_acquire=True)
         self._answered = anyio.Event()
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether it was ever paused or has a budget; most accounts were not and have none."""
+        return self.paused_until > 0 or self._requests is not None or self._tokens is not None
 
     async def wait_for_turn(self, ask: Ask, over: anyio.Event) -> None:
         """Wait, first come first served, until no pause holds and the budgets have room, or until ``over``."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import sub
+from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -138,7 +139,7 @@ class Assembler:
         """Take one event that arrived at ``at_ns``."""
         if self._first_event_ns is None:
             self._first_event_ns = at_ns
-        size = self._take(event)
+        size = _TAKERS[type(event)](self, event)
         if size:
             self.characters += size
             self._token_moments.append(at_ns)
@@ -158,18 +159,15 @@ class Assembler:
         self._token_sizes[-1:] = sizes
         self._token_moments += moments[1:]
 
-    def _take(self, event: StreamEvent) -> int:
-        """The number of characters that the event adds to the answer; if there are any it is a token."""
-        if isinstance(event, TextDelta):
-            self._text.append(event.text)
-            return len(event.text)
-        if isinstance(event, ReasoningDelta):
-            self._reasoning.append(event.text)
-            return len(event.text)
-        if isinstance(event, ToolCallDelta):
-            return self._take_call(event)
-        self._take_aside(event)
-        return 0
+    # Each takes events of one kind; the number of characters that the event adds, and if there are any it is a token.
+
+    def _take_text(self, delta: TextDelta) -> int:
+        self._text.append(delta.text)
+        return len(delta.text)
+
+    def _take_reasoning(self, delta: ReasoningDelta) -> int:
+        self._reasoning.append(delta.text)
+        return len(delta.text)
 
     def _take_call(self, delta: ToolCallDelta) -> int:
         size = characters_of(delta)
@@ -181,35 +179,52 @@ class Assembler:
         self._whole_calls += delta.is_whole and size > 0
         return size
 
-    def _take_aside(self, event: StreamEvent) -> None:
-        """Take an event that adds no characters."""
-        match event:
-            case Identity():
-                self._take_identity(event)
-            case Finish():
-                self._take_finish(event)
-            case Usage():
-                self._usage = _merge_usage(self._usage, event)
-            case StreamEnd():
-                self._ended = True
-            case Parsed():
-                self._take_parsed(event)
-            case FirstLogprobs(tokens):
-                self._logprobs = self._logprobs or tokens or None
-            case Fault():
-                self._fault = self._fault or event
-            case Lost(why):
-                self._anomalies["bad_event"] = None
-                if not self._is_over:
-                    self._lost = self._lost or why
-            case Anomaly(name):
-                self._anomalies[name] = None
-
-    def _take_identity(self, identity: Identity) -> None:
+    def _take_identity(self, identity: Identity) -> int:
         known = self._identity
         if identity.model and known.model and identity.model != known.model:
             self._anomalies["model_changed"] = None
         self._identity = identity if known is _NOBODY else _merge_identity(known, identity)
+        return 0
+
+    def _take_finish(self, finish: Finish) -> int:
+        if self._finish is not None and self._finish != finish:
+            self._anomalies["finish_changed"] = None
+        self._finish = finish
+        return 0
+
+    def _take_usage(self, usage: Usage) -> int:
+        self._usage = _merge_usage(self._usage, usage)
+        return 0
+
+    def _take_end(self, _end: StreamEnd) -> int:
+        self._ended = True
+        return 0
+
+    def _take_parsed(self, parsed: Parsed) -> int:
+        self._text = [parsed.text]
+        self._reasoning = [parsed.reasoning]
+        self._calls, self._legacy_calls = ToolCallAccumulator(), ToolCallAccumulator()
+        for delta in parsed.tool_calls:
+            self._calls.add(delta)
+        return 0
+
+    def _take_logprobs(self, first: FirstLogprobs) -> int:
+        self._logprobs = self._logprobs or first.tokens or None
+        return 0
+
+    def _take_fault(self, fault: Fault) -> int:
+        self._fault = self._fault or fault
+        return 0
+
+    def _take_lost(self, lost: Lost) -> int:
+        self._anomalies["bad_event"] = None
+        if not self._is_over:
+            self._lost = self._lost or lost.why
+        return 0
+
+    def _take_anomaly(self, anomaly: Anomaly) -> int:
+        self._anomalies[anomaly.name] = None
+        return 0
 
     def collected(self, *, streamed: bool = True) -> Collected:
         """The answer so far. ``streamed`` False: no token moments, as they would be the body's."""
@@ -292,18 +307,6 @@ class Assembler:
         ):
             yield "buffered"
 
-    def _take_parsed(self, parsed: Parsed) -> None:
-        self._text = [parsed.text]
-        self._reasoning = [parsed.reasoning]
-        self._calls, self._legacy_calls = ToolCallAccumulator(), ToolCallAccumulator()
-        for delta in parsed.tool_calls:
-            self._calls.add(delta)
-
-    def _take_finish(self, finish: Finish) -> None:
-        if self._finish is not None and self._finish != finish:
-            self._anomalies["finish_changed"] = None
-        self._finish = finish
-
     def _moments(self) -> Steps[TokenMoments]:
         moments = self._token_moments
         if not moments:
@@ -322,6 +325,22 @@ class Assembler:
             gaps_ns=tuple(gaps),
             first_chunk_share=sum(self._token_sizes[: bisect_right(moments, moments[0])]) / sum(self._token_sizes),
         )
+
+
+_TAKERS: Mapping[type[StreamEvent], Callable[[Assembler, Any], int]] = {
+    TextDelta: Assembler._take_text,
+    ReasoningDelta: Assembler._take_reasoning,
+    ToolCallDelta: Assembler._take_call,
+    Identity: Assembler._take_identity,
+    Finish: Assembler._take_finish,
+    Usage: Assembler._take_usage,
+    StreamEnd: Assembler._take_end,
+    Parsed: Assembler._take_parsed,
+    FirstLogprobs: Assembler._take_logprobs,
+    Fault: Assembler._take_fault,
+    Lost: Assembler._take_lost,
+    Anomaly: Assembler._take_anomaly,
+}
 
 
 def collect(events: Iterable[StreamEvent], *, streamed: bool = False) -> Collected:
