@@ -1,8 +1,8 @@
 """Installs what `make test-world` can have of the servers of others; what it cannot, it says, and fails nothing.
 
 nginx, haproxy and tinyproxy come from Debian (as root), a llama.cpp server (xllamacpp, with gguf to write a model) and
-LiteLLM, an MCP server and bfcl_eval, with which verdicts are compared, from PyPI, each in an environment of its own
-under .world, another MCP server from npm.
+LiteLLM, an MCP server, Dask's job queues and operator, and bfcl_eval, with which verdicts are compared, from PyPI, each
+in an environment of its own under .world, another MCP server from npm.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ BFCL = tuple(
     "bfcl-eval==2026.3.23 filelock mpmath==1.3.0 numpy overrides pandas python-dotenv tenacity tqdm "
     "tree_sitter==0.21.3 tree-sitter-java==0.21.0 tree-sitter-javascript==0.21.4".split()
 )
-WITHOUT_DEPENDENCIES = ("bfcl-eval",)
+# Dask's own additions are read, or go with the Dask that the tests have.
+DASK = ("dask-jobqueue", "dask-kubernetes")
+WITHOUT_DEPENDENCIES = ("bfcl-eval", *DASK)
 DEBIAN = {"nginx": "nginx-light", "haproxy": "haproxy", "tinyproxy": "tinyproxy"}
 PYPI = {
     "llama": ("xllamacpp", "gguf"),
     "litellm": ("litellm[proxy]",),
     "mcp": ("mcp-server-time",),
     "bfcl": BFCL,
+    "dask": DASK,
 }
 NPM = ("@modelcontextprotocol/server-everything",)
 LONGEST_S = 900
@@ -72,7 +75,8 @@ def from_pypi() -> None:
         trouble = said([sys.executable, "-m", "venv", str(folder)])
         bare = [package for package in packages if package.startswith(WITHOUT_DEPENDENCIES)]
         whole = [package for package in packages if package not in bare]
-        trouble = trouble or said([python, "-m", "pip", "install", "--quiet", *whole])
+        if whole:
+            trouble = trouble or said([python, "-m", "pip", "install", "--quiet", *whole])
         if bare:
             trouble = trouble or said([python, "-m", "pip", "install", "--quiet", "--no-deps", *bare])
         if trouble:

@@ -17,7 +17,16 @@ from distributed.scheduler import WorkerState
 
 from vendor_verifier import __version__
 from vendor_verifier.run.budgets import CostOf
-from vendor_verifier.run.cluster.job import Channel, ChannelClosed, Job, Message, Outbox, linger_of
+from vendor_verifier.run.cluster.job import (
+    LINGER_S,
+    NEWS_LINGER_S,
+    Channel,
+    ChannelClosed,
+    Job,
+    Message,
+    Outbox,
+    linger_of,
+)
 from vendor_verifier.run.cluster.lease_server import LeaseServer
 
 _CONNECT_S = 20.0
@@ -122,7 +131,8 @@ class LeaseServerPlugin(SchedulerPlugin):
     async def converse(self, comm: Comm, who: Mapping[str, str]) -> str:
         """Serve one connection from its first message to its end."""
         channel = CommChannel(comm)
-        outbox = Outbox(channel, linger_of(self._plan))
+        linger_s = LINGER_S if "session" in who else NEWS_LINGER_S
+        outbox = Outbox(channel, linger_of(self._plan, linger_s))
         writing = asyncio.ensure_future(outbox.run())
         try:
             if "session" in who:

@@ -168,9 +168,14 @@ def longest_attempt_s(plan: Plan) -> float:
 LINGER_S = 0.004
 
 
-def linger_of(plan: Plan) -> float:
+# What the coordinator is told can wait longer: a message costs it as much as ten records, and every entry has more
+# handed out than its places need.
+NEWS_LINGER_S = 0.025
+
+
+def linger_of(plan: Plan, linger_s: float = LINGER_S) -> float:
     """Seconds from one write to the next: none where requests are due at moments, which a message must not blur."""
-    return 0.0 if plan.load.is_open else LINGER_S
+    return 0.0 if plan.load.is_open else linger_s
 
 
 class ChannelClosed(Exception):
