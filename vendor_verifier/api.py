@@ -63,8 +63,8 @@ def verify(
     run to no history, and one that cannot take it is a UserWarning. ``environ`` replaces the process environment as the
     source of keys. With ``dask_client`` the cluster of that Dask client sends, which may scale meanwhile. ``settings``
     are further fields of :class:`vendor_verifier.pipeline.options.RunOptions`, named like the flags of ``run``; unlike
-    these, our own error is not measured and a baseline is asked once unless they say so. A vendor that fails is in the
-    report, not raised.
+    these, our own error is not measured, a baseline is asked once, and one process sends, unless they say so. A vendor
+    that fails is in the report, not raised.
 
     Raises:
         ConfigError, DataError: the configuration or the samples, all problems at once.
@@ -81,7 +81,7 @@ def verify(
         repeat=repeat,
         seed=seed,
         output_dir=None if output_dir is None else Path(output_dir),
-        **{"no_calibration": True, "baseline_repeats": 1, **_executor_of(dask_client), **settings},
+        **{"no_calibration": True, "baseline_repeats": 1, "workers": 1, **_executor_of(dask_client), **settings},
     )
 
     def finish() -> RunOutcome:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from changing import replace
+from manifests import some_manifest
 
 from vendor_verifier import api
 from vendor_verifier.errors import RunFolderError
@@ -78,6 +79,16 @@ def test_whoever_leaves_it_out_says_why(
     assert reason in found["reason"]
     assert found["ttft_error_ms"] is None
     assert asked == []
+
+
+def test_what_was_found_decides_how_many_processes_send(asked: Asked) -> None:
+    """Calibrated are all streams, since nobody knows yet how many processes there are; the plan is told the figure."""
+    auto = replace(plan("http://a/v1", request_concurrency=900), executor=ExecutorChoice(workers="auto"))
+    calibrated(auto, 1000)
+    assert asked == [("direct", "fast", 900)]
+    found = some_manifest(calibration={"timed_streams": 450})
+    assert run._timed(auto, found).executor.timed_streams == 450
+    assert run._timed(auto, some_manifest(calibration={"reason": "not asked for"})) == auto
 
 
 def test_a_sitting_with_nothing_to_send_keeps_what_is_known(asked: Asked) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from changing import replace
 
 from vendor_verifier.pipeline.estimate import forecast
 from vendor_verifier.pipeline.options import RunOptions
@@ -151,6 +152,9 @@ def test_a_baseline_that_is_asked_once_shows_no_drop(bench: Any) -> None:
     """Its own noise is not known, so the verdict will judge no F1, and the plan says so before it is paid for."""
     found = _forecast(bench, baseline_repeats=1)
     assert (found.detectable_drop, found.samples_for_drop) == (None, None)
+    assert "processes" not in "\n".join(forecast_lines(found))
+    several = "\n".join(forecast_lines(replace(found, processes=3, streams=1000, timed_streams=350)))
+    assert "sent from 3 processes: up to 1,000 requests may be in flight at a time" in several
     assert "no drop of F1 can be seen" in "\n".join(forecast_lines(found))
     assert "no number of samples shows 2 points" in "\n".join(
         forecast_lines(_forecast(bench, Assumptions(ceiling=0.5), baseline_repeats=2))

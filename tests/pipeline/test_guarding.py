@@ -42,14 +42,29 @@ def test_another_load_than_the_one_asked_for_is_told(changes: dict[str, Any], wo
 @pytest.mark.parametrize(
     ("load", "advice"),
     [
-        (None, "--workers auto"),
-        ({"request_rate": 5.0}, "lower --request-rate"),
+        (None, "; lower --request-concurrency"),
+        ({"request_rate": 5.0}, "; lower --request-rate"),
         ({"request_rate": None, "schedule": {"count": 3, "last_s": 1.0}}, "fewer requests a second"),
         ({"request_rate": None, "warmup": 3}, "; lower --request-concurrency"),
     ],
 )
-def test_advice_is_something_that_can_be_done(load: dict[str, Any] | None, advice: str) -> None:
-    """A load of a shape is kept by one process, so nobody is sent to --workers, which refuses it."""
-    (found,) = ending_warnings(some_manifest(settings={"load": load}, event_loop={"p99_ms": 80.0, "core_share": 0.2}))
+@pytest.mark.parametrize(
+    ("executor", "more"),
+    [
+        ({"name": "local", "cores": 8}, "2"),
+        ({"name": "workers", "cores": 8, "workers": [{}, {}, {}]}, "6"),
+        ({"name": "workers", "cores": 8, "workers": [{}] * 6}, "8"),
+        ({"name": "workers", "cores": 2, "workers": [{}, {}]}, None),
+        ({"name": "dask", "workers": [{}]}, None),
+        (None, None),
+    ],
+)
+def test_advice_is_something_that_can_be_done(
+    load: dict[str, Any] | None, advice: str, executor: dict[str, Any] | None, more: str | None
+) -> None:
+    """A smaller load, or twice the processes as far as there are cores; a cluster's workers are not ours to count."""
+    executors = [] if executor is None else [{"name": "local", "cores": 1}, executor]
+    late = {"p99_ms": 80.0, "core_share": 0.2}
+    (found,) = ending_warnings(some_manifest(settings={"load": load}, event_loop=late, executors=executors))
     assert advice in found
-    assert ("--workers" in found) == (load is None)
+    assert found.partition("--workers ")[2] == (more or "")

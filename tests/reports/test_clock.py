@@ -41,6 +41,29 @@ def test_what_was_not_measured_has_a_reason(reports: ModuleType) -> None:
     assert clock_lines(replace(reports.single(), manifest=short), Texts("en")) == []
 
 
+@pytest.mark.parametrize(
+    ("executor", "calibration", "words"),
+    [
+        ({"asked_for": "auto", "workers": [{}] * 3}, {"timed_streams": 350}, "Sent from 3 processes: up to 1,000"),
+        ({"asked_for": "auto", "workers": [{}] * 3}, {"timed_streams": 350}, "times 350 truthfully (measured before"),
+        ({"asked_for": "auto", "workers": [{}] * 3}, {}, "(as usual, not measured)"),
+        ({"asked_for": "auto", "workers": [{}] * 2}, {}, "sent from 2, because there are no cores for more"),
+        ({"asked_for": "auto", "streams": 350}, {}, None),
+        ({"asked_for": 2, "workers": [{}] * 2}, {}, None),
+        ({}, {}, None),
+    ],
+)
+def test_processes_that_chose_themselves_are_told(
+    reports: ModuleType, executor: dict[str, object], calibration: dict[str, object], words: str | None
+) -> None:
+    """How many sent and why, where one could not time them all; not where somebody asked for so many."""
+    known = {"streams": 1000, "timed_streams": 350, **executor}
+    manifest = some_manifest(calibration=calibration, executors=[{"asked_for": "auto"}, known])
+    told = clock_lines(replace(reports.single(), manifest=manifest), Texts("en"))
+    assert bool(told) == (words is not None)
+    assert words is None or words in told[0]
+
+
 def test_an_imported_run_knows_of_neither(reports: ModuleType) -> None:
     """Without a word in the manifest nothing is said."""
     assert clock_lines(reports.empty(), Texts("en")) == []

@@ -37,6 +37,14 @@ def test_many_streams_end_when_they_have_shown_enough() -> None:
     assert found.ttft_error_ms.n == ENOUGH
 
 
+def test_only_many_streams_say_how_many_one_process_times() -> None:
+    """By the CPU that each took; of a few there is nothing to say."""
+    assert calibrate("direct", "fast", 20, seconds=0.1).timed_streams is None
+    timed = calibrate("direct", "fast", 1_000).timed_streams
+    assert timed is not None
+    assert timed > 0
+
+
 class _Busy(FastTransport):
     """Holds up its loop for 25 ms in every 30, as a client does that has more to parse than it can."""
 

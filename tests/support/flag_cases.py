@@ -321,6 +321,7 @@ CAPACITY: dict[str, tuple[str, ...]] = {
     "--seed": ("4",), "--by": ("rate",), "--arrival": ("poisson",), "--up-to": ("8",), "--step": ("0.5",),
     "--sweep": ("2,4",),
     "--max-requests": ("900",), "--max-cost": ("3",), "--max-seconds": ("60",), "--timeout": ("33",),
-    "--first-token-timeout": ("9",), "--transport": ("httpx2",), "--temperature": ("0.5",), "--max-tokens": ("77",),
+    "--first-token-timeout": ("9",), "--transport": ("httpx2",), "--workers": ("2",),
+    "--temperature": ("0.5",), "--max-tokens": ("77",),
     "--slo": ("f1 >= 0.1",), "--at-least": ("2",), "--output-dir": ("OUT",), "--lang": ("zh",),
 }  # fmt: skip

@@ -20,6 +20,7 @@ from vendor_verifier.pipeline.plan import Prepared, wire_of
 from vendor_verifier.pipeline.prices import price_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.run.conversation import with_parameters
+from vendor_verifier.run.process_count import reckoned
 from vendor_verifier.stats.trigger_power import TriggerDesign, f1_samples, f1_seen_drop
 from vendor_verifier.suites import Suite, compares, with_results
 from vendor_verifier.values.event import Usage
@@ -58,6 +59,7 @@ def forecast(prepared: Prepared, assumptions: Assumptions, now: datetime) -> For
     n = len({name for task in plan.tasks if compares(task.suite) for name in listed(task.samples).ids})
     design = _design(plan, assumptions) if n else None
     ceilings = [entry.cost_ceiling_usd for entry in entries]
+    reckoning = reckoned(plan, sum(entry.records for entry in entries))
     return Forecast(
         entries=entries,
         assumptions=assumptions,
@@ -73,6 +75,9 @@ def forecast(prepared: Prepared, assumptions: Assumptions, now: datetime) -> For
         samples_for_drop=None if design is None else f1_samples(assumptions.drop, design),
         max_requests=plan.max_requests,
         max_cost_usd=plan.max_cost_usd,
+        processes=reckoning.processes,
+        streams=reckoning.streams,
+        timed_streams=reckoning.timed_streams,
     )
 
 

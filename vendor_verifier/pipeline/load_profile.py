@@ -103,6 +103,15 @@ def due_in(plan: Plan) -> int | None:
     return foreseen(plan.load, 0, plan.seed) if plan.load.plans_by_doing else None
 
 
+def records_due(plan: Plan, left: int) -> float:
+    """The records that are to be made: ``left``, or as many as a timed or scheduled load asks; infinite where the
+    vendors' speed decides."""
+    if not plan.load.plans_by_doing:
+        return left
+    each = due_in(plan)
+    return math.inf if each is None else each * len(plan.entries)
+
+
 def _lines(path: Path) -> list[bytes]:
     try:
         return path.read_bytes().splitlines()

@@ -191,9 +191,9 @@ class RunOptions:
     transport: Annotated[TransportName, option("Send by this HTTP client.", CLIENT)] = "fast"
     no_calibration: Annotated[bool, flag("Skip the second that measures our own error.", CLIENT)] = False
 
-    workers: Annotated[WorkersWish, option("Send from N processes here, or as many as needed.", CLIENT)] = (
-        _EXECUTOR.workers
-    )
+    workers: Annotated[
+        WorkersWish | None, option("Send from N processes here. [default: as many as it takes]", CLIENT)
+    ] = None
     executor: Annotated[ExecutorName, option("Send from here, or over a Dask cluster.", CLIENT)] = _EXECUTOR.name
     dask_scheduler: Annotated[
         str | None,

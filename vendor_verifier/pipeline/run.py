@@ -40,7 +40,6 @@ from vendor_verifier.run.calibration import Calibration, calibrate
 from vendor_verifier.run.cluster.job import Job
 from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.event_loop_lag import quiet_collector
-from vendor_verifier.run.executors import processes_of
 from vendor_verifier.run.interruption import ensure_interruptible
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.rate_limiter import places_of
@@ -76,7 +75,14 @@ def calibrated(plan: Plan, due: int) -> Mapping[str, Any]:
 
 
 def _in_flight(plan: Plan, due: int) -> int:
-    return max(1, min(due, places_of(plan)) // processes_of(plan.executor, plan))
+    wish = plan.executor.workers
+    return max(1, min(due, places_of(plan)) // (1 if wish == "auto" else wish))
+
+
+def _timed(plan: Plan, manifest: Manifest) -> Plan:
+    """The plan with the requests in flight that one process was found to time."""
+    found = (manifest.raw.get("calibration") or {}).get("timed_streams")
+    return plan if found is None else replace(plan, executor=replace(plan.executor, timed_streams=found))
 
 
 def _left_out(plan: Plan) -> str | None:
@@ -188,6 +194,7 @@ def _run(
             folder.write_manifest(manifest)
             costs = costs_of(prepared.plan)
             manifest = manifest.changed(**calibrated(prepared.plan, len(queue)))
+            plan = _timed(plan, manifest)
             resent: Counter[str] = Counter(manifest.resent)
             in_flight: Counter[Name] | None = None if plan.executor.name == "dask" else Counter()
             noted = _counting(resent, on_record)

@@ -250,7 +250,7 @@ def ending_warnings(manifest: Manifest) -> Iterator[str]:
         yield english("warn_worker", worker=loss.session, reason=loss.reason)
     yield from _load_warnings(manifest.load or {})
     if manifest.event_loop is not None:
-        yield from _loop_warnings(manifest.event_loop, _less_of(manifest.settings.load))
+        yield from _loop_warnings(manifest.event_loop, _advice(manifest))
     if manifest.redacted:
         yield english("warn_redacted")
     for executor in manifest.executors or ():
@@ -269,13 +269,20 @@ def _load_warnings(load: Mapping[str, Offered]) -> Iterator[str]:
             yield english("warn_warmup", label=label, count=kept.warmup)
 
 
+def _advice(manifest: Manifest) -> str:
+    """Advice for an overloaded process: a smaller load, or more processes where there are cores for them."""
+    less = _less_of(manifest.settings.load)
+    executor = next(reversed(manifest.executors or ()), None)
+    processes = 1 if executor is None else max(1, len(executor.workers))
+    if executor is None or executor.name == "dask" or processes >= (executor.cores or 1):
+        return less
+    return english("advice_workers", less=less, more=min(2 * processes, executor.cores or 1))
+
+
 def _less_of(load: StoredLoad | None) -> str:
-    """Advice for an overloaded process, by load shape, as a shaped load cannot be shared by several processes."""
-    if load is None:
-        return english("advice_workers")
-    if load.schedule:
+    if load is not None and load.schedule:
         return english("advice_schedule")
-    return english("advice_rate" if load.request_rate else "advice_concurrency")
+    return english("advice_rate" if load is not None and load.request_rate else "advice_concurrency")
 
 
 def _loop_warnings(loop: StoredLoop, advice: str) -> Iterator[str]:

@@ -19,6 +19,9 @@ def forecast_lines(forecast: Forecast, language: Language = "en") -> Iterator[st
         yield _entry_line(entry, t)
     yield t("forecast_all", requests=f"{forecast.requests:,}", retries=forecast.retries, money=_money(forecast, t))
     yield t("forecast_time", time=_duration(forecast.duration_s, t))
+    if forecast.processes > 1:
+        counts = {"processes": forecast.processes, "timed": forecast.timed_streams}
+        yield t("forecast_processes", streams=f"{forecast.streams:,}", **counts)
     yield from _limits(forecast, t)
     if forecast.trigger_samples:
         yield t("forecast_uncompared") if forecast.detectable_drop is None else _power(forecast, t)

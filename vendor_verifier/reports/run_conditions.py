@@ -14,10 +14,10 @@ _ASIDE = ("warmup", "cooldown")
 
 
 def clock_lines(report: Report, t: Texts) -> list[str]:
-    """The harness floor and the event loop's lag; nothing for a run without them (an imported one)."""
+    """The harness floor, the processes chosen for it, and the event loop's lag; nothing for an imported run."""
     floor, loop = (report.manifest.raw.get(name) for name in ("calibration", "event_loop"))
     lines = _floor(floor, t) if isinstance(floor, Mapping) else iter(())
-    return [*lines, *(_loop(loop, t) if isinstance(loop, Mapping) else ())]
+    return [*lines, *_processes(report, t), *(_loop(loop, t) if isinstance(loop, Mapping) else ())]
 
 
 def _floor(floor: Mapping[str, Any], t: Texts) -> Iterator[str]:
@@ -28,6 +28,19 @@ def _floor(floor: Mapping[str, Any], t: Texts) -> Iterator[str]:
         yield t("clock_floor", streams=floor.get("in_flight"), answers=ttft.get("n"), **figures)
     elif floor.get("reason"):
         yield t("clock_no_floor", reason=floor["reason"])
+
+
+def _processes(report: Report, t: Texts) -> Iterator[str]:
+    """How many processes were chosen to send, where more requests may have been in flight than one can time."""
+    executor: Mapping[str, Any] = (report.manifest.raw.get("executors") or [{}])[-1]
+    streams, timed = (executor.get(name) for name in ("streams", "timed_streams"))
+    if executor.get("asked_for") != "auto" or not streams or not timed or streams <= timed:
+        return
+    processes = len(executor.get("workers") or [None])
+    is_measured = (report.manifest.raw.get("calibration") or {}).get("timed_streams") is not None
+    name = "clock_too_few" if processes * timed < streams else "clock_processes"
+    how = t("timed_measured" if is_measured else "timed_usual")
+    yield t(name, processes=processes, streams=f"{streams:,}", timed=f"{timed:,}", how=how)
 
 
 def _loop(loop: Mapping[str, Any], t: Texts) -> Iterator[str]:

@@ -21,6 +21,8 @@ from subprocess import DEVNULL
 import anyio
 
 from vendor_verifier.metrics.base import distribution
+from vendor_verifier.run.calibration_server import ANSWER_S
+from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE
 from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.policy import Client, ProgressMeter, Sending
 from vendor_verifier.values.plan import ClientName, Limits, TransportName
@@ -47,23 +49,28 @@ _TURN = Turn(({"role": "user", "content": "When is it?"},))
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The harness floor; both distributions in ms. ``reason``: why there is none."""
+    """The harness floor; both distributions in ms. ``reason``: why there is none.
+
+    ``timed_streams``: requests in flight that one process can time, by the CPU that each of these took.
+    """
 
     in_flight: int
     seconds: float = 0.0
     ttft_error_ms: Distribution | None = None
     gap_error_ms: Distribution | None = None
     reason: str | None = None
+    timed_streams: int | None = None
 
 
 @dataclass(slots=True)
 class _Errors:
-    """The errors measured so far, ms, and the number of answers ``asked`` for."""
+    """The errors measured so far, ms, the number of answers ``asked`` for, and our CPU when the first of them was."""
 
     asked: int = 0
     ttft: list[float] = field(default_factory=list)
     gaps: list[float] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    cpu_before_s: float = 0.0
 
 
 def calibrate(
@@ -121,6 +128,7 @@ async def measure(client: Client, port: int, streams: int, seconds: float) -> Ca
 
 
 async def _ask(client: Client, port: int, errors: _Errors) -> None:
+    errors.cpu_before_s = errors.cpu_before_s or time.process_time()
     errors.asked += 1
     wire = _WIRE
     request = wire.request(_TURN, Endpoint(f"http://127.0.0.1:{port}/v1", "calibration"))
@@ -146,4 +154,13 @@ def _result(streams: int, seconds: float, errors: _Errors) -> Calibration:
         return Calibration(streams, seconds, reason=next(iter(errors.failures))[:200])
     if min(errors.ttft) < -_CLOCKS_AGREE_MS:
         return Calibration(streams, seconds, reason=english("reason_clocks"))
-    return Calibration(streams, seconds, distribution(errors.ttft), distribution(errors.gaps))
+    timed = _timed_streams(streams, errors)
+    return Calibration(streams, seconds, distribution(errors.ttft), distribution(errors.gaps), timed_streams=timed)
+
+
+def _timed_streams(streams: int, errors: _Errors) -> int | None:
+    """Requests in flight at which this process would use ``MAX_CORE_SHARE``; None where there were too few to say."""
+    if streams < MOST_IN_FLIGHT:
+        return None
+    cpu_s = (time.process_time() - errors.cpu_before_s) / errors.asked
+    return max(1, int(MAX_CORE_SHARE * ANSWER_S / cpu_s))

@@ -19,6 +19,8 @@ from itertools import count
 PIECES = 12
 TTFT_S = 0.06
 GAP_S = 0.01
+# From asked to ended; streams wait up to a gap longer.
+ANSWER_S = TTFT_S + (PIECES - 0.5) * GAP_S
 # The process that started it may have been killed.
 _LONGEST_S = 30.0
 _LENGTH = b"\r\ncontent-length:"

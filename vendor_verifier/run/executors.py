@@ -12,10 +12,9 @@ from typing import Any, Protocol
 
 from vendor_verifier.errors import UsageError, install_line
 from vendor_verifier.run.cluster.job import ClusterSide
-from vendor_verifier.run.cluster.process_executor import MOST_PER_CORE, cores_here, workers_for
 from vendor_verifier.run.cluster.workers import refuse_insecure, scheduler_address
 from vendor_verifier.run.local_run import RunEnd, Work, run_local
-from vendor_verifier.run.rate_limiter import places_of
+from vendor_verifier.run.process_count import MOST_PER_CORE, Reckoning, cores_here, reckoned
 from vendor_verifier.values.plan import ExecutorChoice, Plan
 
 
@@ -48,8 +47,9 @@ class Executor(Protocol):
 class LocalExecutor:
     """The executor that sends from this process."""
 
-    def __init__(self, choice: ExecutorChoice) -> None:
+    def __init__(self, choice: ExecutorChoice, reckoning: Reckoning) -> None:
         self._choice = choice
+        self._reckoning = reckoning
 
     async def open(self, work: Work) -> None:
         """Nothing to get ready."""
@@ -68,7 +68,8 @@ class LocalExecutor:
         )
 
     def describe(self) -> Mapping[str, Any]:
-        return {"name": "local", "asked_for": self._choice.workers, "cores": cores_here()}
+        told = {"streams": self._reckoning.streams, "timed_streams": self._reckoning.timed_streams}
+        return {"name": "local", "asked_for": self._choice.workers, "cores": cores_here(), **told}
 
     async def close(self) -> None:
         """Nothing to let go of."""
@@ -101,30 +102,20 @@ def check_choice(choice: ExecutorChoice) -> None:
         refuse_insecure([scheduler_address(choice.scheduler)], insecure_cluster=choice.insecure_cluster)
 
 
-def processes_of(choice: ExecutorChoice, plan: Plan) -> int:
-    """The number of processes of this machine that send, without a cluster.
-
-    A shaped load is sent from several only if they are asked for: its cap says little of what will be in flight.
-    """
-    if plan.load.is_shaped and choice.workers == "auto":
-        return 1
-    return workers_for(choice.workers, places_of(plan), cores_here())
-
-
-def choose_executor(choice: ExecutorChoice, cluster_side: ClusterSide, plan: Plan) -> Executor:
-    """The executor of that name. ``cluster_side`` is what workers have to be given.
+def choose_executor(choice: ExecutorChoice, cluster_side: ClusterSide, plan: Plan, due: float) -> Executor:
+    """The executor of that name, for ``due`` records. ``cluster_side`` is what workers have to be given.
 
     Raises:
         UsageError: as :func:`check_choice`, or Dask is not installed.
     """
     check_choice(choice)
     if choice.name == "local":
-        count = processes_of(choice, plan)
-        if count == 1:
-            return LocalExecutor(choice)
+        reckoning = reckoned(plan, due)
+        if reckoning.processes == 1:
+            return LocalExecutor(choice, reckoning)
         from vendor_verifier.run.cluster.process_executor import WorkersExecutor
 
-        return WorkersExecutor(choice, cluster_side, count)
+        return WorkersExecutor(choice, cluster_side, reckoning)
     try:
         from vendor_verifier.run.cluster.dask_executor import DaskExecutor
     except ImportError:

@@ -126,7 +126,7 @@ class Limiter(Protocol):
 
 def places_of(plan: Plan) -> int:
     """The most requests of a plan in flight at once, all accounts together."""
-    return sum(_limits(plan.entries, plan.request_concurrency).values())
+    return sum(limits_of(plan.entries, plan.request_concurrency).values())
 
 
 class LocalLimiter:
@@ -150,7 +150,7 @@ class LocalLimiter:
         tokens = _smallest((entry.account, entry.tokens_per_minute) for entry in entries)
         self._accounts = {
             account: AccountLimit(limit, requests.get(account), tokens.get(account))
-            for account, limit in _limits(entries, request_concurrency).items()
+            for account, limit in limits_of(entries, request_concurrency).items()
         }
         self._closed = False
         self._spending = spending or Spending()
@@ -339,7 +339,7 @@ class AccountLimit:
             self._tokens.take(now, ask)
 
 
-def _limits(entries: Sequence[Entry], request_concurrency: int) -> Mapping[str, int]:
+def limits_of(entries: Sequence[Entry], request_concurrency: int) -> Mapping[str, int]:
     """Places per account: the smallest promise of the entries that share it."""
     limits: dict[str, int] = {}
     for entry in entries:

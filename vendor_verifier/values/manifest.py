@@ -158,8 +158,14 @@ class Loss(msgspec.Struct):
 
 
 class StoredExecutor(msgspec.Struct):
-    """The executor of one session; ``beside``: concurrent runs that asked the same accounts, with labels."""
+    """The executor of one session; ``beside``: concurrent runs that asked the same accounts, with labels.
 
+    ``workers`` are the processes or machines that sent, none where it was the command itself; ``cores`` are those here.
+    """
+
+    name: str | None = None
+    cores: _Count | None = None
+    workers: list[Any] = []
     lost_sessions: list[Loss] = []
     beside: dict[str, _Strings] | None = None
 

@@ -57,7 +57,8 @@ class Forecast:
     """A whole run. ``detectable_drop`` is the fall of F1 (0..1) that a verdict sees in 8 of 10 runs, 1 if none;
     ``samples_for_drop`` what the wanted drop takes, None where no number of samples does. Both are None where F1 is not
     compared: no trigger samples, or no baseline that is asked twice. ``compared`` vendors share the error of a verdict.
-    ``cost_usd`` sums the entries whose price is known, ``unpriced`` counts the others."""
+    ``cost_usd`` sums the entries with a known price, ``unpriced`` counts the others. ``processes`` send; of ``streams``
+    that may be in flight at a time one of them times ``timed_streams``."""
 
     entries: tuple[EntryForecast, ...]
     assumptions: Assumptions
@@ -73,6 +74,9 @@ class Forecast:
     samples_for_drop: int | None = None
     max_requests: int | None = None
     max_cost_usd: float | None = None
+    processes: int = 1
+    streams: int = 0
+    timed_streams: int = 0
 
 
 # The client that sends: our own transport, or the official SDKs as an application would use them.
@@ -95,7 +99,8 @@ class ExecutorChoice:
     """The place to send from: this process, ``workers`` processes of this machine, the Dask cluster at ``scheduler``,
     or one of ``local_workers`` processes here.
 
-    ``hang_after_s`` are the seconds a worker may be silent before its work goes to others.
+    ``hang_after_s`` are the seconds a worker may be silent before its work goes to others. ``timed_streams``: requests
+    in flight that one process times truthfully, as measured here, or as it usually is (benchmarks/TIMING.md).
     """
 
     name: ExecutorName = "local"
@@ -104,6 +109,7 @@ class ExecutorChoice:
     insecure_cluster: bool = False
     hang_after_s: float = 10
     workers: WorkersWish = 1
+    timed_streams: int = 300
 
 
 # An address that stands for a simulated vendor, which is served when the run begins.

@@ -13,6 +13,8 @@ from scipy.stats import kstest
 from shaped_runs import due_of, offered_in
 from worker_processes import workers_of
 
+from vendor_verifier.cli.main import run_app
+from vendor_verifier.run import process_count
 from vendor_verifier.values.plan import LoadShape
 
 pytestmark = pytest.mark.slow
@@ -70,3 +72,20 @@ def test_what_a_lost_worker_had_is_asked_by_the_other(site: Site) -> None:
     assert running.returncode == 0, err
     assert offered_in(site.records("lost")) == pytest.approx(due_of(shape, 0))
     assert [lost["session"] for lost in site.manifest("lost")["executors"][-1]["lost_sessions"]] != []
+
+
+def test_processes_choose_themselves_where_one_is_too_few(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody asked for workers, 310 requests may be in flight at a time: two send, and forecast and report say why."""
+    monkeypatch.setattr(process_count, "cores_here", lambda: 2)
+    monkeypatch.chdir(site.folder)
+    site.configure("a: faithful", samples=310)
+    words = ["--test-file-path", "samples.jsonl", "--no-calibration", "--request-concurrency"]
+    assert run_app(["plan", *words, "310"]) == 0
+    assert "sent from 2 processes: up to 310 requests may be in flight at a time" in capsys.readouterr().out
+    assert run_app([*words, "310", "-o", "many"]) == 0
+    assert {record["worker"] for record in site.records("many")} == {"w0", "w1"}
+    assert "Sent from 2 processes: up to 310" in capsys.readouterr().out
+    assert run_app([*words, "300", "-o", "fewer"]) == 0
+    assert {record["worker"] for record in site.records("fewer")} == {None}

@@ -260,7 +260,9 @@ class CapacityOptions:
         float, option("Wait so many seconds for the first token.", PACE, check=_POSITIVE)
     ] = 120
     transport: Annotated[TransportName, option("Send by this HTTP client.", PACE)] = "fast"
-    workers: Annotated[WorkersWish, option("Send levels from N processes here, or as many as needed.", PACE)] = 1
+    workers: Annotated[
+        WorkersWish | None, option("Send levels from N processes here. [default: as many as it takes]", PACE)
+    ] = None
     temperature: Annotated[
         float | None, option("Sample at this temperature, 0 to 2.", MODEL, check=Number(gte=0, lte=2))
     ] = None

@@ -86,7 +86,7 @@ class McpLiveHooks(SuiteHooks):
         Raises:
             UsageError: several processes or machines are asked for.
         """
-        if options.executor != "local" or options.workers not in ("auto", 1):
+        if options.executor != "local" or options.workers not in (None, "auto", 1):
             words = "runs one MCP server for one sending process; leave out --executor and --workers"
             raise UsageError(f"--suite {SUITE} {words}")
         return replace(options, workers=1)

@@ -7,7 +7,6 @@ asked again by the others, and when none is left the run ends with what came bac
 from __future__ import annotations
 
 import asyncio
-import os
 import pickle
 import socket
 import struct
@@ -42,7 +41,8 @@ from vendor_verifier.run.cluster.worker_session import serve
 from vendor_verifier.run.event_loop_lag import quiet_collector
 from vendor_verifier.run.interruption import interruptible
 from vendor_verifier.run.local_run import RunEnd, Work
-from vendor_verifier.values.plan import ExecutorChoice, WorkersWish
+from vendor_verifier.run.process_count import Reckoning, cores_here
+from vendor_verifier.values.plan import ExecutorChoice
 
 _LENGTH = struct.Struct("<I")
 _BUFFER = 1 << 20
@@ -259,38 +259,17 @@ def failure_in(name: str, message: Message) -> VerifierError | None:
     return UsageError(words) if is_users else ClusterError(f"worker process {name} failed:\n{words}")
 
 
-# Up to here one process stamps times within a millisecond or two (benchmarks/README.md); beyond, its loop gets late.
-IN_FLIGHT_PER_WORKER = 300
-
-# More of them take turns on a core; each has an interpreter of its own in memory.
-MOST_PER_CORE = 16
-
-
-def cores_here() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def workers_for(wish: WorkersWish, in_flight: int, cores: int) -> int:
-    """Processes for at most ``in_flight`` requests at a time, all accounts together.
-
-    ``auto``: one for each ``IN_FLIGHT_PER_WORKER``, leaving a core to the parent and all else, at least one.
-    """
-    if wish != "auto":
-        return wish
-    return max(1, min(-(-in_flight // IN_FLIGHT_PER_WORKER), cores - 1))
-
-
 _GRACE_S = 3.0
 
 
 class WorkersExecutor:
-    """One run over ``count`` processes."""
+    """One run over so many processes as were reckoned."""
 
-    def __init__(self, choice: ExecutorChoice, side: ClusterSide, count: int) -> None:
+    def __init__(self, choice: ExecutorChoice, side: ClusterSide, reckoning: Reckoning) -> None:
         self._choice = choice
         self._side = side
-        self._children = [Child(f"w{number}") for number in range(count)]
+        self._children = [Child(f"w{number}") for number in range(reckoning.processes)]
+        self._reckoning = reckoning
         self._coordinator: Coordinator | None = None
 
     async def open(self, work: Work) -> None:
@@ -355,6 +334,7 @@ class WorkersExecutor:
             for child in self._children
         ]
         found = {"name": "workers", "asked_for": self._choice.workers, "cores": cores_here(), "workers": workers}
+        found |= {"streams": self._reckoning.streams, "timed_streams": self._reckoning.timed_streams}
         return found if coordinator is None else found | coordinator.describe()
 
     async def close(self) -> None:
