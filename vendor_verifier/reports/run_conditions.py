@@ -31,7 +31,7 @@ def _floor(floor: Mapping[str, Any], t: Texts) -> Iterator[str]:
 
 
 def _processes(report: Report, t: Texts) -> Iterator[str]:
-    """How many processes were chosen to send, where more requests may have been in flight than one can time."""
+    """The processes that were chosen to send, where more requests may have been in flight than one can time."""
     executor: Mapping[str, Any] = (report.manifest.raw.get("executors") or [{}])[-1]
     streams, timed = (executor.get(name) for name in ("streams", "timed_streams"))
     if executor.get("asked_for") != "auto" or not streams or not timed or streams <= timed:

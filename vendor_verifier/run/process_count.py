@@ -1,4 +1,4 @@
-"""How many processes of this machine a run is sent from: as many as were asked for, or as its requests in flight take.
+"""The number of processes of this machine that send a run: as asked for, or as its requests in flight take.
 
 One process stamps a few hundred streams at a time truthfully; beyond, its loop gets late. How many it can is measured
 before sending (:mod:`vendor_verifier.run.calibration`), or taken as usual. A run whose vendors are all simulated times
