@@ -26,6 +26,7 @@ from vendor_verifier.scoring.answer_texts import AnswerTexts
 from vendor_verifier.scoring.collect import Listener, Tables
 from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.scoring.observation import Observation, tries_of
+from vendor_verifier.scoring.observation_table import Standing
 from vendor_verifier.scoring.report_samples import Gathering, gather_details
 from vendor_verifier.scoring.score_run import score_run, unread_calls
 from vendor_verifier.scoring.vendor_figures import with_pace
@@ -141,8 +142,8 @@ def score_folder(
 def _listener(details: Gathering, texts: AnswerTexts, results: TaskResults | None) -> Listener:
     """Hand every judged answer to all who keep something of it."""
 
-    def listen(record: Record, sample: Sample, score: Score, row: Observation) -> None:
-        details.take(record, sample, score, row)
+    def listen(record: Record, sample: Sample, score: Score, row: Observation, standing: Standing) -> None:
+        details.take(record, sample, score, row, standing)
         texts.take(record, sample, row)
         if results is not None:
             results.take(record, sample, score, row)

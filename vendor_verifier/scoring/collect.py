@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vendor_verifier.scoring.observation import Observation, observe, observe_check
-from vendor_verifier.scoring.observation_table import ObservationTable
+from vendor_verifier.scoring.observation_table import ObservationTable, Standing
 from vendor_verifier.suites import TRIGGER, Suite, replay
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
@@ -16,7 +16,7 @@ from vendor_verifier.values.sample import Sample, listed, sample_in
 from vendor_verifier.values.score import PlayedTask, Score
 
 EntryKey = tuple[str, str]
-Listener = Callable[[Record, Sample, Score, Observation], None]
+Listener = Callable[[Record, Sample, Score, Observation, Standing], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def collect(
 ) -> int:
     """Fill ``tables`` from ``records`` and return the number of records that do not belong to the plan.
 
-    ``listener`` is called with every record that joins the figures, its score and its observation.
+    ``listener`` is called with every record that joins the figures, its score, its observation and how that stands.
     """
     for entry in entries:
         tables.rows[entry.model, entry.label] = ObservationTable()
@@ -64,7 +64,7 @@ def collect(
             # An unusable schema explains a refusal and nothing else.
             defective = not record.succeeded and bool(checkers(sample).schema_defects)
             row = observe(record, score, sample, defective=defective)
-            tables.rows[key].add(row)
+            standing = tables.rows[key].add(row)
             if listener is not None:
-                listener(record, sample, score, row)
+                listener(record, sample, score, row, standing)
     return ignored

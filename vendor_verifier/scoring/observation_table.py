@@ -14,7 +14,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from vendor_verifier.metrics import METRICS, POOLED, RECORD_METRICS
 from vendor_verifier.metrics.answer import too_many_spoilt
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 Unit = tuple[str, int]
 """Sample and repetition."""
+Standing = Literal["first", "replaces", "void"]
+"""The fate of a row that is added: the first under its key, in place of a failure, or of no account."""
 _NAN = math.nan
 _POSITION = {metric.name: position for position, metric in enumerate(RECORD_METRICS)}
 _SUMS = {metric.name: len(RECORD_METRICS) + 2 * place for place, metric in enumerate(POOLED)}
@@ -56,8 +58,10 @@ class ObservationTable:
 
     def __init__(self) -> None:
         self._places: dict[Key, int] = {}
-        self._traits: list[Traits] = []
-        self._known: dict[Traits, Traits] = {}
+        # Nearly all rows share their traits: a row has their number.
+        self._numbers_of: dict[Traits, int] = {}
+        self._known: list[Traits] = []
+        self._codes = array("L")
         self._numbers = array("d")
         self._response_ids: list[str | None] = []
         self._digests: list[bytes | None] = []
@@ -76,46 +80,49 @@ class ObservationTable:
     def __contains__(self, key: object) -> bool:
         return key in self._places
 
-    def add(self, row: Observation) -> bool:
+    def add(self, row: Observation) -> Standing:
         """Add a row unless the one under its key takes precedence; its attempts are added in either case."""
-        place = self._places.setdefault(row.key, len(self._traits))
-        is_new = place == len(self._traits)
+        place = self._places.setdefault(row.key, len(self._codes))
+        is_new = place == len(self._codes)
         self.tries.add(place, row.tries)
-        if not is_new and (self._traits[place].settles or not row.traits.settles):
-            return False
+        if not is_new and (self._known[self._codes[place]].settles or not row.traits.settles):
+            return "void"
         self._counted = None
-        traits = self._known.setdefault(row.traits, row.traits)
+        code = self._numbers_of.setdefault(row.traits, len(self._known))
+        if code == len(self._known):
+            self._known.append(row.traits)
+        traits = self._known[code]
         numbers = [_NAN if value is None else value for value in row.values or _NO_VALUES]
         for sums in row.pooled or _NO_POOLED:
             numbers += _NO_SUMS if sums is None else sums
         numbers.append(_NAN if row.sent_s is None else row.sent_s)
         final = len(self.tries) - 1 if row.tries else -1
         if is_new:
-            self._traits.append(traits)
+            self._codes.append(code)
             self._numbers.extend(numbers)
             self._response_ids.append(row.response_id)
             self._digests.append(row.digest)
             self._finals.append(final)
         else:
-            self._traits[place] = traits
+            self._codes[place] = code
             self._numbers[place * _WIDTH : (place + 1) * _WIDTH] = array("d", numbers)
             self._response_ids[place], self._digests[place], self._finals[place] = row.response_id, row.digest, final
         # Nothing replaces a success, so a count made here never has to be undone.
         if row.gaps and ICL not in traits.spoilt:
             self.gaps.setdefault(traits.served_provider, Gaps()).add(row.gaps)
             self.gapped[traits.served_provider] += 1
-        return True
+        return "first" if is_new else "replaces"
 
     def set_misrouted_aside(self, pin: str) -> str | None:
         """Take out the rows that others than ``pin`` served; returns these providers' names, or None.
 
         If one other name served every row, it is taken for an unknown spelling of the pin: no row is removed.
         """
-        served = {traits.served_provider for traits in self._traits if traits.served_provider}
+        served = {traits.served_provider for traits in self._all() if traits.served_provider}
         others = {name for name in served if not same_provider(pin, name)}
         if not others or (served == others and len(others) == 1):
             return next(iter(others), None)
-        self.misrouted = {key for key, place in self._places.items() if self._traits[place].served_provider in others}
+        self.misrouted = {key for key, traits in self.recorded() if traits.served_provider in others}
         self._counted = None
         for name in others:
             self.gaps.pop(name, None)
@@ -124,11 +131,22 @@ class ObservationTable:
 
     def entries(self) -> Iterator[tuple[Key, Traits]]:
         """Keys and their traits."""
-        return ((key, self._traits[place]) for key, place in self._own())
+        own = self.recorded()
+        return ((key, traits) for key, traits in own if key not in self.misrouted) if self.misrouted else own
 
     def traits(self) -> list[Traits]:
         """The traits of every row."""
-        return [self._traits[place] for _, place in self._own()]
+        return [traits for _, traits in self.entries()] if self.misrouted else list(self._all())
+
+    def coded(self) -> tuple[Sequence[Traits], NDArray[np.int64]]:
+        """The distinct traits, and for every row the place of its own among them."""
+        import numpy as np
+
+        codes = np.array(self._codes, dtype=np.int64)
+        return self._known, codes[[place for _, place in self._own()]] if self.misrouted else codes
+
+    def _all(self) -> Iterator[Traits]:
+        return map(self._known.__getitem__, self._codes)
 
     def every(self) -> Iterator[Observation]:
         """All rows, misrouted ones included, without their measured values and with their last attempt only."""
@@ -137,7 +155,7 @@ class ObservationTable:
             yield Observation(
                 sample,
                 repetition,
-                self._traits[place],
+                self._known[self._codes[place]],
                 sent_s=_optional(self._numbers[place * _WIDTH + _SENT]),
                 response_id=self._response_ids[place],
                 digest=self._digests[place],
@@ -146,14 +164,14 @@ class ObservationTable:
 
     def recorded(self) -> Iterator[tuple[Key, Traits]]:
         """Keys and traits of all rows, misrouted ones included."""
-        return zip(self._places, self._traits, strict=True)
+        return zip(self._places, self._all(), strict=True)
 
     def answers(self) -> list[Answered]:
         """The rows with an answer, misrouted ones included."""
         import numpy as np
 
         output = np.nan_to_num(self._last_tokens("output")).astype(np.int64).tolist()
-        rows = zip(self._places, self._traits, self._response_ids, self._digests, output, strict=True)
+        rows = zip(self._places, self._all(), self._response_ids, self._digests, output, strict=True)
         return [Answered(*row) for row in rows if row[1].is_answered]
 
     def answers_billing(self, part: TokenPart) -> list[tuple[str, Traits, Usage]]:
@@ -162,9 +180,9 @@ class ObservationTable:
 
         keys = list(self._places)
         return [
-            (keys[place][1], self._traits[place], self.tries.at(self._finals[place]).usage)
+            (keys[place][1], traits, self.tries.at(self._finals[place]).usage)
             for place in np.flatnonzero(self._last_tokens(part) > 0).tolist()
-            if self._traits[place].is_answered
+            if (traits := self._known[self._codes[place]]).is_answered
         ]
 
     def _last_tokens(self, part: TokenPart) -> NDArray[np.float64]:
@@ -227,9 +245,13 @@ class ObservationTable:
     def kinds(self) -> Mapping[Traits, int]:
         """The distinct traits with the number of rows that have them; nearly all rows share theirs."""
         if self._counted is None:
-            found = Counter(map(id, traits := self.traits()))
-            by_id = {id(each): each for each in traits}
-            self._counted = {by_id[number]: times for number, times in found.items()}
+            import numpy as np
+
+            known, codes = self.coded()
+            found, first, times = np.unique(codes, return_index=True, return_counts=True)
+            # In the order in which they first stand.
+            order = np.argsort(first)
+            self._counted = {known[found[place]]: int(times[place]) for place in order}
         return self._counted
 
     def of_suite(self, suite: str) -> list[Traits]:

@@ -18,6 +18,7 @@ from vendor_verifier.metrics import RECORD_METRICS
 from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.scoring.draws import Draw, LogCounts, key_digest
 from vendor_verifier.scoring.observation import Observation
+from vendor_verifier.scoring.observation_table import Standing
 from vendor_verifier.scoring.side_by_side import SideBySide
 from vendor_verifier.suites import TRIGGER, suite_kind
 from vendor_verifier.values.details import (
@@ -156,21 +157,18 @@ class _Entry:
     examples: dict[tuple[str, str], Draw[Example]] = field(default_factory=dict)
     found: Counter[tuple[str, str]] = field(default_factory=Counter)
     pending: Draw[tuple[_Question, Decision, Example]] = field(default_factory=lambda: Draw(_MAX_PENDING))
-    seen: dict[int, bool] = field(default_factory=dict)
+    records: int = 0
 
-    def admit(self, digest: int, *, succeeded: bool) -> bool:
-        """Whether the record stands; a success removes the failure under its key."""
-        known = self.seen.get(digest)
-        if known is not None and (known or not succeeded):
-            return False
-        self.seen[digest] = succeeded
-        if known is not None:
-            self.failed.discard(digest)
-            for group, draw in self.examples.items():
-                if digest in draw.kept:
-                    draw.discard(digest)
-                    self.found[group] -= 1
-        return True
+    def admit(self, digest: int, standing: Standing) -> None:
+        """Count a record that stands; where it replaces a failure, that one is removed."""
+        if standing == "first":
+            self.records += 1
+            return
+        self.failed.discard(digest)
+        for group, draw in self.examples.items():
+            if digest in draw.kept:
+                draw.discard(digest)
+                self.found[group] -= 1
 
     def note(self, digest: int, found: Example) -> None:
         """Count an example and keep it if its group has room."""
@@ -202,7 +200,7 @@ class _Entry:
             histograms={name: histogram for name, histogram in histograms.items() if histogram is not None},
             examples=self.chosen(),
             cases=tuple(sorted(cases, key=lambda item: (item.suite, item.sample, item.repetition))),
-            records=len(self.seen),
+            records=self.records,
             examples_found=sum(self.found.values()),
         )
 
@@ -218,14 +216,13 @@ class Gathering:
     baseline_answers: dict[str, dict[_Question, _BaselineAnswer]] = field(default_factory=dict)
     start: float | None = None
 
-    def take(self, record: Record, sample: Sample, score: Score, row: Observation) -> None:
-        """Add one record of the plan, given its sample, score and observation."""
+    def take(self, record: Record, sample: Sample, score: Score, row: Observation, standing: Standing) -> None:
+        """Add one record of the plan, given its sample, score and observation, and how that stands."""
         entry = self.entries.get((record.model, record.label))
-        if entry is None or record.suite not in self.suites:
+        if entry is None or standing == "void" or record.suite not in self.suites:
             return
         digest = key_digest(*row.key)
-        if not entry.admit(digest, succeeded=row.traits.succeeded):
-            return
+        entry.admit(digest, standing)
         self.compared.take(record, score, row)
         self._measure(entry, digest, record, row)
         if row.traits.succeeded:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING
 
 from vendor_verifier.metrics import METRICS, POOLED, RANKED, RECORD_METRICS
 from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE, call_validity, has_bad_call
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-T = TypeVar("T")
 Part = tuple[float, float]
 """Numerator and denominator."""
 
@@ -40,10 +40,15 @@ class RatioColumn(Mapping[Unit, Part]):
         import numpy as np
 
         self.units = units
-        self.at, inverse = np.unique(np.asarray(at, dtype=np.int64), return_inverse=True)
-        size = self.at.size
-        self.numerators = np.bincount(inverse, np.asarray(numerators, dtype=np.float64), size)
-        self.denominators = np.bincount(inverse, denominators, size).astype(np.float64)
+        self.at, self.numerators = np.asarray(at, dtype=np.int64), np.asarray(numerators, dtype=np.float64)
+        if np.all(self.at[1:] > self.at[:-1]):
+            # Nearly always every unit occurs once; ones take no room of their own.
+            ones = np.broadcast_to(np.float64(1), self.at.shape)
+            self.denominators = ones if denominators is None else np.asarray(denominators, dtype=np.float64)
+        else:
+            self.at, inverse = np.unique(self.at, return_inverse=True)
+            self.numerators = np.bincount(inverse, self.numerators, self.at.size).astype(np.float64)
+            self.denominators = np.bincount(inverse, denominators, self.at.size).astype(np.float64)
         self._slots: dict[Unit, int] = {}
 
     @classmethod
@@ -168,55 +173,68 @@ def _ratios(
     """The columns by metric, and when every unit was first sent; ``lost`` units failed."""
     import numpy as np
 
-    rows = list(table.entries())
     # Nearly all rows share their traits, so that what follows from these is found once for all of them.
-    kinds = {id(traits): traits for _, traits in rows}
-    is_charged = {number: traits.charged for number, traits in kinds.items()}
-    charged = np.array([is_charged[id(traits)] for _, traits in rows], dtype=bool)
-    judged = [(key, traits) for key, traits in rows if is_charged[id(traits)]]
+    kinds, codes = table.coded()
+    charged = np.array([traits.charged for traits in kinds], dtype=bool)[codes]
+    judged = codes[charged]
     number: dict[Unit, int] = {}
-    at = np.array([number.setdefault(key[1:], len(number)) for key, _ in judged], dtype=np.int64)
-    gone = [number.setdefault(unit, len(number)) for unit in lost]
+    at = np.array(
+        [number.setdefault(key[1:], len(number)) for key, traits in table.entries() if traits.charged], dtype=np.int64
+    )
+    gone = np.array([number.setdefault(unit, len(number)) for unit in lost], dtype=np.int64)
     units = list(number)
 
     def column(numerators: NDArray[np.float64], denominators: NDArray[np.float64] | None = None) -> RatioColumn:
         """A column of the rows that measured."""
         known = ~np.isnan(numerators)
+        if known.all():
+            return RatioColumn(units, at, numerators, denominators)
         return RatioColumn(units, at[known], numerators[known], None if denominators is None else denominators[known])
 
-    def each_of(of: Callable[[Traits], T]) -> list[T]:
-        """A value of every judged row that follows from its traits."""
-        known = {number: of(traits) for number, traits in kinds.items()}
-        return [known[id(traits)] for _, traits in judged]
+    def each_of(of: Callable[[Traits], float | None]) -> NDArray[np.float64]:
+        """A number of every judged row that follows from its traits; NaN where there is none."""
+        found: NDArray[np.float64] = np.array([of(traits) for traits in kinds], dtype=np.float64)[judged]
+        return found
 
-    def outcome(values: Iterable[bool]) -> RatioColumn:
-        return RatioColumn(units, [*at, *gone], [*values, *(False for _ in gone)])
+    def outcome(values: NDArray[np.float64]) -> RatioColumn:
+        if not gone.size:
+            return RatioColumn(units, at, values)
+        return RatioColumn(units, np.concatenate([at, gone]), np.concatenate([values, np.zeros(gone.size)]))
 
-    calls = np.array(each_of(lambda traits: call_validity(traits.classes, policy)), dtype=np.float64).reshape(-1, 2)
-    calls[calls[:, 1] == 0] = math.nan
-    bad = each_of(lambda traits: has_bad_call(traits.classes) if traits.is_offered_tools else None)
+    valid, counted = (each_of(partial(_calls, policy=policy, part=part)) for part in (0, 1))
     found = {
         "success_rate": outcome(each_of(lambda traits: traits.succeeded)),
         "first_attempt_success_rate": outcome(each_of(lambda traits: traits.succeeded_first_try)),
-        "schema_accuracy": column(calls[:, 0], calls[:, 1]),
-        TOOL_CALL_ERROR_RATE.name: column(np.array([math.nan if each is None else each for each in bad], np.float64)),
+        "schema_accuracy": column(valid, counted),
+        TOOL_CALL_ERROR_RATE.name: column(
+            each_of(lambda traits: has_bad_call(traits.classes) if traits.is_offered_tools else None)
+        ),
     }
     found |= {name: column(table.column(MEANS[name])[charged]) for name in means if not table.is_lost(MEANS[name])}
     if "input_tokens" in found:
         # In a conversation the next question holds the answer before it, so that no two vendors are asked the same.
-        is_single = np.array(each_of(lambda traits: traits.turns == 1), dtype=bool)
-        found["input_tokens"] = column(np.where(is_single, table.column("input_tokens")[charged], math.nan))
+        is_single = each_of(lambda traits: traits.turns == 1)
+        found["input_tokens"] = column(np.where(is_single == 1, table.column("input_tokens")[charged], math.nan))
     for metric in POOLED:
         if not table.is_lost(metric.name):
             numerators, denominators = table.sums(metric.name)
             found[metric.name] = column(numerators[charged], denominators[charged])
     for suite, value in main.items():
-        scores = [dict(traits.scores).get(value) if key[0] == suite else None for key, traits in judged]
-        found[suite] = column(np.array(scores, dtype=np.float64))
+        found[suite] = column(each_of(partial(_score, suite=suite, value=value)))
     moments = table.sent()[charged]
     _, first = np.unique(np.where(np.isnan(moments), -1, at), return_index=True)
     first = first[~np.isnan(moments[first])]
     return {name: each for name, each in found.items() if len(each)}, RatioColumn(units, at[first], moments[first])
+
+
+def _calls(traits: Traits, policy: SchemaPolicy, part: int) -> float | None:
+    """The valid calls (part 0) or the counted ones (1); None where no call counts."""
+    found = call_validity(traits.classes, policy)
+    return found[part] if found[1] else None
+
+
+def _score(traits: Traits, suite: str, value: str) -> float | None:
+    return dict(traits.scores).get(value) if traits.suite == suite else None
 
 
 def _lost(table: ObservationTable, planned: Mapping[str, Sequence[str]], repeat: int) -> list[Unit]:
