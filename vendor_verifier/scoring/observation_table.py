@@ -21,6 +21,7 @@ from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.metrics.base import distribution
 from vendor_verifier.metrics.inter_chunk_latency import ICL, Gaps, merged
 from vendor_verifier.metrics.outcome import response_validity, schema_counts
+from vendor_verifier.scoring.number_columns import NumberColumns
 from vendor_verifier.scoring.observation import Answered, FakedStream, Key, Observation, Traits, Try, same_provider
 from vendor_verifier.scoring.try_table import TokenPart, TryTable
 from vendor_verifier.values.event import Usage
@@ -62,7 +63,7 @@ class ObservationTable:
         self._numbers_of: dict[Traits, int] = {}
         self._known: list[Traits] = []
         self._codes = array("L")
-        self._numbers = array("d")
+        self._numbers = NumberColumns(_WIDTH)
         self._response_ids: list[str | None] = []
         self._digests: list[bytes | None] = []
         self._finals = array("q")
@@ -99,13 +100,13 @@ class ObservationTable:
         final = len(self.tries) - 1 if row.tries else -1
         if is_new:
             self._codes.append(code)
-            self._numbers.extend(numbers)
+            self._numbers.append(numbers)
             self._response_ids.append(row.response_id)
             self._digests.append(row.digest)
             self._finals.append(final)
         else:
             self._codes[place] = code
-            self._numbers[place * _WIDTH : (place + 1) * _WIDTH] = array("d", numbers)
+            self._numbers.replace(place, numbers)
             self._response_ids[place], self._digests[place], self._finals[place] = row.response_id, row.digest, final
         # Nothing replaces a success, so a count made here never has to be undone.
         if row.gaps and ICL not in traits.spoilt:
@@ -150,13 +151,14 @@ class ObservationTable:
 
     def every(self) -> Iterator[Observation]:
         """All rows, misrouted ones included, without their measured values and with their last attempt only."""
+        moments = self._numbers.column(_SENT).tolist()
         for (_, sample, repetition), place in self._places.items():
             final = self._finals[place]
             yield Observation(
                 sample,
                 repetition,
                 self._known[self._codes[place]],
-                sent_s=_optional(self._numbers[place * _WIDTH + _SENT]),
+                sent_s=_optional(moments[place]),
                 response_id=self._response_ids[place],
                 digest=self._digests[place],
                 tries=() if final < 0 else (self.tries.at(final),),
@@ -196,7 +198,7 @@ class ObservationTable:
 
     def moments(self) -> Iterator[tuple[Key, float]]:
         """The key of every row, misrouted ones included, and when it was first sent; NaN where that is unknown."""
-        return zip(self._places, self._numbers[_SENT::_WIDTH], strict=True)
+        return zip(self._places, self._numbers.column(_SENT).tolist(), strict=True)
 
     def billed(self) -> Iterator[tuple[Unit, Try]]:
         """(sample, repetition) and attempt of everything that may be billed."""
@@ -208,9 +210,7 @@ class ObservationTable:
         return [(key, place) for key, place in places if key not in self.misrouted] if self.misrouted else places
 
     def _column(self, column: int) -> NDArray[np.float64]:
-        import numpy as np
-
-        found = np.array(self._numbers[column::_WIDTH])
+        found = self._numbers.column(column)
         return found[[place for _, place in self._own()]] if self.misrouted else found
 
     def column(self, metric: str) -> NDArray[np.float64]:

@@ -177,12 +177,8 @@ def _ratios(
     kinds, codes = table.coded()
     charged = np.array([traits.charged for traits in kinds], dtype=bool)[codes]
     judged = codes[charged]
-    number: dict[Unit, int] = {}
-    at = np.array(
-        [number.setdefault(key[1:], len(number)) for key, traits in table.entries() if traits.charged], dtype=np.int64
-    )
-    gone = np.array([number.setdefault(unit, len(number)) for unit in lost], dtype=np.int64)
-    units = list(number)
+    units, places = _numbered([*(key[1:] for key, traits in table.entries() if traits.charged), *lost])
+    at, gone = places[: judged.size], places[judged.size :]
 
     def column(numerators: NDArray[np.float64], denominators: NDArray[np.float64] | None = None) -> RatioColumn:
         """A column of the rows that measured."""
@@ -225,6 +221,18 @@ def _ratios(
     _, first = np.unique(np.where(np.isnan(moments), -1, at), return_index=True)
     first = first[~np.isnan(moments[first])]
     return {name: each for name, each in found.items() if len(each)}, RatioColumn(units, at[first], moments[first])
+
+
+def _numbered(units: list[Unit]) -> tuple[list[Unit], NDArray[np.int64]]:
+    """The units, each once, and for each one given its place among them."""
+    import numpy as np
+
+    if len(set(units)) == len(units):
+        return units, np.arange(len(units))
+    # Evaluations that share a sample are two rows of one unit.
+    number: dict[Unit, int] = {}
+    places = np.array([number.setdefault(unit, len(number)) for unit in units], dtype=np.int64)
+    return list(number), places
 
 
 def _calls(traits: Traits, policy: SchemaPolicy, part: int) -> float | None:

@@ -42,6 +42,9 @@ class Judged:
     pointer: str | None = None
 
 
+_VALID = Judged("valid")
+
+
 @dataclass(frozen=True, slots=True)
 class CompiledSchema:
     """A compiled schema, or the reason that it cannot be used: ``unusable``, or ``too_large`` for its bounds."""
@@ -71,7 +74,7 @@ class CompiledSchema:
         except ValueError as error:
             # Text that has no UTF-8 form (a lone surrogate in a key) cannot be handed to any tool.
             return Judged("invalid_json", str(error))
-        return Judged("valid")
+        return _VALID
 
     def violations(self, arguments: object, written: int, most: int) -> tuple[tuple[str, str], ...]:
         """(JSON pointer, message) of the places where the arguments break the schema, at most ``most``."""

@@ -1,0 +1,49 @@
+"""Numbers in blocks of columns: the same as a list of rows, across the borders of blocks."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.scoring import number_columns
+from vendor_verifier.scoring.number_columns import NumberColumns
+
+NUMBERS = st.just(math.nan) | st.floats(-1e9, 1e9)
+ROWS = st.lists(st.tuples(NUMBERS, NUMBERS, st.just(math.nan) | st.floats(0, 1)), max_size=14)
+
+
+@given(ROWS, st.lists(st.tuples(st.integers(0, 13), st.tuples(NUMBERS, NUMBERS, NUMBERS)), max_size=6))
+def test_columns_are_a_list_of_rows(
+    came: list[tuple[float, ...]], instead: list[tuple[int, tuple[float, ...]]]
+) -> None:
+    """Whatever is appended and replaced, before or after its block was packed, comes back to the last digit."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(number_columns, "BLOCK_ROWS", 4)
+        columns = NumberColumns(3)
+        for row in came:
+            columns.append(row)
+        expected = list(came)
+        for place, row in instead:
+            if place < len(expected):
+                columns.replace(place, row)
+                expected[place] = row
+        assert len(columns) == len(expected)
+        for number in range(3):
+            assert repr(columns.column(number).tolist()) == repr([row[number] for row in expected])
+
+
+def test_a_column_without_numbers_takes_no_room() -> None:
+    """Two columns of twenty hold numbers: their rows take the room of two."""
+    rows = 8 * number_columns.BLOCK_ROWS
+    tracemalloc.start()
+    columns = NumberColumns(20)
+    for number in range(rows):
+        columns.append([float(number), *[math.nan] * 18, 1.0])
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < rows * 8 * 3
+    assert columns.column(0)[-1] == rows - 1
