@@ -34,7 +34,7 @@ _LONGEST_S = 4 * 3600.0
 _STEPS = {
     "score": ("score", "run", "--no-history"),
     "report": ("report", "run", "--format", "html", "-o", "out"),
-    "export to Parquet": ("export", "run", "--format", "parquet", "-o", "out/parquet"),
+    "export to Parquet": ("export", "run", "--table", "records", "--format", "parquet", "-o", "out/records.parquet"),
     "bundle": ("bundle", "run", "-o", "out/run.tar.gz"),
 }
 
@@ -63,15 +63,12 @@ def disk(folder: Path) -> list[tuple[str, int]]:
     run = RunFolder(folder / "run")
     files = run.records_files()
     plain = sum(len(line.text) for file in files for line in lines_in(file))
-    found = [("records, if they were plain", plain), (f"records, {len(files)} files", _size(files))]
+    packed = sum(file.stat().st_size for file in files)
+    found = [("records, if they were plain", plain), (f"records, compressed (files: {len(files)})", packed)]
     names = ("scores.json", "failed_samples.jsonl", "report.html")
     found += [(name, (run.path / name).stat().st_size) for name in names]
-    found.append(("Parquet", _size((folder / "out" / "parquet").rglob("*"))))
+    found.append(("Parquet", (folder / "out" / "records.parquet").stat().st_size))
     return [*found, ("bundle", (folder / "out" / "run.tar.gz").stat().st_size)]
-
-
-def _size(files: Sequence[Path] | Iterator[Path]) -> int:
-    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def page(records: int, costs: Sequence[tuple[str, cost.Cost]], sizes: Sequence[tuple[str, int]]) -> str:

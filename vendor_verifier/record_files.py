@@ -30,6 +30,7 @@ _PIECE = 256 * 1024
 # shrink a hundredfold; what shrinks more than this was made to fill a disk.
 _MOST_TIMES = 500
 _ALWAYS_BYTES = 64 * 1024**2
+_MOST_LINE_BYTES = 256 * 1024**2
 
 
 class Line(NamedTuple):
@@ -172,9 +173,10 @@ def _packed_lines(source: BinaryIO) -> Iterator[Line]:
     frame = inside = 0  # the bytes of the frame so far
     begin = skip = 0  # where the line that is being read began
     rest: list[bytes] = []
+    held = 0
     for piece in _pieces(source):
         total += len(piece.text)
-        if total > most:
+        if total > most or (rest and held > _MOST_LINE_BYTES):
             raise _TooLargeError
         if piece.frame != frame:
             frame, inside = piece.frame, 0
@@ -187,6 +189,7 @@ def _packed_lines(source: BinaryIO) -> Iterator[Line]:
         if last:
             if not rest:
                 begin, skip = frame, inside
+            held = len(last) + (held if rest else 0)
             rest.append(last)
             inside += len(last)
         if piece.damage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vendor_verifier.errors import RunFolderError
+from vendor_verifier import record_files
+from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.record_files import line_at, lines_in, zstd_module
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run import record_writer
@@ -170,6 +172,36 @@ def test_a_file_made_to_fill_memory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "records.jsonl.zst").write_bytes(zstd_module().compress(bytes(200 * 1024**2)))
     with pytest.raises(RunFolderError, match="unpacks to more than records do"):
         read(RunFolder(tmp_path))
+
+
+def test_a_line_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much a file may unpack to in all, one line of it cannot fill the memory."""
+    monkeypatch.setattr(record_files, "_MOST_LINE_BYTES", 10 * 1024**2)
+    (tmp_path / "records.jsonl.zst").write_bytes(zstd_module().compress(b"x" * 20 * 1024**2))
+    with pytest.raises(RunFolderError, match="unpacks to more than records do"):
+        read(RunFolder(tmp_path))
+
+
+def test_a_full_disk_spoils_no_compressed_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was said to be safe is read, half a batch is cut off, and the next session goes on."""
+    folder, write_bytes = RunFolder(tmp_path), os.write
+
+    def half(fd: int, data: bytes) -> int:
+        if len(data) < 20:
+            raise OSError(28, "No space left on device")
+        return write_bytes(fd, data[:10])
+
+    with Journal(folder, Scrubber(), PACKED) as journal:
+        journal.append(rows(0, 3))
+        monkeypatch.setattr(os, "write", half)
+        with pytest.raises(StorageError, match="No space left on device; 3 records just written are safe"):
+            journal.append(rows(3, 1))
+        monkeypatch.undo()
+    assert read(folder) == (rows(0, 3), [])
+    write_after = [*rows(0, 3), *rows(9, 1)]
+    with Journal(folder, Scrubber()) as journal:
+        journal.append(rows(9, 1))
+    assert read(folder) == (write_after, [])
 
 
 def test_one_part_in_two_forms_is_refused(tmp_path: Path) -> None:
