@@ -101,7 +101,7 @@ class LoadCoordinator(Coordinator):
 
     def describe(self) -> dict[str, Any]:
         found = super().describe()
-        return found if self._clocks is None else {**found, "clock_error_ms": self._clocks.error_ms()}
+        return found if self._clocks is None else {**found, "clock_error_ms": self._clocks.error_ms}
 
     def receive(self, message: Message) -> None:
         super().receive(message)

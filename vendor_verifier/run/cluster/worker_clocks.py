@@ -19,6 +19,8 @@ class WorkerClocks:
     def __init__(self, ask: Callable[[str], None]) -> None:
         self._ask = ask
         self._answers: dict[str, deque[tuple[int, int]]] = {}
+        # The most by which each offset may be wrong, of sessions that left, too.
+        self.error_ms: dict[str, float] = {}
 
     def joined(self, name: str) -> None:
         """Begin to ask a session."""
@@ -40,6 +42,7 @@ class WorkerClocks:
         if answers is None:
             return False
         answers.append((now_ns - asked_ns, theirs_ns - (asked_ns + now_ns) // 2))
+        self.error_ms[name] = round(min(answers)[0] / 2e6, 2)
         if len(answers) < _FIRST:
             self._ask(name)
         return len(answers) == _FIRST
@@ -47,7 +50,3 @@ class WorkerClocks:
     def offset_ns(self, name: str) -> int:
         """Its clock minus ours; it must be known."""
         return min(self._answers[name])[1]
-
-    def error_ms(self) -> dict[str, float]:
-        """The most by which each offset may be wrong."""
-        return {name: round(min(answers)[0] / 2e6, 2) for name, answers in self._answers.items() if answers}
