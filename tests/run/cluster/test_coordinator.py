@@ -23,7 +23,7 @@ from vendor_verifier.run.local_run import Work
 from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.store import encode_record
 from vendor_verifier.suites.trigger import TriggerSuite
-from vendor_verifier.values.plan import Entry, Plan
+from vendor_verifier.values.plan import Entry, LoadShape, Plan
 from vendor_verifier.values.record import Attempt, Failure, Record, RecordKey, TurnRecord
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.sample import Sample, listed
@@ -284,3 +284,11 @@ def test_whatever_dies_whenever_every_record_is_kept_exactly_once(rng: Any, sess
             bench.coordinator.receive({"ended": [[session, dispatch]]})
     planned = [("run", "model", one.label, "trigger", sample.id, 0) for one in ENTRIES for sample in samples_of(15)]
     assert keys(bench.kept) == sorted(planned)
+
+
+def test_one_stretch_of_time_is_not_gone_on_with() -> None:
+    """The advice for a run that broke off is one that will be taken."""
+    bench = Bench()
+    assert bench.coordinator.way_on == "go on with --incremental"
+    timed = replace(bench.coordinator._work, plan=Plan(tuple(ENTRIES), (), load=LoadShape(duration_s=5)))
+    assert Coordinator(timed, 5, print).way_on == "start a new run"

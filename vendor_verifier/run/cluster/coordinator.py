@@ -102,6 +102,11 @@ class Coordinator:
         return len(self._sessions)
 
     @property
+    def way_on(self) -> str:
+        """The advice for a run that broke off; one stretch of time cannot be gone on with."""
+        return "start a new run" if self._work.plan.load.plans_by_doing else "go on with --incremental"
+
+    @property
     def is_finished(self) -> bool:
         """Whether nothing is in flight and nothing will be."""
         return not self._dispatches and (self._closed or not self._has_more())

@@ -139,7 +139,7 @@ class DaskExecutor:
                 message = await channel.read()
             except ChannelClosed:
                 coordinator.lose_all("the scheduler went away")
-                coordinator.fail(ClusterError("the scheduler went away; go on with --incremental when it is back"))
+                coordinator.fail(ClusterError(f"the scheduler went away; {coordinator.way_on} when it is back"))
                 return
             for address in message.get("workers", ()):
                 self._spawn(self._enlist(address, coordinator, work))
@@ -169,9 +169,7 @@ class DaskExecutor:
                 alone_since = time.monotonic()
             elif time.monotonic() - alone_since > WORKERS_WITHIN_S:
                 coordinator.fail(
-                    ClusterError(
-                        f"no worker for {WORKERS_WITHIN_S:.0f} s; go on with --incremental when there are some"
-                    )
+                    ClusterError(f"no worker for {WORKERS_WITHIN_S:.0f} s; {coordinator.way_on} when there are some")
                 )
                 return
 

@@ -362,7 +362,6 @@ class WorkersExecutor:
         if not coordinator.sessions:
             coordinator.fail(
                 ClusterError(
-                    f"no worker process is left, the last one: {reason}; what came back is kept, "
-                    "go on with --incremental"
+                    f"no worker process is left, the last one: {reason}; what came back is kept, {coordinator.way_on}"
                 )
             )
