@@ -2,6 +2,10 @@
 
 The server needs a core of its own and the parent nearly one, so throughput means something from four cores on; with
 fewer this says so, and the CPU per request is what can be read off. Runs of both kinds alternate; medians are printed.
+
+With ``--asleep`` the server waits half a second before each short answer, and every worker has as many requests and as
+much concurrency of its own. Then no core is full, and what is measured is what sharing one schedule and one set of limits
+costs.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ import cost
 from serving import SERVER_CORE, NoCompiler, mock_server
 
 ENOUGH_CORES = 4
+_ASLEEP = ("--ttft-ms", "500", "--itl-ms", "0", "--chunks", "8", "--tool-chunks", "2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +104,20 @@ def main() -> int:
     parser.add_argument("--concurrency", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--asleep", action="store_true")
     options = parser.parse_args()
     found: dict[int, list[Figures]] = {count: [] for count in options.workers}
     try:
-        with mock_server() as port:
+        with mock_server(*(_ASLEEP if options.asleep else ())) as port:
             for _ in range(options.rounds):
                 for count in options.workers:
-                    found[count].append(measure(port, count, options.requests, options.concurrency))
+                    times = count if options.asleep else 1
+                    found[count].append(measure(port, count, times * options.requests, times * options.concurrency))
     except NoCompiler as reason:
         print(f"skipped: {reason}")
         return 0
-    print(f"{options.requests} requests, {options.concurrency} in flight, median of {options.rounds}")
+    each = ", for every worker" if options.asleep else ""
+    print(f"{options.requests} requests, {options.concurrency} in flight{each}, median of {options.rounds}")
     print("| workers | requests/s | CPU µs/request, all | parent, sending | engine, sending |\n|---|---|---|---|---|")
     for count, runs in found.items():
         middle = {name: median(getattr(run, name) for run in runs) for name in Figures.__dataclass_fields__}
