@@ -4,8 +4,7 @@ The server needs a core of its own and the parent nearly one, so throughput mean
 fewer this says so, and the CPU per request is what can be read off. Runs of both kinds alternate; medians are printed.
 
 With ``--asleep`` the server waits half a second before each short answer, and every worker has as many requests and as
-much concurrency of its own. Then no core is full, and what is measured is what sharing one schedule and one set of limits
-costs.
+much concurrency of its own. Then no core is full, and what is measured is the cost of sharing one set of limits.
 """
 
 from __future__ import annotations
@@ -124,6 +123,8 @@ def main() -> int:
         parent = f"{middle['parent_us']:.0f}" if count > 1 else "–"
         print(f"| {count} | {middle['per_s']:.0f} | {middle['whole_us']:.0f} | {parent} | {middle['engine_us']:.0f} |")
     compare(found[min(found)], found[max(found)], max(found) / min(found))
+    if not options.asleep:
+        warn_of_few_cores()
     return 0
 
 
@@ -137,6 +138,10 @@ def compare(few: Sequence[Figures], many: Sequence[Figures], times: float) -> No
         f"by CPU, each on a core of its own: {times * engines[0] / engines[1]:.2f} times; "
         f"the parent is full at {1e6 / parent_us:.0f} requests/s, which is {engines[1] / parent_us:.1f} workers"
     )
+
+
+def warn_of_few_cores() -> None:
+    """Say that throughput means nothing where server, parent and workers share cores."""
     if len(cores()) < ENOUGH_CORES:
         print(
             f"this machine has {len(cores())} cores; server, parent and workers share them, so only the figures by CPU "
