@@ -87,6 +87,9 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     long = {**ROWS[0], "messages": [{"role": "user", "content": "Look up. " * 5000}]}
     found.see("-q", "-o", "long", "--test-file-path", found.write("long.jsonl", [long]))
     found.see("-n", "2", "-q", "-o", "priced", "--config-file-path", "priced.yaml")
+    # Two runs of the same rules of scoring, which no other line here changes.
+    for name in ("dawn", "dusk"):
+        found.see("-n", "2", "-q", "-o", name)
     found.see("bundle", "begun")
     for run in nights({"a": [100.0] * 12 + [300.0] * 6}):
         assert add_run(found.folder / "worse.sqlite", run) is None

@@ -212,13 +212,13 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--verify": Shown(("--verify", "begun.tar.gz"), ("bundle",)),
     },
     "merge": {
-        "RUNS": Shown(("again",), ("merge", "begun", "-o", "OUT")),
-        "--output": Shown(("--output", "OUT"), ("merge", "begun", "again"), written_names),
-        "--compress": Shown(("--compress",), ("merge", "begun", "again", "-o", "OUT"), written_names),
+        "RUNS": Shown(("dusk",), ("merge", "dawn", "-o", "OUT")),
+        "--output": Shown(("--output", "OUT"), ("merge", "dawn", "dusk"), written_names),
+        "--compress": Shown(("--compress",), ("merge", "dawn", "dusk", "-o", "OUT"), written_names),
         "--records-file-mb": Shown(
-            ("--records-file-mb", "0.001"), ("merge", "begun", "again", "-o", "OUT"), written_names
+            ("--records-file-mb", "0.001"), ("merge", "dawn", "dusk", "-o", "OUT"), written_names
         ),
-        "--lang": Shown(("--lang", "zh"), ("merge", "begun", "again", "-o", "OUT")),
+        "--lang": Shown(("--lang", "zh"), ("merge", "dawn", "dusk", "-o", "OUT")),
     },
     "import": {
         "RESULTS": Shown(("b=results.jsonl",), ("import", "--model", "m", "-o", "OUT")),
