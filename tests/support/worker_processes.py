@@ -8,8 +8,12 @@ from pathlib import Path
 
 from costs import PATIENCE_S
 
+OURS = b"process_executor"
+# Of a local Dask cluster: processes that its nannies started.
+DASKS = b"spawn_main"
 
-def children_of(parent: int) -> list[int]:
+
+def children_of(parent: int, by: bytes = OURS) -> list[int]:
     """Worker processes of a run, by their command line; without one they are not ours."""
     found = []
     for folder in Path("/proc").iterdir():
@@ -18,15 +22,15 @@ def children_of(parent: int) -> list[int]:
             command = (folder / "cmdline").read_bytes()
         except (OSError, IndexError):
             continue
-        if folder.name.isdigit() and int(fields[1]) == parent and b"process_executor" in command:
+        if folder.name.isdigit() and int(fields[1]) == parent and by in command:
             found.append(int(folder.name))
     return sorted(found)
 
 
-def workers_of(parent: int, count: int = 2) -> list[int]:
+def workers_of(parent: int, count: int = 2, by: bytes = OURS) -> list[int]:
     """The workers of a run once they are there."""
     for found in moments():
-        if len(workers := children_of(parent)) == count:
+        if len(workers := children_of(parent, by)) == count:
             return workers
         assert found
     raise AssertionError

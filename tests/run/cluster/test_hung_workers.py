@@ -11,7 +11,7 @@ import signal
 import pytest
 from clusters import Cluster, Site, keys_of
 from costs import PATIENCE_S
-from worker_processes import workers_of
+from worker_processes import DASKS, OURS, is_alive, workers_of
 
 pytestmark = pytest.mark.slow  # processes that are stopped for seconds
 
@@ -71,15 +71,23 @@ def test_a_worker_that_wakes_after_its_work_went_to_others_sends_nothing_more(si
     assert site.vendors.asked_more_than_once() <= PLACES
 
 
-def test_a_stopped_process_of_ours_is_ended_and_its_places_are_used(site: Site) -> None:
-    """With --workers: given up after seconds it is killed, so that what it had in flight counts no longer."""
+@pytest.mark.parametrize(
+    ("words", "by"),
+    [(("--workers", "2", "--no-calibration"), OURS), (("--executor", "dask", "--dask-local", "2"), DASKS)],
+    ids=["workers", "dask-local"],
+)
+def test_a_stopped_process_of_ours_is_ended_and_its_places_are_used(
+    site: Site, words: tuple[str, ...], by: bytes
+) -> None:
+    """Given up after seconds it is killed, so that what it had in flight counts no longer."""
     configure(site)
-    running = site.start("ours", "--workers", "2", "--no-calibration", "--dask-hang-after", "3")
+    running = site.start("ours", *words, "--dask-hang-after", "3")
     site.vendors.wait_for(2 * PLACES)
-    victim = workers_of(running.pid)[0]
+    victim = workers_of(running.pid, by=by)[0]
     os.kill(victim, signal.SIGSTOP)
     _, err = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 0, err
+    assert not is_alive(victim)
     assert site.vendors.most_in_flight["slow"] <= PLACES
     assert set(keys_of(site.records("ours")).values()) == {1}
     assert len(site.records("ours")) == SAMPLES

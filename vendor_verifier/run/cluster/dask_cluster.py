@@ -7,7 +7,9 @@ sessions. Neither keeps a record.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import os
 import signal
 import threading
 import time
@@ -252,6 +254,16 @@ class DaskCluster:
             pure=False,
         )
         return self._sessions[identity]
+
+    def kill_ours(self, identity: str) -> None:
+        """Kill the process of a session that was given up, if it was started here; another is started in its place."""
+        worker = self.fleet.workers.get(identity)
+        if self._cluster is None or worker is None:
+            return
+        for nanny in self._cluster.workers.values():
+            if nanny.worker_address == worker.address and nanny.pid is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(nanny.pid, signal.SIGKILL)
 
     async def end_sessions(self, names: Collection[str], patience_s: float) -> None:
         """Wait ``patience_s`` at most for these sessions to end."""

@@ -145,6 +145,8 @@ class DaskExecutor:
                 self._spawn(self._enlist(address, coordinator, work))
             self._beside |= dict(message.get("beside", ()))
             coordinator.receive(message)
+            for name, *_ in message.get("left", ()):
+                self._cluster.kill_ours(name)
 
     async def _enlist(self, address: str, coordinator: Coordinator, work: Work) -> None:
         """Put a worker to work; its failure fails the run."""
