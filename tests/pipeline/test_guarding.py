@@ -37,6 +37,7 @@ def test_another_load_than_the_one_asked_for_is_told(changes: dict[str, Any], wo
     """A full cap, a late process and a warm-up that warmed nothing are each one sentence."""
     (found,) = warnings(**changes)
     assert found.startswith(words)
+    assert ("by which IRF ranks" in found) == ("held_back" in changes)
 
 
 @pytest.mark.parametrize(
