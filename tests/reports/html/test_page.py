@@ -11,7 +11,7 @@ import pytest
 import sample_reports
 import synthetic_run
 from changing import replace
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from page_reading import Page, read_page
 
@@ -104,6 +104,7 @@ def test_hostile_texts_stay_texts() -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(st.text(st.characters(exclude_categories=()), max_size=60))
+@example("\ud800")
 def test_no_text_of_an_example_or_label_can_leave_its_place(text: str) -> None:
     """Whatever a vendor answers, the page has the same elements as with a harmless answer."""
 

@@ -249,6 +249,6 @@ def _example(one: Example, model: str, t: Texts) -> ExampleView:
         title=t(f"example_{one.kind}"),
         reason="" if against_baseline else visible(one.reason, 120),
         where=" · ".join(where),
-        query=urlencode({"model": model, "suite": one.suite, "sample": one.sample}),
+        query=urlencode({"model": model, "suite": one.suite, "sample": one.sample}, errors="replace"),
         parts=tuple((title, visible(text, _EXCERPT)) for title, text in parts if text),
     )
