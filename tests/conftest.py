@@ -45,10 +45,12 @@ def _never_late(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _hears_interrupts() -> None:
-    """A shell that started the tests in the background has them, and every command they start, ignore Ctrl-C."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+def _hears_signals() -> None:
+    """A shell that started the tests in the background, or with ``nohup``, has them and every command they start ignore
+    Ctrl-C or a closed terminal."""
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
