@@ -19,6 +19,7 @@ from judged_vendors import (
     score_difference,
     scores,
 )
+from msgspec import structs
 
 from vendor_verifier.values.judgement import Difference, Finding, ScoreDifference
 from vendor_verifier.values.verdict import Choice
@@ -95,7 +96,7 @@ def test_sums_of_more_and_of_fewer_metrics_are_not_compared() -> None:
     """A vendor whose speed alone was measured has a higher IRF for that, and does not lead for it."""
     world = field_of("a", "b", ranking=ranking({"a": (1.0, 1.0), "b": (2.0, 2.0)}))
     assert world.advice.choice.kind == "take"
-    fewer = [replace(vendor, irf_metrics=4) if vendor.label == "b" else vendor for vendor in world.vendors]
+    fewer = [structs.replace(vendor, irf_metrics=4) if vendor.label == "b" else vendor for vendor in world.vendors]
     assert replace(world, vendors=tuple(fewer)).advice.choice.kind == "tie"
 
 
@@ -130,7 +131,7 @@ def test_a_tie_is_parted_by_price_and_by_speed() -> None:
     ]
     found = choice("a", "b", "c", money=money, ranking=ranking({}, sooner))
     assert (found.kind, found.cheapest, found.cheapest_usd, found.fastest) == ("tie", "b", 0.002, "c")
-    unproven = [sooner[0], replace(sooner[1], low=-1.0)]
+    unproven = [sooner[0], structs.replace(sooner[1], low=-1.0)]
     assert choice("a", "b", "c", ranking=ranking({}, unproven)).fastest is None
 
 

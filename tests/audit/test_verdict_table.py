@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from judged_vendors import BASELINE, World, asked, field_of, found, gap, gate, score_difference, scores
+from msgspec import structs
 from verdict_edges import EDGES
 
 import vendor_verifier
@@ -114,7 +114,7 @@ def test_the_level_is_shared_among_the_vendors_compared() -> None:
 def test_a_vendor_that_never_calls_is_proven_without_a_p_value_of_f1() -> None:
     """Where no sample moves F1 the disagreements decide."""
     silent = gap(value=-1.0, high=-0.9, p_value=1e-9)
-    world = field_of("v", findings=(found("calls_unlike_baseline"),), gaps=(replace(silent, p_value=None),))
+    world = field_of("v", findings=(found("calls_unlike_baseline"),), gaps=(structs.replace(silent, p_value=None),))
     assert [each.status for each in said_against(world)] == ["not_as_sold"]
 
 

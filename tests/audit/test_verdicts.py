@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from judged_vendors import BASELINE, World, asked, field_of, found, gap, gate, ranking, score_difference, scores
+from msgspec import structs
 
 from vendor_verifier.audit.verdicts import LARGEST_UNSEEN_LOSS, LEAST_ANSWERS, judge_vendors
 from vendor_verifier.values.judgement import Difference
@@ -36,7 +37,7 @@ def test_a_faultless_vendor_is_as_sold_in_every_facet() -> None:
 def test_as_sold_says_what_would_have_been_seen() -> None:
     """In points of F1 and in 8 of 10 runs; more samples see less."""
     few, many = field_of("v"), field_of("v")
-    many = replace(many, gaps=(replace(gap(), delta=replace(gap().delta, n=3000)),))
+    many = replace(many, gaps=(structs.replace(gap(), delta=structs.replace(gap().delta, n=3000)),))
     assert (
         "a drop of 3.1 points of F1 would be seen in 8 of 10 such runs"
         in judged(replace(few, vendors=(asked(BASELINE), asked("v", trigger=TriggerCounts(tp=150, tn=150)))))
@@ -137,13 +138,13 @@ def test_a_drop_that_only_one_comparison_would_prove_is_too_little_evidence() ->
     world = field_of("v", gaps=(hint,))
     assert statuses(world)["tool_calls"] == "too_little_evidence"
     assert "4 points below" in judged(world).facet("tool_calls").reason
-    by_failures = replace(hint, excess=replace(hint.excess, p_exact=0.6))
+    by_failures = structs.replace(hint, excess=structs.replace(hint.excess, p_exact=0.6))
     assert statuses(field_of("v", gaps=(by_failures,)))["tool_calls"] == "as_sold"
 
 
 def test_a_run_that_could_only_see_a_large_loss_is_too_little_evidence() -> None:
     """With 30 samples, or with a baseline that contradicts itself on most of them."""
-    small = replace(gap(), delta=replace(gap().delta, n=30))
+    small = structs.replace(gap(), delta=structs.replace(gap().delta, n=30))
     world = field_of("v", gaps=(small,))
     assert statuses(world)["tool_calls"] == "too_little_evidence"
     assert "over 30 samples only a loss of" in judged(world).facet("tool_calls").reason
@@ -159,16 +160,16 @@ def test_evaluations_are_judged_without_a_second_run_of_the_baseline() -> None:
     assert statuses(world)["tool_calls"] == "as_sold"
     assert "scores as the baseline does; a drop of 7.2 points" in judged(world).facet("tool_calls").reason
     blind = score_difference("v", BASELINE, 0.0, 0.9, n=40, suite="bfcl")
-    facet = judged(replace(world, differences=(good, replace(blind, p_value=None)))).facet("tool_calls")
+    facet = judged(replace(world, differences=(good, structs.replace(blind, p_value=None)))).facet("tool_calls")
     assert facet.estimate == blind.delta
-    hint = replace(good, delta=replace(good.delta, value=-0.05, low=-0.09, high=-0.01), p_value=0.03)
+    hint = structs.replace(good, delta=structs.replace(good.delta, value=-0.05, low=-0.09, high=-0.01), p_value=0.03)
     assert statuses(replace(world, differences=(hint,)))["tool_calls"] == "too_little_evidence"
 
 
 def test_of_too_few_samples_a_score_says_nothing() -> None:
     """They have no interval; that is not as sold."""
     few = score_difference("v", BASELINE, 0.0, None, n=4)
-    few = replace(few, delta=replace(few.delta, low=None, high=None))
+    few = structs.replace(few, delta=structs.replace(few.delta, low=None, high=None))
     world = World((asked(BASELINE, trigger=None), asked("v", trigger=None)), differences=(few,), ceiling=None)
     assert statuses(world)["tool_calls"] == "too_little_evidence"
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 import sample_reports as reports
+from msgspec import structs
 
 from vendor_verifier.pipeline.judge import stretches_warnings
 from vendor_verifier.reports import REPORTS
@@ -21,9 +21,9 @@ def narrow() -> Report:
     model = report.models[0]
     first, second = (vendor.label for vendor in model.vendors[:2])
     few = (FewStretches("avg_ttft_ms", first, None, 7.2), FewStretches("avg_ttft_ms", first, second, 6.8))
-    verdict = replace(report.verdicts.get(model.model, ModelVerdict()), few_stretches=few)
+    verdict = structs.replace(report.verdicts.get(model.model, ModelVerdict()), few_stretches=few)
     warnings = tuple(stretches_warnings({model.model: verdict}))
-    return replace(report, verdicts={model.model: verdict}, warnings=(*report.warnings, *warnings))
+    return structs.replace(report, verdicts={model.model: verdict}, warnings=(*report.warnings, *warnings))
 
 
 @pytest.mark.parametrize("name", [each.name for each in REPORTS if each.name != "failed"])

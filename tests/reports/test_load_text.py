@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import asdict
 from typing import Any
 
 import jsonschema_rs
@@ -17,6 +16,7 @@ from sample_reports import loaded
 from vendor_verifier.reports import markdown, ranking, scores_json, terminal
 from vendor_verifier.reports.html import page
 from vendor_verifier.reports.run_conditions import load_words
+from vendor_verifier.values.nested_dict import nested_dict
 from vendor_verifier.values.score import Pace, PaceOverTime, Report
 from vendor_verifier.words import Texts
 
@@ -114,7 +114,7 @@ def test_every_report_tells_how_many_were_in_flight() -> None:
     told = document["models"][model.model]["vendors"][model.vendors[0].label]["pace"]
     figures = {"in_flight": 4.961, "answers_per_s": 12.34, "seconds": 24.5, "places": 5}
     figures |= {"requests_per_s": 12.5, "tokens_per_s": 840.2, "peak_in_flight": 6}
-    assert told == {**figures, "over_time": json.loads(json.dumps(asdict(COURSE)))}
+    assert told == {**figures, "over_time": json.loads(json.dumps(nested_dict(COURSE)))}
     for text in ("\n".join(terminal.plain_lines(report)), markdown.render(report)):
         assert "12.34 answers/s, 12.5 requests/s, 840.2 tokens/s, peak 6" in text
     shown = page.render(report, "en")

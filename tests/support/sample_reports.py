@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from changing import replace
 from manifests import some_manifest
 
+from vendor_verifier.values.nested_dict import nested_dict
 from vendor_verifier.values.score import (
     Distribution,
     Goodput,
@@ -34,8 +33,8 @@ CLOCK = {
     "calibration": {
         "in_flight": 20,
         "seconds": 1.1,
-        "ttft_error_ms": asdict(Distribution(110, 0.31, 0.28, 0.5, 0.6, 0.904, 0.1, 1.2)),
-        "gap_error_ms": asdict(Distribution(1210, 0.04, 0.031, 0.1, 0.2, 0.335, 0.0, 0.9)),
+        "ttft_error_ms": nested_dict(Distribution(110, 0.31, 0.28, 0.5, 0.6, 0.904, 0.1, 1.2)),
+        "gap_error_ms": nested_dict(Distribution(1210, 0.04, 0.031, 0.1, 0.2, 0.335, 0.0, 0.9)),
         "reason": None,
     },
     "event_loop": {"watched_s": 9.0, "p50_ms": 0.06, "p99_ms": 1.25, "max_ms": 3.0, "core_share": 0.314, "stalls": 0},

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from vendor_verifier.audit.billing import template_band
 from vendor_verifier.audit.finding import finding
@@ -66,7 +68,7 @@ def answers_tests(
         if whole is None:
             tests[label] = AnswersTest(len(found), not_measurable=english("answers_all_agree"))
         else:
-            tests[label] = replace(_shares(found), z=whole.z, p_value=whole.p_value, raw_p_value=whole.p_value)
+            tests[label] = structs.replace(_shares(found), z=whole.z, p_value=whole.p_value, raw_p_value=whole.p_value)
     return {**tests, **_corrected(tests, rows, triples, rng)}
 
 
@@ -174,11 +176,11 @@ def _corrected(
     made = {}
     for label, p_value in adjusted.items():
         seen = _seen(rows[label], triples[label], len(raw))
-        test = replace(tests[label], p_value=p_value, seen_mixture=seen)
+        test = structs.replace(tests[label], p_value=p_value, seen_mixture=seen)
         if p_value <= BUDGET:
             since, since_p = _since(rows[label], triples[label], rng)
             parts = tuple(_parts(rows[label], triples[label], rng))
-            test = replace(test, parts=parts, since=since, since_p=since_p)
+            test = structs.replace(test, parts=parts, since=since, since_p=since_p)
         made[label] = test
     return made
 
@@ -209,7 +211,7 @@ def _parts(found: NDArray[np.float64], triples: Sequence[_Triple], rng: np.rando
             if whole is not None and len(places) > 1:
                 made.append(AnswersPart(name, value, whole.n, whole.z, whole.p_value))
     for part, p_value in zip(made, holm([part.p_value for part in made]), strict=True):
-        yield replace(part, p_value=p_value)
+        yield structs.replace(part, p_value=p_value)
 
 
 def _divided(triples: Sequence[_Triple]) -> Iterator[tuple[PartName, dict[str, list[int]]]]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from vendor_verifier.audit.verdicts import judge_vendors
 from vendor_verifier.values.judgement import IrfInterval, ModelVerdict
@@ -55,7 +56,7 @@ def choose(model: ModelScore, verdict: ModelVerdict, vendors: Mapping[str, Vendo
         return chosen("take", ahead)
     prices = _prices(sold, verdict)
     cheapest = min(prices, key=lambda label: prices[label]) if _parts(prices) else None
-    return replace(
+    return structs.replace(
         chosen("tie", sold),
         cheapest=cheapest,
         cheapest_usd=prices.get(cheapest or ""),

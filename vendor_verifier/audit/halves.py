@@ -9,9 +9,10 @@ tested, decisions to call and whole answers; all tests of a run share one budget
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from vendor_verifier.audit.finding import finding
 from vendor_verifier.loaders.fresh_prompts import Half
@@ -62,7 +63,9 @@ def halves_tests(
             found |= {(label, name): p_value for name, p_value in p_values.items() if p_value is not None}
     adjusted = dict(zip(found, holm(list(found.values())), strict=True))
     return {
-        label: replace(test, p_value=min((p for (owner, _), p in adjusted.items() if owner == label), default=None))
+        label: structs.replace(
+            test, p_value=min((p for (owner, _), p in adjusted.items() if owner == label), default=None)
+        )
         for label, test in tests.items()
     }
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import structs
 
 from vendor_verifier.audit.finding import finding
 from vendor_verifier.audit.probes import BUDGET, LEAST_PROBES, Replies, StatedFirst
@@ -92,7 +93,7 @@ def corrected(tests: Mapping[str, LogprobsTest], beside: Sequence[float]) -> dic
     """The tests with p-values for so many tests, those ``beside`` them under one budget included."""
     raw = {label: test.raw_p_value for label, test in tests.items() if test.raw_p_value is not None}
     adjusted = dict(zip(raw, holm([*raw.values(), *beside]), strict=False))
-    return {label: replace(test, p_value=adjusted.get(label)) for label, test in tests.items()}
+    return {label: structs.replace(test, p_value=adjusted.get(label)) for label, test in tests.items()}
 
 
 def logprobs_findings(replies: Mapping[str, Replies], tests: Mapping[str, LogprobsTest]) -> Iterator[Finding]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import median
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from msgspec import structs
 
 from vendor_verifier.audit.finding import finding
 from vendor_verifier.scoring.observation_table import ObservationTable
@@ -145,7 +147,7 @@ def _corrected(
     adjusted = dict(zip(raw, holm([*raw.values(), *beside]), strict=False))
     level = BUDGET / max(1, len(raw) + len(beside))
     return {
-        label: replace(
+        label: structs.replace(
             tests[label],
             p_value=p_value,
             seen_mixture=None if p_value <= BUDGET else seen_mixture(counts[label], level, rng),

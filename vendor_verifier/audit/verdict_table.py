@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from vendor_verifier.audit.billing import TEMPLATE_TOKENS
 from vendor_verifier.stats.intervals import wilson
@@ -263,7 +265,9 @@ def against_baseline(about: Subject) -> list[ScoreDifference]:
 
 def _turned(one: ScoreDifference) -> ScoreDifference:
     value, low, high = (None if part is None else -part for part in (one.delta.value, one.delta.high, one.delta.low))
-    return replace(one, first=one.second, second=one.first, delta=replace(one.delta, value=value, low=low, high=high))
+    return structs.replace(
+        one, first=one.second, second=one.first, delta=structs.replace(one.delta, value=value, low=low, high=high)
+    )
 
 
 def _by_success(about: Subject) -> Iterator[Facet]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +16,7 @@ from vendor_verifier.console.options import CommandOptions
 from vendor_verifier.console.output import EXIT_OK, say, warn
 from vendor_verifier.pipeline.options import OUTPUT, flag, many, option
 from vendor_verifier.resources import shipped
+from vendor_verifier.values.nested_dict import nested_dict
 from vendor_verifier.values.plan import Assumptions
 from vendor_verifier.words import Language, Texts
 
@@ -67,7 +68,7 @@ def plan_command(
             say(plain(Texts(options.lang).said(words)))
     foreseen = forecast(prepared, assumed, datetime.now(UTC))
     if options.json:
-        sys.stdout.write(json_module.dumps(asdict(foreseen), indent=2) + "\n")
+        sys.stdout.write(json_module.dumps(nested_dict(foreseen), indent=2) + "\n")
     else:
         sys.stdout.write("".join(line + "\n" for line in forecast_lines(foreseen, options.lang)))
     return EXIT_OK

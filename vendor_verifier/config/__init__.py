@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import structs
 
 from vendor_verifier.config.entries import OWN_BODY_KEYS, Draft, build_entries, describe, read_drafts
 from vendor_verifier.config.env_file import has_known_form, read_environment, read_limited, read_variables, shown
@@ -198,7 +200,7 @@ def _with_baselines(entries: tuple[Entry, ...], drafts: Sequence[Draft], finding
             findings.warn((model,), f"no baseline: mark one entry `is_baseline: true`, or {NO_F1}")
         else:
             chosen.append(maker)
-    return tuple(replace(entry, is_baseline=True) if entry in chosen else entry for entry in entries)
+    return tuple(structs.replace(entry, is_baseline=True) if entry in chosen else entry for entry in entries)
 
 
 def _warn(selected: Sequence[Draft], findings: Findings) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from msgspec import to_builtins
+from msgspec import structs, to_builtins
 
 from vendor_verifier.config.credentials import Address, AddressError, KeySource, check_headers, key_source, read_address
 from vendor_verifier.config.env_file import (
@@ -276,7 +276,7 @@ def _entry(draft: Draft, keys: _KeyRing, overrides: Mapping[str, Any]) -> Entry:
     # A setting from the command line must not be undone by the same setting in the config's extra_body.
     body = {name: value for name, value in entry.endpoint.body.items() if name not in parameters}
     body = merge(body, overrides.get("extra_body", {}))
-    return replace(
+    return structs.replace(
         entry,
         endpoint=replace(entry.endpoint, key=key, headers=keys.headers(draft), body=body),
         account=_account(draft, key),

@@ -12,8 +12,10 @@ import os
 import sys
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
+
+from msgspec import structs
 
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.theme import COLOURS, Meaning
@@ -79,7 +81,7 @@ def print_report(
         return
     from vendor_verifier.reports import terminal
 
-    report = replace(report, warnings=tuple(words for words in report.warnings if words not in shown))
+    report = structs.replace(report, warnings=tuple(words for words in report.warnings if words not in shown))
     if sys.stdout.isatty():
         # Cropping would cut a path or a command, which a terminal breaks without harm.
         stdout_console().print(terminal.render(report, language, str(run)), crop=False)

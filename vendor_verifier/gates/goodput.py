@@ -18,7 +18,8 @@ The time runs from the first request that was sent, recorded and charged to the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from vendor_verifier.gates.thresholds import REQUEST_METRICS, meets
 from vendor_verifier.metrics.answer import too_many_spoilt
@@ -72,10 +73,12 @@ def with_goodput(
     def of(model: str, vendor: VendorScore) -> VendorScore:
         table = tables[model, vendor.label]
         asked, seconds = vendor.measured.get("success_rate", 0), seconds_of(table) if is_timed else None
-        return replace(vendor, goodput=goodput(table, slos, asked=asked, seconds=seconds))
+        return structs.replace(vendor, goodput=goodput(table, slos, asked=asked, seconds=seconds))
 
-    models = (replace(each, vendors=tuple(of(each.model, one) for one in each.vendors)) for each in report.models)
-    return replace(report, models=tuple(models))
+    models = (
+        structs.replace(each, vendors=tuple(of(each.model, one) for one in each.vendors)) for each in report.models
+    )
+    return structs.replace(report, models=tuple(models))
 
 
 def seconds_of(table: ObservationTable) -> float | None:

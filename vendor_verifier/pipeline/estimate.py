@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+
+from msgspec import structs
 
 from vendor_verifier.audit.cost import cost_usd
 from vendor_verifier.audit.verdict_table import DOUBTFUL_LEVEL
@@ -202,7 +204,7 @@ def _cost(price: Price | None, requests: int, inputs: int, outputs: int | None) 
     """US dollars for tokens at the list price, none cached, and the fee of every request; None if unknown."""
     if price is None or outputs is None:
         return None
-    tokens = cost_usd(Usage(input=inputs, output=outputs), replace(price, request=0.0))
+    tokens = cost_usd(Usage(input=inputs, output=outputs), structs.replace(price, request=0.0))
     return None if tokens is None else tokens + requests * price.request * price.rate
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import anyio
+from msgspec import structs
 
 from vendor_verifier import __version__
 from vendor_verifier.config import read_environment
@@ -188,7 +189,7 @@ def open_bench(job: Job) -> Bench:
     registry = find_vendors(job.vendor_paths)
     targets = _targets(job, entries, registry)
     return RemoteBench(
-        job, replace(job.plan, entries=entries), targets, Scrubber(secrets), environment.get(REGION) or None
+        job, structs.replace(job.plan, entries=entries), targets, Scrubber(secrets), environment.get(REGION) or None
     )
 
 
@@ -247,7 +248,7 @@ def _with_secrets(entry: Entry, variables: Variables, secrets: set[str]) -> Entr
     secrets.update(values.values(), headers.values())
     key = values.get(entry.key_name) if entry.key_name is not None and not entry.key_command else None
     endpoint = replace(entry.endpoint, key=key, headers={**entry.endpoint.headers, **headers})
-    return replace(entry, endpoint=endpoint)
+    return structs.replace(entry, endpoint=endpoint)
 
 
 def _problem(job: Job) -> str | None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from vendor_verifier.audit.answers import Answers, answers_findings, answers_tests
 from vendor_verifier.audit.behaviour import conduct
@@ -121,7 +123,7 @@ def judge_report(
         )
         verdict, more = _judge_model(part, report, abs(seed)), probed.get(model.model, ModelVerdict())
         found = (*verdict.findings, *more.findings)
-        verdicts[model.model] = replace(verdict, probes=more.probes, logprobs=more.logprobs, findings=found)
+        verdicts[model.model] = structs.replace(verdict, probes=more.probes, logprobs=more.logprobs, findings=found)
     return verdicts
 
 
@@ -222,7 +224,7 @@ def _judge_model(model: _Model, report: Report, seed: int) -> ModelVerdict:
         halves_findings(halves),
         streaming_findings(model.tables, model.baseline),
     )
-    return replace(
+    return structs.replace(
         compared,
         answers=answers,
         halves=halves,
@@ -309,7 +311,7 @@ def _money(model: _Model) -> Iterator[tuple[str, Money]]:
         if spent is not None:
             volume = model.stored.score
             monthly = monthly_usd(spent, volume.monthly_requests, volume.monthly_tokens)
-            yield vendor.label, replace(spent, monthly_usd=monthly)
+            yield vendor.label, structs.replace(spent, monthly_usd=monthly)
 
 
 def _blame(model: _Model) -> dict[str, BlameCounts]:

@@ -6,7 +6,7 @@ import hashlib
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -31,6 +31,7 @@ from vendor_verifier.suites.schema import schema_defects
 from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.failure_kinds import QUESTION_REFUSED
 from vendor_verifier.values.manifest import MANIFEST_SCHEMA, Manifest, ScoreRequest, manifest_of
+from vendor_verifier.values.nested_dict import nested_dict
 from vendor_verifier.values.plan import LoadShape, Plan, Task
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import listed
@@ -237,7 +238,7 @@ def stored_pace(report: Report) -> dict[str, Any]:
     """Every vendor's load for the manifest, without its course, which stands in scores.json."""
     return {
         "pace": {
-            f"{model.model}: {vendor.label}": asdict(replace(vendor.pace, over_time=None))
+            f"{model.model}: {vendor.label}": nested_dict(structs.replace(vendor.pace, over_time=None))
             for model in report.models
             for vendor in model.vendors
             if vendor.pace is not None
@@ -295,7 +296,7 @@ def stored_load(load: LoadShape) -> dict[str, Any] | None:
     """The load shape as the manifest stores it, a schedule as count and length only; None without a shape."""
     if not load.is_shaped:
         return None
-    stored = asdict(load)
+    stored = nested_dict(load)
     if load.schedule:
         stored["schedule"] = {"count": len(load.schedule), "last_s": load.schedule[-1].at_s}
     else:
@@ -319,8 +320,8 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "request_concurrency": plan.request_concurrency,
         "vendor_concurrency": plan.vendor_concurrency,
         "load": stored_load(plan.load),
-        "limits": asdict(plan.limits),
-        "retry": asdict(plan.retry),
+        "limits": nested_dict(plan.limits),
+        "retry": nested_dict(plan.retry),
         "max_requests": plan.max_requests,
         "max_cost_usd": plan.max_cost_usd,
     }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import structs
 
 from vendor_verifier.config import Configuration, load_config
 from vendor_verifier.config.problems import listed
@@ -46,7 +48,7 @@ def as_raw_completions(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     """
     if not any(entry.wire in (CHAT, RAW) for entry in entries):
         raise UsageError("--use-raw-completions: no entry is asked for chat completions, which they would replace")
-    return tuple(replace(entry, wire=RAW) if entry.wire == CHAT else entry for entry in entries)
+    return tuple(structs.replace(entry, wire=RAW) if entry.wire == CHAT else entry for entry in entries)
 
 
 def run_wires(entries: Sequence[Entry], tokenizer_model: str | None) -> Mapping[str, Wire]:
@@ -153,7 +155,7 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
     warnings = (*configuration.warnings, *_plugin_warnings(registry), *_warned_of(options, entries, tasks, datasets))
     plan = _plan(options, entries, tasks, load, (*warnings, *unknown))
     if options.fresh_prompts or any(hook.makes_questions for hook in hooks.values()):
-        plan = replace(plan, question_seed=question_seed, fresh_prompts=options.fresh_prompts)
+        plan = structs.replace(plan, question_seed=question_seed, fresh_prompts=options.fresh_prompts)
     _check_executor(plan.executor, entries)
     wires = run_wires(entries, options.tokenizer_model)
     return Prepared(options, plan, datasets, configuration, registry, wires, score, hooks, known)
@@ -198,7 +200,7 @@ def _made_anew(tasks: Sequence[Task], seed: int) -> list[Task]:
             f"--fresh-prompts: none of the samples of {listed(made)} has a `template`; leave it out, or ask the "
             "shipped samples of trigger"
         )
-    return [replace(task, samples=made[task.suite]) if made[task.suite].made else task for task in tasks]
+    return [structs.replace(task, samples=made[task.suite]) if made[task.suite].made else task for task in tasks]
 
 
 def _plan(

@@ -10,7 +10,7 @@ whatever later lists state; only runs that stored none are priced by today's lis
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -26,6 +26,7 @@ from vendor_verifier.scoring.observation_table import ObservationTable, Unit
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.transport.proxies import is_loopback
 from vendor_verifier.values.money import Money, Price
+from vendor_verifier.values.nested_dict import nested_dict
 from vendor_verifier.values.plan import SIMULATED, Entry, Plan
 from vendor_verifier.values.score import VendorScore
 
@@ -147,7 +148,7 @@ def stored_price(entry: Entry, at: datetime) -> dict[str, Any]:
     if entry.price is not None:
         return {STORED: None}
     found = listed_price(entry.endpoint.model_id, entry.endpoint.base_url, entry.vendor, at)
-    return {STORED: None if found is None else asdict(found)}
+    return {STORED: None if found is None else nested_dict(found)}
 
 
 def prices_of(

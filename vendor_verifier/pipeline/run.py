@@ -12,6 +12,8 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from vendor_verifier.errors import ClusterError, NobodyToSend, RunFolderError, UsageError
 from vendor_verifier.pipeline.audit import recount
 from vendor_verifier.pipeline.execute import Sent, duplicates_of, has_uvloop, job_of, send
@@ -82,7 +84,7 @@ def _in_flight(plan: Plan, due: int) -> int:
 def _timed(plan: Plan, manifest: Manifest) -> Plan:
     """The plan with the requests in flight that one process was found to time."""
     found = (manifest.raw.get("calibration") or {}).get("timed_streams")
-    return plan if found is None else replace(plan, executor=replace(plan.executor, timed_streams=found))
+    return plan if found is None else structs.replace(plan, executor=structs.replace(plan.executor, timed_streams=found))
 
 
 def _left_out(plan: Plan) -> str | None:
@@ -176,7 +178,7 @@ def _live(prepared: Prepared) -> Iterator[tuple[Prepared, ToolRunner | None]]:
         found = [stack.enter_context(prepared.hooks[task.suite].live(task)) for task in prepared.plan.tasks]
         runner = next((runner for _, runner in found if runner is not None), None)
         tasks = tuple(task for task, _ in found)
-        yield replace(prepared, plan=replace(prepared.plan, tasks=tasks)), runner
+        yield replace(prepared, plan=structs.replace(prepared.plan, tasks=tasks)), runner
 
 
 def _run(
@@ -187,7 +189,7 @@ def _run(
     form = RecordForm.of(prepared.options.records_file_mb, compressed=prepared.options.compress)
     with _withdrawn_if_refused(folder, prepared), Journal(folder, scrubber, form) as journal:
         with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed, prepared.known_answers) as entries:
-            plan = replace(prepared.plan, entries=entries)
+            plan = structs.replace(prepared.plan, entries=entries)
             queue = _queue(plan, prepared)
             found = _cross_off(queue, folder, journal)
             manifest = manifest.changed(warnings=list(dict.fromkeys([*manifest.warnings, *found])))

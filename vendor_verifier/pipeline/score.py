@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -130,8 +129,8 @@ def score_folder(
     twice = _duplicates(folder, tables, samples, unreadable)
     unread = unread_calls(tables.rows, suites.values())
     verdicts = judge_report(report, tables.rows, samples, recounts, texts, tables.apart)
-    report = _with_advice(replace(report, verdicts=verdicts), manifest)
-    return replace(
+    report = _with_advice(structs.replace(report, verdicts=verdicts), manifest)
+    return structs.replace(
         report,
         # Records are read while scoring, so unreadable lines are only known now.
         warnings=tuple(dict.fromkeys([*report.warnings, *stretches_warnings(verdicts), *unread, *twice, *unreadable])),
@@ -165,8 +164,8 @@ def _with_advice(report: Report, manifest: Manifest) -> Report:
         advice[model.model] = own = advise(model, found)
         gates = read_gates(manifest.score.gates_of(model.model), manifest.suites)
         if conditions := judge_conditions(model, found, own, gates):
-            verdicts[model.model] = replace(found, gates=(*found.gates, *conditions))
-    return replace(report, verdicts=verdicts, advice=advice)
+            verdicts[model.model] = structs.replace(found, gates=(*found.gates, *conditions))
+    return structs.replace(report, verdicts=verdicts, advice=advice)
 
 
 def _stored_warnings(manifest: Manifest, recounts: Mapping[str, Recounted]) -> list[str]:

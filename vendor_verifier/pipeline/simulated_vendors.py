@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
+from msgspec import structs
+
 from vendor_verifier.errors import VerifierError
 from vendor_verifier.lazy_import import registered
 from vendor_verifier.values.plan import SIMULATED, Entry, Task
@@ -93,4 +95,4 @@ def _resolved(entry: Entry, base: str) -> Entry:
     if not entry.is_simulated:
         return entry
     persona = entry.endpoint.base_url.removeprefix(SIMULATED).strip("/")
-    return replace(entry, endpoint=replace(entry.endpoint, base_url=f"{base}/{persona}/v1"))
+    return structs.replace(entry, endpoint=replace(entry.endpoint, base_url=f"{base}/{persona}/v1"))

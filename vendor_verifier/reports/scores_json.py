@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, replace
 from importlib.resources import files
 from typing import Any, get_args
 
 from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.verdicts import evidence_command, usual_folder
 from vendor_verifier.values.judgement import ModelVerdict
+from vendor_verifier.values.nested_dict import nested_dict
 from vendor_verifier.values.score import CallClass, ModelScore, Report, SchemaCounts, SuiteScore, VendorScore
 from vendor_verifier.values.verdict import Facet, VendorVerdict
 
@@ -72,7 +72,7 @@ def _model(model: ModelScore, report: Report) -> dict[str, Any]:
     verdict = report.verdicts.get(model.model)
     judged = {} if verdict is None else {"judgement": _judgement(verdict)}
     advice = report.advice.get(model.model)
-    choice = {} if advice is None else {"choice": asdict(advice.choice)}
+    choice = {} if advice is None else {"choice": nested_dict(advice.choice)}
     return {"baseline": model.baseline, **choice, "vendors": vendors, **judged}
 
 
@@ -102,8 +102,7 @@ def _facet(facet: Facet, label: str, run: str) -> dict[str, Any]:
 
 def _judgement(verdict: ModelVerdict) -> dict[str, Any]:
     """A verdict's fields by name without a row per sample; thresholds in their own grammar, sets as sorted lists."""
-    counted = {label: replace(counts, samples={}) for label, counts in verdict.blame.items()}
-    document = asdict(replace(verdict, blame=counted))
+    document = nested_dict(verdict)
     for counts in document["blame"].values():
         del counts["samples"]
     for stored, gate in zip(document["gates"], verdict.gates, strict=True):
@@ -142,7 +141,7 @@ def _vendor_facts(vendor: VendorScore, model: ModelScore, report: Report) -> dic
         "tps_p50": vendor.tps_p50,
         "e2e_tps": vendor.e2e_tps,
         "schema": _schema(vendor.schema),
-        "distributions": {name: asdict(vendor.distributions[name]) for name in sorted(vendor.distributions)},
+        "distributions": {name: nested_dict(vendor.distributions[name]) for name in sorted(vendor.distributions)},
         "decisions": _sorted(vendor.decisions),
         "finish_reasons": _sorted(vendor.finish_reasons),
         "failures": _sorted(vendor.failures),
@@ -153,14 +152,14 @@ def _vendor_facts(vendor: VendorScore, model: ModelScore, report: Report) -> dic
         "model_id": vendor.model_id,
         "provider": vendor.provider,
         "suites": {name: _suite(score) for name, score in sorted(vendor.suites.items())},
-        "pace": None if vendor.pace is None else asdict(vendor.pace),
-        **({} if vendor.goodput is None else {"goodput": asdict(vendor.goodput)}),
-        **({"regions": [asdict(seen) for seen in vendor.regions]} if vendor.regions else {}),
+        "pace": None if vendor.pace is None else nested_dict(vendor.pace),
+        **({} if vendor.goodput is None else {"goodput": nested_dict(vendor.goodput)}),
+        **({"regions": [nested_dict(seen) for seen in vendor.regions]} if vendor.regions else {}),
     }
 
 
 def _suite(score: SuiteScore) -> dict[str, Any]:
-    fields = asdict(score)
+    fields = nested_dict(score)
     if not score.checks:
         del fields["checks"]
     return fields

@@ -13,8 +13,9 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import structs
 
 from vendor_verifier.metrics import METRICS, POOLED, RECORD_METRICS
 from vendor_verifier.metrics.answer import too_many_spoilt
@@ -301,13 +302,13 @@ class ObservationTable:
         found = {}
         for metric in RECORD_METRICS:
             stalled = self.spoilt(metric.name)
-            spread = replace(distribution(self.values(metric.name)), stalled=stalled)
+            spread = structs.replace(distribution(self.values(metric.name)), stalled=stalled)
             if metric.name != "success" and (spread.n or stalled or not metric.is_scheduled):
                 found[metric.name] = spread
         stalled = self.spoilt(ICL)
         lost = ICL in self.withheld or too_many_spoilt(stalled, self.gapped.total())
         gaps = merged(() if lost else self.gaps.values()).distribution()
-        return found | {ICL: replace(gaps, stalled=stalled)}
+        return found | {ICL: structs.replace(gaps, stalled=stalled)}
 
     def tally(self, of: Callable[[Traits], str | None]) -> dict[str, int]:
         """Each text with its number of occurrences, most frequent first."""

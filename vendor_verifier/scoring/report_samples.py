@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec import structs
 
 from vendor_verifier.metrics import RECORD_METRICS
 from vendor_verifier.metrics.answer import too_many_spoilt
@@ -196,7 +198,7 @@ class _Entry:
         }
         points = sorted(self.points.items(), key=lambda point: (point.t_s, point.ttft_ms or 0.0, point.tps or 0.0))
         return VendorDetails(
-            points=tuple(replace(point, t_s=point.t_s - start) for point in points),
+            points=tuple(structs.replace(point, t_s=point.t_s - start) for point in points),
             histograms={name: histogram for name, histogram in histograms.items() if histogram is not None},
             examples=self.chosen(),
             cases=tuple(sorted(cases, key=lambda item: (item.suite, item.sample, item.repetition))),
@@ -282,7 +284,7 @@ class Gathering:
         models: dict[str, dict[str, VendorDetails]] = {}
         answers = self.compared.finished(self.baselines)
         for (model, label), kept in self.entries.items():
-            details = replace(kept.finished(self.start or 0.0), answers=answers.get((model, label), ()))
+            details = structs.replace(kept.finished(self.start or 0.0), answers=answers.get((model, label), ()))
             models.setdefault(model, {})[label] = details
         start = self.start
         return ReportDetails(
@@ -319,7 +321,7 @@ def _note_failure(entry: _Entry, digest: int, record: Record, sample: Sample) ->
 def _note_disagreement(entry: _Entry, digest: int, found: Example, decision: Decision, answer: _BaselineAnswer) -> None:
     theirs, excerpt = answer
     if decision != theirs:
-        entry.note(digest, replace(found, expected=excerpt))
+        entry.note(digest, structs.replace(found, expected=excerpt))
 
 
 def _is_short(suite: str, score: Score) -> bool:

@@ -25,6 +25,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from msgspec import structs
+
 from vendor_verifier.metrics import RANKED
 from vendor_verifier.metrics.answer import MOST_SPOILT
 from vendor_verifier.scoring.collect import Listener, Tables, collect
@@ -196,7 +198,7 @@ def score_run(
         board = replace(board, complete=board.whole)
     outside = [english("warn_outside", ignored=ignored)] if ignored else []
     report = _report(board, run)
-    return replace(
+    return structs.replace(
         report,
         dataset=_dataset((sample for task in tasks for sample in task.samples), dataset),
         warnings=(*warnings, *report.warnings, *outside),

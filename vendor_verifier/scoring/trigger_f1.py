@@ -21,8 +21,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Literal
+
+from msgspec import structs
 
 from vendor_verifier.values.manifest import Undecided
 from vendor_verifier.values.score import Decision, TriggerCounts
@@ -66,7 +67,7 @@ def trigger_counts(
 def self_counts(samples: Iterable[str], baseline: Sequence[Run], undecided: Undecided = "missed") -> TriggerCounts:
     """The baseline's runs against one another, every ordered pair of different ones, which shows noise alone."""
     pairs = [(one, other) for i, one in enumerate(baseline) for j, other in enumerate(baseline) if i != j]
-    return replace(_counts(samples, pairs, undecided), measured_on_itself=True)
+    return structs.replace(_counts(samples, pairs, undecided), measured_on_itself=True)
 
 
 def _counts(samples: Iterable[str], pairs: Sequence[tuple[Run, Run]], undecided: Undecided) -> TriggerCounts:

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.metrics.base import distribution
@@ -85,10 +86,12 @@ def with_pace(
 
     def of(model: str, vendor: VendorScore) -> VendorScore:
         key = (model, vendor.label)
-        return replace(vendor, pace=pace(tables[key], places.get(key), waited_for_turns=waited_for_turns))
+        return structs.replace(vendor, pace=pace(tables[key], places.get(key), waited_for_turns=waited_for_turns))
 
-    models = (replace(each, vendors=tuple(of(each.model, one) for one in each.vendors)) for each in report.models)
-    return replace(report, models=tuple(models))
+    models = (
+        structs.replace(each, vendors=tuple(of(each.model, one) for one in each.vendors)) for each in report.models
+    )
+    return structs.replace(report, models=tuple(models))
 
 
 def _covered_s(spans: Iterable[tuple[float, float]]) -> float:
@@ -121,7 +124,7 @@ def _region(table: ObservationTable, traits: Sequence[Traits], name: str | None,
         """The distribution of a metric in this region, whose spoilt rows are its own: one worker may be late alone."""
         spoilt = sum(metric in traits[place].spoilt for place in charged)
         values = known(table.column(metric)[charged])
-        return replace(distribution(() if too_many_spoilt(spoilt, len(values)) else values), stalled=spoilt)
+        return structs.replace(distribution(() if too_many_spoilt(spoilt, len(values)) else values), stalled=spoilt)
 
     return RegionScore(
         region=name,
@@ -169,7 +172,7 @@ def _ranked(
     rivals = {(model, score.label): figures[model, score.label] for score in vendors}
     rank_of, irf_of = ranks(rivals, beside=beside), irf(rivals, k, beside=beside)
     ranked = [
-        replace(
+        structs.replace(
             score,
             irf=irf_of[key] if rank_of[key] else None,
             irf_metrics=len(rank_of[key]),

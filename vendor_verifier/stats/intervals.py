@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, get_args
+
+from msgspec import structs
 
 from vendor_verifier.metrics.base import percentile
 from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE
@@ -81,7 +82,7 @@ def rate_in_order(outcomes: Sequence[bool], level: float = LEVEL) -> Estimate:
     worth = _worth(np.array(outcomes, dtype=np.bool_)) if n else 0
     share = sum(outcomes) / n if n else 0.0
     found = clopper_pearson(min(share * worth, worth), worth, level)
-    return replace(found, n=n, effective=None if worth >= n else worth)
+    return structs.replace(found, n=n, effective=None if worth >= n else worth)
 
 
 def ratio(own: Estimate, other: Estimate) -> Estimate:
@@ -241,20 +242,22 @@ def estimate_of(panel: Panel, resampled: Resampled, label: str, metric: str, *, 
     units = max(int((part.denominators != 0).sum()) for part in parts)
     alike = panel.dependence(label, metric)
     effective = alike.effective(units) if alike is not None and alike.is_seen else None
-    drawn = replace(percentile_estimate(resampled, label, metric, units), effective=effective)
+    drawn = structs.replace(percentile_estimate(resampled, label, metric, units), effective=effective)
     if metric == _WASTED and value == 0:
         # No cost was wasted in n requests: by the rule of three up to 3 ÷ n of them may be, at the cost of a request.
         whole = panel.value(label, _WHOLE_COST)
-        return replace(drawn, high=None if whole is None else rule_of_three(units) * whole, method="rule of three")
+        return structs.replace(
+            drawn, high=None if whole is None else rule_of_three(units) * whole, method="rule of three"
+        )
     if metric == "f1":
         both = sum(float(part.numerators.sum()) for part in parts) / 2 / len(parts)
         either = sum(float(part.denominators.sum()) for part in parts) / len(parts) - both
         closed = _around(f1_interval(both, either - both, 0.0), value)
-        closed = replace(closed, n=len(panel.samples))
+        closed = structs.replace(closed, n=len(panel.samples))
     elif metric in _RATES:
         worth = units if effective is None else effective
         closed = (clopper_pearson if exact else wilson)(min(value * worth, worth), worth)
-        closed = replace(closed, value=value, n=units, effective=effective)
+        closed = structs.replace(closed, value=value, n=units, effective=effective)
     else:
         return drawn
     return _union(closed, drawn) if resampled.blocks.size > 1 or effective is not None else closed
@@ -294,7 +297,7 @@ def gap_to(
         return Estimate(None, method="paired bootstrap")
     row, base, column = panel.labels.index(label), panel.labels.index(baseline), panel.metrics.index(metric)
     draws = resampled.draws[:, row, column] - resampled.draws[:, base, column]
-    found = replace(spread(own - other, draws, len(panel.samples), level), method="paired bootstrap")
+    found = structs.replace(spread(own - other, draws, len(panel.samples), level), method="paired bootstrap")
     if found.low != found.high:
         spectrum = apart(metric, (panel, label), (panel, baseline))
         return found if spectrum is None else _reaching(found, spectrum.judged(panel.level(metric)))
@@ -307,7 +310,7 @@ def _reaching(found: Estimate, alike: Dependence) -> Estimate:
         return found
     reach = alike.reach(normal_quantile(found.level))
     low, high = min(found.low, found.value - reach), max(found.high, found.value + reach)
-    return replace(found, low=low, high=high, effective=alike.effective(found.n))
+    return structs.replace(found, low=low, high=high, effective=alike.effective(found.n))
 
 
 def separate(own: Estimate, other: Estimate) -> Estimate:
@@ -339,11 +342,11 @@ def _around(estimate: Estimate, value: float) -> Estimate:
     """The interval of the averaged counts around the average of the runs' figures."""
     assert estimate.low is not None
     assert estimate.high is not None
-    return replace(estimate, value=value, low=min(estimate.low, value), high=max(estimate.high, value))
+    return structs.replace(estimate, value=value, low=min(estimate.low, value), high=max(estimate.high, value))
 
 
 def _union(closed: Estimate, drawn: Estimate) -> Estimate:
     if drawn.low is None or drawn.high is None or closed.low is None or closed.high is None:
         return closed
     method = f"{closed.method}, blocks"
-    return replace(closed, low=min(closed.low, drawn.low), high=max(closed.high, drawn.high), method=method)
+    return structs.replace(closed, low=min(closed.low, drawn.low), high=max(closed.high, drawn.high), method=method)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from vendor_verifier.scoring.trigger_f1 import Run
 from vendor_verifier.stats.bootstrap import Resampled
@@ -140,7 +141,7 @@ def _delta(
     error = _standard_error(ours - theirs, blocks)
     if error <= 1e-12:
         apart = separate(_closed(panel, vendor, level), _closed(panel, baseline, level))
-        return replace(apart, n=n), 1.0 if own == ceiling else None
+        return structs.replace(apart, n=n), 1.0 if own == ceiling else None
     half = normal_quantile(level) * error
     p_value = 2 * NormalDist().cdf(-abs(own - ceiling) / error)
     return Estimate(own - ceiling, own - ceiling - half, own - ceiling + half, n, _METHOD, level), p_value

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import combinations
+
+from msgspec import structs
 
 from vendor_verifier.stats.bootstrap import Resampled
 from vendor_verifier.stats.intervals import LEVEL, estimate_of, separate
@@ -58,7 +59,7 @@ def _difference(
     error = float(np.std(ours - theirs, ddof=1)) / math.sqrt(len(panel.samples))
     if error <= 1e-12:
         apart = separate(*(estimate_of(panel, resampled, label, metric) for label in pair))
-        return replace(apart, n=units), None
+        return structs.replace(apart, n=units), None
     half = float(stdtrit(units - 1, (1 + LEVEL) / 2)) * error
     delta = own - other
     found = Estimate(delta, delta - half, delta + half, units, "paired t", LEVEL)

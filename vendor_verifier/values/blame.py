@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 Cause = Literal["dataset", "harness", "network", "rate_limit", "baseline_too", "vendor"]
 
 
-@dataclass(frozen=True, slots=True)
-class BlameCounts:
+class BlameCounts(msgspec.Struct, frozen=True):
     """Failed samples by their one cause, and the rates with and without what was not the vendor's doing.
 
     ``raw`` = (asked − failed) ÷ asked; ``attributable`` = (asked − failed) ÷ (asked − failed + vendor).
@@ -21,4 +21,4 @@ class BlameCounts:
     causes: Mapping[Cause, int]
     raw: float | None
     attributable: float | None
-    samples: Mapping[Cause, tuple[tuple[str, int], ...]] = field(default_factory=dict)
+    samples: Mapping[Cause, tuple[tuple[str, int], ...]] = {}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 MAX_POINTS, MAX_EXAMPLES, MAX_CASES, MAX_ANSWERS = 400, 20, 2_000, 400
 
@@ -14,8 +15,7 @@ ExampleKind = Literal["failure", "arguments", "called", "not_called", "evaluatio
 Agreement = Literal["agrees", "differs", "failed", "cut", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(msgspec.Struct, frozen=True):
     """One record on the run's time line: ``t_s`` seconds after the run's first request; ``ok`` when it succeeded."""
 
     t_s: float
@@ -24,16 +24,14 @@ class Point:
     ok: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Histogram:
+class Histogram(msgspec.Struct, frozen=True):
     """Counts between neighbouring ``edges`` (one more edge than counts, ascending, a constant ratio apart)."""
 
     edges: tuple[float, ...]
     counts: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(msgspec.Struct, frozen=True):
     """One record that went wrong, cut to what fits on a page.
 
     ``reason`` is the failure kind, the argument class or the evaluation's own word; ``pointer`` the JSON pointer of the
@@ -54,8 +52,7 @@ class Example:
     attempts: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(msgspec.Struct, frozen=True):
     """The outcome of one record; ``failure`` is None for a success, else the kind.
 
     ``seconds`` were spent in its requests (waits between attempts left out), None if none was sent.
@@ -69,8 +66,7 @@ class Case:
     message: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedAnswer:
+class ComparedAnswer(msgspec.Struct, frozen=True):
     """An entry's first answer to a sample beside the baseline's; the baseline's second beside its own first.
 
     It ``agrees`` where both decide alike about calling a tool, or score alike in an evaluation. ``token_ratio`` is the
@@ -83,8 +79,7 @@ class ComparedAnswer:
     token_ratio: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VendorDetails:
+class VendorDetails(msgspec.Struct, frozen=True):
     """One entry's share: at most ``MAX_POINTS`` points in time order, ``MAX_EXAMPLES`` examples, ``MAX_CASES`` cases,
     and ``MAX_ANSWERS`` answers, of the same samples for every entry.
 
@@ -92,7 +87,7 @@ class VendorDetails:
     """
 
     points: tuple[Point, ...] = ()
-    histograms: Mapping[str, Histogram] = field(default_factory=dict)
+    histograms: Mapping[str, Histogram] = {}
     examples: tuple[Example, ...] = ()
     cases: tuple[Case, ...] = ()
     answers: tuple[ComparedAnswer, ...] = ()
@@ -100,8 +95,7 @@ class VendorDetails:
     examples_found: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ReportDetails:
+class ReportDetails(msgspec.Struct, frozen=True):
     """Details by model and label. ``started_at`` is the UTC wall time of the first request, ISO 8601."""
 
     models: Mapping[str, Mapping[str, VendorDetails]]

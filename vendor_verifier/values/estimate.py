@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(msgspec.Struct, frozen=True):
     """A number and the interval that holds the truth with ``level`` confidence, from ``n`` observations.
 
     ``effective``: how many independent observations these count as, where neighbours in time are alike; None for all.

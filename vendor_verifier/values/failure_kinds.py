@@ -7,8 +7,9 @@ docs/reliability.md read the columns; code that has to treat a kind apart names 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 FailureKind = str  # a key of KINDS; a Failure of another kind cannot be made
 Phase = Literal["plan", "dns", "connect", "tls", "send", "headers", "first_token", "stream", "parse"]
@@ -27,8 +28,7 @@ CHARGES: Mapping[Charge, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(msgspec.Struct, frozen=True):
     """One kind of failure.
 
     ``phase`` is where it usually happens. ``retried``: whether an attempt is worth repeating, ``once`` where one more

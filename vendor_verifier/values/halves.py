@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class HalvesTest:
+class HalvesTest(msgspec.Struct, frozen=True):
     """Whether a vendor is as near to the baseline on ``fresh`` samples made anew as on ``known`` ones.
 
     ``agrees_fresh`` and ``agrees_known`` are the shares (0..1) of them on which its decision is the baseline's.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from vendor_verifier.values.estimate import Estimate
 from vendor_verifier.values.judgement import Finding, GateVerdict, ServedNames
@@ -14,8 +15,7 @@ TrendVerdict = Literal["no_verdict", "steady", "warning", "regression", "improve
 Scale = Literal["ratio", "difference"]
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
+class HistoryEntry(msgspec.Struct, frozen=True):
     """One vendor of one stored run. ``figures``: metric → (value, how many records it was taken over).
 
     ``verdict`` is None in runs that were added before verdicts were kept. ``chances``: ``answers`` or ``identity`` →
@@ -29,14 +29,13 @@ class HistoryEntry:
     is_baseline: bool
     planned: int
     succeeded: int
-    figures: Mapping[str, tuple[float, int]] = field(default_factory=dict)
-    served: ServedNames = field(default_factory=ServedNames)
+    figures: Mapping[str, tuple[float, int]] = {}
+    served: ServedNames = msgspec.field(default_factory=ServedNames)
     verdict: Status | None = None
-    chances: Mapping[str, float] = field(default_factory=dict)
+    chances: Mapping[str, float] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryRun:
+class HistoryRun(msgspec.Struct, frozen=True):
     """One scored run as the history keeps it.
 
     ``at`` is UTC, ISO 8601, when it began. ``question`` is a digest of what was asked (samples, suites, repetitions):
@@ -52,8 +51,7 @@ class HistoryRun:
     entries: tuple[HistoryEntry, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Night:
+class Night(msgspec.Struct, frozen=True):
     """One run's figure in a series. ``relative`` is the value with the others' common shift of that run taken out.
 
     ``verdict`` is the one on the vendor in that run, None where it is not known.
@@ -67,8 +65,7 @@ class Night:
     verdict: Status | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LevelChange:
+class LevelChange(msgspec.Struct, frozen=True):
     """A change of level from ``position`` (index into the series) on.
 
     ``effect`` is the Hodges–Lehmann shift after − before, of the relative series: a share of the old level on the
@@ -84,8 +81,7 @@ class LevelChange:
     worse: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Trend:
+class Trend(msgspec.Struct, frozen=True):
     """The judgement of one vendor on one metric over its history.
 
     ``regression``: the level got worse within the last runs and has not come back. ``warning``: the newest run alone
@@ -106,8 +102,7 @@ class Trend:
 CheckStatus = Literal["passed", "failed", "incomplete", "interrupted", "error"]
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(msgspec.Struct, frozen=True):
     """``gates`` and ``verdicts`` stand with their model; ``unfinished`` vendors and ``notices`` are sentences.
 
     ``leaders``: model → the one vendor to take, where there is one; ``identity``: by model, who answers under other
@@ -123,7 +118,7 @@ class CheckResult:
     trends: tuple[Trend, ...] = ()
     unfinished: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
-    leaders: Mapping[str, str] = field(default_factory=dict)
+    leaders: Mapping[str, str] = {}
     identity: tuple[tuple[str, Finding], ...] = ()
     error: str | None = None
     verdicts: tuple[tuple[str, VendorVerdict], ...] = ()
@@ -132,8 +127,7 @@ class CheckResult:
 ChangeVerdict = Literal["improved", "same", "worse", "undecided"]
 
 
-@dataclass(frozen=True, slots=True)
-class MetricChange:
+class MetricChange(msgspec.Struct, frozen=True):
     """One figure of one vendor, before and after, over the ``effect.n`` samples that both runs measured.
 
     ``effect`` is the paired change with its interval: a share of ``before`` on the ``ratio`` scale (+0.15 = 15 % more),
@@ -151,8 +145,7 @@ class MetricChange:
     shared: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Flip:
+class Flip(msgspec.Struct, frozen=True):
     """One sample that ended otherwise; ``what`` is ``success``, ``called``, ``schema`` or a suite's name."""
 
     model: str
@@ -164,8 +157,7 @@ class Flip:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
-class SettingChange:
+class SettingChange(msgspec.Struct, frozen=True):
     """A part of the question that differs; ``None`` where one run has no such thing."""
 
     where: str
@@ -173,8 +165,7 @@ class SettingChange:
     after: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictChange:
+class VerdictChange(msgspec.Struct, frozen=True):
     """The verdict on one vendor in two runs; None where a run was scored before there were verdicts."""
 
     model: str
@@ -183,8 +174,7 @@ class VerdictChange:
     after: Status | None
 
 
-@dataclass(frozen=True, slots=True)
-class RunComparison:
+class RunComparison(msgspec.Struct, frozen=True):
     """The comparison of two runs.
 
     ``flip_counts``: ``model / label / what`` → how many samples. ``identity``: by model, whose answers bear other
@@ -197,7 +187,7 @@ class RunComparison:
     settings: tuple[SettingChange, ...] = ()
     changes: tuple[MetricChange, ...] = ()
     flips: tuple[Flip, ...] = ()
-    flip_counts: Mapping[str, int] = field(default_factory=dict)
+    flip_counts: Mapping[str, int] = {}
     notes: tuple[str, ...] = ()
     identity: tuple[tuple[str, Finding], ...] = ()
     verdicts: tuple[VerdictChange, ...] = ()

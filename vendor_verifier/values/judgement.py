@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from vendor_verifier.values.blame import BlameCounts
 from vendor_verifier.values.estimate import NOT_MEASURED, Estimate
@@ -23,8 +24,7 @@ PartName = Literal["length", "kind", "half", "provider"]
 Standing = Literal["as_sold", "doubtful", "not_as_sold", "unusable"]
 
 
-@dataclass(frozen=True, slots=True)
-class PairedTest:
+class PairedTest(msgspec.Struct, frozen=True):
     """An exact binomial test: of ``n`` samples that tell two sides apart ``first`` went one way, ``second`` the other.
 
     ``p_mid`` counts only half of what was observed itself, see :mod:`vendor_verifier.stats.noise_floor`.
@@ -40,8 +40,7 @@ class PairedTest:
         return self.first + self.second
 
 
-@dataclass(frozen=True, slots=True)
-class NoiseFloor:
+class NoiseFloor(msgspec.Struct, frozen=True):
     """The baseline's figures against itself: the ceiling no honest vendor can be expected to exceed.
 
     ``ceiling`` is the self-F1, ``schema`` its own schema accuracy, ``ttft_ratio`` the geometric mean of second run ÷
@@ -54,8 +53,7 @@ class NoiseFloor:
     ttft_ratio: Estimate = NOT_MEASURED
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(msgspec.Struct, frozen=True):
     """Delta = F1 − ceiling of one vendor with a paired interval, and the two tests on decisions.
 
     ``bias``: calls where the baseline does not (first) against misses (second). ``excess``: of the two answers of the
@@ -75,8 +73,7 @@ class Gap:
         return max(self.p_value or 0.0, self.excess.p_exact)
 
 
-@dataclass(frozen=True, slots=True)
-class Blocks:
+class Blocks(msgspec.Struct, frozen=True):
     """The grouping of samples for resampling, with its reasons.
 
     ``autocorrelation`` is lag 1 per column as ``label/metric``; ``correlation_time`` the longest found, in samples
@@ -87,12 +84,11 @@ class Blocks:
     size: int
     count: int
     correlation_time: float | None
-    autocorrelation: Mapping[str, float | None] = field(default_factory=dict)
+    autocorrelation: Mapping[str, float | None] = {}
     enough: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """``first`` − ``second`` on one metric with a simultaneous interval. ``differs`` when the interval excludes 0.
 
     ``stretches``: the independent stretches of the run where they are too few to tell a difference apart that
@@ -112,8 +108,7 @@ class Difference:
         return self.low > 0 or self.high < 0
 
 
-@dataclass(frozen=True, slots=True)
-class FewStretches:
+class FewStretches(msgspec.Struct, frozen=True):
     """A figure of ``label`` whose neighbours in time are alike, in a run with too few independent stretches.
 
     With ``other``: the difference from it, which independent requests would show and these do not.
@@ -125,8 +120,7 @@ class FewStretches:
     stretches: float
 
 
-@dataclass(frozen=True, slots=True)
-class Overlap:
+class Overlap(msgspec.Struct, frozen=True):
     """The rows of two vendors sent while both were being asked, of all their rows; times are compared over them."""
 
     first: str
@@ -137,8 +131,7 @@ class Overlap:
     second_of: int
 
 
-@dataclass(frozen=True, slots=True)
-class RankInterval:
+class RankInterval(msgspec.Struct, frozen=True):
     """The ranks a vendor can have on a metric: 1 + #significantly better … V − #significantly worse."""
 
     label: str
@@ -147,8 +140,7 @@ class RankInterval:
     high: int
 
 
-@dataclass(frozen=True, slots=True)
-class IrfInterval:
+class IrfInterval(msgspec.Struct, frozen=True):
     """IRF and the place it gives, with bootstrap intervals; ``p_first`` is the share of resamples the vendor leads."""
 
     label: str
@@ -157,8 +149,7 @@ class IrfInterval:
     rank: Estimate
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderChange:
+class LeaderChange(msgspec.Struct, frozen=True):
     """A change of the lead to ``leaders`` without ``dropped`` (a metric or a vendor)."""
 
     kind: Literal["metric", "vendor"]
@@ -166,8 +157,7 @@ class LeaderChange:
     leaders: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RankingJudgement:
+class RankingJudgement(msgspec.Struct, frozen=True):
     """The certain and uncertain parts of the order of one model's vendors.
 
     ``per_metric`` are rank intervals corrected within a metric, ``joint`` over all metrics together, as are
@@ -193,8 +183,7 @@ class RankingJudgement:
     overlaps: tuple[Overlap, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(msgspec.Struct, frozen=True):
     """``metric[.percentile] comparison number``; with ``ceiling`` the number is what is added to the baseline's own;
     with ``times`` it is how many times the vendor's own without load."""
 
@@ -223,8 +212,7 @@ class Threshold:
         return f"{self.subject} {self.comparison} ceiling {sign} {size}"
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictGate:
+class VerdictGate(msgspec.Struct, frozen=True):
     """``verdict >= doubtful``: the verdict on a vendor is at least as good as ``least``."""
 
     least: Standing
@@ -234,8 +222,7 @@ class VerdictGate:
         return f"verdict >= {self.least.replace('_', ' ')}"
 
 
-@dataclass(frozen=True, slots=True)
-class FindingGate:
+class FindingGate(msgspec.Struct, frozen=True):
     """``no another_model_served``: nothing of that name was found about a vendor; ``metric`` is the finding's name."""
 
     metric: str
@@ -247,8 +234,7 @@ class FindingGate:
 Gate = Threshold | VerdictGate | FindingGate
 
 
-@dataclass(frozen=True, slots=True)
-class GateVerdict:
+class GateVerdict(msgspec.Struct, frozen=True):
     """A gate held against a vendor; ``estimate`` is what a threshold was compared with, value − ceiling if relative."""
 
     label: str
@@ -258,8 +244,7 @@ class GateVerdict:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreDifference:
+class ScoreDifference(msgspec.Struct, frozen=True):
     """``first`` − ``second`` in an evaluation's main score; ``p_value`` is None where no sample moves it."""
 
     suite: str
@@ -269,8 +254,7 @@ class ScoreDifference:
     p_value: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class AnswersPart:
+class AnswersPart(msgspec.Struct, frozen=True):
     """The answers test on a part of the questions; ``name`` is the kind of part, ``value`` which one."""
 
     name: PartName
@@ -280,8 +264,7 @@ class AnswersPart:
     p_value: float
 
 
-@dataclass(frozen=True, slots=True)
-class AnswersTest:
+class AnswersTest(msgspec.Struct, frozen=True):
     """Whether a vendor's answers could be the baseline's own, over ``n`` questions that the baseline answered twice.
 
     ``z`` > 0: unlike the baseline, < 0: nearer to it than it is to itself; ``p_value`` is two-sided and corrected for
@@ -304,27 +287,24 @@ class AnswersTest:
     raw_p_value: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """An observation with the numbers it rests on, in neutral words; ``samples`` are the clearest examples."""
 
     name: str
     label: str
     statement: str
-    evidence: Mapping[str, float | int | str] = field(default_factory=dict)
+    evidence: Mapping[str, float | int | str] = {}
     samples: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ServedNames:
+class ServedNames(msgspec.Struct, frozen=True):
     """The names in one entry's answers of a whole run: models and deployments (fingerprints), sorted."""
 
     models: tuple[str, ...] = ()
     fingerprints: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ModelVerdict:
+class ModelVerdict(msgspec.Struct, frozen=True):
     """Judgements of one model.
 
     ``intervals`` are by label, then metric; ``answers``, ``probes``, ``logprobs``, ``halves``, ``money``, ``prices``,
@@ -339,16 +319,16 @@ class ModelVerdict:
     gates: tuple[GateVerdict, ...] = ()
     findings: tuple[Finding, ...] = ()
     score_differences: tuple[ScoreDifference, ...] = ()
-    answers: Mapping[str, AnswersTest] = field(default_factory=dict)
-    probes: Mapping[str, ProbesTest] = field(default_factory=dict)
-    logprobs: Mapping[str, LogprobsTest] = field(default_factory=dict)
-    halves: Mapping[str, HalvesTest] = field(default_factory=dict)
-    intervals: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
-    money: Mapping[str, Money] = field(default_factory=dict)
-    prices: Mapping[str, Price] = field(default_factory=dict)
+    answers: Mapping[str, AnswersTest] = {}
+    probes: Mapping[str, ProbesTest] = {}
+    logprobs: Mapping[str, LogprobsTest] = {}
+    halves: Mapping[str, HalvesTest] = {}
+    intervals: Mapping[str, Mapping[str, Estimate]] = {}
+    money: Mapping[str, Money] = {}
+    prices: Mapping[str, Price] = {}
     break_evens: tuple[BreakEven, ...] = ()
-    served: Mapping[str, ServedNames] = field(default_factory=dict)
-    blame: Mapping[str, BlameCounts] = field(default_factory=dict)
+    served: Mapping[str, ServedNames] = {}
+    blame: Mapping[str, BlameCounts] = {}
     few_stretches: tuple[FewStretches, ...] = ()
 
     def few_stretches_of(self, label: str) -> dict[str, float]:

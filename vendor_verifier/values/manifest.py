@@ -8,7 +8,6 @@ default; a missing key that no run can do without is refused with its place.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -27,8 +26,7 @@ class UnreadableManifest(ValueError):
     """A text is no manifest; the message states the reason and the place."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntryInfo:
+class EntryInfo(msgspec.Struct, frozen=True):
     """The facts of an entry that scoring uses: a line of the ranking without its endpoint, key or limits.
 
     ``repeat`` is the number of times it was asked everything, ``None`` for the run's own number. ``begun`` is the
@@ -238,8 +236,7 @@ class Manifest(msgspec.Struct, kw_only=True):
     def infos(self) -> tuple[EntryInfo, ...]:
         """The entries as scoring takes them."""
         return tuple(
-            EntryInfo(**{name: getattr(entry, name) for name in EntryInfo.__dataclass_fields__})
-            for entry in self.entries
+            EntryInfo(**{name: getattr(entry, name) for name in EntryInfo.__struct_fields__}) for entry in self.entries
         )
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from vendor_verifier.values.estimate import Estimate
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(msgspec.Struct, frozen=True):
     """A vendor's prices per million tokens and per request, in ``currency``; ``rate`` is US dollars for one of it.
 
     ``cached`` falls back to ``input`` and ``reasoning`` to ``output``, as vendors bill them. ``source`` is where the
@@ -25,8 +24,7 @@ class Price:
     source: str = "config"
 
 
-@dataclass(frozen=True, slots=True)
-class Money:
+class Money(msgspec.Struct, frozen=True):
     """The cost of a vendor's answers, in US dollars.
 
     ``wasted_usd`` is spent on retries of what succeeded in the end (``wasted_on_retries_usd``) and on what failed;
@@ -56,8 +54,7 @@ class Money:
     monthly_usd: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BreakEven:
+class BreakEven(msgspec.Struct, frozen=True):
     """The point at which the cheaper price of an answer is eaten by failures, retries and invalid calls.
 
     ``cheap`` asks less for an answer than ``dear``. ``per_answer`` = 1 − its price of an answer ÷ the other's, above 0;

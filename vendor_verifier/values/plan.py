@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import msgspec
+
 from vendor_verifier.values.money import Price
 from vendor_verifier.values.request import Endpoint
 from vendor_verifier.values.sample import Sample
 
 
-@dataclass(frozen=True, slots=True)
-class Assumptions:
+class Assumptions(msgspec.Struct, frozen=True):
     """The assumptions of a forecast, where nothing is measured yet.
 
     ``ceiling`` is the baseline's self-F1, ``prevalence`` the share (0..1) of samples with a call, ``drop`` the fall of
@@ -27,8 +28,7 @@ class Assumptions:
     drop: float = 0.02
 
 
-@dataclass(frozen=True, slots=True)
-class EntryForecast:
+class EntryForecast(msgspec.Struct, frozen=True):
     """One line of the ranking.
 
     ``requests`` are without retries. ``output_ceiling_tokens`` is what the requests' own ``max_tokens`` allow, ``None``
@@ -52,8 +52,7 @@ class EntryForecast:
     is_open: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(msgspec.Struct, frozen=True):
     """A whole run. ``detectable_drop`` is the fall of F1 (0..1) that a verdict sees in 8 of 10 runs, 1 if none;
     ``samples_for_drop`` what the wanted drop takes, None where no number of samples does. Both are None where F1 is not
     compared: no trigger samples, or no baseline that is asked twice. ``compared`` vendors share the error of a verdict.
@@ -94,8 +93,7 @@ ExecutorName = Literal["local", "dask"]
 WorkersWish = int | Literal["auto"]
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutorChoice:
+class ExecutorChoice(msgspec.Struct, frozen=True):
     """The place to send from: this process, ``workers`` processes of this machine, the Dask cluster at ``scheduler``,
     or one of ``local_workers`` processes here.
 
@@ -116,8 +114,7 @@ class ExecutorChoice:
 SIMULATED = "sim://"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One vendor endpoint under one unified model name: a line of the ranking.
 
     ``label`` names it in every table and is unique under its model. ``account`` stands for (origin, key) without
@@ -137,12 +134,12 @@ class Entry:
     provider: str | None = None
     key_name: str | None = None
     key_command: tuple[str, ...] = ()
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = {}
     concurrency: int | None = None
     price: Mapping[str, Any] | None = None
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
-    header_templates: Mapping[str, str] = field(default_factory=dict)
+    header_templates: Mapping[str, str] = {}
 
     @property
     def is_simulated(self) -> bool:
@@ -150,8 +147,7 @@ class Entry:
         return self.endpoint.base_url.startswith(SIMULATED)
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """Time limits of one attempt, in seconds."""
 
     total_s: float = 600
@@ -160,8 +156,7 @@ class Limits:
     idle_s: float = 60
 
 
-@dataclass(frozen=True, slots=True)
-class RetryRules:
+class RetryRules(msgspec.Struct, frozen=True):
     """The number of ``retries`` after the first attempt, and the longest single wait ``max_wait_s``."""
 
     retries: int = 3
@@ -180,8 +175,7 @@ class Due:
     line: int | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class LoadShape:
+class LoadShape(msgspec.Struct, frozen=True):
     """The shape in which requests are offered to each vendor entry; as it stands, a fixed number at a time until all is
     asked.
 
@@ -223,8 +217,7 @@ class LoadShape:
         return self.duration_s is not None or bool(self.schedule)
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(msgspec.Struct, frozen=True):
     """One evaluation of a run: the suite's name, the options it was given, and the samples it plays.
 
     ``timeout_s`` is its own limit for a whole attempt, where it has one.
@@ -232,12 +225,11 @@ class Task:
 
     suite: str
     samples: Sequence[Sample]
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = {}
     timeout_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """A whole run, decided before anything is sent. ``vendor_concurrency`` None means all vendors at once.
 
     Baselines are asked everything ``baseline_repeats`` times if that is more than ``repeat``: what they differ by from
@@ -256,8 +248,8 @@ class Plan:
     fresh_prompts: bool = False
     request_concurrency: int = 5
     vendor_concurrency: int | None = None
-    limits: Limits = field(default_factory=Limits)
-    retry: RetryRules = field(default_factory=RetryRules)
+    limits: Limits = msgspec.field(default_factory=Limits)
+    retry: RetryRules = msgspec.field(default_factory=RetryRules)
     client: ClientName = "direct"
     transport: TransportName = "fast"
     warnings: tuple[str, ...] = ()
@@ -265,8 +257,8 @@ class Plan:
     max_cost_usd: float | None = None
     redact_content: bool = False
     baseline_repeats: int = 1
-    load: LoadShape = field(default_factory=LoadShape)
-    executor: ExecutorChoice = field(default_factory=ExecutorChoice)
+    load: LoadShape = msgspec.field(default_factory=LoadShape)
+    executor: ExecutorChoice = msgspec.field(default_factory=ExecutorChoice)
     calibrates: bool = False
 
     def repeat_of(self, entry: Entry) -> int:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 # What became of the log-probabilities asked for beside an answer: they came, the wire has no word for them, the vendor
 # refused them, or the answer came without.
 LogprobsStatus = Literal["given", "no_word", "refused", "absent"]
 
 
-@dataclass(frozen=True, slots=True)
-class ProbesTest:
+class ProbesTest(msgspec.Struct, frozen=True):
     """Whether a vendor's one-token answers to ``probes`` questions come as often as the baseline's, over ``n`` answers.
 
     ``z`` > 0: unlike the baseline; ``p_value`` is corrected for the number of vendors, ``raw_p_value`` is not.
@@ -29,8 +29,7 @@ class ProbesTest:
     raw_p_value: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LogprobsTest:
+class LogprobsTest(msgspec.Struct, frozen=True):
     """Whether a vendor states the baseline's probabilities for first tokens, to ``probes`` questions, ``n`` answers.
 
     ``shift`` is how far the stated logarithms lie apart, in nats, chance taken off; ``baseline_shift`` the same between

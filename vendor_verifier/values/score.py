@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -61,8 +60,7 @@ Withheld = Literal["stream_faked", "tokens_not_shown"]
 """The reason why a speed is not measurable at a vendor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Distribution:
+class Distribution(msgspec.Struct, frozen=True):
     """A summary of ``n`` measured numbers; every field but ``n`` is ``None`` when nothing was measured.
 
     Percentiles interpolate linearly between closest ranks (NumPy's default, Hyndman–Fan type 7). ``stalled`` rows are
@@ -80,8 +78,7 @@ class Distribution:
     stalled: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TriggerCounts:
+class TriggerCounts(msgspec.Struct, frozen=True):
     """The confusion matrix of triggering against the baseline, and the F1 it gives.
 
     ``dropped_baseline``: pairs whose baseline row failed or is missing; ``dropped_vendor``: pairs left out because the
@@ -107,8 +104,7 @@ class TriggerCounts:
     measured_on_itself: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaCounts:
+class SchemaCounts(msgspec.Struct, frozen=True):
     """Tool-call argument verdicts of one vendor.
 
     ``classes`` counts calls per class. ``accuracy`` and ``per_response`` follow ``policy``; both policies are kept so
@@ -136,8 +132,7 @@ class SchemaCounts:
     tool_call_error_rate: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureCheck:
+class FeatureCheck(msgspec.Struct, frozen=True):
     """The outcome of one check of the contract for one vendor.
 
     With ``--repeat``, ``status`` is ``broken`` if it ever was, else the first of kept, not offered, not measurable that
@@ -146,11 +141,10 @@ class FeatureCheck:
 
     status: FeatureStatus
     evidence: str
-    statuses: Mapping[FeatureStatus, int] = field(default_factory=dict)
+    statuses: Mapping[FeatureStatus, int] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteScore:
+class SuiteScore(msgspec.Struct, frozen=True):
     """One vendor's result in one evaluation whose score is a mean over samples.
 
     ``values`` are means of what the suite measures, over the ``measured`` records that have each; a failed answer
@@ -164,13 +158,12 @@ class SuiteScore:
     judged: int
     values: Mapping[str, float | None]
     measured: Mapping[str, int]
-    groups: Mapping[str, Mapping[str, Mapping[str, float | None]]] = field(default_factory=dict)
-    problems: Mapping[str, int] = field(default_factory=dict)
-    checks: Mapping[str, FeatureCheck] = field(default_factory=dict)
+    groups: Mapping[str, Mapping[str, Mapping[str, float | None]]] = {}
+    problems: Mapping[str, int] = {}
+    checks: Mapping[str, FeatureCheck] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class PlayedTask:
+class PlayedTask(msgspec.Struct, frozen=True):
     """One evaluation of a run as scoring sees it: which samples were planned. ``main`` names the value that joins the
     ranking table under the suite's name; ``None`` for the trigger suite. Records of a task that stands ``apart``
     provoke failures on purpose: they join no figure of the vendor but the suite's own."""
@@ -181,8 +174,7 @@ class PlayedTask:
     apart: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Goodput:
+class Goodput(msgspec.Struct, frozen=True):
     """The number of one vendor's requests that kept every SLO.
 
     Of ``asked``, ``good`` did; ``failed`` never came, ``unmeasured`` broke none that could be measured, the rest broke
@@ -202,8 +194,7 @@ class Goodput:
     stalled: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class PaceOverTime:
+class PaceOverTime(msgspec.Struct, frozen=True):
     """A vendor's load in equal stretches of ``step_s`` from its first request to its last end: requests in flight on
     average, requests begun, answers and their output tokens a second (``None``: no answer reports tokens)."""
 
@@ -214,8 +205,7 @@ class PaceOverTime:
     tokens_per_s: tuple[float, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(msgspec.Struct, frozen=True):
     """The load that a vendor was asked at, from its first request until its last sample had been sent once.
 
     ``in_flight`` requests at a time on average, of ``places`` that were asked for (``None`` at a stated rate), and
@@ -234,8 +224,7 @@ class Pace:
     over_time: PaceOverTime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RegionScore:
+class RegionScore(msgspec.Struct, frozen=True):
     """One vendor as seen from one region; ``region`` is ``None`` for workers that name none.
 
     ``asked`` are the records made there that say something of the vendor, ``succeeded`` of them did. A record that was
@@ -250,8 +239,7 @@ class RegionScore:
     e2e_ms: Distribution
 
 
-@dataclass(frozen=True, slots=True)
-class VendorScore:
+class VendorScore(msgspec.Struct, frozen=True):
     """All figures of one entry of one model.
 
     ``metrics`` holds the rank metrics by their public names (``f1``, ``success_rate``, ``schema_accuracy``,
@@ -280,23 +268,23 @@ class VendorScore:
     tps_mean: float | None = None
     tps_p50: float | None = None
     e2e_tps: float | None = None
-    failures: Mapping[str, int] = field(default_factory=dict)
-    finish_reasons: Mapping[str, int] = field(default_factory=dict)
-    decisions: Mapping[str, int] = field(default_factory=dict)
-    anomalies: Mapping[str, int] = field(default_factory=dict)
-    served_models: Mapping[str, int] = field(default_factory=dict)
+    failures: Mapping[str, int] = {}
+    finish_reasons: Mapping[str, int] = {}
+    decisions: Mapping[str, int] = {}
+    anomalies: Mapping[str, int] = {}
+    served_models: Mapping[str, int] = {}
     attempts: int = 0
     resent: int = 0
     irf: float | None = None
     irf_metrics: int = 0
     irf_global: float | None = None
-    ranks: Mapping[str, float] = field(default_factory=dict)
-    suites: Mapping[str, SuiteScore] = field(default_factory=dict)
+    ranks: Mapping[str, float] = {}
+    suites: Mapping[str, SuiteScore] = {}
     goodput: Goodput | None = None
     pace: Pace | None = None
     regions: tuple[RegionScore, ...] = ()
-    stalled: Mapping[str, int] = field(default_factory=dict)
-    withheld: Mapping[str, Withheld] = field(default_factory=dict)
+    stalled: Mapping[str, int] = {}
+    withheld: Mapping[str, Withheld] = {}
 
     @property
     def scores(self) -> dict[str, float]:
@@ -309,8 +297,7 @@ class VendorScore:
         return sum(self.scores.values()) / len(self.scores) if self.scores else None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelScore:
+class ModelScore(msgspec.Struct, frozen=True):
     """The vendors of one model, best first by what they are ranked by."""
 
     model: str
@@ -331,8 +318,7 @@ def ranked_by(vendors: Iterable[VendorScore]) -> RankedBy:
     return "score" if any(score.values for one in found for score in one.suites.values()) else "irf"
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(msgspec.Struct, frozen=True):
     """A scored run, ready for any renderer. ``dataset`` lists the defects of the samples themselves.
 
     By model ``verdicts`` are what the statistics say and ``advice`` what follows for a buyer; without them, or
@@ -350,7 +336,7 @@ class Report:
     complete: bool = True
     dataset: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    manifest: Manifest = NO_MANIFEST
+    manifest: Manifest = msgspec.field(default_factory=lambda: NO_MANIFEST)
     details: ReportDetails | None = None
-    verdicts: Mapping[str, ModelVerdict] = field(default_factory=dict)
-    advice: Mapping[str, Advice] = field(default_factory=dict)
+    verdicts: Mapping[str, ModelVerdict] = {}
+    advice: Mapping[str, Advice] = {}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, get_args
+
+import msgspec
 
 from vendor_verifier.values.estimate import Estimate
 from vendor_verifier.values.judgement import Standing
@@ -23,8 +24,7 @@ BEST_FIRST: tuple[Standing, ...] = get_args(Standing)
 FAILING: frozenset[Status] = frozenset({"not_as_sold", "unusable"})
 
 
-@dataclass(frozen=True, slots=True)
-class Facet:
+class Facet(msgspec.Struct, frozen=True):
     """The verdict on one side of a vendor.
 
     ``reason`` is its strongest reason in one sentence, ``finding`` the finding it comes from, ``p_value`` and
@@ -40,8 +40,7 @@ class Facet:
     samples: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class VendorVerdict:
+class VendorVerdict(msgspec.Struct, frozen=True):
     """The verdict on one vendor: its ``status`` over all, and its facets in the order of ``FACETS``.
 
     The baseline is the reference (``is_reference``): of it only is judged what needs no other vendor. ``against`` is
@@ -63,8 +62,7 @@ class VendorVerdict:
         return self.facets[FACETS.index(name)]
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """The advice on the vendors of one model, from which the first line of every report is said.
 
     ``labels`` are the vendors that it names: the one to take, those that cannot be told apart, the only one there
@@ -77,15 +75,14 @@ class Choice:
     kind: ChoiceKind
     labels: tuple[str, ...] = ()
     of: int = 0
-    counts: Mapping[Status, int] = field(default_factory=dict)
+    counts: Mapping[Status, int] = {}
     by: RankedBy = "irf"
     cheapest: str | None = None
     cheapest_usd: float | None = None
     fastest: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(msgspec.Struct, frozen=True):
     """The advice to a buyer on one model: the verdict on every vendor by label, and the choice between them."""
 
     vendors: Mapping[str, VendorVerdict]

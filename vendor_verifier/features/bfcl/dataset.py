@@ -96,7 +96,9 @@ def _with_settings(entry: Entry, stated: Mapping[str, Any]) -> Entry:
     parameters = {name: value for name, value in stated.items() if name != "top_p"}
     body = {name: value for name, value in entry.endpoint.body.items() if name not in parameters}
     body |= {name: value for name, value in stated.items() if name == "top_p"}
-    return replace(entry, parameters={**entry.parameters, **parameters}, endpoint=replace(entry.endpoint, body=body))
+    return structs.replace(
+        entry, parameters={**entry.parameters, **parameters}, endpoint=replace(entry.endpoint, body=body)
+    )
 
 
 def _lines(text: str) -> Mapping[str, int]:

@@ -13,9 +13,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from vendor_verifier.features.capacity.values import (
     Aspect,
@@ -251,7 +253,7 @@ def limit_outcome(threshold: Threshold, found: Estimate) -> LimitOutcome:
     if decided != "UNDECIDED":
         return "kept" if decided == "PASS" else "broken"
     # The estimate of a relative threshold has the other figure taken off already.
-    return "met" if meets(replace(threshold, ceiling=False), found.value) else "missed"
+    return "met" if meets(structs.replace(threshold, ceiling=False), found.value) else "missed"
 
 
 def _aspect(threshold: Threshold, evidence: LevelEvidence) -> Aspect:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
+from msgspec import structs
+
 from vendor_verifier import __version__
 from vendor_verifier.config.gates import NO_F1
 from vendor_verifier.errors import Problem, ProblemsError
@@ -117,7 +119,7 @@ def measure_capacity(
         ensure_descriptors(int(highest(options)))
     bounds = _bounds(options, prepared)
     arrival = options.arrival or "poisson"
-    plan = replace(prepared.plan, max_cost_usd=options.max_cost)
+    plan = structs.replace(prepared.plan, max_cost_usd=options.max_cost)
     guard = GuardedSpending(max_cost_usd=options.max_cost, costs=costs_of(plan))
     folder = new_folder(options.output_dir, prepared)
     report = _blank_report(options, plan, bounds, thresholds, arrival)

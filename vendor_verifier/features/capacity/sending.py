@@ -6,7 +6,9 @@ Limits and the account book are those of the whole level however many processes 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from vendor_verifier.features.capacity.curve import aside_at
 from vendor_verifier.features.capacity.values import EndReason, LoadKind, Session, Stage
@@ -119,9 +121,9 @@ def _level_plan(bench: Bench, entry: Entry, stage: Stage, level: float, rest_s: 
         rest_s=rest_s,
         keeps_places=True,
     )
-    return replace(
+    return structs.replace(
         bench.plan,
-        entries=(replace(entry, concurrency=places),),
+        entries=(structs.replace(entry, concurrency=places),),
         request_concurrency=places,
         vendor_concurrency=None,
         retry=RetryRules(retries=0),

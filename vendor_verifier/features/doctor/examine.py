@@ -101,7 +101,7 @@ async def _case(
     reached = await reach(entry.endpoint.base_url, environ)
     # The questions bring the entry's own parameters, without its budgets.
     endpoint = replace(entry.endpoint, body=within_budget(entry.endpoint.body))
-    asked = replace(target, entry=replace(entry, endpoint=endpoint, parameters={}))
+    asked = replace(target, entry=structs.replace(entry, endpoint=endpoint, parameters={}))
     answers: list[Answer] = []
     while (question := next_question(entry, answers)) is not None:
         await anyio.sleep(pause_s(answers))
@@ -222,7 +222,7 @@ async def reach(base_url: str, environ: Mapping[str, str]) -> Reach:
         return found
     with anyio.move_on_after(_LIMIT_S):
         return await anyio.to_thread.run_sync(_secured, found, port, abandon_on_cancel=True)
-    return replace(found, tls_error=_TOO_LATE)
+    return structs.replace(found, tls_error=_TOO_LATE)
 
 
 def _resolved(reach: Reach, port: int) -> Reach:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json as json_module
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
+from msgspec import structs
 
 from vendor_verifier.console.options import CommandOptions
 from vendor_verifier.console.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say, warn
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, VerifierError
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, WHAT, flag, many, option
 from vendor_verifier.values.history import Trend
+from vendor_verifier.values.nested_dict import nested_dict
 from vendor_verifier.words import Language, Texts, english
 
 if TYPE_CHECKING:
@@ -105,7 +107,7 @@ def _checked(options: CommandOptions, check: CheckOptions) -> CheckResult:
         result = judge_check(outcome, thresholds, history, check.fail_on)
         if age is not None:
             troubles = clear_old_runs(RUNS, age, keep=outcome.folder.path, now=datetime.now(UTC), history=history)
-            result = replace(result, notices=(*result.notices, *troubles))
+            result = structs.replace(result, notices=(*result.notices, *troubles))
         outcome.folder.write("junit.xml", render_junit(outcome.report))
         outcome.folder.write("check.json", _document(result))
     return result
@@ -182,7 +184,7 @@ def compare_command(
 
     comparison = compare_folders(RunFolder(before), RunFolder(after))
     if json:
-        _print_json(asdict(comparison))
+        _print_json(nested_dict(comparison))
     else:
         _write(comparison_lines(comparison, lang))
     if not comparison.changes:
@@ -214,7 +216,7 @@ def _against_history(
     name = RunFolder(run).read_manifest().run
     found = history_trends(history or default_history_file(), metrics=fail_on, until=name)
     if as_json:
-        _print_json([asdict(trend) for trend in found])
+        _print_json([nested_dict(trend) for trend in found])
     else:
         _write(trend_lines(found, lang))
     return EXIT_THRESHOLD if any(trend.verdict == "regression" for trend in found) else EXIT_OK
@@ -239,7 +241,7 @@ def history_command(
     known = read_runs(file, models=model, labels=vendor)
     runs = known[-limit:]
     if json:
-        _print_json([asdict(run) for run in runs])
+        _print_json([nested_dict(run) for run in runs])
         return EXIT_OK
     t = Texts(lang)
     for position, run in enumerate(runs, len(known) - len(runs)):
@@ -283,7 +285,7 @@ def trend_command(
     if output is not None:
         say(str(_write_page(output, found, lang)))
     if json:
-        _print_json([asdict(trend) for trend in found])
+        _print_json([nested_dict(trend) for trend in found])
     else:
         lines = [*verdict_trend_lines(found, Texts(lang)), *trend_lines(found, lang)]
         for trend in found:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from vendor_verifier.features.history.regression import comparable
 from vendor_verifier.gates.judge import decide, shows_no_outage
@@ -39,4 +40,4 @@ def _told(model: str, verdict: GateVerdict, nights: Sequence[HistoryRun]) -> Gat
     # Of one night only the rate is kept, so this counts nights, and says nothing about how sure each of them was.
     below = sum(decide(gate, Estimate(rate, rate, rate)) == "FAIL" for rate in rates)
     told = english("gate_earlier_runs", said=verdict.reason, below=below, nights=len(rates), least=f"{min(rates):.6g}")
-    return replace(verdict, reason=told)
+    return structs.replace(verdict, reason=told)

@@ -19,9 +19,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist, median
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from vendor_verifier.audit.identity import changes_since
 from vendor_verifier.features.history.figures import LEAST_DIFFERENCE, LEAST_RATIO, direction_of, scale_of
@@ -236,7 +238,7 @@ def _relative(logarithm: float) -> float | None:
 def _each(interval: Estimate, change: Callable[[float], float | None]) -> Estimate:
     """``change`` made to the value and both ends."""
     value, low, high = (None if one is None else change(one) for one in (interval.value, interval.low, interval.high))
-    return replace(interval, value=value, low=low, high=high)
+    return structs.replace(interval, value=value, low=low, high=high)
 
 
 def common_samples(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]) -> list[str]:

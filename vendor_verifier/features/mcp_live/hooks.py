@@ -150,7 +150,7 @@ class McpLiveHooks(SuiteHooks):
             tools = tuple(listing.declared[name] for name in suite.allowed)
             digest = hashlib.sha256(json.dumps(tools, sort_keys=True).encode()).hexdigest()[:16]
             samples = tuple(_with_tools(sample, tools) for sample in task.samples)
-            yield replace(task, samples=samples, options={**task.options, "listed": digest}), server
+            yield structs.replace(task, samples=samples, options={**task.options, "listed": digest}), server
 
     def _access(self) -> Access:
         suite = self.suite

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from msgspec import structs
+
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.event_loop_lag import LoopReport
 from vendor_verifier.run.work_queue import WorkItem
@@ -115,12 +117,12 @@ class ClusterSide:
 def without_secrets(entry: Entry) -> Entry:
     """The entry as it may be sent: a worker puts in its own key and fills in the headers' templates."""
     headers = {name: text for name, text in entry.endpoint.headers.items() if name not in entry.header_templates}
-    return replace(entry, endpoint=replace(entry.endpoint, key=None, headers=headers))
+    return structs.replace(entry, endpoint=replace(entry.endpoint, key=None, headers=headers))
 
 
 def travelling(plan: Plan) -> Plan:
     """The plan as it may be sent: without samples and secrets."""
-    return replace(plan, entries=tuple(without_secrets(entry) for entry in plan.entries), tasks=())
+    return structs.replace(plan, entries=tuple(without_secrets(entry) for entry in plan.entries), tasks=())
 
 
 def pack(

@@ -21,6 +21,7 @@ from typing import Any, cast
 
 import anyio
 import msgspec
+from msgspec import structs
 
 from vendor_verifier.errors import ClusterError, UsageError, VerifierError
 from vendor_verifier.redaction import Scrubber
@@ -280,7 +281,7 @@ class WorkersExecutor:
             ClusterError: one did not start.
         """
         # Unlike a job for other machines this one has the keys: it goes through a socket to our own child.
-        job = replace(work.job, plan=replace(work.plan, tasks=()))
+        job = replace(work.job, plan=structs.replace(work.plan, tasks=()))
         for child in self._children:
             await child.start(Start(child.name, job, self._side.open_here, work.scrubber, work.use_uvloop))
         async with anyio.create_task_group() as group:
