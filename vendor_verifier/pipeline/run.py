@@ -84,7 +84,9 @@ def _in_flight(plan: Plan, due: int) -> int:
 def _timed(plan: Plan, manifest: Manifest) -> Plan:
     """The plan with the requests in flight that one process was found to time."""
     found = (manifest.raw.get("calibration") or {}).get("timed_streams")
-    return plan if found is None else structs.replace(plan, executor=structs.replace(plan.executor, timed_streams=found))
+    if found is None:
+        return plan
+    return structs.replace(plan, executor=structs.replace(plan.executor, timed_streams=found))
 
 
 def _left_out(plan: Plan) -> str | None:

@@ -222,7 +222,7 @@ async def reach(base_url: str, environ: Mapping[str, str]) -> Reach:
         return found
     with anyio.move_on_after(_LIMIT_S):
         return await anyio.to_thread.run_sync(_secured, found, port, abandon_on_cancel=True)
-    return structs.replace(found, tls_error=_TOO_LATE)
+    return replace(found, tls_error=_TOO_LATE)
 
 
 def _resolved(reach: Reach, port: int) -> Reach:
