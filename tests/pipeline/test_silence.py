@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from changing import replace
 
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.console import main_job
@@ -54,8 +55,7 @@ def _with_warning(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def warned(*arguments: Any, **options: Any) -> Any:
         prepared = prepare(*arguments, **options)
-        object.__setattr__(prepared.plan, "warnings", (*prepared.plan.warnings, "mind the gap"))
-        return prepared
+        return replace(prepared, plan=replace(prepared.plan, warnings=(*prepared.plan.warnings, "mind the gap")))
 
     monkeypatch.setattr(main_job, "prepare", warned)
 

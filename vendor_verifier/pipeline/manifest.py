@@ -120,7 +120,7 @@ def imported_manifest(
             "finished_at": now,
             "status": "imported",
             "imported": files,
-            "entries": [asdict(entry) for entry in imported.entries],
+            "entries": [nested_dict(entry) for entry in imported.entries],
             "tasks": [task_entry(Task(TRIGGER, imported.samples), dataset)],
             "settings": {"repeat": 1},
             "score": to_builtins(score),
