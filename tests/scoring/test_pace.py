@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -77,6 +79,21 @@ def test_the_peak_is_the_most_at_one_moment() -> None:
     pace = pace_of([found], None, waited_for_turns=False)
     assert pace is not None
     assert (pace.peak_in_flight, pace.requests_per_s) == (3, pytest.approx(3 / 1.9))
+
+
+def test_two_places_are_never_three_in_flight() -> None:
+    """Moments of sending are stored without their part of a millisecond, and what is cut off is no request more."""
+    dice = random.Random(3)
+    places, attempts = [0.0, 0.0], []
+    for _ in range(200):
+        free = min(range(2), key=places.__getitem__)
+        seconds = dice.uniform(0.01, 0.1)
+        stored_s = math.floor(places[free] * 1000) / 1000
+        attempts.append(attempt(stored_s, seconds))
+        places[free] += seconds
+    pace = pace_of([under_way(*[(each,) for each in attempts])], 2, waited_for_turns=False)
+    assert pace is not None
+    assert pace.peak_in_flight == 2
 
 
 def test_the_course_adds_up_to_the_whole() -> None:

@@ -12,16 +12,18 @@ if TYPE_CHECKING:
 
 # A stretch is to hold some requests, and a chart to be readable.
 _MOST_STRETCHES, _LEAST_STRETCHES, _EACH = 40, 3, 4
+# Moments of sending are stored to the millisecond, cut off: requests that overlap by less may have followed each other.
+_STORED_TO_S = 0.001
 
 
 def peak_in_flight(begins: NDArray[np.float64], ends: NDArray[np.float64]) -> int:
-    """The most requests in flight at one moment; one that begins when another ends takes its place."""
+    """The most requests surely in flight at one moment; one that begins when another ends takes its place."""
     import numpy as np
 
-    moments = np.concatenate((ends, begins))
+    moments = np.concatenate((ends - _STORED_TO_S, begins))
     steps = np.repeat((-1, 1), (ends.size, begins.size))
     # Stable: of equal moments the ends come first.
-    return int(steps[np.argsort(moments, kind="stable")].cumsum().max(initial=0))
+    return int(steps[np.argsort(moments, kind="stable")].cumsum().max(initial=min(begins.size, 1)))
 
 
 def load_over_time(
