@@ -154,7 +154,7 @@ class World:
     @classmethod
     def of(cls, asked: list[Asked], seed: int) -> World:
         """The world with this seed, in which baseline and twin have answered these questions."""
-        task = PlayedTask(_SUITE, [each.sample for each in asked], {}, apart=False)
+        task = PlayedTask(_SUITE, [each.sample for each in asked])
         made = cls(len(asked), seed, asked, AnswerTexts.of([task]), {})
         made.ask(_OFFICIAL, PERSONAS["faithful"], [1, 2])
         made.ask(_TWIN, PERSONAS["faithful"], [3])
@@ -185,7 +185,7 @@ class World:
             tests = answers_tests(answers, _OFFICIAL, labels, np.random.default_rng(self.seed))
             return list(answers_findings(tests)), tests
         if family == "repeated":
-            rows = {label: list(table.every()) for label, table in tables.items()}
+            rows = {label: table.answers() for label, table in tables.items()}
             return list(who_answered(rows, dict.fromkeys(labels, _MODEL), dict.fromkeys(labels, None), _OFFICIAL)), {}
         if family == "output tokens":
             return list(output_token_findings(answers, _OFFICIAL)), {}

@@ -79,12 +79,14 @@ def _commands(bench: Bench) -> dict[str, list[tuple[str | Path, ...]]]:
         "run": [
             ("run", *sent, "-o", one, "-v", *ZH),
             ("run", *sent, "-o", two, "--seed", "3", "--max-requests", "17", "--warmup", "1", *ZH),
+            ("run", *sent, "-o", bench.folder / "later", *ZH),
             ("run", *config, "--dry-run", *ZH),
             ("run", *config, "--dry-run", "--request-rate", "5", "--duration", "9", "--max-requests", "4", *ZH),
         ],
         "demo": [("demo", "-n", "4", "-o", bench.folder / "demo", *ZH)],
         "bfcl": [("bfcl", "--job", bench.folder / "job.json", *config[:2], "-n", "4", "-o", bench.folder / "b", *ZH)],
         "plan": [("plan", *config, "--max-requests", "9", "--max-cost", "2", "--seed", "3", *ZH)],
+        "merge": [("merge", one, bench.folder / "later", "-o", bench.folder / "m", *ZH)],
         "score": [("score", one, "--gate", "f1 >= 0.99", *ZH)],
         "report": [
             *(("report", one, "--format", form, *ZH) for form in ("terminal", "md", "html", "summary")),

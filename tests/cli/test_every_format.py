@@ -59,6 +59,8 @@ def _is_what_it_claims(folder: Path, labels: set[str]) -> None:
     assert sum(1 for _ in cases) > 0
     assert len(texts["summary.md"].encode()) < 1 << 20
     assert texts["metrics.prom"].endswith("# EOF\n")
+    failed = [json.loads(line) for line in texts.pop("failed_samples.jsonl").splitlines()]
+    assert {row["vendor"] for row in failed} <= labels
     for name, text in texts.items():
         assert [label for label in labels if label not in text] == [], name
 

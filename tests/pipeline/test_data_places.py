@@ -307,8 +307,9 @@ def test_sizes_are_known_before_anything_is_downloaded(server: DataServer, monke
 def test_without_the_hub_a_file_of_its_cache_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was downloaded once is there on a train, too; what was not is said to be out of reach.
 
-    The hub's library tries each address for some ten seconds first.
+    The hub's library tries each address for some ten seconds first, most of which it sleeps.
     """
+    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: None)
     made = DataServer(sets={"me/rows": {"rows.jsonl": ROWS}})
     with serving_data(made):
         monkeypatch.setenv("HF_ENDPOINT", made.url)

@@ -22,7 +22,7 @@ from page_blocks import PROGRAM, ROOT, of_kind
 
 from vendor_verifier.cli.main import COMMAND_NAMES, run_app
 from vendor_verifier.features.explain.view_server import ViewServer
-from vendor_verifier.features.simulate import server
+from vendor_verifier.features.simulate import command as simulate_command
 
 _VENDORS = ("official", "novita", "reseller", "substitute")
 _ENTRY = """\
@@ -124,7 +124,7 @@ def typed(line: str, folder: Path) -> Typed:
         patch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
         patch.setattr("webbrowser.open", lambda _: True)
         patch.setattr(ViewServer, "serve", lambda viewing: viewing._server.server_close())
-        patch.setattr(server, "serve", _serve_for_no_time)
+        patch.setattr(simulate_command, "serve", _serve_for_no_time)
         words = _shortened([_expanded(word) for word in shlex.split(command, comments=True)[1:]])
         with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             if "-o" in words:

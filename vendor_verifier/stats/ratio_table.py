@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vendor_verifier.metrics import METRICS, POOLED, RANKED, RECORD_METRICS
 from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE, call_validity, has_bad_call
@@ -34,8 +34,8 @@ class RatioColumn(Mapping[Unit, Part]):
         self,
         units: Sequence[Unit],
         at: Sequence[int] | NDArray[np.int64],
-        numerators: Sequence[float] | NDArray[np.float64],
-        denominators: Sequence[float] | NDArray[np.float64] | None = None,
+        numerators: Sequence[float] | NDArray[np.floating[Any]],
+        denominators: Sequence[float] | NDArray[np.floating[Any]] | None = None,
     ) -> None:
         import numpy as np
 
