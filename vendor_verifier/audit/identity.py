@@ -22,6 +22,7 @@ _LEAST_SHARE_OF_FAMILY = 0.02
 _VERSION = re.compile(r"[-@](?:\d{3,8}|\d{4}-\d{2}-\d{2})|[-:](?:latest|preview|free|nitro|floor)")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _PREFIX = re.compile(r"([A-Za-z]+)[-_]")
+_HEX = re.compile(r"[0-9a-f]+")
 
 
 Rows = Sequence[Answered]
@@ -138,7 +139,7 @@ def _family(response_id: str, words: frozenset[str]) -> str:
 def _kind(text: str) -> str:
     if _UUID.fullmatch(text):
         return "uuid"
-    return "hex" if re.fullmatch(r"[0-9a-f]+", text) else "text"
+    return "hex" if _HEX.fullmatch(text) else "text"
 
 
 def _is_often(count: int, of: int) -> bool:

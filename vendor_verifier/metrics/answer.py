@@ -92,7 +92,7 @@ def reported_usage(attempt: Attempt) -> Usage:
 def zero_usage(attempt: Attempt) -> bool:
     """Whether a count was refused because it was an impossible zero."""
     usage = None if attempt.response is None else attempt.response.usage
-    if usage is None:
+    if usage is None or (usage.input != 0 and usage.output != 0):
         return False
     believed = reported_usage(attempt)
     return (believed.input, believed.output) != (usage.input, usage.output)

@@ -22,6 +22,8 @@ queue, failed attempts and pauses between them are inside. The third is our part
 
 from __future__ import annotations
 
+from functools import partial
+
 from vendor_verifier.metrics.answer import Answer
 from vendor_verifier.metrics.base import Figure, Metric, final_answers
 from vendor_verifier.values.record import Record
@@ -33,7 +35,13 @@ def _ms(ns: int | None) -> float | None:
 
 def _ttft_ms(answer: Answer, *, reused: bool) -> float | None:
     timing = answer.timing
-    return _ms(answer.first_ns) if timing is not None and timing.connection_reused is reused else None
+    return None if timing is None or timing.connection_reused is not reused else _ms(answer.first_ns)
+
+
+def _part_ms(answer: Answer, part: str) -> float | None:
+    timing = answer.timing
+    # Nearly every request finds its connection open.
+    return None if timing is None or timing.connect_ns is None else _ms(getattr(timing, part))
 
 
 def _from_submission_ms(answer: Answer) -> float | None:
@@ -90,19 +98,19 @@ TTFT_COLD_MS = Metric(
     name="ttft_cold_ms",
     titles=("TTFT, new connection (ms)", "TTFT，新连接（毫秒）"),
     words="the same, of requests that were the first on their connection",
-    formula=lambda answer: _ttft_ms(answer, reused=False),
+    formula=partial(_ttft_ms, reused=False),
 )
 TTFT_WARM_MS = Metric(
     name="ttft_warm_ms",
     titles=("TTFT, used connection (ms)", "TTFT，已用连接（毫秒）"),
     words="the same, of requests whose connection had been used before",
-    formula=lambda answer: _ttft_ms(answer, reused=True),
+    formula=partial(_ttft_ms, reused=True),
 )
 TTFT_FROM_SUBMISSION_MS = Metric(
     name="ttft_from_submission_ms",
     titles=("TTFT from submission (ms)", "自提交起的 TTFT（毫秒）"),
     words="connecting, where the request had to, + TTFT: as the product's page defines it",
-    formula=lambda answer: _from_submission_ms(answer),
+    formula=_from_submission_ms,
 )
 TTFAT_MS = Metric(
     name="ttfat_ms",
@@ -143,31 +151,25 @@ CONNECT_MS = Metric(
     name="connect_ms",
     titles=("Connecting (ms)", "建立连接（毫秒）"),
     words="opening the connection, of requests that had to; before the request was sent",
-    formula=lambda answer: None if answer.timing is None else _ms(answer.timing.connect_ns),
+    formula=partial(_part_ms, part="connect_ns"),
 )
-
-
-def _part_ms(answer: Answer, part: str) -> float | None:
-    timing = answer.timing
-    # Nearly every request finds its connection open.
-    return None if timing is None or timing.connect_ns is None else _ms(getattr(timing, part))
 
 
 DNS_MS = Metric(
     name="dns_ms",
     titles=("Name look-up (ms)", "域名解析（毫秒）"),
     words="of it, name look-up; not measured where the address is stated in figures",
-    formula=lambda answer: _part_ms(answer, "dns_ns"),
+    formula=partial(_part_ms, part="dns_ns"),
 )
 TCP_MS = Metric(
     name="tcp_ms",
     titles=("TCP handshake (ms)", "TCP 握手（毫秒）"),
     words="of it, the TCP handshake",
-    formula=lambda answer: _part_ms(answer, "tcp_ns"),
+    formula=partial(_part_ms, part="tcp_ns"),
 )
 TLS_MS = Metric(
     name="tls_ms",
     titles=("TLS handshake (ms)", "TLS 握手（毫秒）"),
     words="of it, the TLS handshake",
-    formula=lambda answer: _part_ms(answer, "tls_ns"),
+    formula=partial(_part_ms, part="tls_ns"),
 )

@@ -18,7 +18,7 @@ _NUMBERED = tuple(enumerate(RECORD_METRICS))
 _OF_RECORD = tuple([(place, metric.record) for place, metric in _NUMBERED if metric.record is not None])
 _OF_TURNS = tuple([(place, metric) for place, metric in _NUMBERED if metric.record is None])
 _FORMULAS = tuple([(place, metric.formula) for place, metric in _OF_TURNS if metric.formula is not None])
-_OTHERS = tuple([(place, metric) for place, metric in _OF_TURNS if metric.formula is None])
+_RATIOS = tuple([(place, metric.ratio, metric.scale) for place, metric in _OF_TURNS if metric.ratio is not None])
 _PLACES = tuple(RECORD_METRICS.index(metric) for metric in POOLED)
 
 
@@ -42,14 +42,17 @@ def measured(record: Record) -> Measured:
     sums: list[Ratio | None] = [None] * len(RECORD_METRICS)
     for place, measure in _OF_RECORD:
         values[place] = measure(record)
-    over_turns = _OF_TURNS if answers else ()
     if len(answers) == 1:
         # Nearly every record is one turn that succeeded: its mean and its total are its own number.
+        (answer,) = answers
         for place, formula in _FORMULAS:
-            values[place] = formula(answers[0])
-        over_turns = _OTHERS
-    for place, metric in over_turns:
-        values[place], sums[place] = metric.over_turns(answers)
+            values[place] = formula(answer)
+        for place, ratio, scale in _RATIOS:
+            part = sums[place] = ratio(answer)
+            values[place] = None if part is None else scale * part[0] / part[1]
+    elif answers:
+        for place, metric in _OF_TURNS:
+            values[place], sums[place] = metric.over_turns(answers)
     spoilt = _spoil(record, values, sums, late_ns) if is_spoilt(late_ns, 0) else ()
     return Measured(tuple(values), tuple([sums[place] for place in _PLACES]), spoilt)
 

@@ -15,6 +15,8 @@ in many answers there is none at all (:mod:`vendor_verifier.scoring.withheld_spe
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from vendor_verifier.metrics.answer import Answer, Ratio
 from vendor_verifier.metrics.base import Figure, Metric
 
@@ -45,7 +47,7 @@ TPS = Metric(
     direction="higher",
     titles=("Decode TPS", "解码 TPS"),
     words="decoding speed, as above",
-    ratio=lambda answer: answer.decoded,
+    ratio=attrgetter("decoded"),
     pooled=True,
     figure=Figure(
         name="tps",
@@ -74,7 +76,7 @@ TOTAL_TOKENS = Metric(
     unit="tokens",
     titles=("Tokens", "词元数"),
     words="input + output",
-    formula=lambda answer: answer.usage.total,
+    formula=attrgetter("usage.total"),
     turns="total",
     has_spread=False,
     figure=Figure(
@@ -93,7 +95,7 @@ INPUT_TOKENS = Metric(
     unit="tokens",
     titles=("Input tokens", "输入词元"),
     words="prompt tokens, cached ones included",
-    formula=lambda answer: answer.usage.input,
+    formula=attrgetter("usage.input"),
     turns="total",
     has_spread=False,
 )
@@ -102,7 +104,7 @@ OUTPUT_TOKENS = Metric(
     unit="tokens",
     titles=("Output tokens", "输出词元"),
     words="generated tokens, reasoning included",
-    formula=lambda answer: answer.usage.output,
+    formula=attrgetter("usage.output"),
     turns="total",
     has_spread=False,
 )

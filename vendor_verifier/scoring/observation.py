@@ -177,6 +177,7 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
     explained = ("refused_defective_sample",) if defective and kind in QUESTION_REFUSED else ()
     anomalies = dict.fromkeys([*score.anomalies, *_anomalies(finals, answers), *explained])
     tries = _tries(record, succeeded=succeeded)
+    category, difficulty, call_type = map(_word, map(sample.tags.get, _TAGS)) if sample.tags else _NO_TAGS
     traits = Traits(
         # One text for all keys of a run: a record that is read brings its own.
         suite=sys.intern(record.suite),
@@ -188,9 +189,9 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
         classes=tuple([call.verdict for call in score.calls]),
         scores=tuple(score.values.items()),
         problem=_problem(score),
-        category=_tag(sample, "category"),
-        difficulty=_tag(sample, "difficulty"),
-        call_type=_tag(sample, "call_type"),
+        category=category,
+        difficulty=difficulty,
+        call_type=call_type,
         failure=kind,
         phase=None if failure is None else failure.phase,
         is_rate_limited=failure is not None and (failure.rules.charge == "rate_limit" or failure.status == 429),
@@ -307,8 +308,11 @@ def _may_be_billed(attempt: Attempt) -> bool:
     return attempt.failure is not None and KINDS[attempt.failure.kind].maybe_billed
 
 
-def _tag(sample: Sample, name: str) -> str | None:
-    value = sample.tags.get(name)
+_TAGS = ("category", "difficulty", "call_type")
+_NO_TAGS = (None, None, None)
+
+
+def _word(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
@@ -338,6 +342,8 @@ _IN_THE_PROMPT = frozenset({
 def _reworded(record: Record) -> tuple[str, ...]:
     """The notes, in order, on tools or messages that were sent in other words; the same notes mean the same words."""
     notes = {note for turn in record.turns for note in turn.rewritten}
+    if not notes:
+        return ()
     return tuple(sorted(note for note in notes if note in _IN_THE_PROMPT or not note.startswith(_SETTINGS)))
 
 

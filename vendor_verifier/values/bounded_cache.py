@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -19,13 +19,11 @@ class BoundedCache(Generic[K, V]):
         # In a plain dict the first key is looked for from the beginning, over all that were taken out before it.
         self._values: OrderedDict[K, V] = OrderedDict()
         self._sizes: dict[K, int] = {}
+        # The value under a key, or None. A dozen times a request, so that it is asked of the dictionary itself.
+        self.get: Callable[[K], V | None] = self._values.get
 
     def __len__(self) -> int:
         return len(self._values)
-
-    def get(self, key: K) -> V | None:
-        """The value under ``key``, or None."""
-        return self._values.get(key)
 
     def keep(self, key: K, value: V, size: int = 1) -> None:
         """Keep a value that is not kept yet and is not larger than the whole cache."""
