@@ -50,7 +50,7 @@ class ProgressMeter:
         self._reader = reader
         self._decoder = SseDecoder(_READ_IN_PASSING, skips_long=True)
         self._events = 0
-        self._tail = b""
+        self._last = b""
         self._is_event_stream = True
 
     def expect_body(self) -> None:
@@ -65,11 +65,10 @@ class ProgressMeter:
             return progress
         if self.has_token and chunk.startswith(_FIELD) and _PING not in chunk:
             # Nearly every chunk: it need not even be held against the end of the one before.
-            self._tail = chunk[-_KEPT:]
+            self._last = chunk
             return True
         is_first = not self.has_token and self._look_for_token(chunk)
-        window = self._tail + chunk
-        self._tail = window[-_KEPT:]
+        window = self._last = self._last[-_KEPT:] + chunk
         if is_first:
             return True
         fields = window.count(_FIELD)

@@ -52,7 +52,8 @@ class _Layer:
 
 def unpacker_of(headers: Mapping[str, str]) -> Unpacker | None:
     """The unpacker for a body under these headers; None for one that is not packed, or cannot be unpacked."""
-    declared = (one.strip().lower() for one in headers.get("content-encoding", "").split(","))
+    stated = headers.get("content-encoding")
+    declared = [one.strip().lower() for one in stated.split(",")] if stated else []
     codings = [coding for coding in declared if coding not in ("", "identity")]
     if not codings or len(codings) > _MAX_LAYERS or not _WINDOWS.keys() >= set(codings):
         return None

@@ -354,9 +354,9 @@ def collect(events: Iterable[StreamEvent], *, streamed: bool = False) -> Collect
 def characters_of(event: StreamEvent) -> int:
     """The number of characters an event adds to the answer; if there are any it is a token."""
     if isinstance(event, ToolCallDelta):
-        arguments = event.arguments
-        size = len(arguments) if isinstance(arguments, str) else 0 if arguments is None else len(str(arguments))
-        return size + len(event.name or "")
+        size = len(event.name) if event.name else 0
+        # Arguments as an object are as long as their text.
+        return size if event.arguments is None else size + len(str(event.arguments))
     return len(event.text) if isinstance(event, (TextDelta, ReasoningDelta)) else 0
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Generator, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Protocol, TypeAlias, TypeVar
 from urllib.parse import quote
 
@@ -21,6 +22,7 @@ _METHOD = ":streamGenerateContent"
 _WHOLE_METHOD = ":generateContent"
 
 
+@lru_cache(maxsize=256)
 def join_url(base_url: str, path: str) -> str:
     """``base_url`` plus ``path``, unless the base already is the full address; a query stays at the end."""
     base, question, query = base_url.partition("?")

@@ -35,6 +35,7 @@ MAX_EVENTS = 250_000
 MAX_LINES = 3 * MAX_EVENTS
 _STREAM_STARTS = (b":", b"data:", b"event:", b"id:", b"retry:")
 _BODY_STARTS = (b"{", b"[", b"<")
+_TEXT_STARTS = _STREAM_STARTS + _BODY_STARTS
 
 _NO_MOMENTS = TokenMoments()
 
@@ -82,7 +83,7 @@ def _read(
     if exchange.status is None:
         return _timing(exchange), None, exchange.failure or Failure.of("protocol", "no answer")
     head = _head(exchange)
-    coding = packing(exchange.headers, head, is_text=head.startswith(_STREAM_STARTS + _BODY_STARTS))
+    coding = None if head.startswith(_TEXT_STARTS) else packing(exchange.headers, head)
     if not 200 <= exchange.status < 300:
         return _timing(exchange), None, _refusal(exchange, classify, coding)
     if coding is not None:
@@ -90,22 +91,21 @@ def _read(
         # Where an SDK failed on the payload before, the packing was the reason.
         stopped = exchange.failure if exchange.failure and exchange.failure.kind != "bad_payload" else packed
         return _timing(exchange), None, stopped
-    if _speaks_sse(exchange):
+    if _speaks_sse(exchange, head):
         collected, unreadable = yield from _read_stream(exchange, reader)
     else:
         collected, unreadable = yield from _read_body(exchange, reader, asked_stream=asked_stream)
-    response = None if collected.empty and not collected.complete else _named_back(collected.response, tool_names)
+    response = None if not collected.complete and collected.empty else _named_back(collected.response, tool_names)
     if response is not None and exchange.has_surplus:
         response = structs.replace(response, anomalies=(*response.anomalies, "bytes_after_answer"))
     return _timing(exchange, collected.moments), response, _judge(exchange, collected, unreadable)
 
 
-def _speaks_sse(exchange: Exchange) -> bool:
+def _speaks_sse(exchange: Exchange, head: bytes) -> bool:
     """By the look of the first bytes, else by content type: some hosts send either under the other's type."""
-    head = _head(exchange)
-    if head.startswith(_BODY_STARTS):
-        return False
-    return exchange.is_event_stream or head.startswith(_STREAM_STARTS)
+    if head.startswith(_STREAM_STARTS):
+        return True
+    return exchange.is_event_stream and not head.startswith(_BODY_STARTS)
 
 
 def _head(exchange: Exchange) -> bytes:
@@ -238,9 +238,9 @@ def _incomplete(exchange: Exchange, collected: Collected) -> Failure | None:
     if reason == "error":
         words = f"the answer ended with finish reason {raw!r}"
         return Failure.of("api_error_in_200", words, exchange.status, code=raw)
-    if collected.empty and reason is None:
+    if reason is None and collected.empty:
         return _empty(exchange, collected)
-    if collected.empty and reason == "content_filter":
+    if reason == "content_filter" and collected.empty:
         words = f"blocked before a word was said ({raw})"
         return Failure.of("moderation", words, exchange.status, phase="stream", code=raw)
     if not collected.complete:
@@ -286,16 +286,21 @@ def _flagged(collected: Collected, anomaly: str) -> Collected:
     return structs.replace(collected, response=response)
 
 
-def _timing(exchange: Exchange, moments: TokenMoments | None = None) -> Timing:
+def _timing(exchange: Exchange, moments: TokenMoments = _NO_MOMENTS) -> Timing:
     return Timing(
         sent_at=exchange.sent_at,
         end_ns=exchange.end_ns,
         scheduled_ns=exchange.scheduled_ns,
         connect_ns=exchange.connect_ns,
         headers_ns=exchange.headers_ns,
+        first_event_ns=moments.first_event_ns,
+        first_token_ns=moments.first_token_ns,
+        first_answer_ns=moments.first_answer_ns,
+        last_token_ns=moments.last_token_ns,
+        gaps_ns=moments.gaps_ns,
+        first_chunk_share=moments.first_chunk_share,
         dns_ns=exchange.dns_ns,
         tcp_ns=exchange.tcp_ns,
         tls_ns=exchange.tls_ns,
         connection_reused=exchange.connection_reused,
-        **structs.asdict(moments or _NO_MOMENTS),
     )

@@ -24,10 +24,10 @@ _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _UNPACKED_HERE = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
 
 
-def packing(headers: Mapping[str, str], head: bytes, *, is_text: bool) -> str | None:
-    """The coding of a body that begins with ``head``: by its first bytes, else as declared unless it ``is_text``."""
+def packing(headers: Mapping[str, str], head: bytes) -> str | None:
+    """The coding of a body that begins with ``head``, which is no text: by its first bytes, else as declared."""
     known = next((coding for magic, coding in _MAGIC.items() if head.startswith(magic)), None)
-    if known is not None or is_text or not head:
+    if known is not None or not head:
         return known
     declared = (one.strip().lower() for one in headers.get("content-encoding", "").split(","))
     return next((coding[:40] for coding in declared if coding not in _UNPACKED_HERE), None)

@@ -230,7 +230,7 @@ def post(
         headers=headers,
         body=json_bytes(body),
         untranslatable=notes.untranslatable,
-        tool_names=names_back(names or {}),
+        tool_names=names_back(names) if names else {},
         rewritten=notes.rewritten,
     )
 
