@@ -28,11 +28,14 @@ settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
-@pytest.fixture(autouse=True)
-def _no_user_data(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The default history lies in a folder of the test session; commands started by a test inherit it."""
+@pytest.fixture(autouse=True, scope="session")
+def _no_user_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The default history lies in a folder of the test session; commands started by a test inherit it. For the whole
+    session, so that a fixture of a module, which comes before those of its tests, has it too."""
     base: Path = tmp_path_factory.getbasetemp() / "user-data"
-    monkeypatch.setenv("XDG_DATA_HOME", str(base))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(base))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -29,6 +29,7 @@ def test_text_is_read_as_what_the_option_is() -> None:
         ("sample_size", "many", "read 'many'; input should be a valid integer"),
         ("timeout_seconds", 0, "read 0; input should be greater than 0"),
         ("timeout_seconds", float("nan"), "read nan; input should be greater than 0"),
+        ("timeout_seconds", float("inf"), "read inf; input should be greater than 0 and finite"),
         ("sample_sise", 1, "unknown option (did you mean `sample_size`?)"),
     ],
 )

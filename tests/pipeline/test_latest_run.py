@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from vendor_verifier.errors import RunFolderError
-from vendor_verifier.pipeline.latest_run import latest_run, point_to, pointed_to
+from vendor_verifier.pipeline.latest_run import latest_run, point_to, pointed_to, run_named
+from vendor_verifier.store import RunFolder
 
 
 def made(runs: Path, name: str) -> Path:
@@ -71,3 +73,21 @@ def test_what_the_link_pointed_to_may_be_gone(tmp_path: Path) -> None:
     (tmp_path / "latest").symlink_to("gone")
     one = made(tmp_path, "one")
     assert pointed_to(tmp_path) == one
+
+
+def test_a_run_is_found_by_the_name_that_its_reports_give_it(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports say ``runs/<id>`` wherever the run lies; a folder so called goes first, other names are not searched."""
+    bench.samples(1)
+    bench.configure("official: faithful", "shut: locked")
+    bench.run(output="runs/mine")
+    folder = RunFolder(bench.folder / "runs" / "mine")
+    run = folder.read_manifest().run
+    monkeypatch.chdir(bench.folder)
+    assert f"explain runs/{run} --vendor shut" in (folder.path / "report.html").read_text()
+    for said in (Path("runs") / run, Path(run), folder.path):
+        assert run_named(said).resolve() == folder.path.resolve()
+    for unknown in (Path("runs") / "20260101T000000Z-abcdef", Path("runs") / "nobody"):
+        assert run_named(unknown) == unknown
+    for command in ("explain", "export", "score", "report", "bundle"):
+        code, _, err = bench(command, Path("runs") / run, *(("--vendor", "shut") if command == "explain" else ()))
+        assert code == 0, err

@@ -68,6 +68,16 @@ def test_the_first_line_says_what_to_do(choice: dict[str, Any], line: str) -> No
     assert chosen(**choice) == f"{line} (10 samples, asked 3 times each)."
 
 
+def test_the_first_line_of_a_run_that_was_broken_off_says_how_little_it_has() -> None:
+    """Nobody takes five answers for the thirty that were planned."""
+    report = field(LABELS[:2])
+    [model] = report.models
+    part = tuple(replace(vendor, planned=30, recorded=5) for vendor in model.vendors)
+    broken_off = replace(report, complete=False, models=(replace(model, vendors=part),))
+    assert first_line(broken_off, EN, str).endswith("asked 3 times each; so far 10 of 60 answers).")
+    assert "so far" not in first_line(replace(broken_off, complete=True), EN, str)
+
+
 def test_without_advice_the_first_line_says_that_nothing_was_judged() -> None:
     """A report of another program's making, or of an old one, names no vendor."""
     report = replace(field(), advice={})

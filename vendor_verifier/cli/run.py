@@ -51,7 +51,7 @@ def plan_command(
     from vendor_verifier.config import read_environment
     from vendor_verifier.pipeline.estimate import forecast
     from vendor_verifier.pipeline.plan import prepare
-    from vendor_verifier.reports.escape import plain
+    from vendor_verifier.reports.escape import MAX_SENTENCE, plain
     from vendor_verifier.reports.forecast_text import forecast_lines
 
     assumed = Assumptions(
@@ -62,10 +62,10 @@ def plan_command(
         warn(warning, options.lang)
     for dataset in prepared.datasets.values():
         for notice in dataset.notices:
-            say(f"{plain(dataset.name)}: {plain(Texts(options.lang).said(notice))}")
+            say(f"{plain(dataset.name)}: {plain(Texts(options.lang).said(notice), MAX_SENTENCE)}")
     for hook in prepared.hooks.values():
         for words in hook.planned():
-            say(plain(Texts(options.lang).said(words)))
+            say(plain(Texts(options.lang).said(words), MAX_SENTENCE))
     foreseen = forecast(prepared, assumed, datetime.now(UTC))
     if options.json:
         sys.stdout.write(json_module.dumps(nested_dict(foreseen), indent=2) + "\n")

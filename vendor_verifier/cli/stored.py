@@ -17,6 +17,7 @@ from vendor_verifier.console.output import EXIT_OK, gates_exit_code, print_repor
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.history.database import history_file, remember
 from vendor_verifier.features.history.run_diff import compare_folders
+from vendor_verifier.pipeline.latest_run import run_named
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, AnswerFormat, BfclVersion, RunOptions, flag, many, option
 from vendor_verifier.pipeline.score import score_again, score_folder, write_reports
 from vendor_verifier.pipeline.stored_answers import evaluate_file
@@ -108,7 +109,7 @@ def score_command(
     if run.is_file():
         return _score_answers(run, judging, lang, as_json=json)
     file = history_file(history, none=no_history)
-    folder = RunFolder(run)
+    folder = RunFolder(run_named(run))
     report = score_again(folder, lang, judging, **policies.changes())
     unkept = remember(folder, report, file)
     if unkept is not None:
@@ -150,7 +151,9 @@ def report_command(
     """Render a stored run in other formats, or several side by side with what changed; nothing is run again."""
     if further:
         return _side_by_side([run, *further], _formats(format), output_dir, gate, lang)
-    report = score_folder(RunFolder(run), gates=gate, monthly_requests=monthly_requests, monthly_tokens=monthly_tokens)
+    report = score_folder(
+        RunFolder(run_named(run)), gates=gate, monthly_requests=monthly_requests, monthly_tokens=monthly_tokens
+    )
     wanted = _formats(format)
     if output_dir is not None:
         target = RunFolder(output_dir)
@@ -174,7 +177,7 @@ def _side_by_side(
     if unknown := [name for name in wanted if name not in _SIDE_BY_SIDE]:
         words = f"read {', '.join(unknown)}; several runs side by side are {', '.join(_SIDE_BY_SIDE)}: give one run"
         raise ProblemsError([Problem(words, key="--format")])
-    folders = [RunFolder(run) for run in runs]
+    folders = [RunFolder(run_named(run)) for run in runs]
     reports = [score_folder(folder, gates=gates) for folder in folders]
     found = [compare_folders(before, after) for before, after in pairwise(folders)]
     for name in wanted:

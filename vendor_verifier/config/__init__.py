@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,12 +66,14 @@ def load_config(
     vendors: Sequence[str] = (),
     overrides: Mapping[str, Any] | None = None,
     require_keys: bool = True,
+    further: Callable[[Configuration], Iterable[Problem]] = lambda _stated: (),
 ) -> Configuration:
     """Read a configuration.
 
     ``models`` and ``vendors`` (a vendor's name or label) select entries before keys are looked up. ``overrides`` are
     ``temperature``, ``max_tokens`` and ``extra_body`` from the command line and win over the file. ``env_file`` None
-    means ``.env`` beside the config, if there is one. Raises ConfigError with all problems, in the order of the file.
+    means ``.env`` beside the config, if there is one. ``further`` finds problems in what the file states beside its
+    entries, to be told with theirs. Raises ConfigError with all problems, in the order of the file.
     """
     wanted = {name: value for name, value in (overrides or {}).items() if value is not None}
     findings, root = _open(config_path)
@@ -88,6 +90,8 @@ def load_config(
     findings.add(variables.problems)
     findings.warnings += variables.warnings
     keyed = build_entries(selected, variables, wanted, findings, require_keys=require_keys)
+    suite_lines = _suite_lines(root)
+    findings.add(further(Configuration((), suites=suites, gates=gates, slos=slos, suite_lines=suite_lines)))
     findings.stop_on_problems()
     entries = _with_baselines(keyed.entries, drafts, findings)
     _warn(selected, findings)
@@ -95,7 +99,7 @@ def load_config(
     asked = {entry.model for entry in entries}
     return Configuration(
         entries, written or {}, suites, gates, slos, tuple(findings.warnings), keyed.secrets,
-        {model: name for model, name in tokenizers.items() if model in asked}, _suite_lines(root),
+        {model: name for model, name in tokenizers.items() if model in asked}, suite_lines,
     )  # fmt: skip
 
 

@@ -39,8 +39,12 @@ class Findings:
             self._flawed.add(flaw.path)
 
     def add(self, problems: Iterable[Problem]) -> None:
-        """Add problems of another file or of the command line."""
-        self._elsewhere += problems
+        """Add problems that others found: in this file, in another one or on the command line."""
+        for problem in problems:
+            if problem.file == self.file:
+                self._problems.setdefault(problem)
+            else:
+                self._elsewhere.append(problem)
 
     def warn(self, path: KeyPath, message: str) -> None:
         """Add a warning about something that is allowed but doubtful."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -153,9 +154,9 @@ def one_or_many(value: Any) -> Any:
 def _out_of_bounds(kind: SuiteKind, task: TaskOptions, given: Mapping[str, Any]) -> Iterator[Problem]:
     if task.sample_size is not None and task.sample_size < 1:
         yield _misfit(kind, ("sample_size",), given["sample_size"], "input should be greater than or equal to 1")
-    # Not "<=": a number that is none is not above 0 either.
-    if task.timeout_seconds is not None and not task.timeout_seconds > 0:
-        yield _misfit(kind, ("timeout_seconds",), given["timeout_seconds"], "input should be greater than 0")
+    # Not "<=": a number that is none is not above 0 either. An endless wait cannot be written into a manifest.
+    if task.timeout_seconds is not None and not 0 < task.timeout_seconds < inf:
+        yield _misfit(kind, ("timeout_seconds",), given["timeout_seconds"], "input should be greater than 0 and finite")
 
 
 def _task_options(kind: SuiteKind) -> tuple[str, ...]:
@@ -258,13 +259,16 @@ def stated_options(
     for word in special:
         found.setdefault(word.suite, {})[word.key] = word.value
         places[f"suites.{word.suite}.{word.key}"] = Problem("", key=f"--suite-option {word.suite}.{word.key}")
-    if problems:
-        raise ProblemsError(problems)
+    every = dict.fromkeys([*(other for other in found if other not in suites), *suites])
+    read: dict[str, SuiteOptions] = {}
     with placing(places):
-        read = {
-            name: suite_options(known_suite(name), found.get(name, {}), _typed(name, places))
-            for name in dict.fromkeys([*(other for other in found if other not in suites), *suites])
-        }
+        for name in every:
+            try:
+                read[name] = suite_options(known_suite(name), found.get(name, {}), _typed(name, places))
+            except ProblemsError as error:
+                problems += error.problems
+        if problems:
+            raise ProblemsError(problems)
     return {name: read[name] for name in suites}, places
 
 

@@ -23,7 +23,7 @@ from vendor_verifier.pipeline.load_profile import foreseen
 from vendor_verifier.pipeline.manifest import stored_load
 from vendor_verifier.pipeline.plan import Prepared, prepare
 from vendor_verifier.pipeline.run import RunOutcome, run, unfinished_vendors
-from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.run_conditions import load_words
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.words import Texts
@@ -51,7 +51,7 @@ def run_main_job(options: CommandOptions, *, meant_to_fail: Collection[str] = ()
             prepared,
             on_start=watcher.started,
             on_record=watcher.finished,
-            on_notice=lambda words: None if options.quiet else say(plain(t.said(words))),
+            on_notice=lambda words: None if options.quiet else say(plain(t.said(words), MAX_SENTENCE)),
         )
     unkept = registered("remembering a run")(outcome.folder, outcome.report, history)
     if unkept is not None:
@@ -103,7 +103,7 @@ def _exit_code(outcome: RunOutcome, meant_to_fail: Collection[str], t: Texts, *,
         return SIGNAL_BASE + outcome.signal_number
     unfinished = unfinished_vendors(outcome)
     for _, words in unfinished:
-        say(t("said_incomplete", words=plain(t.said(words))))
+        say(t("said_incomplete", words=plain(t.said(words), MAX_SENTENCE)))
     if outcome.limit is not None:
         words = t("said_go_on", words=outcome.limit) if can_go_on else outcome.limit
         say(t("said_incomplete", words=words))

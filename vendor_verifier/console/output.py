@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from msgspec import structs
 
-from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.theme import COLOURS, Meaning
 from vendor_verifier.words import Language, Texts
 
@@ -57,7 +57,7 @@ def say(message: str, meaning: Meaning | None = None) -> None:
 def warn(words: str, language: Language = "en") -> None:
     """One line on stderr with a warning, in which a stranger's characters are harmless."""
     t = Texts(language)
-    say(t("said_warning", words=plain(t.said(words))), "doubtful")
+    say(t("said_warning", words=plain(t.said(words), MAX_SENTENCE)), "doubtful")
 
 
 def stdout_console() -> Console:

@@ -30,6 +30,7 @@ from vendor_verifier import __version__
 from vendor_verifier.console.output import EXIT_OK
 from vendor_verifier.errors import DataError, Problem, ProblemsError, RunFolderError, StorageError, VerifierError
 from vendor_verifier.pipeline.audit import FILE as RECOUNT
+from vendor_verifier.pipeline.latest_run import run_named
 from vendor_verifier.pipeline.manifest import package_versions
 from vendor_verifier.pipeline.options import OUTPUT, option
 from vendor_verifier.pipeline.prices import STORED
@@ -378,7 +379,7 @@ def bundle_command(
     if (run is None) == (verify is None):
         raise ProblemsError([Problem("name a run folder, or an archive with --verify", key="bundle")])
     if run is not None:
-        sys.stdout.write(f"{make_bundle(RunFolder(run), output)}\n")
+        sys.stdout.write(f"{make_bundle(RunFolder(run_named(run)), output)}\n")
         return EXIT_OK
     assert verify is not None
     found = verify_bundle(verify)

@@ -1,9 +1,10 @@
-"""The last run of the default folder, to which ``runs/latest`` points: a link, or where there are none a file with its
-name."""
+"""Runs by other names than their folder's: the last one, to which ``runs/latest`` points (a link, or where there are
+none a file with its name), and the one of an id."""
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from vendor_verifier.store import RunFolder
 
 RUNS = Path("runs")
 _LATEST = "latest"
+_RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]+")
 
 
 def latest_run(runs: Path) -> Path:
@@ -59,3 +61,22 @@ def pointed_to(runs: Path) -> Path:
         name = ""
     found = runs / Path(name).name if name else None
     return found if found is not None and (found / "manifest.json").is_file() else latest_run(runs)
+
+
+def run_named(path: Path) -> Path:
+    """The folder of a run that was said as a path; where that is none, of the run with this id beside it or here.
+
+    Reports name a run by ``runs/`` and its id wherever it lies, because they are mailed and moved with it.
+    """
+    if _RUN_ID.fullmatch(path.name) is None or (path / "manifest.json").is_file():
+        return path
+    beside = [folder for place in (path.parent, RUNS, Path()) for folder in sorted(place.glob("*/manifest.json"))]
+    return next((each.parent for each in beside if _id_of(each.parent) == path.name), path)
+
+
+def _id_of(folder: Path) -> str | None:
+    """The id of the run in a folder; None where its manifest cannot be read."""
+    try:
+        return RunFolder(folder).read_manifest().run
+    except RunFolderError:
+        return None

@@ -7,9 +7,10 @@ The plan is made from them (:mod:`vendor_verifier.pipeline.plan`), and no other 
 # The evaluations are imported where they are asked for, so that help is quick.
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from math import inf
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
@@ -46,8 +47,9 @@ RARE = (CHOICE, SUITE, LOAD, CLIENT, SCORE, RECORDS)
 
 _AT_LEAST_1 = Number(gte=1)
 _AT_LEAST_2 = Number(gte=2)
-_AT_LEAST_0 = Number(gte=0)
-_POSITIVE = Number(gt=0)
+# An endless wait or amount cannot be written into a manifest; a number far too large says the same.
+_AT_LEAST_0 = Number(gte=0, lt=inf)
+_POSITIVE = Number(gt=0, lt=inf)
 _LIMITS = Limits()
 _EXECUTOR = ExecutorChoice()
 _LOAD = LoadShape()
@@ -201,7 +203,7 @@ class RunOptions:
     ] = None
     dask_local: Annotated[int | None, option("Start N Dask workers here instead.", CLIENT, check=_AT_LEAST_1)] = None
     dask_hang_after: Annotated[
-        float, option("Take a worker as lost after so many silent seconds.", CLIENT, check=Number(gte=3))
+        float, option("Take a worker as lost after so many silent seconds.", CLIENT, check=Number(gte=3, lt=inf))
     ] = _EXECUTOR.hang_after_s
     insecure_cluster: Annotated[bool, flag("Allow a cluster without TLS off this machine.", CLIENT)] = False
 
@@ -266,6 +268,16 @@ class RunOptions:
             if value not in (None, False, ()):
                 yield flag, option, ",".join(value) if isinstance(value, tuple) else value
 
+    def out_of_range(self) -> Iterator[Problem]:
+        """The numbers outside of the range that their flag has, which a program may have set without the flag."""
+        for each in fields(self):
+            value = getattr(self, each.name)
+            for check in get_args(each.type)[1].validator:
+                try:
+                    check(each.type, value)
+                except ValueError as error:
+                    yield Problem(f"read {value}; {_in_words(str(error))}", key="--" + each.name.replace("_", "-"))
+
     def overrides(self) -> dict[str, Any]:
         """The model's settings that go before those of the config and the samples.
 
@@ -275,6 +287,21 @@ class RunOptions:
         body = None if self.extra_body is None else _json_object(self.extra_body)
         said = {"temperature": self.temperature, "max_tokens": self.max_tokens, "extra_body": body}
         return {name: value for name, value in said.items() if value is not None}
+
+
+def _in_words(complaint: str) -> str:
+    """``must be > 0``, from the checker's ``Must be > 0.``"""
+    return complaint[:1].lower() + complaint[1:].removesuffix(".")
+
+
+def check_ranges(options: RunOptions) -> None:
+    """Refuse numbers that no run can be made with.
+
+    Raises:
+        ProblemsError: all of them at once.
+    """
+    if problems := list(options.out_of_range()):
+        raise ProblemsError(problems)
 
 
 def _field(flag: str) -> str:

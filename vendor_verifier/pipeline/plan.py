@@ -18,7 +18,7 @@ from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_sam
 from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics, with_stated
 from vendor_verifier.pipeline.latest_run import RUNS, latest_run
 from vendor_verifier.pipeline.load_profile import check_named_samples, places, read_load
-from vendor_verifier.pipeline.options import RunOptions
+from vendor_verifier.pipeline.options import RunOptions, check_ranges
 from vendor_verifier.pipeline.simulated_vendors import rehearsed
 from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of
 from vendor_verifier.pipeline.task_results import run_folder
@@ -113,6 +113,7 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
         UsageError: the executor cannot be used, or the wires lack something.
     """
     overrides = options.overrides()
+    check_ranges(options)
     load = read_load(options)
     registry = find_vendors(options.vendor_path)
     configuration = load_config(
@@ -124,6 +125,7 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
         vendors=options.vendor,
         overrides=overrides,
         require_keys=require_keys,
+        further=lambda stated: _stated_problems(options, stated),
     )
     score = _score(options, configuration)
     suites, places = _suite_options(options, configuration)
@@ -284,6 +286,15 @@ def _score(options: RunOptions, configuration: Configuration) -> ScoreRequest:
     )
     check_conditions(said, options.suites, configuration.gates, configuration.slos)
     return with_stated(said, configuration.gates, configuration.slos)
+
+
+def _stated_problems(options: RunOptions, configuration: Configuration) -> Iterator[Problem]:
+    """All that is wrong with gates, SLOs and options of evaluations, of the file and of the command line."""
+    for step in (_score, _suite_options):
+        try:
+            step(options, configuration)
+        except ProblemsError as error:
+            yield from error.problems
 
 
 def _suite_options(options: RunOptions, configuration: Configuration) -> tuple[dict[str, SuiteOptions], Places]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
 from vendor_verifier.reports import number_format, sentences
-from vendor_verifier.reports.escape import markdown, visible
+from vendor_verifier.reports.escape import MAX_SENTENCE, markdown, visible
 from vendor_verifier.reports.ranking import ranking
 from vendor_verifier.reports.tables import markdown_label, markdown_lines
 from vendor_verifier.reports.verdicts import advised, first_line, markdown_reasons, matrix, status_word
@@ -210,13 +210,16 @@ def _judged(model: ModelScore, report: Report, t: Texts) -> Iterator[str]:
     if verdict is not None and verdict.gates:
         rows = [
             f"| {_SIGNS[gate.outcome]} {gate.outcome} | {markdown_label(gate.label)} | {markdown(str(gate.threshold))} "
-            f"| {markdown(t.said(gate.reason))} |"
+            f"| {markdown(t.said(gate.reason), MAX_SENTENCE)} |"
             for gate in verdict.gates
         ]
         header = [f"| {t('outcome')} | {t('vendor')} | {t('gate')} | {t('reason')} |", "|---|---|---|---|"]
         yield "\n".join([t("gates_of", model=name), "", *header, *rows])
     if verdict is not None and verdict.findings:
-        lines = [f"- {markdown_label(found.label)}: {markdown(t.said(found.statement))}" for found in verdict.findings]
+        lines = [
+            f"- {markdown_label(found.label)}: {markdown(t.said(found.statement), MAX_SENTENCE)}"
+            for found in verdict.findings
+        ]
         yield "\n".join([t("findings_on", model=name), "", *lines])
     failures = [
         f"- {markdown_label(vendor.label)}: {number_format.tally(vendor.failures, markdown_label)}"

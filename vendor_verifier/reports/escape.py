@@ -12,6 +12,8 @@ import re
 import unicodedata
 
 MAX_TEXT = 300
+# A sentence of ours may name every vendor, and its end often says what to do; no warning of ours is longer.
+MAX_SENTENCE = 2_000
 
 # Cc control, Cf format (bidi, zero width), Cs lone surrogate, Co private use, Cn unassigned, Zl and Zp line ends.
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})

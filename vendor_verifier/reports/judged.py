@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from vendor_verifier.metrics import is_share
 from vendor_verifier.reports import number_format
-from vendor_verifier.reports.escape import visible
+from vendor_verifier.reports.escape import MAX_SENTENCE, visible
 from vendor_verifier.reports.ranking import metric_title
 from vendor_verifier.reports.tables import (
     Cell,
@@ -78,7 +78,7 @@ def gates(judged: _Judged) -> Section | None:
         Column("gate", lambda gate: Cell(visible(str(gate.threshold)), kind="code"), prose=True),
         Column("outcome", lambda gate: _outcome(gate.outcome), prose=True),
         Column("measured_value", lambda gate: _gate_figure(gate), writers=_PAGE),
-        Column("reason", lambda gate: words(t.said(gate.reason)), prose=True),
+        Column("reason", lambda gate: words(t.said(gate.reason), MAX_SENTENCE), prose=True),
     )
     items = [Item(gate.label, gate, judged.places.get(gate.label)) for gate in found]
     ordered = sorted(items, key=lambda item: (_WORST_FIRST.index(item.about.outcome), item.vendor or 0))
@@ -98,11 +98,11 @@ def findings(judged: _Judged) -> Section | None:
     t = judged.t
     if not judged.verdict.findings:
         return None
-    columns = [
-        Column(
-            "findings", lambda found: words(visible(t.said(found.statement)) + evidence(found, t), 1_000), prose=True
-        )
-    ]
+
+    def statement(found: Finding) -> Cell:
+        return words(visible(t.said(found.statement), MAX_SENTENCE) + evidence(found, t), 2 * MAX_SENTENCE)
+
+    columns = [Column("findings", statement, prose=True)]
     items = [Item(found.label, found, judged.places.get(found.label)) for found in judged.verdict.findings]
     made = table(t("findings"), t("vendor"), columns, items, t)
     return Section("findings", t("findings"), t("findings_note"), tables=(made,))

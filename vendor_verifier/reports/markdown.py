@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from vendor_verifier.reports import sentences, vendor_tables
-from vendor_verifier.reports.escape import markdown
+from vendor_verifier.reports.escape import MAX_SENTENCE, markdown
 from vendor_verifier.reports.judged import judged_sections
 from vendor_verifier.reports.number_format import suites_of
 from vendor_verifier.reports.ranking import ranking
@@ -60,7 +60,7 @@ def _block(title: str, body: Sequence[str], note: str | None = None) -> list[str
 
 def _bullets(texts: Iterable[str], t: Texts, most: int = _MAX_LISTED) -> list[str]:
     texts = list(texts)
-    lines = [f"- {markdown(text)}" for text in texts[:most]]
+    lines = [f"- {markdown(text, MAX_SENTENCE)}" for text in texts[:most]]
     return [*lines, f"- {t('and_more', n=len(texts) - most)}"] if len(texts) > most else lines
 
 

@@ -12,7 +12,7 @@ from itertools import starmap
 from typing import TYPE_CHECKING
 
 from vendor_verifier.reports import number_format, sentences
-from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.judged import overlap_line
 from vendor_verifier.reports.ranking import ranking
 from vendor_verifier.reports.run_conditions import clock_lines
@@ -72,7 +72,7 @@ def render(report: Report, language: Language = "en", folder: str | None = None)
             shown = ranking(report, [model], t).of("terminal")
             parts.append(_Fitting(_drawn(shown), _lines(shown)))
         parts += [Padding(Text(note, style=COLOURS["aside"]), (0, 0, 0, 2)) for note in _notes(model, report, t)]
-    parts += [Text(plain(line), style=COLOURS["aside"]) for line in clock_lines(report, t)]
+    parts += [Text(_sentence(line), style=COLOURS["aside"]) for line in clock_lines(report, t)]
     return Group(*parts)
 
 
@@ -87,7 +87,7 @@ def plain_lines(report: Report, language: Language = "en", folder: str | None = 
     for model in report.models:
         lines += [_title(model, t), *_lines(ranking(report, [model], t).of("terminal"))]
         lines += [f"  {note}" for note in _notes(model, report, t)]
-    return [*lines, *(plain(line) for line in clock_lines(report, t))]
+    return [*lines, *(_sentence(line) for line in clock_lines(report, t))]
 
 
 def _coloured(shown: Table) -> rich.table.Table:
@@ -121,7 +121,7 @@ def _matrix_lines(shown: Table) -> list[str]:
 def _reasons(advice: Advice, report: Report, t: Texts, folder: str | None) -> Iterator[tuple[str, str]]:
     """The lines of reasons against vendors, each with the command that shows it."""
     for verdict, facet, command in reasons(advice, usual_folder(report) if folder is None else folder):
-        yield f"  {reason_line(verdict, facet, t, label, plain)}", f"    {plain(command, _MAX_COMMAND)}"
+        yield f"  {reason_line(verdict, facet, t, label, _sentence)}", f"    {plain(command, _MAX_COMMAND)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +164,13 @@ def label(text: str) -> str:
     return plain(text, _MAX_LABEL)
 
 
+def _sentence(text: str) -> str:
+    """A sentence of ours, whole."""
+    return plain(text, MAX_SENTENCE)
+
+
 def _warnings(report: Report, t: Texts) -> list[str]:
-    return [t("warning_line", text=plain(text)) for text in sentences.cautions(report, t)]
+    return [t("warning_line", text=_sentence(text)) for text in sentences.cautions(report, t)]
 
 
 def _title(model: ModelScore, t: Texts) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from vendor_verifier.reports import number_format
-from vendor_verifier.reports.escape import markdown, markdown_code
+from vendor_verifier.reports.escape import MAX_SENTENCE, markdown, markdown_code
 from vendor_verifier.reports.run_conditions import shape_of
 from vendor_verifier.reports.sentences import Escape
 from vendor_verifier.reports.tables import Cell, Column, Item, Table, markdown_label, table, words
@@ -27,7 +27,7 @@ def first_line(report: Report, t: Texts, escape: Escape) -> str:
     if not models:
         return t("nothing")
     choices = t.joined((choice_line(model, report, t, escape) for model in models), "semicolon")
-    return t("summary", choices=choices, samples=t("summary_samples", n=report.samples), often=_how_often(report, t))
+    return t("summary", choices=choices, samples=t("summary_samples", n=report.samples), often=_asked(report, t))
 
 
 def choice_line(model: ModelScore, report: Report, t: Texts, escape: Escape) -> str:
@@ -66,6 +66,16 @@ def _rest(choice: Choice, t: Texts) -> str:
     worst_first += [] if choice.kind == "undecided" else ["too_little_evidence"]
     parts = [f"{choice.counts[status]} {t(f'status_{status}')}" for status in worst_first if choice.counts.get(status)]
     return t("choice_rest", parts=t.joined(parts)) if parts else ""
+
+
+def _asked(report: Report, t: Texts) -> str:
+    """The number of times the samples were asked, and how much of that an incomplete run has."""
+    often = _how_often(report, t)
+    vendors = [vendor for model in report.models for vendor in model.vendors]
+    planned, recorded = sum(vendor.planned for vendor in vendors), sum(vendor.recorded for vendor in vendors)
+    if report.complete or recorded >= planned:
+        return often
+    return t("often_so_far", often=often, recorded=f"{recorded:,}", planned=f"{planned:,}")
 
 
 def _how_often(report: Report, t: Texts) -> str:
@@ -143,9 +153,14 @@ def reason_line(verdict: VendorVerdict, facet: Facet, t: Texts, escape: Escape, 
 def markdown_reasons(advice: Advice, report: Report, t: Texts) -> list[str]:
     """The reasons against the vendors as a Markdown list, each with the command that shows its evidence."""
     return [
-        f"- {reason_line(verdict, facet, t, markdown_label, markdown)} {markdown_code(command)}"
+        f"- {reason_line(verdict, facet, t, markdown_label, _sentence)} {markdown_code(command)}"
         for verdict, facet, command in reasons(advice, usual_folder(report))
     ]
+
+
+def _sentence(text: str) -> str:
+    """A sentence of ours in Markdown, whole."""
+    return markdown(text, MAX_SENTENCE)
 
 
 def usual_folder(report: Report) -> str:

@@ -60,7 +60,7 @@ def test_one_sample_shows_all_its_evidence(bench: Any, stored: RunFolder) -> Non
         "tokens: in 10, out 20, cached not told",
         'the baseline official: called: look_up({"id": 1})',
         'look_up: schema_mismatch at "/id"',
-        "third, repetition 0: not_called, first token 250 ms",
+        "third, repetition 0: not_called, first token 250 ms, tokens in 10, out 20",
         "curl -sS -N -X POST http://127.0.0.1:8600/faithful/v1/chat/completions",
         "# first, elsewhere: agent-vendor-verifier simulate",
     ):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from page_reading import Page, read_page
 
 from vendor_verifier.reports.html.page import MAX_BYTES, MOST_BYTES, render
-from vendor_verifier.reports.verdicts import choice_line, evidence_command
+from vendor_verifier.reports.verdicts import choice_line, evidence_command, usual_folder
 from vendor_verifier.values.details import Example, ReportDetails, VendorDetails
 from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.values.verdict import FACETS
@@ -165,7 +165,7 @@ def test_what_speaks_against_a_vendor_stands_in_its_own_part_with_numbers_and_co
         told = html.unescape(part)
         for facet in vendors[label].against:
             assert facet.reason in told
-            assert evidence_command(judged.run, label, facet) in told
+            assert evidence_command(usual_folder(judged), label, facet) in told
 
 
 def test_nothing_is_told_in_powers_of_ten(judged: Report) -> None:

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from vendor_verifier.features.capacity.text import at, levels, shown_needs, succeeded_share, told_shape, verdict
 from vendor_verifier.features.capacity.values import CapacityReport, Point, VendorCapacity
 from vendor_verifier.reports import number_format, tables
-from vendor_verifier.reports.escape import visible
+from vendor_verifier.reports.escape import MAX_SENTENCE, visible
 from vendor_verifier.reports.html import charts
 from vendor_verifier.reports.html.charts import figure, short
 from vendor_verifier.reports.html.page import drawn
@@ -146,7 +146,7 @@ def render(report: CapacityReport, language: Language = "en") -> str:
             f"agent-vendor-verifier {report.version}",
             t("capacity_samples", n=report.bounds.samples),
         ],
-        warnings=[visible(t.said(warning)) for warning in report.warnings],
+        warnings=[visible(t.said(warning), MAX_SENTENCE) for warning in report.warnings],
         overview=_overview(report, t),
         vendors=[_vendor(vendor, report, t) for vendor in report.vendors],
         method=list(_method(report, t)),
@@ -192,7 +192,7 @@ def _vendor(vendor: VendorCapacity, report: CapacityReport, t: Texts) -> dict[st
         "throughput": _throughput(vendor, report, t),
         "shape": list(told_shape(vendor, report.kind, t)),
         "table": levels(vendor, report, t),
-        "notes": [visible(t.said(note)) for note in vendor.notes],
+        "notes": [visible(t.said(note), MAX_SENTENCE) for note in vendor.notes],
     }
 
 

@@ -8,7 +8,7 @@ from math import ceil, log
 from vendor_verifier.features.capacity.curve import LEAST_LEVELS
 from vendor_verifier.features.capacity.values import CapacityReport, LimitVerdict, LoadKind, Point, VendorCapacity
 from vendor_verifier.reports import number_format, tables
-from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.tables import Cell, Column, Item, Table
 from vendor_verifier.words import Language, Texts
 
@@ -167,14 +167,14 @@ def capacity_lines(report: CapacityReport, language: Language = "en") -> Iterato
     """Everything, one vendor after the other; no line ends inside."""
     t = Texts(language, "narrow")
     for warning in report.warnings:
-        yield t("warning_line", text=plain(t.said(warning)))
+        yield t("warning_line", text=plain(t.said(warning), MAX_SENTENCE))
     for vendor in report.vendors:
         words = verdict(vendor, report.kind, t)
         yield plain(t("of_vendor", label=f"{vendor.model} / {vendor.label}", words=words), _SENTENCE)
         yield from _table_lines(levels(vendor, report, t).of("terminal"))
         yield from (f"  {plain(line, _SENTENCE)}" for line in told_shape(vendor, report.kind, t))
         for note in vendor.notes:
-            yield "  " + t("note_line", note=plain(t.said(note)))
+            yield "  " + t("note_line", note=plain(t.said(note), MAX_SENTENCE))
         yield ""
     yield t("capacity_limits_line", limits=t.joined(map(str, report.thresholds), "semicolon"))
     yield from shown_needs(report, t)

@@ -12,6 +12,7 @@ from vendor_verifier.console.output import EXIT_OK
 from vendor_verifier.features.data.export import export_run
 from vendor_verifier.features.data.run_data import load_run
 from vendor_verifier.features.data.table_files import TableFormat
+from vendor_verifier.pipeline.latest_run import run_named
 from vendor_verifier.pipeline.options import OUTPUT, flag, many, option
 
 
@@ -33,6 +34,6 @@ def export_command(
     ] = None,
 ) -> int:
     """Write a stored run as tables that Excel, pandas or a database opens, and print the files (docs/data.md)."""
-    for path in export_run(load_run(run), format, table, output, wide=wide):
+    for path in export_run(load_run(run_named(run)), format, table, output, wide=wide):
         sys.stdout.write(f"{path}\n")
     return EXIT_OK

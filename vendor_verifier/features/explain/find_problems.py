@@ -15,6 +15,7 @@ from vendor_verifier.suites import Suite, with_results
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.suites.trigger import KeptCheckers, complete_calls
+from vendor_verifier.values.event import Usage
 from vendor_verifier.values.manifest import EntryInfo, StoredTask
 from vendor_verifier.values.record import Record, supersedes
 from vendor_verifier.values.request import Turn
@@ -63,6 +64,7 @@ class OtherAnswer:
     calls: tuple[str, ...]
     verdicts: tuple[CallVerdict, ...]
     ttft_ms: float | None
+    usage: Usage | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,4 +238,5 @@ def other_answer(record: Record, score: Score, answer: Observation, *, is_baseli
         calls=tuple(f"{call.name}({call.arguments})" for call in response.tool_calls) if response else (),
         verdicts=score.calls,
         ttft_ms=None if first_ns is None else first_ns / 1e6,
+        usage=response.usage if response is not None else None,
     )

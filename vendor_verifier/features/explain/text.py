@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Annotated
@@ -15,8 +15,9 @@ from vendor_verifier.console.output import EXIT_OK
 from vendor_verifier.features.explain.find_problems import BadSamples, Explanation, OtherAnswer
 from vendor_verifier.metrics.answer import is_spoilt
 from vendor_verifier.pipeline.options import OUTPUT, WHAT, flag, option
-from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.scoring.report_samples import compact
+from vendor_verifier.values.event import Usage
 from vendor_verifier.values.record import Attempt, Record, Response, Timing
 from vendor_verifier.words import Language, Texts
 
@@ -26,7 +27,7 @@ SHORT, FULL = 2_000, 1_000_000
 def sample_lines(listed: BadSamples, language: Language = "en") -> Iterator[str]:
     """One line a sample, worst first, and how to see one of them."""
     t = Texts(language)
-    yield from (plain(t.said(note)) for note in listed.notes)
+    yield from (plain(t.said(note), MAX_SENTENCE) for note in listed.notes)
     for sample in listed.shown:
         words = t.said(sample.reasons)
         line = f"{sample.model} / {sample.label}  {sample.suite}  {sample.sample}  {words}"
@@ -166,8 +167,13 @@ def _response(response: Response, t: Texts, limit: int) -> Iterator[str]:
         yield plain(t("explain_logprobs", listed=told), limit)
     usage = response.usage
     if usage is not None:
-        parts = {name: getattr(usage, name) for name in ("input", "output", "cached", "reasoning")}
-        yield t("explain_usage", **{name: t("explain_not_told") if n is None else n for name, n in parts.items()})
+        yield t("explain_usage", **_told(usage, ("input", "output", "cached", "reasoning"), t))
+
+
+def _told(usage: Usage, names: Sequence[str], t: Texts) -> dict[str, object]:
+    """The counts of those names, in words where the vendor told none."""
+    counts = {name: getattr(usage, name) for name in names}
+    return {name: t("explain_not_told") if count is None else count for name, count in counts.items()}
 
 
 def _expected(explained: Explanation, t: Texts, limit: int) -> Iterator[str]:
@@ -203,7 +209,9 @@ def _other(other: OtherAnswer, t: Texts, limit: int) -> str:
     name = t("explain_baseline", label=other.label) if other.is_baseline else other.label
     ttft = None if other.ttft_ms is None else t("moment_first_token_ns", time=_ms(other.ttft_ms * 1e6, t))
     bad = [call.verdict for call in other.verdicts if call.verdict != "valid"]
-    answer = t.joined([_answer_text(other, t), ttft, *bad])
+    usage = other.usage
+    billed = None if usage is None else t("explain_billed", **_told(usage, ("input", "output"), t))
+    answer = t.joined([_answer_text(other, t), ttft, billed, *bad])
     return _inner(t("explain_other", name=name, repetition=other.repetition, answer=answer), limit)
 
 
@@ -256,10 +264,11 @@ def explain_command(
     import msgspec
 
     from vendor_verifier.features.explain.explain import Wanted, explain, worst_samples
+    from vendor_verifier.pipeline.latest_run import run_named
     from vendor_verifier.store import RunFolder
 
     wanted = Wanted(vendor, sample, model, suite, repetition)
-    folder = RunFolder(run)
+    folder = RunFolder(run_named(run))
     if sample is None:
         listed = worst_samples(folder, wanted, limit)
         lines, document = list(sample_lines(listed, lang)), msgspec.to_builtins(listed, enc_hook=str)

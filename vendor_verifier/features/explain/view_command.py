@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from vendor_verifier.console.output import EXIT_OK, say
-from vendor_verifier.pipeline.latest_run import RUNS, pointed_to
+from vendor_verifier.pipeline.latest_run import RUNS, pointed_to, run_named
 from vendor_verifier.pipeline.options import OUTPUT, flag, option
 from vendor_verifier.words import Language, Texts
 
@@ -33,7 +33,7 @@ def view_command(
     from vendor_verifier.features.explain.view_server import Site, ViewServer
     from vendor_verifier.store import RunFolder
 
-    index = build_index([RunFolder(run) for run in runs or (pointed_to(RUNS),)])
+    index = build_index([RunFolder(run_named(run)) for run in runs or (pointed_to(RUNS),)])
     t = Texts(lang)
     server = ViewServer(Site(index, t), port)
     say(t("view_serving", questions=len(index.cells), answers=index.answers, address=server.address))

@@ -180,9 +180,10 @@ def compare_command(
     from vendor_verifier.features.history.run_diff import compare_folders
     from vendor_verifier.features.history.text import comparison_lines
     from vendor_verifier.features.history.verdict_changes import got_worse
+    from vendor_verifier.pipeline.latest_run import run_named
     from vendor_verifier.store import RunFolder
 
-    comparison = compare_folders(RunFolder(before), RunFolder(after))
+    comparison = compare_folders(RunFolder(run_named(before)), RunFolder(run_named(after)))
     if json:
         _print_json(nested_dict(comparison))
     else:
@@ -211,9 +212,10 @@ def _against_history(
     from vendor_verifier.features.history.database import default_history_file
     from vendor_verifier.features.history.regression import history_trends
     from vendor_verifier.features.history.text import trend_lines
+    from vendor_verifier.pipeline.latest_run import run_named
     from vendor_verifier.store import RunFolder
 
-    name = RunFolder(run).read_manifest().run
+    name = RunFolder(run_named(run)).read_manifest().run
     found = history_trends(history or default_history_file(), metrics=fail_on, until=name)
     if as_json:
         _print_json([nested_dict(trend) for trend in found])

@@ -17,7 +17,7 @@ from vendor_verifier.features.history.text import (
 )
 from vendor_verifier.features.history.verdict_changes import change_lines, verdict_trend_lines
 from vendor_verifier.reports import number_format, tables
-from vendor_verifier.reports.escape import markdown, visible
+from vendor_verifier.reports.escape import MAX_SENTENCE, markdown, visible
 from vendor_verifier.reports.html import charts
 from vendor_verifier.reports.html.charts import short
 from vendor_verifier.reports.html.page import plain_page
@@ -144,7 +144,9 @@ def _changes(index: int, found: RunComparison, t: Texts) -> Section:
     items = (Item(f"{change.model} / {change.label}", change) for change in ordered)
     caption = f"{t('runs_changes')}: {page_label(found.before)} → {page_label(found.after)}"
     made = table(caption, t("vendor"), columns, items, t)
-    return Section(f"c{index}", caption, lines=tuple(visible(t.said(note)) for note in found.notes), tables=(made,))
+    return Section(
+        f"c{index}", caption, lines=tuple(visible(t.said(note), MAX_SENTENCE) for note in found.notes), tables=(made,)
+    )
 
 
 def _verdict_cell(change: MetricChange, t: Texts) -> Cell:
@@ -221,7 +223,7 @@ def _newest(trend: Trend) -> Cell:
 def _reason(trend: Trend, t: Texts) -> str:
     """The reason for a verdict as it was judged; a page in Chinese names the changes themselves."""
     if t.language != "zh" or trend.verdict in ("no_verdict", "warning"):
-        return visible(t.said(trend.reason))
+        return visible(t.said(trend.reason), MAX_SENTENCE)
     changes = [_effect(trend, change) for change in trend.changes]
     return t("trend_changed", effects=t.joined(changes)) if changes else t("trend_unchanged")
 
@@ -308,5 +310,5 @@ def render_runs_text(reports: Sequence[Report], comparisons: Sequence[RunCompari
             f"- {t(f'runs_verdict_{change.verdict}')}: {markdown(change_words(change, t))}" for change in found.changes
         ]
         lines += ["", f"## {markdown(f'{found.before} → {found.after}')}", "", *changes]
-        lines += [f"- {t('note_line', note=markdown(t.said(note)))}" for note in found.notes]
+        lines += [f"- {t('note_line', note=markdown(t.said(note), MAX_SENTENCE))}" for note in found.notes]
     return "\n".join(lines) + "\n"

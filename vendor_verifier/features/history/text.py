@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from vendor_verifier.features.history.verdict_changes import change_lines
-from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.number_format import MISSING, quantity, rate
 from vendor_verifier.values.history import ChangeVerdict, MetricChange, RunComparison, Trend
 from vendor_verifier.values.judgement import Finding
@@ -25,7 +25,7 @@ def comparison_lines(comparison: RunComparison, language: Language = "en") -> li
     """One line a finding; no line ends inside."""
     t = Texts(language)
     lines = [summary(comparison, t), *(f"  {line}" for line in change_lines(comparison.verdicts, t))]
-    lines += [t("note_line", note=plain(t.said(note))) for note in comparison.notes]
+    lines += [t("note_line", note=plain(t.said(note), MAX_SENTENCE)) for note in comparison.notes]
     lines += _changes(comparison, t)
     lines += [identity_line(model, finding, t) for model, finding in comparison.identity]
     lines += _settings(comparison, t)

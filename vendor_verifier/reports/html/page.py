@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from vendor_verifier.reports import number_format, sentences, vendor_tables
-from vendor_verifier.reports.escape import visible
+from vendor_verifier.reports.escape import MAX_SENTENCE, visible
 from vendor_verifier.reports.html import charts
 from vendor_verifier.reports.html.model_charts import model_charts
 from vendor_verifier.reports.html.overview import figures, has_prices, matrix, notes, volume
@@ -178,7 +178,7 @@ def _minute(moment: str) -> str:
 
 
 def _listed(texts: Sequence[str], t: Texts) -> list[str]:
-    shown = [visible(t.said(text)) for text in texts[:_MAX_LISTED]]
+    shown = [visible(t.said(text), MAX_SENTENCE) for text in texts[:_MAX_LISTED]]
     return [*shown, t("and_more", n=len(texts) - _MAX_LISTED)] if len(texts) > _MAX_LISTED else shown
 
 

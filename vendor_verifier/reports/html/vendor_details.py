@@ -9,14 +9,14 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from vendor_verifier.reports import number_format, sentences
-from vendor_verifier.reports.escape import visible
+from vendor_verifier.reports.escape import MAX_SENTENCE, visible
 from vendor_verifier.reports.html import charts
 from vendor_verifier.reports.html.overview import Word, css_of, facet_place, verdict_word
 from vendor_verifier.reports.judged import evidence
 from vendor_verifier.reports.ranking import metric_title
 from vendor_verifier.reports.run_conditions import goodput, offered, pace
 from vendor_verifier.reports.tables import page_label
-from vendor_verifier.reports.verdicts import evidence_command
+from vendor_verifier.reports.verdicts import evidence_command, usual_folder
 from vendor_verifier.values.details import Example, VendorDetails
 from vendor_verifier.values.estimate import Estimate
 from vendor_verifier.values.judgement import Finding
@@ -108,7 +108,7 @@ def _view(
         word=None if verdict is None else verdict_word(verdict, index, t),
         subtitle=_subtitle(vendor, t),
         headline=_headline(vendor, model, t),
-        claims=tuple(_claims(index, verdict, found, report.run, t)),
+        claims=tuple(_claims(index, verdict, found, usual_folder(report), t)),
         notes=tuple(_notes(verdict, found, t)),
         facts=tuple(_facts(vendor, offered(vendor, model, report, t), t)),
         examples=shown,
@@ -136,7 +136,7 @@ def _claims(index: int, verdict: VendorVerdict | None, findings: list[Finding], 
             t(f"facet_{facet.name}"),
             Word(t(f"status_{facet.status}"), css_of(facet.status), ""),
             place,
-            visible(t.said(facet.reason), 1_000),
+            visible(t.said(facet.reason), MAX_SENTENCE),
             _numbers(facet, findings, t),
             evidence_command(run, verdict.label, facet) if facet.name in blamed else None,
         )
@@ -168,7 +168,7 @@ def _notes(verdict: VendorVerdict | None, findings: list[Finding], t: Texts) -> 
     judged = set() if verdict is None else {facet.finding for facet in (*verdict.against, *verdict.facets)}
     for found in findings:
         if found.name not in judged:
-            yield visible(t.said(found.statement), 1_000) + evidence(found, t)
+            yield visible(t.said(found.statement), MAX_SENTENCE) + evidence(found, t)
 
 
 def _subtitle(vendor: VendorScore, t: Texts) -> str:

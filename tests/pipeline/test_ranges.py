@@ -1,0 +1,43 @@
+"""Numbers that no run can be made with are refused, by flag and from a program, before anything is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from vendor_verifier.cli.main import run_app
+from vendor_verifier.errors import ProblemsError
+from vendor_verifier.pipeline.options import RunOptions, check_ranges
+
+INF, NAN = float("inf"), float("nan")
+ENDLESS = ("timeout", "connect_timeout", "first_token_timeout", "idle_timeout", "max_cost", "duration", "ramp_up")
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_an_endless_number_is_refused_on_the_command_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A manifest cannot hold it, so it is a usage error and no defect of ours."""
+    flag = "--" + name.replace("_", "-")
+    assert run_app([flag, "inf"]) == 2
+    said = capsys.readouterr()
+    assert flag in said.out + said.err
+
+
+@pytest.mark.parametrize(
+    ("said", "keys"),
+    [
+        ({"timeout": INF, "max_cost": NAN}, ["--timeout", "--max-cost"]),
+        ({"timeout": -1.0}, ["--timeout"]),
+        ({"repeat": 0, "retries": -1, "max_requests": 0}, ["--repeat", "--retries", "--max-requests"]),
+    ],
+)
+def test_a_program_is_held_to_the_ranges_of_the_flags(said: dict[str, Any], keys: list[str]) -> None:
+    """Else ``verify(timeout=-1)`` would let every vendor time out; all are told at once."""
+    with pytest.raises(ProblemsError) as caught:
+        check_ranges(RunOptions(**said))
+    assert sorted(problem.key or "" for problem in caught.value.problems) == sorted(keys)
+
+
+def test_what_a_run_is_made_of_by_itself_is_in_range() -> None:
+    """No default is refused."""
+    check_ranges(RunOptions())
