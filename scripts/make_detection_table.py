@@ -17,7 +17,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -228,9 +228,9 @@ def outcomes(n: int, seed: int) -> tuple[set[Defect], set[str]]:
             continue
         persona = PERSONAS[name]
         if persona.switch_after is not None:
-            persona = replace(persona, switch_after=n // 2)
+            persona = structs.replace(persona, switch_after=n // 2)
         if persona.prompt_room is not None:
-            persona = replace(persona, prompt_room=_room(world.asked))
+            persona = structs.replace(persona, prompt_room=_room(world.asked))
         world.ask(_SUSPECT, persona, [1, 2] if persona.caches else [1])
         found, tests = world.found(FAMILIES[rows[0].finding], [_OFFICIAL, _SUSPECT, _TWIN])
         named = {each.name: each for each in found if each.label == _SUSPECT}
@@ -310,7 +310,7 @@ def probed(seed: int) -> tuple[set[str], bool]:
     for name in dict.fromkeys(each.persona for each in DEFECTS):
         persona = PERSONAS[name]
         if persona.switch_after is not None:
-            persona = replace(persona, switch_after=len(asked) // 2)
+            persona = structs.replace(persona, switch_after=len(asked) // 2)
         sides = {_OFFICIAL: official, _SUSPECT: replies(persona, 2_000), _TWIN: twin}
         tests = probes_tests(sides, _OFFICIAL, np.random.default_rng(seed))
         found |= {name for each in probes_findings(tests) if each.label == _SUSPECT}

@@ -15,6 +15,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
+import msgspec
+
 from vendor_verifier.resources import shipped
 from vendor_verifier.vendor import OpenAICompatible, Vendor
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages
@@ -36,16 +38,14 @@ _WIRES: tuple[Wire, ...] = (
 WIRES: Mapping[str, Wire] = {wire.name: wire for wire in _WIRES}
 
 
-@dataclass(frozen=True, slots=True)
-class FoundVendor:
+class FoundVendor(msgspec.Struct, frozen=True):
     """A usable plugin and where it came from (a file, or ``package:object``)."""
 
     vendor: Vendor
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenPlugin:
+class BrokenPlugin(msgspec.Struct, frozen=True):
     """A plugin that could not be used, and why."""
 
     source: str

@@ -20,7 +20,6 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -100,8 +99,7 @@ def _with_label_of_today(record: Record) -> Record:
     return record if label == record.label else structs.replace(record, label=label)
 
 
-@dataclass(frozen=True, slots=True)
-class RunFolder:
+class RunFolder(msgspec.Struct, frozen=True):
     """Paths and small files of one run."""
 
     path: Path

@@ -14,7 +14,7 @@ from costs import assert_linear
 from dataset_rows import CALL, FILE, QUERY, ROWS, read, refusal
 
 from vendor_verifier.errors import DataError, UsageError
-from vendor_verifier.loaders import LOADERS, read_dataset_file, recognise
+from vendor_verifier.loaders import loaders, read_dataset_file, recognise
 from vendor_verifier.pipeline.datasets import load_dataset
 
 
@@ -31,7 +31,7 @@ def test_every_format_is_recognised_by_its_row(name: str, array: bool) -> None:
 
 def test_every_loader_has_a_row_here() -> None:
     """A format added to the tuple is tested like the others, and its name is its own."""
-    assert sorted(loader.name for loader in LOADERS) == sorted(ROWS)
+    assert sorted(loader.name for loader in loaders()) == sorted(ROWS)
 
 
 @pytest.mark.parametrize(

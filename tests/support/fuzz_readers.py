@@ -79,11 +79,11 @@ def read_journal_line(data: bytes) -> None:
 def read_dataset(data: bytes) -> None:
     """A file of samples in no known format, or in each of those that there are."""
     from vendor_verifier.errors import DataError
-    from vendor_verifier.loaders import LOADERS, read_dataset_file
+    from vendor_verifier.loaders import loaders, read_dataset_file
 
     if not data:
         return
-    names = [None, *(loader.name for loader in LOADERS)]
+    names = [None, *(loader.name for loader in loaders())]
     with suppress(DataError):
         read_dataset_file(data[1:], dataset="d", file=Path("d.jsonl"), format=names[data[0] % len(names)])
 

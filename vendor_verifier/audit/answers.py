@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.audit.billing import template_band
@@ -36,8 +36,7 @@ _ASSUMED_LOSS = 0.5
 Answers = Mapping[Question, Mapping[int, AnswerText]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Triple:
+class _Triple(msgspec.Struct, frozen=True):
     own: AnswerText
     one: AnswerText
     other: AnswerText

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from vendor_verifier.audit.finding import finding
 from vendor_verifier.metrics.answer import LOOP_LAG
@@ -40,8 +41,7 @@ _INVALID = ("invalid_json", "unknown_tool", "schema_mismatch")
 _SPEEDS = {"avg_ttft_ms": "slow_first_token", "tps": "slow_decoding"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Share:
+class _Share(msgspec.Struct, frozen=True):
     """A defect that a row shows or not; ``of`` selects the rows that count in the denominator."""
 
     name: str

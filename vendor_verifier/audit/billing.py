@@ -13,10 +13,11 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 from statistics import median
 from types import MappingProxyType
+
+import msgspec
 
 from vendor_verifier.audit.finding import finding
 from vendor_verifier.scoring.observation_table import ObservationTable
@@ -36,8 +37,7 @@ _MOST_PAIRS_FOR_SLOPE = 1500
 RECOUNT_TOLERANCE = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class PromptPair:
+class PromptPair(msgspec.Struct, frozen=True):
     """Prompt tokens that baseline and vendor reported for one sample."""
 
     sample: str

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from statistics import median
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.audit.finding import finding
@@ -49,17 +49,16 @@ class StatedFirst(NamedTuple):
     listed: Mapping[str, float]
 
 
-@dataclass(slots=True)
-class Replies:
+class Replies(msgspec.Struct):
     """One side's answers: tokens by probe, prompt tokens by probe or string, output tokens billed, and for each answer
     whether the limit ended it; where log-probabilities were asked for what became of them, and these by probe."""
 
-    tokens: dict[str, list[str]] = field(default_factory=dict)
-    prompts: dict[str, list[int]] = field(default_factory=dict)
-    billed: list[int] = field(default_factory=list)
-    cut: list[bool] = field(default_factory=list)
-    logprobs_told: Counter[LogprobsStatus] = field(default_factory=Counter)
-    stated: dict[str, list[StatedFirst]] = field(default_factory=dict)
+    tokens: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    prompts: dict[str, list[int]] = msgspec.field(default_factory=dict)
+    billed: list[int] = msgspec.field(default_factory=list)
+    cut: list[bool] = msgspec.field(default_factory=list)
+    logprobs_told: Counter[LogprobsStatus] = msgspec.field(default_factory=Counter)
+    stated: dict[str, list[StatedFirst]] = msgspec.field(default_factory=dict)
 
     @property
     def is_short(self) -> bool:
@@ -201,8 +200,7 @@ def tokenizer_findings(
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(msgspec.Struct, frozen=True):
     """Prompt tokens that baseline and vendor report for one prompt."""
 
     name: str

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.audit.billing import TEMPLATE_TOKENS
@@ -31,8 +31,7 @@ _RECOUNT_BAD = 1.2
 _MANY = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(msgspec.Struct, frozen=True):
     """One vendor with what is known of it and of the baseline; ``reference`` is None for the baseline itself."""
 
     vendor: VendorScore

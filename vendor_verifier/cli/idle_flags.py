@@ -6,9 +6,10 @@ The rules see what was really typed, so a flag that repeats its default is not p
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from vendor_verifier.console.output import say
 from vendor_verifier.errors import Problem, ProblemsError
@@ -48,8 +49,7 @@ _NOT_SHOWN = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(msgspec.Struct, frozen=True):
     """A rule: flags of some commands, the test ``idle`` for when they have no effect, and the remedy."""
 
     commands: Collection[str]

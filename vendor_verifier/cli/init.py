@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from cyclopts import Parameter
 
 from vendor_verifier.config.model_names import MODEL_IDS, known_models, series_of
@@ -42,8 +42,7 @@ simulated-model:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class FirstFiles:
+class FirstFiles(msgspec.Struct, frozen=True):
     """The files that were written and those that were there already; ``keys`` are the variables missing in .env."""
 
     written: tuple[Path, ...]

@@ -15,7 +15,6 @@ from cyclopts.validators import Number
 
 from vendor_verifier.console.output import EXIT_OK, gates_exit_code, print_report, say, warn
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.features.history.database import history_file, remember
 from vendor_verifier.features.history.run_diff import compare_folders
 from vendor_verifier.pipeline.latest_run import run_named
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, AnswerFormat, BfclVersion, RunOptions, flag, many, option
@@ -28,8 +27,8 @@ from vendor_verifier.values.manifest import BaselineF1, SchemaPolicy, Undecided
 from vendor_verifier.words import Language
 
 _FORMATS = ("terminal", *(form.name for form in REPORTS))
-# The formats in which several runs can be shown side by side.
 _VOLUME = Number(gte=1)
+# The formats in which several runs can be shown side by side.
 _SIDE_BY_SIDE = ("terminal", "md", "html")
 
 
@@ -108,6 +107,8 @@ def score_command(
     )
     if run.is_file():
         return _score_answers(run, judging, lang, as_json=json)
+    from vendor_verifier.features.history.database import history_file, remember
+
     file = history_file(history, none=no_history)
     folder = RunFolder(run_named(run))
     report = score_again(folder, lang, judging, **policies.changes())

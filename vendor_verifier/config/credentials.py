@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path as FilePath
 from urllib.parse import SplitResult, urlsplit
+
+import msgspec
 
 from vendor_verifier.config.env_file import (
     abbreviated,
@@ -28,8 +29,7 @@ _PERSONA = re.compile(r"sim://([a-z][a-z0-9-]{0,40})")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(msgspec.Struct, frozen=True):
     """A usable base url. ``origin`` is scheme, host and port; ``local`` addresses need no key."""
 
     url: str
@@ -89,8 +89,7 @@ _TRANSPORT_HEADERS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class KeySource:
+class KeySource(msgspec.Struct, frozen=True):
     """The variable a key is in. ``explicit``: the config names it, so it must be there even for a local vendor.
 
     ``command``: the words of a program that prints the key instead (tokens that live an hour); nothing is looked up.

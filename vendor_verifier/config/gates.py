@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from vendor_verifier.config.env_file import shown
 from vendor_verifier.config.model_names import series_of
@@ -40,8 +41,7 @@ def default_baseline(model: str, entries: Iterable[Entry]) -> Entry | None:
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 
 
-@dataclass(frozen=True, slots=True)
-class StatedGate:
+class StatedGate(msgspec.Struct, frozen=True):
     """A condition as the file writes it, under ``gates:`` of one model or (``None``) of all, or under ``slos:``;
     ``place`` has no message.
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
+
 from vendor_verifier.config.env_file import has_known_form, is_placeholder, parse_env
 from vendor_verifier.config.yaml_tree import Written, scalars
 
@@ -25,8 +27,7 @@ class NotMovable(Exception):
     """The text cannot be changed without changing more than its keys."""
 
 
-@dataclass(frozen=True, slots=True)
-class MovedKey:
+class MovedKey(msgspec.Struct, frozen=True):
     """A key of line ``line``, which is the variable ``name`` of .env now.
 
     ``how``: moved there, was there already, or is there under another name than ``usual``, which another key has.

@@ -7,7 +7,8 @@ none is public (some resellers) there is none, and config.yaml must give ``model
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 SIMULATED_MODEL = "simulated-model"
 
@@ -38,8 +39,7 @@ MODEL_IDS: Mapping[str, Mapping[str, str]] = {
 # fmt: on
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSeries:
+class ModelSeries(msgspec.Struct, frozen=True):
     """One maker's models.
 
     ``prefix`` recognises a name of the series, listed or not. ``makers`` are the vendor names whose own service is the

@@ -36,7 +36,9 @@ def run_main_job(options: CommandOptions, *, meant_to_fail: Collection[str] = ()
 
     Vendors in ``meant_to_fail`` (``model: label``) may be incomplete without failing the run.
     """
-    history = registered("file of the history")(options.history, none=options.no_history)
+    # The database is loaded for a run that is to be remembered, and to refuse what contradicts itself.
+    forgotten = options.no_history and options.history is None
+    history = None if forgotten else registered("file of the history")(options.history, none=options.no_history)
     prepared = prepare(options, read_environment(), require_keys=not options.dry_run)
     # Shown before anything is spent, with --quiet too, being no progress; the printed result does not repeat them.
     shown = prepared.plan.warnings
@@ -53,7 +55,7 @@ def run_main_job(options: CommandOptions, *, meant_to_fail: Collection[str] = ()
             on_record=watcher.finished,
             on_notice=lambda words: None if options.quiet else say(plain(t.said(words), MAX_SENTENCE)),
         )
-    unkept = registered("remembering a run")(outcome.folder, outcome.report, history)
+    unkept = None if history is None else registered("remembering a run")(outcome.folder, outcome.report, history)
     if unkept is not None:
         warn(unkept, options.lang)
     print_report(outcome.report, options.lang, run=outcome.folder.path, as_json=options.json, shown=shown)

@@ -12,9 +12,9 @@ import os
 import sys
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
@@ -124,8 +124,7 @@ class _Outlet(io.FileIO):
             return memoryview(data).nbytes  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, slots=True)
-class Streams:
+class Streams(msgspec.Struct, frozen=True):
     """The process's standard output and error, as long as it lives."""
 
     out: _Outlet

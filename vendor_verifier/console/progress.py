@@ -14,9 +14,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 from vendor_verifier.console.output import say
 from vendor_verifier.metrics.latency import TTFT_MS
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
 _LATEST = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """One vendor, or all. ``rate`` is records a second and ``ttft_p50_ms`` ms, both over the latest 200 records;
     ``left_s`` seconds at that rate. ``None`` is not known, yet or at all."""
 
@@ -53,15 +53,14 @@ class Row:
     left_s: float | None
 
 
-@dataclass(slots=True)
-class _Vendor:
+class _Vendor(msgspec.Struct):
     due: int | None
     done: int
     cost_of: CostOf | None
     failed: int = 0
     cost_usd: float | None = None
-    ended_s: deque[float] = field(default_factory=lambda: deque(maxlen=_LATEST))
-    ttfts_ms: deque[float] = field(default_factory=lambda: deque(maxlen=_LATEST))
+    ended_s: deque[float] = msgspec.field(default_factory=lambda: deque(maxlen=_LATEST))
+    ttfts_ms: deque[float] = msgspec.field(default_factory=lambda: deque(maxlen=_LATEST))
 
     def add(self, record: Record, now_s: float) -> None:
         self.done += 1

@@ -19,11 +19,11 @@ import sys
 import tarfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, BinaryIO
 
+import msgspec
 from cyclopts import Parameter
 
 from vendor_verifier import __version__
@@ -175,8 +175,7 @@ _SINCE = frozenset({"verdict", "choice"})
 _PLACES_FOR_CODE = ("shipped", "installed")
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedBundle:
+class VerifiedBundle(msgspec.Struct, frozen=True):
     """A verified bundle: the run's name, the number of files, their size, and the number of vendors scored again.
 
     ``notes`` are differences with harmless causes, a sentence each.

@@ -6,10 +6,12 @@ A new format is a module and a line in ``FILES``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+from msgspec import structs
 
 from vendor_verifier.errors import Problem, UsageError
 from vendor_verifier.lazy_import import late
@@ -34,17 +36,18 @@ FILES = (
     "tool_correctness",
     "openbmb_answers",
 )
-LOADERS: tuple[Loader, ...] = tuple(
-    loader for name in FILES for loader in late(f"vendor_verifier.loaders.{name}:FORMATS")
-)
-
-
 _BOM = b"\xef\xbb\xbf"
 _PARQUET = b"PAR1"
 _AS_LINES = (
     "a Parquet file, which is not read; write it as JSON lines, for example: python -c "
     "\"import pandas; pandas.read_parquet('{file}').to_json('{target}', orient='records', lines=True)\""
 )
+
+
+@cache
+def loaders() -> tuple[Loader, ...]:
+    """Every loader, in that order; their modules, and what they check schemas with, are imported by the first call."""
+    return tuple(loader for name in FILES for loader in late(f"vendor_verifier.loaders.{name}:FORMATS"))
 
 
 def read_dataset_file(
@@ -56,7 +59,7 @@ def read_dataset_file(
     skip_bad: bool = False,
     keep: Keep | None = None,
 ) -> LoadedSamples:
-    """Read a data set of any format in ``LOADERS``, as JSON lines or one JSON array.
+    """Read a data set of any format in :func:`loaders`, as JSON lines or one JSON array.
 
     Args:
         content: the whole file, or its physical lines from the first.
@@ -85,7 +88,7 @@ def read_dataset_file(
         holds=f"rows of format {chosen.name} ({chosen.row})",
         keep=keep,
     )
-    return replace(loaded, format=chosen.name)
+    return structs.replace(loaded, format=chosen.name)
 
 
 def loader_named(name: str) -> Loader:
@@ -94,16 +97,16 @@ def loader_named(name: str) -> Loader:
     Raises:
         UsageError: there is none.
     """
-    loader = next((loader for loader in LOADERS if loader.name == name), None)
+    loader = next((loader for loader in loaders() if loader.name == name), None)
     if loader is None:
-        known = ", ".join(loader.name for loader in LOADERS)
+        known = ", ".join(loader.name for loader in loaders())
         raise UsageError(f"there is no data-set format {name!r}; expected one of {known}")
     return loader
 
 
 def recognise(row: Mapping[str, Any]) -> Loader | None:
     """The format one row has, or None."""
-    return next((loader for loader in LOADERS if loader.recognises(row)), None)
+    return next((loader for loader in loaders() if loader.recognises(row)), None)
 
 
 def _rows(lines: Iterator[bytes], file: Path) -> tuple[Iterator[Row | Problem], str]:
@@ -155,5 +158,5 @@ def _recognised(rows: Iterator[Row | Problem], file: Path, place: str) -> tuple[
 
 def _unlike_all(fields: Mapping[str, Any]) -> str:
     found = ", ".join(shortened(key, 30) for key in list(fields)[:8]) or "an empty object"
-    known = "; ".join(f"{loader.name}: {loader.row}" for loader in LOADERS)
+    known = "; ".join(f"{loader.name}: {loader.row}" for loader in loaders())
     return f"the row is of no format known, read {found}; expected the keys of one of them ({known})"

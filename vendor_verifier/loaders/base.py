@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from vendor_verifier.errors import DataError, Problem
 from vendor_verifier.values.request import Turn
@@ -24,8 +25,7 @@ Keep = Callable[[Sample], None]
 """Takes the samples of a file one by one, in its order, so that a long file need not be held."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedSamples:
+class LoadedSamples(msgspec.Struct, frozen=True):
     """The usable samples of one file, in its order; empty where the caller took each as it was read.
 
     ``skipped`` are the lines left out at the user's wish; ``defects`` are sentences about what the data set itself has
@@ -38,18 +38,16 @@ class LoadedSamples:
     format: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """The turn that a row asks. ``tags`` hold all control keys, ``expected`` those that state the right answer."""
 
     turn: Turn
-    tags: Mapping[str, Any] = field(default_factory=dict)
-    expected: Mapping[str, Any] = field(default_factory=dict)
+    tags: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    expected: Mapping[str, Any] = msgspec.field(default_factory=dict)
     defects: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Loader:
+class Loader(msgspec.Struct, frozen=True):
     """A row format by name, as ``--dataset-format`` takes it.
 
     ``read_row`` gives the question of a row and raises UnusableRequest; ``recognises`` tells the format by one row;
@@ -86,8 +84,7 @@ def shortened(text: str, limit: int = 60) -> str:
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """One object. ``repeated`` are keys that occur twice inside a nested object, where the last one counts."""
 
     line: int

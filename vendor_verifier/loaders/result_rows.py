@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.loaders.base import kind_of
@@ -121,8 +121,7 @@ def _status(error_type: str, message: str, body: Mapping[str, Any]) -> int | Non
 _BOOKKEEPING = frozenset({"data_index", "hash", "id", "source"})
 
 
-@dataclass(frozen=True, slots=True)
-class ResultRow:
+class ResultRow(msgspec.Struct, frozen=True):
     """One row. ``index`` is its ``data_index`` (the sample's line in the tool's input), ``None`` when not stated."""
 
     line: int
@@ -132,7 +131,7 @@ class ResultRow:
     attempt: Attempt
     model_id: str | None = None
     provider: str | None = None
-    tags: Mapping[str, Any] = field(default_factory=dict)
+    tags: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
 def read_result(row: Mapping[str, Any], line: int) -> ResultRow:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
+from msgspec import structs
 
 from vendor_verifier.errors import DataError, Problem
 from vendor_verifier.loaders.base import LoadedSamples, data_error, read_rows, shortened
@@ -60,8 +62,7 @@ _Run = tuple[str, int]
 """(label, repetition): one file of results."""
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(msgspec.Struct, frozen=True):
     """A run made of other people's files. ``samples`` are all that should have been asked of everybody."""
 
     samples: tuple[Sample, ...]
@@ -144,7 +145,7 @@ def _read_files(
                 problems.append(Problem(str(reason), named[run], row.line, reason.key))
             else:
                 # One copy of a question, however many rows answer it: prompts are most of a file.
-                kept.append(replace(result, turn=turns.setdefault(result.digest, result.turn)))
+                kept.append(structs.replace(result, turn=turns.setdefault(result.digest, result.turn)))
     return rows, problems
 
 

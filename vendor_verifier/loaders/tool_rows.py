@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec import structs
 
 from vendor_verifier.loaders.base import Loader, Question, kind_of, shortened
 from vendor_verifier.loaders.building import UnusableRequest, control_tags, read_question, unpacked
@@ -202,7 +203,7 @@ def read_row(row: Mapping[str, Any]) -> Question:
     question = read_question({key: value for key, value in row.items() if key != "expected"})
     calls = normal_calls(expected.get("calls"), "expected.calls")
     _check_similar(expected.get("similar"), len(calls))
-    return replace(
+    return structs.replace(
         question,
         expected={**question.expected, **expected, "calls": calls},
         defects=(*question.defects, *call_defects(question.turn.tools, calls)),

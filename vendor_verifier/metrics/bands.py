@@ -9,13 +9,13 @@ others, and a run's own noise floor counts for more.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 PUBLISHED_ROWS = 19
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+class Band(msgspec.Struct, frozen=True):
     """The middle half of a figure over the published rows, from ``low`` to ``high``; ``is_ratio``: to the baseline."""
 
     low: float

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from vendor_verifier.metrics.answer import Answer, Ratio
 from vendor_verifier.values.record import Attempt, Record
@@ -20,8 +21,7 @@ Titles = tuple[str, ...]
 """English, Chinese and so on, in the order of ``words.LANGUAGES``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """The number per vendor that ranks it by a metric.
 
     ``page_title`` heads the product page's column, which stands at ``column``; ``titles`` are the short ones. ``words``
@@ -39,8 +39,7 @@ class Figure:
     column: int = 99
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
+class Metric(msgspec.Struct, frozen=True, kw_only=True):
     """The definition of a number per record and of its summary over records.
 
     ``words`` is its row in docs/metrics.md. One of these says how it is measured: ``formula`` of one turn's answer, the

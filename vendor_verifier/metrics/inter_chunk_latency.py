@@ -13,9 +13,10 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from vendor_verifier.metrics.base import Metric, distribution, final_answers
 from vendor_verifier.values.record import Attempt, Record
@@ -60,11 +61,10 @@ def merged(parts: Iterable[Gaps]) -> Gaps:
     return whole
 
 
-@dataclass(slots=True)
-class Gaps:
+class Gaps(msgspec.Struct):
     """The gaps of one vendor: all of them while they are few, then counts in bins and a buffer, ``waiting``."""
 
-    waiting: array[int] = field(default_factory=lambda: array("q"))
+    waiting: array[int] = msgspec.field(default_factory=lambda: array("q"))
     bins: NDArray[np.int64] | None = None
     sum_ns: int = 0
     least_ns: int = 2**63

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from vendor_verifier.metrics.answer import reported_usage
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.judgement import ServedNames
 from vendor_verifier.values.labels import shown_labels
+from vendor_verifier.values.nested_dict import nested_dict
 from vendor_verifier.values.record import Record
 from vendor_verifier.words import english
 
@@ -30,14 +30,13 @@ _NO_TEXTS = "the run stored no texts"
 Count = Callable[[Sequence[str]], list[int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Recounted:
+class Recounted(msgspec.Struct, frozen=True):
     """One model's answers: label → sample → (reported, counted) output tokens; ``trouble`` is why there are none."""
 
     tokenizer: str
     sha256: str = ""
     trouble: str | None = None
-    vendors: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
+    vendors: Mapping[str, Mapping[str, tuple[int, int]]] = msgspec.field(default_factory=dict)
 
 
 def recount(folder: RunFolder, tokenizers: Mapping[str, str], *, redacted: bool = False) -> None:
@@ -48,7 +47,7 @@ def recount(folder: RunFolder, tokenizers: Mapping[str, str], *, redacted: bool 
     """
     if tokenizers:
         found = {model: _recounted(folder, model, name, redacted=redacted) for model, name in tokenizers.items()}
-        folder.write(FILE, msgspec.json.encode({model: asdict(each) for model, each in found.items()}))
+        folder.write(FILE, msgspec.json.encode({model: nested_dict(each) for model, each in found.items()}))
 
 
 def read_recount(folder: RunFolder) -> dict[str, Recounted]:

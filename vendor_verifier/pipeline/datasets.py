@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from vendor_verifier.config.problems import listed, nearest
 from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions, known_suite, one_or_many
@@ -30,8 +32,7 @@ from vendor_verifier.values.sample import Sample
 from vendor_verifier.words import english
 
 
-@dataclass(frozen=True, slots=True)
-class Converted:
+class Converted(msgspec.Struct, frozen=True):
     """The result of a conversion: the ``format`` read, ``skipped`` rows and ``defects`` as the loader found them."""
 
     format: str
@@ -87,8 +88,7 @@ def convert_file(
     return Converted(loaded.format or "", len(loaded.samples), loaded.skipped, loaded.defects)
 
 
-@dataclass(frozen=True, slots=True)
-class Dataset:
+class Dataset(msgspec.Struct, frozen=True):
     """A sample file as read: its name (no path), digest, samples, and defects.
 
     ``source`` is the address that it was downloaded from, with its commit or digest; None for a file of this disk.
@@ -103,9 +103,9 @@ class Dataset:
     samples: Sequence[Sample]
     skipped: tuple[str, ...]
     defects: tuple[str, ...]
-    not_run: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    not_run: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
     classes: frozenset[bool | None] = frozenset()
-    job: Mapping[str, Any] = field(default_factory=dict)
+    job: Mapping[str, Any] = msgspec.field(default_factory=dict)
     notices: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     source: str | None = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from vendor_verifier.errors import DataError, Problem
 from vendor_verifier.words import Sentence, english
@@ -12,8 +13,7 @@ HUB = "hf://"
 MAX_DOWNLOAD_BYTES = 2 * 1024**3
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """A file or folder on this disk.
 
     ``address`` is where it was downloaded from, with the commit or digest that it has for ever; None for a path.

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.audit.cost import cost_usd
@@ -41,8 +41,7 @@ _BUDGETS = ("max_tokens", "max_completion_tokens")
 _FREE = Price(0.0, 0.0, source="simulated")
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
+class _Question(msgspec.Struct, frozen=True):
     """One future request: the size of its text in bytes, and its turn."""
 
     size: int

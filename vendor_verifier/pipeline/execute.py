@@ -13,13 +13,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
 import anyio
+import msgspec
 from msgspec import structs
 
 from vendor_verifier import __version__
@@ -43,8 +44,7 @@ from vendor_verifier.values.record import Record
 from vendor_verifier.values.tool_use import ToolRunner
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(msgspec.Struct, frozen=True):
     """The end of sending and its executor, for the manifest."""
 
     end: RunEnd
@@ -154,8 +154,7 @@ def has_uvloop() -> bool:
 REGION = "VENDOR_VERIFIER_REGION"
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteBench:
+class RemoteBench(msgspec.Struct, frozen=True):
     """A job as a worker prepared it."""
 
     job: Job

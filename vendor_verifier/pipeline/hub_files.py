@@ -10,11 +10,11 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import msgspec
 
 from vendor_verifier.errors import StorageError, install_line
 from vendor_verifier.pipeline.downloads import HUB, MAX_DOWNLOAD_BYTES, Place, refused
@@ -34,8 +34,7 @@ _LONGEST_REASON = 120
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS)
 
 
-@dataclass(frozen=True, slots=True)
-class _Address:
+class _Address(msgspec.Struct, frozen=True):
     """``hf://owner/name[/file][@revision]`` taken apart; ``where`` is as it was read."""
 
     where: str

@@ -1,18 +1,26 @@
-"""The hooks of ``identity``: its questions are made anew for every run, from the seed of its questions."""
+"""The suite ``identity`` in a run: its questions, made anew from the seed of the run's questions, and its judgement."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from msgspec import structs
+
+from vendor_verifier.audit.logprobs import corrected, logprobs_findings, logprobs_tests
+from vendor_verifier.audit.probes import probes_findings, probes_tests, replies_of, sizes_of, tokenizer_findings
 from vendor_verifier.config.suite_options import SuiteOptions, build_suite
 from vendor_verifier.pipeline.datasets import Dataset, built_in_dataset
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.suites import SuiteHooks
+from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.suites import SuiteKind
 from vendor_verifier.suites.identity.questions import identity_samples
-from vendor_verifier.suites.identity.suite import IdentitySuite
+from vendor_verifier.suites.identity.suite import NAME, PROBES, IdentitySuite
+from vendor_verifier.values.judgement import ModelVerdict
+from vendor_verifier.values.probes import LogprobsTest, ProbesTest
+from vendor_verifier.values.score import Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,4 +45,41 @@ class IdentityHooks(SuiteHooks):
         samples = identity_samples(suite.probes, suite.samples, self.seed)
         # Histories join runs by this digest: it is that of the templates, whatever was made of them.
         templates = built_in_dataset(kind.name, identity_samples(suite.probes, suite.samples), options.chosen)
-        return replace(templates, samples=samples)
+        return structs.replace(templates, samples=samples)
+
+
+def judge_identity(report: Report, apart: Mapping[tuple[str, str], ObservationTable]) -> dict[str, ModelVerdict]:
+    """The verdict of the suite on every model that it was asked of; ``apart`` are observations by (model, label)."""
+    verdicts = {}
+    for model in report.models:
+        labels = [vendor.label for vendor in model.vendors]
+        replies = {label: replies_of(apart[model.model, label]) for label in labels if (model.model, label) in apart}
+        if not any(each.prompts or each.tokens for each in replies.values()):
+            continue
+        import numpy as np
+
+        rng = np.random.default_rng(abs(report.manifest.settings.seed or 0))
+        stated = logprobs_tests(replies, model.baseline, rng)
+        tests = probes_tests(replies, model.baseline, rng, _chances(stated.values()))
+        stated = corrected(stated, _chances(tests.values()))
+        found = (
+            *probes_findings(tests),
+            *logprobs_findings(replies, stated),
+            *tokenizer_findings(replies, model.baseline, _asked_sizes(report)),
+        )
+        verdicts[model.model] = ModelVerdict(probes=tests, logprobs=stated, findings=found)
+    return verdicts
+
+
+def _chances(tests: Iterable[ProbesTest | LogprobsTest]) -> list[float]:
+    """The uncorrected p-values of those tests that could be made."""
+    return [test.raw_p_value for test in tests if test.raw_p_value is not None]
+
+
+def _asked_sizes(report: Report) -> Mapping[str, tuple[int, int]]:
+    """Characters and bytes of the run's probes and strings, made again from their seed; none where that is unknown."""
+    seed = report.manifest.settings.question_seed
+    options = next((task.options for task in report.manifest.tasks if task.suite == NAME), {})
+    if seed is None:
+        return {}
+    return sizes_of(identity_samples(options.get("probes", PROBES), 1, seed))

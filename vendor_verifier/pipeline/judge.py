@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.audit.answers import Answers, answers_findings, answers_tests
@@ -22,9 +22,7 @@ from vendor_verifier.audit.cost import break_evens, monthly_usd
 from vendor_verifier.audit.failure_causes import blame, outcomes_of
 from vendor_verifier.audit.halves import Halves, halves_findings, halves_tests
 from vendor_verifier.audit.identity import served_names, who_answered
-from vendor_verifier.audit.logprobs import corrected, logprobs_findings, logprobs_tests
 from vendor_verifier.audit.output_tokens import output_token_findings
-from vendor_verifier.audit.probes import probes_findings, probes_tests, replies_of, sizes_of, tokenizer_findings
 from vendor_verifier.audit.streaming import streaming_findings
 from vendor_verifier.gates.thresholds import COST_METRICS
 from vendor_verifier.loaders.fresh_prompts import half_of
@@ -44,13 +42,9 @@ from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.stats.score_differences import score_differences
 from vendor_verifier.suites import compares
-from vendor_verifier.suites.identity.questions import identity_samples
-from vendor_verifier.suites.identity.suite import NAME as IDENTITY
-from vendor_verifier.suites.identity.suite import PROBES
 from vendor_verifier.values.blame import BlameCounts
 from vendor_verifier.values.judgement import Finding, ModelVerdict, ServedNames, Threshold
 from vendor_verifier.values.money import Money, Price
-from vendor_verifier.values.probes import LogprobsTest, ProbesTest
 from vendor_verifier.values.sample import ChosenSamples, JoinedSamples, Samples
 from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.words import english
@@ -62,8 +56,7 @@ EntryKey = tuple[str, str]
 _MOST_NAMED = 6
 
 
-@dataclass(frozen=True, slots=True)
-class _Model:
+class _Model(msgspec.Struct, frozen=True):
     """One model's part of the run."""
 
     score: ModelScore
@@ -97,7 +90,7 @@ def judge_report(
 
     The same records give the same numbers: the generator is seeded by the run's own seed.
     """
-    probed = _probed(report, apart)
+    probed = _probed(report, apart) if any(map(len, apart.values())) else {}
     if not any(samples.values()):
         return probed
     samples = in_sending_order(samples, tables.values())
@@ -128,31 +121,9 @@ def judge_report(
 
 
 def _probed(report: Report, apart: Mapping[EntryKey, ObservationTable]) -> dict[str, ModelVerdict]:
-    """The results of the suite ``identity`` for every model that it was asked of."""
-    verdicts = {}
-    for model in report.models:
-        labels = [vendor.label for vendor in model.vendors]
-        replies = {label: replies_of(apart[model.model, label]) for label in labels if (model.model, label) in apart}
-        if not any(each.prompts or each.tokens for each in replies.values()):
-            continue
-        import numpy as np
+    from vendor_verifier.pipeline.identity import judge_identity
 
-        rng = np.random.default_rng(abs(report.manifest.settings.seed or 0))
-        stated = logprobs_tests(replies, model.baseline, rng)
-        tests = probes_tests(replies, model.baseline, rng, _chances(stated.values()))
-        stated = corrected(stated, _chances(tests.values()))
-        found = (
-            *probes_findings(tests),
-            *logprobs_findings(replies, stated),
-            *tokenizer_findings(replies, model.baseline, _asked_sizes(report)),
-        )
-        verdicts[model.model] = ModelVerdict(probes=tests, logprobs=stated, findings=found)
-    return verdicts
-
-
-def _chances(tests: Iterable[ProbesTest | LogprobsTest]) -> list[float]:
-    """The uncorrected p-values of those tests that could be made."""
-    return [test.raw_p_value for test in tests if test.raw_p_value is not None]
+    return judge_identity(report, apart)
 
 
 def stretches_warnings(verdicts: Mapping[str, ModelVerdict]) -> Iterator[str]:
@@ -169,15 +140,6 @@ def stretches_warnings(verdicts: Mapping[str, ModelVerdict]) -> Iterator[str]:
                 more = f", … +{len(found) - _MOST_NAMED}" if len(found) > _MOST_NAMED else ""
                 named = ", ".join(found[:_MOST_NAMED]) + more
                 yield english(name, model=model, least=ENOUGH_STRETCHES, named=named)
-
-
-def _asked_sizes(report: Report) -> Mapping[str, tuple[int, int]]:
-    """Characters and bytes of the run's probes and strings, made again from their seed; none where that is unknown."""
-    seed = report.manifest.settings.question_seed
-    options = next((task.options for task in report.manifest.tasks if task.suite == IDENTITY), {})
-    if seed is None:
-        return {}
-    return sizes_of(identity_samples(options.get("probes", PROBES), 1, seed))
 
 
 def in_sending_order(samples: Mapping[str, Samples], tables: Iterable[ObservationTable]) -> dict[str, Samples]:

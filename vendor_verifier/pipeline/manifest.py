@@ -9,21 +9,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs, to_builtins
 
 from vendor_verifier import __version__
 from vendor_verifier.config import describe
 from vendor_verifier.errors import RunFolderError
-from vendor_verifier.loaders.results import Imported
 from vendor_verifier.pipeline.datasets import Dataset
-from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.prices import stored_price
 from vendor_verifier.redaction import redacted_record, redacted_words
 from vendor_verifier.reports.run_conditions import load_words
-from vendor_verifier.run.local_run import RunEnd
-from vendor_verifier.run.work_queue import Part
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import TRIGGER, suite_kind
 from vendor_verifier.suites.judging import judged
@@ -37,6 +33,12 @@ from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import listed
 from vendor_verifier.values.score import Report
 from vendor_verifier.words import Texts
+
+if TYPE_CHECKING:
+    from vendor_verifier.loaders.results import Imported
+    from vendor_verifier.pipeline.plan import Prepared
+    from vendor_verifier.run.local_run import RunEnd
+    from vendor_verifier.run.work_queue import Part
 
 
 def redactor(parts: Iterable[Part]) -> Callable[[Record], Record]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from vendor_verifier.config.model_names import known_models
 from vendor_verifier.errors import VerifierError
@@ -30,8 +31,7 @@ _ROUTER = "openrouter"
 _RESULTS, _SUMMARY = "_results.jsonl", "_summary.json"
 
 
-@dataclass(frozen=True, slots=True)
-class OldEntry:
+class OldEntry(msgspec.Struct, frozen=True):
     """A vendor of a 0.1.0 config."""
 
     model: str
@@ -50,18 +50,16 @@ class OldEntry:
         return shown_label(f"{self.vendor} ({slug})") if slug else self.vendor
 
 
-@dataclass(slots=True)
-class OldResults:
+class OldResults(msgspec.Struct):
     """The files of one model: label → file, and which label is the baseline's."""
 
     model: str
-    results: dict[str, Path] = field(default_factory=dict)
-    summaries: dict[str, Path] = field(default_factory=dict)
+    results: dict[str, Path] = msgspec.field(default_factory=dict)
+    summaries: dict[str, Path] = msgspec.field(default_factory=dict)
     baseline: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Brought:
+class Brought(msgspec.Struct, frozen=True):
     """The outcome for one model's files: its run with ``results`` files, or the reason ``why`` there is none."""
 
     model: str

@@ -6,12 +6,13 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.errors import ClusterError, NobodyToSend, RunFolderError, UsageError
@@ -103,8 +104,7 @@ def _left_out(plan: Plan) -> str | None:
 Name = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
+class Outlook(msgspec.Struct, frozen=True):
     """The work of a session by (model, label).
 
     Records ``due`` now (``None``: the vendor's speed decides), ``done`` in earlier sessions, and the function that
@@ -114,7 +114,7 @@ class Outlook:
 
     due: Mapping[Name, int | None]
     done: Mapping[Name, int]
-    costs: Mapping[Name, CostOf] = field(default_factory=dict)
+    costs: Mapping[Name, CostOf] = msgspec.field(default_factory=dict)
     in_flight: Mapping[Name, int] | None = None
 
 
@@ -136,8 +136,7 @@ OnStart = Callable[[Outlook], None]
 OnNotice = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class RunOutcome:
+class RunOutcome(msgspec.Struct, frozen=True):
     """A finished session: its run folder, its report, and the signal or limit that ended it early, if any."""
 
     folder: RunFolder

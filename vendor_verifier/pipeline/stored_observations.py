@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import RunFolderError
@@ -19,8 +20,7 @@ from vendor_verifier.values.sample import Samples
 from vendor_verifier.values.score import PlayedTask
 
 
-@dataclass(frozen=True, slots=True)
-class StoredTrials:
+class StoredTrials(msgspec.Struct, frozen=True):
     """The trials of a run.
 
     ``planned``: suite → sample ids. ``trials`` and ``baselines`` by model; ``requests``: (model, label) → metric →
@@ -30,9 +30,9 @@ class StoredTrials:
     manifest: Manifest
     planned: Mapping[str, tuple[str, ...]]
     scores: tuple[str, ...]
-    trials: Mapping[str, tuple[Trials, ...]] = field(default_factory=dict)
-    baselines: Mapping[str, str] = field(default_factory=dict)
-    requests: Mapping[tuple[str, str], Mapping[str, Sequence[float]]] = field(default_factory=dict)
+    trials: Mapping[str, tuple[Trials, ...]] = msgspec.field(default_factory=dict)
+    baselines: Mapping[str, str] = msgspec.field(default_factory=dict)
+    requests: Mapping[tuple[str, str], Mapping[str, Sequence[float]]] = msgspec.field(default_factory=dict)
 
     @property
     def score(self) -> ScoreRequest:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
+
+import msgspec
 
 from vendor_verifier.scoring.draws import key_digest
 from vendor_verifier.scoring.observation import Observation
@@ -35,12 +36,11 @@ def run_folder(output: Path | None) -> Path | None:
     return output if results_file(output) is None else None
 
 
-@dataclass(slots=True)
-class TaskResults:
+class TaskResults(msgspec.Struct):
     """The rows of a run, taken one by one; of several records under one key the one that stands."""
 
-    _file: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
-    _places: dict[int, tuple[int, int, bool]] = field(default_factory=dict)
+    _file: IO[bytes] = msgspec.field(default_factory=tempfile.TemporaryFile)
+    _places: dict[int, tuple[int, int, bool]] = msgspec.field(default_factory=dict)
 
     @classmethod
     def wanted(cls, suites: Collection[str], *, always: bool = False) -> TaskResults | None:

@@ -12,11 +12,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
+import msgspec
 from platformdirs import user_cache_path
 
 from vendor_verifier.errors import StorageError
@@ -34,8 +34,7 @@ _LONGEST_NAME = 100
 _STATUS = {401: "data_url_refused", 403: "data_url_refused", 404: "data_url_missing", 410: "data_url_missing"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Address:
+class _Address(msgspec.Struct, frozen=True):
     """A URL taken apart. ``shown`` is without its query, which may hold a signature, and without digest."""
 
     url: str

@@ -6,8 +6,9 @@ The terminal's table is in :mod:`vendor_verifier.reports.terminal`, because it i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from vendor_verifier.lazy_import import late
 
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from vendor_verifier.words import Language
 
 
-@dataclass(frozen=True, slots=True)
-class ReportFormat:
+class ReportFormat(msgspec.Struct, frozen=True):
     """One file of a run folder: its name for ``--format``, its file name, and the function that renders it.
 
     ``by_default`` ones are written for every run, the others when asked for. ``is_translated`` marks formats in more

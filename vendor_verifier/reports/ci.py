@@ -8,8 +8,9 @@ is made visible, so no character that XML 1.0 forbids can occur.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from xml.etree import ElementTree as ET
+
+import msgspec
 
 from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.escape import MAX_SENTENCE, markdown, visible
@@ -25,8 +26,7 @@ from vendor_verifier.words import Language, Texts
 _OUTCOMES: Mapping[Charge, str] = {"us": "error", "unasked": "skipped"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(msgspec.Struct, frozen=True):
     """One test case: ``outcome`` is the element's name, None for a pass; ``note`` is what a pass prints."""
 
     classname: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
+
+import msgspec
+from msgspec import structs
 
 from vendor_verifier.metrics import is_share
 from vendor_verifier.reports import number_format
@@ -42,8 +44,7 @@ Case = Literal["holds", "eaten", "open"]
 Escape = Callable[[str], str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
+class _Judged(msgspec.Struct, frozen=True):
     """A model's verdict with the vendors' ranking, the texts and the escaping that its sections need."""
 
     verdict: ModelVerdict
@@ -125,7 +126,7 @@ def stability(judged: _Judged) -> Section | None:
         return None
     columns = (
         Column("irf", lambda one: estimate(one.irf)),
-        Column("p_first", lambda one: replace(share(one.p_first), wide=f"{one.p_first:.2f}")),
+        Column("p_first", lambda one: structs.replace(share(one.p_first), wide=f"{one.p_first:.2f}")),
         Column("place_interval", lambda one: Cell(number_format.ranks(one.rank.low, one.rank.high))),
         *(_joint_ranks(ranking, metric, t) for metric in ranking.metrics),
     )
@@ -254,7 +255,7 @@ def _prices(judged: _Judged) -> Table:
     t = judged.t
     kinds = ("input", "cached", "output", "reasoning", "request")
     columns = (
-        *(replace(column, key=f"price_{column.key}", title=None) for column in field_columns(kinds)),
+        *(structs.replace(column, key=f"price_{column.key}", title=None) for column in field_columns(kinds)),
         Column("price_currency", lambda price: words(price.currency, 8), prose=True),
         Column("price_rate", lambda price: number(price.rate)),
         Column("price_source", lambda price: words(price.source), prose=True),

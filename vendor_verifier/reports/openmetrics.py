@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from vendor_verifier.metrics import FIGURES, RANKED
 from vendor_verifier.reports import number_format, sentences
@@ -22,8 +23,7 @@ _QUANTILES = (("p50", "0.5"), ("p90", "0.9"), ("p95", "0.95"), ("p99", "0.99"))
 _Sample = tuple[Mapping[str, str], float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Family:
+class _Family(msgspec.Struct, frozen=True):
     """A metric family; ``unit`` is the end of its name or "". An info family's samples carry ``_info``."""
 
     name: str

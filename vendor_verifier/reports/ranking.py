@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from vendor_verifier.metrics import DIRECTIONS, RANKED, is_share
 from vendor_verifier.reports import number_format, tables
@@ -29,8 +30,7 @@ _TRIGGER_FIELDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """A vendor with everything else that its row of the ranking depends on."""
 
     vendor: VendorScore
@@ -40,8 +40,7 @@ class Entry:
     advised: VendorVerdict | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(msgspec.Struct, frozen=True):
     """The models in one table, their verdicts, and their report."""
 
     report: Report

@@ -9,8 +9,10 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
+
+import msgspec
+from msgspec import structs
 
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.escape import csv_text, markdown, visible
@@ -24,8 +26,7 @@ EVERYWHERE = frozenset(get_args(Writer))
 _PAGE_LABEL, _MARKDOWN_LABEL = 60, 80
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """The content of a cell.
 
     ``value`` is the bare figure, for sorting and CSV. ``small`` is a second line; outputs of one line take ``wide``
@@ -40,7 +41,7 @@ class Cell:
     css: str | None = None
     kind: Literal["figure", "words", "name", "code"] = "figure"
     link: str | None = None
-    data: Mapping[str, float] = field(default_factory=dict)
+    data: Mapping[str, float] = msgspec.field(default_factory=dict)
 
     @property
     def sort(self) -> float | None:
@@ -48,8 +49,7 @@ class Cell:
         return None if isinstance(self.value, str) else self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """One column: its ``key`` is its heading in CSV and the name of its ``title``, where none is given.
 
     ``cell`` makes its cell from the row's item. ``direction`` is the end that a first click brings to the top,
@@ -68,8 +68,7 @@ class Column:
         return t(self.key) if self.title is None else self.title
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(msgspec.Struct, frozen=True):
     """The subject of a row: ``name`` is its head, ``vendor`` links it to the vendor's details on a page."""
 
     name: str
@@ -78,8 +77,7 @@ class Item:
     baseline: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """The cells of an item."""
 
     head: str
@@ -88,8 +86,7 @@ class Row:
     baseline: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """Columns and rows; ``caption`` is announced by a screen reader, ``head`` is the heading of the names."""
 
     caption: str
@@ -101,7 +98,7 @@ class Table:
 
     def of(self, writer: Writer) -> Table:
         """The same table with only the columns of one output."""
-        return replace(self, columns=tuple(column for column in self.columns if writer in column.writers))
+        return structs.replace(self, columns=tuple(column for column in self.columns if writer in column.writers))
 
     @property
     def titles(self) -> list[str]:
@@ -123,8 +120,7 @@ def table(
     return Table(caption, head, tuple(columns), tuple(items), t, sortable)
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(msgspec.Struct, frozen=True):
     """A titled part of a report: a note, sentences, tables, and ``folded`` tables that are shown on demand.
 
     ``picture`` is drawn by :mod:`vendor_verifier.reports.html.charts`.

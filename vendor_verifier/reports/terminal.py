@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import starmap
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
@@ -124,8 +125,7 @@ def _reasons(advice: Advice, report: Report, t: Texts, folder: str | None) -> It
         yield f"  {reason_line(verdict, facet, t, label, _sentence)}", f"    {plain(command, _MAX_COMMAND)}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Prose:
+class _Prose(msgspec.Struct, frozen=True):
     """A sentence that is wrapped between words; where a path is longer than a line, the terminal alone breaks it."""
 
     text: str
@@ -138,8 +138,7 @@ class _Prose:
         yield Text(self.text, self.style, no_wrap=whole, overflow="ignore" if whole else None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Fitting:
+class _Fitting(msgspec.Struct, frozen=True):
     """A table, or lines with the same content where its figures would have to be cut."""
 
     table: rich.table.Table

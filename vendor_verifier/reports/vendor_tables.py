@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from operator import attrgetter
 from typing import Any, get_args
+
+from msgspec import structs
 
 from vendor_verifier.metrics.inter_chunk_latency import ICL
 from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE
@@ -158,7 +159,7 @@ def distributions(model: ModelScore, t: Texts) -> Table:
 def spread_columns(of: Callable[[Any], Any] = lambda found: found) -> list[Column]:
     """Mean, percentiles and ends of a distribution, which may be missing."""
     made = field_columns(DISTRIBUTION_FIELDS, of)
-    return [each if each.key.startswith("p") else replace(each, title=None) for each in made]
+    return [each if each.key.startswith("p") else structs.replace(each, title=None) for each in made]
 
 
 def goodput(model: ModelScore, t: Texts) -> Table:

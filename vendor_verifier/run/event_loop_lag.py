@@ -7,7 +7,6 @@ whatever the length of the run.
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import math
 import time
@@ -16,6 +15,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
 
 # Two clocks are not read at one moment; no machine sleeps for less than that.
 _LEAST_SLEEP_NS = 100_000_000
@@ -126,7 +129,9 @@ class LoopLag:
         self._began_s = self._began_cpu_s = 0.0
 
     def __enter__(self) -> LoopLag:
-        self._loop = asyncio.get_running_loop()
+        from asyncio import get_running_loop  # whoever only reads what was measured has no loop
+
+        self._loop = get_running_loop()
         self._began_s, self._began_cpu_s = time.perf_counter(), time.process_time()
         self._again()
         return self

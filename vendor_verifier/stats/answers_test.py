@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,8 +34,7 @@ _POWER = 0.8
 _AT_ONCE, _ENOUGH = 2_000, 200
 
 
-@dataclass(frozen=True, slots=True)
-class Leaning:
+class Leaning(msgspec.Struct, frozen=True):
     """The test's result over ``n`` questions: ``z`` > 0 where the vendor is the odd one; ``p_value`` of both sides."""
 
     n: int

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import structs
 
 from vendor_verifier.metrics import is_share
 from vendor_verifier.stats.dependence import ENOUGH_STRETCHES, Z
@@ -99,8 +101,7 @@ _CHUNK_CELLS = 1_000_000
 _MOST_LOG = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Resampled:
+class Resampled(msgspec.Struct, frozen=True):
     """``point``: (vendors, metrics); ``draws``: (resamples, vendors, metrics). NaN is "not measured".
 
     The draws of two vendors belong together. Each by itself spreads as ``widened`` says.
@@ -131,7 +132,7 @@ class Resampled:
             error = float(np.nanstd(drawn)) if found is not None and found.is_seen else 0.0
             if found is not None and error > 0 and (times := found.reach() / (Z * error)) > 1:
                 draws[:, row, column] = _spread_out(drawn, float(self.point[row, column]), times, metric)
-        return replace(self, draws=draws)
+        return structs.replace(self, draws=draws)
 
 
 def bootstrap(

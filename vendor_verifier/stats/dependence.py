@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from statistics import NormalDist
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,8 +49,7 @@ def drift_level(n: int) -> float:
     return min(0.05, max(LEVEL, 40 / n)) if n else LEVEL
 
 
-@dataclass(frozen=True, slots=True)
-class Dependence:
+class Dependence(msgspec.Struct, frozen=True):
     """The error of a figure whose requests, in the order of time, may be alike.
 
     ``variance`` is that of independent requests; ``scales`` are (degrees of freedom, variance) by which it is more;
@@ -87,8 +87,7 @@ class Dependence:
         return n / self.widening() ** 2
 
 
-@dataclass(frozen=True, slots=True)
-class Spectrum:
+class Spectrum(msgspec.Struct, frozen=True):
     """The low frequencies of a series of contributions, of which ``Dependence`` is judged.
 
     ``levels``: degrees of freedom → the mean power of so many lowest cosines; ``white`` is the one that independent
@@ -98,7 +97,7 @@ class Spectrum:
 
     fine: float
     white: float = 0.0
-    levels: Mapping[int, float] = field(default_factory=dict)
+    levels: Mapping[int, float] = msgspec.field(default_factory=dict)
     excess: float = 0.0
 
     def judged(self, level: float, common: Mapping[int, float] = MappingProxyType({})) -> Dependence:

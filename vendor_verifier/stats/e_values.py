@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 _SHIFTS = (0.5, 1.0, 2.0, 3.0)
 _LEAST_P = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(msgspec.Struct, frozen=True):
     """The evidence of ``nights`` p-values: ``e_value``, 1 for none, and the ``first`` night (index) from which on it
     comes most plausibly. The chance that an honest vendor's ever grows so large is at most 1 ÷ ``e_value``."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from vendor_verifier.metrics import is_higher_better
 from vendor_verifier.scoring.irf import RANK_METRICS, K
@@ -102,7 +103,7 @@ def _with_fixed_f1(resampled: Resampled, ranked: Panel, baseline: str) -> Resamp
     row, column = ranked.labels.index(baseline), ranked.metrics.index("f1")
     point, draws = resampled.point.copy(), resampled.draws.copy()
     point[row, column] = draws[:, row, column] = float("nan") if value is None else value
-    return replace(resampled, panel=ranked, point=point, draws=draws)
+    return structs.replace(resampled, panel=ranked, point=point, draws=draws)
 
 
 def _measured(panel: Panel) -> dict[str, list[str]]:

@@ -15,9 +15,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,16 +39,14 @@ Listed = Mapping[str, float]
 """Log-probabilities by token, as one answer states them."""
 
 
-@dataclass(frozen=True, slots=True)
-class StatedLogprobs:
+class StatedLogprobs(msgspec.Struct, frozen=True):
     """The answers to one probe: a row each, a column a token, from the vendor (``own``) and from the baseline."""
 
     own: NDArray[np.float64]
     baseline: NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
+class Shift(msgspec.Struct, frozen=True):
     """The test over ``n`` answers of the vendor to ``probes`` probes.
 
     ``z``: how far T is from its mean by chance, in standard deviations; ``p_value`` is one-sided. ``nats`` is the root

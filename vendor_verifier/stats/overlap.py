@@ -8,9 +8,10 @@ sample sent to its last.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import permutations
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from vendor_verifier.scoring.common_window import window
 from vendor_verifier.stats.bootstrap import Resampled
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 Pair = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(msgspec.Struct, frozen=True):
     """One vendor's figure over the rows that overlap with another: resamples, value and number of blocks with rows."""
 
     draws: NDArray[np.float64]
@@ -34,8 +34,7 @@ class Side:
     blocks: int
 
 
-@dataclass(frozen=True, slots=True)
-class Overlaps:
+class Overlaps(msgspec.Struct, frozen=True):
     """``reduced`` counts the rows left of every pair that lost some; ``panel`` holds the times of the rows left.
 
     The panel's labels are the values of ``rows``: a vendor and the one that it is compared with.
@@ -43,7 +42,7 @@ class Overlaps:
 
     reduced: tuple[Overlap, ...] = ()
     panel: Panel | None = None
-    rows: Mapping[Pair, str] = field(default_factory=dict)
+    rows: Mapping[Pair, str] = msgspec.field(default_factory=dict)
 
     def concerns(self, metric: str, label: str, rival: str) -> bool:
         """Whether this comparison rests on less than all rows of the vendor."""

@@ -8,8 +8,9 @@ numerator 2·TP, denominator 2·TP + FP + FN.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from vendor_verifier.scoring.observation_table import Unit
 from vendor_verifier.scoring.trigger_f1 import Run, cell, has_calls
@@ -39,8 +40,7 @@ _F1_PARTS: Mapping[str, Part] = {
 _NOTHING: Part = (0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Component:
+class Component(msgspec.Struct, frozen=True):
     """A ratio of sums: two arrays of shape (samples,)."""
 
     numerators: NDArray[np.float64]
@@ -63,8 +63,7 @@ class Component:
         return result
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(msgspec.Struct, frozen=True):
     """``cells``: (label, metric) → components; a vendor that did not measure a metric has no cell.
 
     ``windows``: label → the window of time, on a clock common to all labels, in which each sample was sent; without
@@ -75,7 +74,7 @@ class Panel:
     labels: tuple[str, ...]
     metrics: tuple[str, ...]
     cells: Mapping[tuple[str, str], tuple[Component, ...]]
-    windows: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    windows: Mapping[str, NDArray[np.int64]] = msgspec.field(default_factory=dict)
 
     def value(self, label: str, metric: str) -> float | None:
         """The mean of the components that measured."""

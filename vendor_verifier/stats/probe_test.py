@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,8 +35,7 @@ _RUNS = 50
 _LEAST_EACH = 2
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeCounts:
+class ProbeCounts(msgspec.Struct, frozen=True):
     """The answers to one probe: how often each token came, from the vendor (``own``) and from the baseline."""
 
     own: NDArray[np.int64]
@@ -47,8 +47,7 @@ class ProbeCounts:
         return self.own + self.baseline
 
 
-@dataclass(frozen=True, slots=True)
-class Unlikeness:
+class Unlikeness(msgspec.Struct, frozen=True):
     """The test over ``n`` answers of the vendor to ``probes`` probes: how far the further one of T₁ and T₂ is from
     chance, in standard deviations, and the p-value, which is one-sided because only unlikeness counts."""
 

@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import structs
 
 from vendor_verifier.metrics import is_higher_better
 from vendor_verifier.scoring.irf import Beside, K, irf
@@ -124,8 +126,7 @@ LEAST_BLOCKS = 12
 _MAX_UNMEASURED = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
+class _Pair(msgspec.Struct, frozen=True):
     metric: str
     first: int
     second: int
@@ -136,8 +137,7 @@ class _Pair:
     alike: Dependence | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(msgspec.Struct, frozen=True):
     """The pairs with rows that were not sent while both vendors were asked.
 
     ``resampled`` is of the rows left, by the same draws; ``ids`` are the samples' blocks.
@@ -168,7 +168,7 @@ class Cut:
 
     def widened(self) -> Cut:
         """The same with draws widened by the dependence of each vendor's rows."""
-        return self if self.resampled is None else replace(self, resampled=self.resampled.widened())
+        return self if self.resampled is None else structs.replace(self, resampled=self.resampled.widened())
 
     def pairs(self, whole: Resampled) -> CutPairs:
         """The pairs that lost rows, by metric; without those of which one has no row left that measured."""
@@ -192,8 +192,7 @@ class Cut:
                     yield first, second, ours, theirs
 
 
-@dataclass(frozen=True, slots=True)
-class Simultaneous:
+class Simultaneous(msgspec.Struct, frozen=True):
     """Every pairwise difference; ``joint`` corrected over all metrics, ``per_metric`` within each metric."""
 
     joint: tuple[Difference, ...]
@@ -298,7 +297,7 @@ def _pairs(resampled: Resampled, metric: str, cut: Cut) -> tuple[list[_Pair], ND
         pairs.append(_Pair(metric, first, second, value, error, min(ours.blocks, theirs.blocks), spectrum))
     vendors = len({place for pair in pairs for place in (pair.first, pair.second)})
     alike = judged_together([pair.spectrum for pair in pairs], vendors, resampled.panel.level(metric))
-    return [replace(pair, alike=each) for pair, each in zip(pairs, alike, strict=True)], largest
+    return [structs.replace(pair, alike=each) for pair, each in zip(pairs, alike, strict=True)], largest
 
 
 def _difference(labels: Sequence[str], pair: _Pair, quantile: float) -> Difference:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import combinations, product
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,8 +28,7 @@ _MOST_REPEATS = 3
 _NEVER, _ALWAYS = 1e-9, 1e9
 
 
-@dataclass(frozen=True, slots=True)
-class TriggerDesign:
+class TriggerDesign(msgspec.Struct, frozen=True):
     """The ground of a verdict on calls: the baseline's self-F1 ``ceiling``, the share ``prevalence`` of samples with a
     call, the ``level`` of error of one comparison, and how often baseline and vendor are asked each sample."""
 
@@ -98,8 +98,7 @@ def seen(missed: float, n: int, design: TriggerDesign) -> float:
     return float((is_excess & (delta < 0) & (-delta >= -float(ndtri(design.level / 2)) * error)).mean())
 
 
-@dataclass(frozen=True, slots=True)
-class _Patterns:
+class _Patterns(msgspec.Struct, frozen=True):
     """Every pattern of decisions: columns of the baseline's runs, then of the vendor's, True for a call."""
 
     calls: NDArray[np.bool_]

@@ -8,9 +8,9 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
+import msgspec
 from aiohappyeyeballs import start_connection
 
 from vendor_verifier.errors import UsageError
@@ -67,8 +67,7 @@ class TlsFailed(OSError):
     """Raised when the TCP connection stood and the handshake failed; the cause has the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Connected(Generic[AnyProtocol]):
+class Connected(msgspec.Struct, Generic[AnyProtocol], frozen=True):
     """An open connection; ``tls_ns`` is None without TLS, ``dns_ns`` where the address was stated instead of a name."""
 
     protocol: AnyProtocol

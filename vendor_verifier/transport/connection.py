@@ -21,11 +21,11 @@ import time
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol, cast
 from urllib.parse import urlsplit
 
 import httptools
+import msgspec
 
 from vendor_verifier.transport.header_fields import headers_of
 from vendor_verifier.transport.unpacking import Unpacker, unpacked, unpacker_of
@@ -44,8 +44,7 @@ class Unusual(ValueError):
     """Raised for an address or header that this writer does not write; another client may."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """The scheme, host and port to connect to."""
 
     scheme: str
@@ -53,8 +52,7 @@ class Origin:
     port: int
 
 
-@dataclass(frozen=True, slots=True)
-class RequestHead:
+class RequestHead(msgspec.Struct, frozen=True):
     """A request's head up to the number after ``content-length: ``, for any body."""
 
     origin: Origin

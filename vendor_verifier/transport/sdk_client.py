@@ -20,12 +20,12 @@ import asyncio
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
 
 import httpx2
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.transport.policy import Client, Sending, Slices
@@ -118,12 +118,11 @@ class SdkTransport:
                 pass
 
 
-@dataclass(frozen=True, slots=True)
-class _Turns:
+class _Turns(msgspec.Struct, frozen=True):
     """Locks for one SDK call at a time that asks and one that reads, so that the loop can read sockets between two."""
 
-    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
-    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    asking: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+    reading: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
 
 
 class _Call:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import fields
 from pathlib import Path
 
 from doctor_cases import case
+from msgspec import structs
 
 from vendor_verifier.features.doctor.checks import MIN_MOMENTS, MIN_SPREAD_MS, MIN_SPREAD_SHARE, SKEW_S, SOON_DAYS
 from vendor_verifier.features.doctor.command import MAX_BODY, doctor_command
@@ -48,4 +48,4 @@ def test_the_numbers_of_the_page_are_the_codes() -> None:
 
 def test_the_fields_of_the_json_are_named() -> None:
     """Who parses the output finds every field on the page."""
-    assert [field.name for field in fields(Diagnosis) if f"`{field.name}`" not in PAGE] == []
+    assert [field.name for field in structs.fields(Diagnosis) if f"`{field.name}`" not in PAGE] == []

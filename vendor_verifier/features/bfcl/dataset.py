@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.config.problems import key_text
@@ -133,8 +134,7 @@ SUITE = "bfcl"
 TASKS_TAG = "bfcl_tasks"
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(msgspec.Struct, frozen=True):
     """One task: where its rows are, and how many of them are asked for."""
 
     task: str
@@ -183,7 +183,7 @@ def bfcl_dataset(
     written = options.answer_format == "text" or (
         options.answer_format == "auto" and job is not None and job.native_calling is False
     )
-    parts = [_here(replace(part, written=written)) for part in _parts(options, own, chosen, job, typed)]
+    parts = [_here(structs.replace(part, written=written)) for part in _parts(options, own, chosen, job, typed)]
     _refuse_idle(parts, own, [bool(source.custom_files(part.where)) for part in parts])
     loaded: list[tuple[_Part, Loaded]] = [(part, _load(part, options, frozenset(keys), skip_bad)) for part in parts]
     samples = _merged((part.task, found.samples.samples) for part, found in loaded)
@@ -209,7 +209,7 @@ def _here(part: _Part) -> _Part:
     place = folder_at(part.where)
     if place is None:
         return part
-    return replace(part, where=str(place.path), address=place.address, notices=place.notices)
+    return structs.replace(part, where=str(place.path), address=place.address, notices=place.notices)
 
 
 def _addressed(parts: Sequence[_Part]) -> Iterable[str]:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.suite_options import SuiteOptions, known_suite, read_options
 from vendor_verifier.errors import BFCL_FUNCTIONS, BFCL_SIMULATORS
@@ -66,12 +68,11 @@ _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 _MAX_NAME = 100
 
 
-@dataclass(slots=True)
-class _VendorTask:
+class _VendorTask(msgspec.Struct):
     """The scores and times of one vendor in one task."""
 
-    scores: list[Score] = field(default_factory=list)
-    times_s: list[float] = field(default_factory=list)
+    scores: list[Score] = msgspec.field(default_factory=list)
+    times_s: list[float] = msgspec.field(default_factory=list)
     stalled: int = 0
 
     def note_times(self, record: Record) -> None:

@@ -12,10 +12,12 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec import structs
 
 from vendor_verifier.errors import BFCL_DATA, BFCL_SIMULATORS, DataError, Problem, UsageError
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, LoadedSamples
@@ -60,8 +62,7 @@ _NATIVE = "BFCL_v[34]_*.json*"
 _STATELESS = frozenset({"MathAPI"})
 
 
-@dataclass(frozen=True, slots=True)
-class BfclData:
+class BfclData(msgspec.Struct, frozen=True):
     """A folder in the native layout. ``version`` is the files' (``v3``, ``v4``); ``name`` is kept with every sample."""
 
     folder: Path
@@ -78,8 +79,7 @@ class BfclData:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(msgspec.Struct, frozen=True):
     """The samples of all categories that can run, and the reasons for the others."""
 
     samples: LoadedSamples
@@ -187,7 +187,7 @@ def _in_words(part: LoadedSamples, data: BfclData, texts: PromptTexts) -> Loaded
     """The rows put in words."""
     several = any(sample.expected["category"] in MULTI_TURN for sample in part.samples)
     prompting = Prompting(texts, _service_docs(data.folder / "multi_turn_func_doc") if several else None)
-    return replace(part, samples=tuple(as_written(sample, prompting) for sample in part.samples))
+    return structs.replace(part, samples=tuple(as_written(sample, prompting) for sample in part.samples))
 
 
 def _sensitivity(data: BfclData, file: Path, texts: PromptTexts, limit: int | None, skip_bad: bool) -> LoadedSamples:
@@ -202,13 +202,12 @@ def _sensitivity(data: BfclData, file: Path, texts: PromptTexts, limit: int | No
         if held is None:
             raise DataError([Problem(f"names rows of {name}, which {data.name} does not have", file, key=name)])
         part = _load(data, category, held, None, skip_bad)
-        found.append(replace(part, samples=tuple(row for row in part.samples if row.expected["id"] in wanted)))
+        found.append(structs.replace(part, samples=tuple(row for row in part.samples if row.expected["id"] in wanted)))
     rows = sensitivity_rows([sample for part in found for sample in part.samples], texts)
     return LoadedSamples(tuple(islice(rows, limit)), tuple(problem for part in found for problem in part.skipped))
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledServices:
+class InstalledServices(msgspec.Struct, frozen=True):
     """The simulated classes of the user's ``bfcl_eval``."""
 
     classes: Mapping[str, type[Any]]
@@ -279,7 +278,7 @@ def _runnable(loaded: LoadedSamples, functions: Functions, limit: int | None) ->
             left[sample.expected["id"]] = f"not run: {'; '.join(missing)}"
         else:
             kept.append(sample)
-    found = replace(loaded, samples=tuple(kept[:limit]))
+    found = structs.replace(loaded, samples=tuple(kept[:limit]))
     if not left:
         return found, {}
     words = (
@@ -295,7 +294,7 @@ def _answerable(loaded: LoadedSamples, keys: frozenset[str], limit: int | None) 
     missing = sorted(frozenset().union(*wanted.values()) - keys)
     left = len(loaded.samples) - len(kept)
     words = f"not run: {left} of {len(loaded.samples)} rows need {', '.join(missing)}"
-    return replace(loaded, samples=tuple(kept[:limit])), words if left else None
+    return structs.replace(loaded, samples=tuple(kept[:limit])), words if left else None
 
 
 def _recorded_replies(folder: Path) -> Iterator[bytes]:

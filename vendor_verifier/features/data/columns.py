@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
+
+import msgspec
 
 from vendor_verifier.features.data.rows import (
     AttemptRow,
@@ -30,8 +31,7 @@ _LENIENT = ("valid", "empty_arguments", "valid_in_dialect")
 _OPEN = ("not_judged", "schema_unusable")
 
 
-@dataclass(frozen=True, slots=True)
-class Column(Generic[Row]):
+class Column(msgspec.Struct, Generic[Row], frozen=True):
     """A column: its pandas ``dtype``, its ``unit`` where it has one, what it says, and its value of a row."""
 
     name: str
@@ -41,8 +41,7 @@ class Column(Generic[Row]):
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FrameKind(Generic[Row]):
+class FrameKind(msgspec.Struct, Generic[Row], frozen=True):
     """A frame by the name under which ``load_run(path)`` has it; ``words`` say what a row is.
 
     ``short`` names the columns that an export for people has; empty for all.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from vendor_verifier.features.data.columns import Column, FrameKind
 from vendor_verifier.metrics import RANKED, RECORD_METRICS
@@ -13,8 +14,7 @@ from vendor_verifier.values.history import HistoryEntry, HistoryRun
 _STATISTICS = {"mean": "mean", "p50": "median", "p95": "95th percentile"}
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryRow:
+class HistoryRow(msgspec.Struct, frozen=True):
     """A vendor of a model in a stored run."""
 
     run: HistoryRun

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import accumulate
+
+import msgspec
 
 from vendor_verifier.scoring.observation import Observation
 from vendor_verifier.values.event import ToolCall
@@ -15,14 +16,12 @@ from vendor_verifier.values.score import CallVerdict, ModelScore, Score, VendorS
 from vendor_verifier.values.verdict import VendorVerdict
 
 
-@dataclass(frozen=True, slots=True)
-class SampleRow:
+class SampleRow(msgspec.Struct, frozen=True):
     suite: str
     sample: Sample
 
 
-@dataclass(frozen=True, slots=True)
-class RecordRow:
+class RecordRow(msgspec.Struct, frozen=True):
     """A record that counts, with its score and its observation."""
 
     record: Record
@@ -31,15 +30,13 @@ class RecordRow:
     observation: Observation
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptRow:
+class AttemptRow(msgspec.Struct, frozen=True):
     record: Record
     turn: int
     attempt: Attempt
 
 
-@dataclass(frozen=True, slots=True)
-class CallRow:
+class CallRow(msgspec.Struct, frozen=True):
     """A call with its verdict; ``turn`` and ``call`` are None where texts were not stored."""
 
     record: Record
@@ -49,16 +46,14 @@ class CallRow:
     verdict: CallVerdict
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkRow:
+class ChunkRow(msgspec.Struct, frozen=True):
     of: AttemptRow
     position: int
     at_ns: int
     gap_ns: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class RankingRow:
+class RankingRow(msgspec.Struct, frozen=True):
     """A vendor with its place; ``advised`` is the verdict on it, None where none was reached."""
 
     model: ModelScore
@@ -67,14 +62,12 @@ class RankingRow:
     advised: VendorVerdict | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictRow:
+class VerdictRow(msgspec.Struct, frozen=True):
     model: str
     verdict: VendorVerdict
 
 
-@dataclass(frozen=True, slots=True)
-class FindingRow:
+class FindingRow(msgspec.Struct, frozen=True):
     model: str
     finding: Finding
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.data.columns import FRAMES
@@ -43,8 +44,7 @@ if TYPE_CHECKING:
 ROWS = 50_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(msgspec.Struct, frozen=True):
     """A record by its place in the file, and all that decides whether another one replaces it."""
 
     place: int

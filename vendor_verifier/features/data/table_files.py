@@ -10,12 +10,13 @@ import codecs
 import io
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from vendor_verifier.errors import UsageError, install_line
 from vendor_verifier.reports.escape import spreadsheet_text
@@ -35,8 +36,7 @@ _SHOWN_AS: Mapping[str, str] = {"share": "0.0%", "ms": "#,##0", "tokens": "#,##0
 _MOMENT = "yyyy-mm-dd hh:mm:ss.000"
 
 
-@dataclass(frozen=True, slots=True)
-class TableParts:
+class TableParts(msgspec.Struct, frozen=True):
     """A table by its name, in parts of the same columns; ``units`` and ``words`` by column.
 
     ``is_short``: figures of CSV have at most four decimals.

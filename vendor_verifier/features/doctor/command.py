@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,12 +15,13 @@ from vendor_verifier.features.doctor.values import Diagnosis
 from vendor_verifier.pipeline.options import OUTPUT, WHAT, flag, many, option
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.reports.escape import visible
+from vendor_verifier.values.nested_dict import nested_dict
 from vendor_verifier.words import Language
 
 
 def as_json(diagnoses: Sequence[Diagnosis], scrubber: Scrubber) -> str:
     """One JSON object: ``vendors`` (a list of diagnoses) and ``exit_code``."""
-    content = {"vendors": [asdict(diagnosis) for diagnosis in diagnoses], "exit_code": exit_code_of(diagnoses)}
+    content = {"vendors": [nested_dict(diagnosis) for diagnosis in diagnoses], "exit_code": exit_code_of(diagnoses)}
     return json.dumps(_clean(content, scrubber), indent=2, allow_nan=False) + "\n"
 
 

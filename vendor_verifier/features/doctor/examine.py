@@ -7,13 +7,14 @@ import socket
 import ssl
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import anyio
 import anyio.to_thread
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.config import load_config
@@ -86,7 +87,7 @@ async def examine(targets: Sequence[Target], environ: Mapping[str, str], scrubbe
 
 
 async def _replayed(case: Case) -> Case:
-    return replace(case, sdk=await replay_answers(case.answers, case.entry.wire))
+    return structs.replace(case, sdk=await replay_answers(case.answers, case.entry.wire))
 
 
 async def _case(
@@ -152,8 +153,7 @@ class _Witness:
         return Answer(question, self._request, seen, attempt.timing, attempt.response, failure)
 
 
-@dataclass(frozen=True, slots=True)
-class DoctorRequest:
+class DoctorRequest(msgspec.Struct, frozen=True):
     """The options of one examination. ``env_file`` None means the ``.env`` beside the config."""
 
     config_file: Path
@@ -164,8 +164,7 @@ class DoctorRequest:
     tokenizer_model: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(msgspec.Struct, frozen=True):
     """The diagnoses of an examination, with the scrubber that must see every text printed of them."""
 
     diagnoses: tuple[Diagnosis, ...]
@@ -214,7 +213,7 @@ async def reach(base_url: str, environ: Mapping[str, str]) -> Reach:
     if proxy is not None:
         return known
     port = parts.port or _PORTS[parts.scheme]
-    found = replace(known, dns_error=_TOO_LATE)
+    found = structs.replace(known, dns_error=_TOO_LATE)
     with anyio.move_on_after(_LIMIT_S):
         # A resolver cannot be interrupted; its thread is left behind when time is up.
         found = await anyio.to_thread.run_sync(_resolved, known, port, abandon_on_cancel=True)
@@ -222,15 +221,15 @@ async def reach(base_url: str, environ: Mapping[str, str]) -> Reach:
         return found
     with anyio.move_on_after(_LIMIT_S):
         return await anyio.to_thread.run_sync(_secured, found, port, abandon_on_cancel=True)
-    return replace(found, tls_error=_TOO_LATE)
+    return structs.replace(found, tls_error=_TOO_LATE)
 
 
 def _resolved(reach: Reach, port: int) -> Reach:
     try:
         found = socket.getaddrinfo(reach.host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        return replace(reach, dns_error=str(error) or type(error).__name__)
-    return replace(reach, addresses=tuple(dict.fromkeys(str(item[4][0]) for item in found)))
+        return structs.replace(reach, dns_error=str(error) or type(error).__name__)
+    return structs.replace(reach, addresses=tuple(dict.fromkeys(str(item[4][0]) for item in found)))
 
 
 def _secured(reach: Reach, port: int) -> Reach:
@@ -243,6 +242,6 @@ def _secured(reach: Reach, port: int) -> Reach:
             expiry = (secure.getpeercert() or {}).get("notAfter")
             version = secure.version()
     except (OSError, ValueError) as error:
-        return replace(reach, tls_error=str(error) or type(error).__name__)
+        return structs.replace(reach, tls_error=str(error) or type(error).__name__)
     days = (ssl.cert_time_to_seconds(expiry) - time.time()) / _DAY_S if isinstance(expiry, str) else None
-    return replace(reach, tls_version=version, tls_days_left=days)
+    return structs.replace(reach, tls_version=version, tls_days_left=days)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.features.doctor.values import Answer, SdkFinding, SdkPart
@@ -29,12 +29,11 @@ from vendor_verifier.wire.payload import PayloadError, parse_json
 from vendor_verifier.words import Sentence, english
 
 
-@dataclass(slots=True)
-class SdkReading:
+class SdkReading(msgspec.Struct):
     """The answer as an application on the SDK receives it; calls are (name, arguments as JSON text)."""
 
     text: str = ""
-    calls: list[tuple[str, str]] = field(default_factory=list)
+    calls: list[tuple[str, str]] = msgspec.field(default_factory=list)
     finish: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None

@@ -6,9 +6,10 @@ Every word of a vendor is scrubbed, escaped and capped.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from io import StringIO
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from vendor_verifier.features.doctor.values import Diagnosis, Spending, Status, Verdict
 from vendor_verifier.redaction import Scrubber
@@ -74,8 +75,7 @@ def render(
     return Group(*parts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Fitting:
+class _Fitting(msgspec.Struct, frozen=True):
     """The table; on a screen that is too narrow for it the addresses stand below, so that a vendor keeps its line."""
 
     pages: Sequence[_Page]
@@ -114,8 +114,7 @@ def _total(diagnoses: Sequence[Diagnosis], t: Texts) -> str:
     return t.joined(counts, "clause")
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
+class _Page(msgspec.Struct, frozen=True):
     """One diagnosis as words of one language."""
 
     diagnosis: Diagnosis

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 from vendor_verifier.values.failure_kinds import KINDS, kinds_where
 from vendor_verifier.values.plan import Entry
@@ -17,8 +18,7 @@ Verdict = Literal["usable", "usable_with_reservations", "not_usable"]
 Topic = Literal["tools", "text"]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """One tiny request. ``name`` tells it apart in reports, ``topic`` is what it examines."""
 
     name: str
@@ -26,8 +26,7 @@ class Question:
     turn: Turn
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """One question as it was sent and answered; ``exchange`` holds the bytes, the rest is our reading of them."""
 
     question: Question
@@ -47,8 +46,7 @@ class Answer:
         return self.exchange.status is not None and 200 <= self.exchange.status < 300
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
+class Reach(msgspec.Struct, frozen=True):
     """The network path to a vendor, apart from its answers.
 
     ``origin`` is scheme, host and port the key goes to. ``addresses`` and the TLS facts come from a connection of their
@@ -68,8 +66,7 @@ class Reach:
     tls_error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """One finding with what it rests on."""
 
     name: str
@@ -77,8 +74,7 @@ class Check:
     evidence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(msgspec.Struct, frozen=True):
     """Something that happened in an answer, ``at_ms`` after the request was handed to a connected socket."""
 
     at_ms: float
@@ -86,8 +82,7 @@ class Moment:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Spending:
+class Spending(msgspec.Struct, frozen=True):
     """Tokens of all requests together, as reported or (``estimated``) a quarter of the characters.
 
     ``cost_usd`` is the vendor's own figure, else by the configured price; ``None`` when neither is known.
@@ -104,8 +99,7 @@ SdkStatus = Literal["consistent", "crashes", "loses", "too_long"]
 SdkPart = Literal["text", "calls", "finish", "usage", "failure"]
 
 
-@dataclass(frozen=True, slots=True)
-class SdkFinding:
+class SdkFinding(msgspec.Struct, frozen=True):
     """The outcome of reading one answer with the official SDK.
 
     ``route``: the SDK's call that was used. ``lost``: the parts of the answer that it reads otherwise than we do.
@@ -120,8 +114,7 @@ class SdkFinding:
     lost: tuple[SdkPart, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(msgspec.Struct, frozen=True):
     """The whole diagnosis of one entry.
 
     ``address`` is where its questions went, without query; ``whole`` of the ``asked`` were answered to their end.
@@ -142,7 +135,7 @@ class Diagnosis:
     asked: int = 0
     whole: int = 0
     first_token_ms: float | None = None
-    prompt_tokens: Mapping[Topic, int | None] = field(default_factory=dict)
+    prompt_tokens: Mapping[Topic, int | None] = msgspec.field(default_factory=dict)
     hints: tuple[str, ...] = ()
     key_name: str | None = None
     timeline_of: str | None = None
@@ -151,8 +144,7 @@ class Diagnosis:
     sdk: tuple[SdkFinding, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(msgspec.Struct, frozen=True):
     """One entry with its network path and all its answers, the input of every check."""
 
     entry: Entry

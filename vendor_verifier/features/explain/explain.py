@@ -10,7 +10,8 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
@@ -135,8 +136,7 @@ def _with_remarks(curl: str, stored: StoredEntry, url: str) -> str:
 _Place = tuple[str, str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """The vendor and sample to explain. ``vendor`` is a label or a vendor's name; a sample may be an id's beginning."""
 
     vendor: str
@@ -236,8 +236,7 @@ def _samples(folder: RunFolder, manifest: Manifest, wanted: Wanted) -> list[tupl
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
+class _Judged(msgspec.Struct, frozen=True):
     """All answers of a run to one sample, judged; records and scores by model, label and repetition."""
 
     suite: Suite

@@ -6,7 +6,8 @@ It judges like scoring does, but runs no code: samples that need some are left o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from vendor_verifier.config.suite_options import build_suite, known_suite
 from vendor_verifier.scoring.observation import Key, Observation, Traits, observe
@@ -25,8 +26,7 @@ from vendor_verifier.values.tool_use import ToolResult
 from vendor_verifier.words import Sentence, english
 
 
-@dataclass(frozen=True, slots=True)
-class BadSample:
+class BadSample(msgspec.Struct, frozen=True):
     """One sample that went wrong at one vendor: ``reasons`` over its ``records`` repetitions, worst first."""
 
     model: str
@@ -38,8 +38,7 @@ class BadSample:
     reasons: tuple[Sentence, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BadSamples:
+class BadSamples(msgspec.Struct, frozen=True):
     """The worst samples of the vendors asked about, and how many there are in all. ``notes`` say what is not looked at.
 
     ``records`` is the number of these vendors' answers that were read.
@@ -52,8 +51,7 @@ class BadSamples:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OtherAnswer:
+class OtherAnswer(msgspec.Struct, frozen=True):
     """The answer of another vendor, or of the same one in another repetition. ``outcome``: ``ok`` or the failure."""
 
     label: str
@@ -67,8 +65,7 @@ class OtherAnswer:
     usage: Usage | None
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(msgspec.Struct, frozen=True):
     """One place of one call's arguments that breaks the declared schema, or the one message there is on the call."""
 
     tool: str
@@ -77,8 +74,7 @@ class Violation:
     message: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(msgspec.Struct, frozen=True):
     """One record with all the evidence around it.
 
     ``asked`` are the turns as the evaluation put them, one per turn of the record (fewer where a conversation cannot be

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -54,8 +53,7 @@ class Cell(msgspec.Struct, frozen=True):
     standing: Standing
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRun:
+class StoredRun(msgspec.Struct, frozen=True):
     """A run with what its records are read with."""
 
     folder: RunFolder
@@ -64,12 +62,11 @@ class StoredRun:
     samples: Mapping[str, Samples]
 
 
-@dataclass(frozen=True, slots=True)
-class RunIndex:
+class RunIndex(msgspec.Struct, frozen=True):
     """The questions of all runs in the order asked, with the answers to each."""
 
     runs: tuple[StoredRun, ...]
-    cells: Mapping[Question, tuple[Cell, ...]] = field(default_factory=dict)
+    cells: Mapping[Question, tuple[Cell, ...]] = msgspec.field(default_factory=dict)
 
     @property
     def answers(self) -> int:

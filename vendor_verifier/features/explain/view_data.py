@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import accumulate
 from typing import Any
@@ -24,8 +23,7 @@ _TITLE, _MOST_TEXT, _MOST_GAPS = 160, 200_000, 2_000
 _MOST_WORDS = 1_500
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(msgspec.Struct, frozen=True):
     """The questions asked for; what is empty does not choose. ``label`` and ``standing`` belong to one answer."""
 
     text: str = ""

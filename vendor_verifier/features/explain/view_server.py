@@ -10,11 +10,12 @@ import hmac
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+import msgspec
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.explain.run_index import Question, RunIndex
@@ -37,13 +38,12 @@ _HEADERS = {
 }
 
 
-@dataclass(slots=True)
-class Site:
+class Site(msgspec.Struct):
     """The pages over an index, by their paths behind the token."""
 
     index: RunIndex
     t: Texts
-    reports: dict[int, str] = field(default_factory=dict)
+    reports: dict[int, str] = msgspec.field(default_factory=dict)
 
     def page(self) -> str:
         """The one page; everything else it asks for itself."""
@@ -73,7 +73,7 @@ class Site:
             ValueError: a number is none.
         """
         if name == "table":
-            wanted = {key: query.get(key, "")[:1_000] for key in Filter.__dataclass_fields__}
+            wanted = {key: query.get(key, "")[:1_000] for key in Filter.__struct_fields__}
             return table(self.index, Filter(**wanted), max(0, int(query.get("first", "0"))))
         if name == "question":
             return shown_question(self.index, Question(query["model"], query["suite"], query["sample"]), self.t)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from markupsafe import Markup
+from msgspec import structs
 
 from vendor_verifier.features.history.text import (
     CHANGE_ORDER,
@@ -126,7 +126,7 @@ def _figure(report: Report, model: str, metric: str, t: Texts) -> Callable[[str]
         if vendor is None:
             return Cell(number_format.MISSING)
         found = metric_cell(vendor, metric, report.verdicts.get(model), t)
-        return replace(found, wide=f"{found.text} ({found.small})") if found.small else found
+        return structs.replace(found, wide=f"{found.text} ({found.small})") if found.small else found
 
     return cell
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import structs
 
 from vendor_verifier.features.history.figures import scale_of
 from vendor_verifier.stats.dependence import Dependence, drift_level, paired_spectrum
@@ -17,8 +19,7 @@ if TYPE_CHECKING:
 LEAST_PAIRS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Paired:
+class Paired(msgspec.Struct, frozen=True):
     """Per-sample changes of one vendor's figure before any shared change is taken out, shape (pairs,).
 
     ``alike`` is the dependence of both runs' times, each in its own order of sending.
@@ -76,7 +77,7 @@ def _measured_by_both(before: Panel, after: Panel, label: str, metric: str, *, p
     both = np.logical_and.reduce([part > 0 for part in parts])
     kept = [Component(side.numerators[both], side.denominators[both]) for (side,) in sides]
     one, other = (
-        replace(
+        structs.replace(
             panel,
             cells={(label, metric): (each,)},
             windows={name: windows[both] for name, windows in panel.windows.items()},

@@ -19,9 +19,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+
+import msgspec
 
 from vendor_verifier.audit.identity import changes_since_last
 from vendor_verifier.audit.nightly_evidence import unlike_over_nights
@@ -163,8 +164,7 @@ def _position(runs: Sequence[HistoryRun], name: str, file: Path) -> int:
     return position
 
 
-@dataclass(frozen=True, slots=True)
-class _Series:
+class _Series(msgspec.Struct, frozen=True):
     """One vendor's figure over the runs, on its scale; ``sign`` makes worse positive."""
 
     nights: tuple[Night, ...]

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import NormalDist, median
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.audit.identity import changes_since
@@ -143,8 +143,7 @@ LEAST_TIME_RATIO = 0.10
 LEVEL = 0.95
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(msgspec.Struct, frozen=True):
     """One model of one run: its vendors and its baseline's label."""
 
     trials: Sequence[Trials]

@@ -11,7 +11,6 @@ import shutil
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Thread
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 
 import filelock
 import httpx2
+import msgspec
 
 from vendor_verifier import __version__
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, StorageError, UsageError, VerifierError
@@ -185,8 +185,7 @@ TOTAL_S = 10.0
 _HEADERS = {"content-type": "application/json", "user-agent": f"agent-vendor-verifier/{__version__}"}
 
 
-@dataclass(frozen=True, slots=True)
-class Webhook:
+class Webhook(msgspec.Struct, frozen=True):
     """The webhook to post to. Only its ``origin`` may be shown; ``is_slack`` selects the document it takes."""
 
     address: str

@@ -108,7 +108,7 @@ class McpLiveHooks(SuiteHooks):
         found = suite_dataset(kind, options.chosen, skip_bad=skip_bad)
         allowed = self.suite.allowed
         if not allowed:
-            return replace(found, warnings=(*found.warnings, english("warn_mcp_nothing_allowed")))
+            return structs.replace(found, warnings=(*found.warnings, english("warn_mcp_nothing_allowed")))
         lacking = [missing for sample in found.samples if (missing := _expected_tools(sample) - set(allowed))]
         if len(lacking) == len(found.samples):
             names = listed(sorted(set().union(*lacking))[:_MOST_NAMED])
@@ -119,7 +119,7 @@ class McpLiveHooks(SuiteHooks):
         if lacking:
             names = listed(sorted(set().union(*lacking))[:_MOST_NAMED])
             warnings = [english("warn_mcp_tools_lack", rows=len(lacking), all=len(samples), names=names)]
-        return replace(found, samples=samples, warnings=(*found.warnings, *warnings))
+        return structs.replace(found, samples=samples, warnings=(*found.warnings, *warnings))
 
     def planned(self) -> Iterator[str]:
         where = self.suite.url or " ".join(self.suite.command)

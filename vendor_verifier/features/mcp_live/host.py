@@ -15,7 +15,6 @@ import socket
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, TypeAlias
 
@@ -54,8 +53,7 @@ _MOST_SCHEMA = 65_536
 _CLOSED = "Connection closed"
 
 
-@dataclass(slots=True)
-class _Ask:
+class _Ask(msgspec.Struct):
     """A call that waits for its result; a text is the reason that there is none."""
 
     request: ToolRequest | None

@@ -11,10 +11,10 @@ import os
 import signal
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 
 import anyio
 import httpx2
+import msgspec
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.streamable_http import streamable_http_client
@@ -37,8 +37,7 @@ class ServerProblem(Exception):
     """A server cannot be reached; the message says why."""
 
 
-@dataclass(slots=True)
-class Watch:
+class Watch(msgspec.Struct):
     """The count of all that came over one connection, and the ``problem`` that ended it, if any.
 
     ``is_closing``: we end it ourselves. ``in_call``: tools are called, and not only listed.
@@ -50,7 +49,7 @@ class Watch:
     garbage: int = 0
     is_closing: bool = False
     in_call: bool = False
-    last_words: bytearray = field(default_factory=bytearray)
+    last_words: bytearray = msgspec.field(default_factory=bytearray)
 
     def count(self, size: int) -> bool:
         """Count bytes from the server; whether there are still few enough since the last call."""

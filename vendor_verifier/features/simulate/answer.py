@@ -14,9 +14,11 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
+
+import msgspec
+from msgspec import structs
 
 from vendor_verifier.features.simulate.draws import chance as chance
 from vendor_verifier.features.simulate.draws import generator as generator
@@ -42,16 +44,14 @@ _FALLBACK_WORDS = ("report", "north", "blue", "seven", "garden", "monday", "summ
 Piece = TextDelta | ToolCallDelta
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """One tool call; ``arguments`` is JSON text."""
 
     name: str
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """A whole answer in no protocol. Tokens are estimates: four characters each.
 
     ``stopped_by`` is the ``stop`` text that ended it. ``logprobs`` are those of the tokens that could have come first,
@@ -108,7 +108,7 @@ def limited(question: Question, answer: Answer) -> Answer:
     stop = question.turn.parameters.get("stop")
     for mark in [stop] if isinstance(stop, str) else as_list(stop):
         if isinstance(mark, str) and mark and mark in answer.text:
-            answer = replace(finished(question, answer.text.partition(mark)[0], ()), stopped_by=mark)
+            answer = structs.replace(finished(question, answer.text.partition(mark)[0], ()), stopped_by=mark)
     budget = question.max_tokens
     if budget is None or answer.output_tokens <= budget:
         return answer
@@ -121,7 +121,9 @@ def limited(question: Question, answer: Answer) -> Answer:
             break
         calls.append(Call(call.name, call.arguments[: room - len(call.name)]))
         room -= len(call.name) + len(calls[-1].arguments)
-    return replace(answer, text=text, calls=tuple(calls), finish="length", output_tokens=budget, stopped_by=None)
+    return structs.replace(
+        answer, text=text, calls=tuple(calls), finish="length", output_tokens=budget, stopped_by=None
+    )
 
 
 def pieces(answer: Answer, count: int, call_ids: Sequence[str]) -> list[Piece]:
@@ -188,8 +190,7 @@ def _phrase(dice: random.Random, words: list[str]) -> str:
     return " ".join(dice.choice(words) for _ in range(dice.randint(2, 5)))
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(msgspec.Struct, frozen=True):
     """The right answer to one question.
 
     ``calls`` are (place of the tool in the question, call), or None where it is only known whether to call. With

@@ -13,12 +13,12 @@ import socket
 import struct
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import pairwise
 from typing import cast
 
 import httptools
+import msgspec
 
 from vendor_verifier.features.simulate.performance import Ending, Performance
 from vendor_verifier.features.simulate.wires import StreamedAnswer
@@ -38,8 +38,7 @@ class HttpError(Exception):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class HttpCall:
+class HttpCall(msgspec.Struct, frozen=True):
     """One complete request; header names in lower case, repeated ones joined by a comma."""
 
     method: str
@@ -148,16 +147,14 @@ class CallParser:
             raise HttpError(413, f"the body is larger than {self._max_body} bytes")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """Bytes to send ``after_s`` seconds after the step before (the first: after the request)."""
 
     after_s: float
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """One response. ``length`` is its Content-Length, None for a stream; ``ending`` may cut it short."""
 
     status: int

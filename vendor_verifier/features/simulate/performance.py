@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+import msgspec
+from msgspec import structs
 
 from vendor_verifier.features.simulate.answer import (
     NOTHING_KNOWN,
@@ -111,8 +113,7 @@ _REFUSALS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """An answer other than 200. ``retry_after_s`` is the hint, if one is given."""
 
     status: int
@@ -122,8 +123,7 @@ class Refusal:
     parameter: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Performance:
+class Performance(msgspec.Struct, frozen=True):
     """An answer with its timing and its faults.
 
     ``piece_count`` is about how many deltas it is streamed in; with ``ending`` other than complete, ``kept`` is the
@@ -227,7 +227,7 @@ def _billed(said: Answer, question: Question, persona: Persona) -> Answer:
         billed = round(output_tokens * persona.output_factor)
         output_tokens = billed if question.max_tokens is None else min(billed, question.max_tokens)
     prompt_tokens = round(question.prompt_tokens * persona.prompt_factor) + persona.prompt_extra
-    return replace(said, prompt_tokens=prompt_tokens, output_tokens=output_tokens)
+    return structs.replace(said, prompt_tokens=prompt_tokens, output_tokens=output_tokens)
 
 
 def _said(question: Question, persona: Persona, seed: int, asked: int, key: AnswerKey) -> Answer:
@@ -235,14 +235,14 @@ def _said(question: Question, persona: Persona, seed: int, asked: int, key: Answ
     if persona.prompt_room is not None:
         question = shortened(question, persona.prompt_room)
     if persona.is_honest_to_probes and is_for_one_token(question):
-        persona = replace(persona, mind="", flip_rate=0.0)
+        persona = structs.replace(persona, mind="", flip_rate=0.0)
     if chance(seed, question.digest, persona.name, "mix") < persona.mix_rate:
         persona = persona.with_another_model()
     if persona.recognises and question.digest not in published():
         persona = persona.with_another_model()
     known = key.get(question.digest)
     if known is None and (known := key.get(question.digest_but_results)) is not None:
-        question = replace(question, digest=question.digest_but_results)
+        question = structs.replace(question, digest=question.digest_but_results)
     answer = _model_answer(question, persona, seed, known, _sampling(question, persona, seed, asked, known))
     if persona.break_rate:
         calls = tuple(

@@ -6,15 +6,16 @@ Rates are shares of 0..1 of the questions (or calls, where stated) that show the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Literal
+
+import msgspec
+from msgspec import structs
 
 # Another model decides otherwise on so many questions.
 _OTHER_DECISIONS = 0.15
 
 
-@dataclass(frozen=True, slots=True)
-class Persona:
+class Persona(msgspec.Struct, frozen=True):
     """The traits of one simulated vendor; the defaults are those of an honest one.
 
     ``miss_rate``: calls not made; ``false_rate``: calls made where none was due; ``flip_rate``: decision reversed;
@@ -74,7 +75,7 @@ class Persona:
 
     def with_another_model(self) -> Persona:
         """The same vendor with another model behind its name."""
-        return replace(self, mind="mini", flip_rate=_OTHER_DECISIONS)
+        return structs.replace(self, mind="mini", flip_rate=_OTHER_DECISIONS)
 
     def after(self, served: int) -> Persona:
         """The persona for the request that is number ``served`` of those it was sent."""
@@ -85,7 +86,7 @@ class Persona:
         if self.room is None or in_flight <= self.room:
             return self
         late_s = self.crowd_wait_s * (in_flight - self.room)
-        return replace(
+        return structs.replace(
             self,
             miss_rate=self.miss_rate if self.crowd_miss_rate is None else self.crowd_miss_rate,
             refusal=self.crowd_refusal,

@@ -12,9 +12,10 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
+
+import msgspec
 
 from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.base import Notes
@@ -28,8 +29,7 @@ _PIECE_SIZE = 16
 Kind = Literal["system", "user", "assistant", "call", "result", "image"]
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """One text, tool call or tool result of a conversation; white space is single blanks."""
 
     kind: Kind
@@ -107,8 +107,7 @@ class BadQuestion(Exception):
         self.parameter = parameter
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """A turn in chat-completions terms with what follows from it.
 
     ``digest`` (16 hexadecimal digits) stands for messages, tools and tool choice as far as every protocol carries them,

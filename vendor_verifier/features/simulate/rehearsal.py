@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+
+import msgspec
 
 from vendor_verifier.features.simulate.answer import Answer, AnswerKey, Known
 from vendor_verifier.features.simulate.answer_key import (
@@ -46,8 +47,7 @@ _MOST_NAMED = 10
 _Script = Callable[[Turn], Sequence[RightCall]]
 
 
-@dataclass(frozen=True, slots=True)
-class Rehearsed:
+class Rehearsed(msgspec.Struct, frozen=True):
     """The answers known, by digest of the question; and by evaluation how many ``rows`` were tried, and which of them
     cannot be known: by their place in the file, with the reason."""
 
@@ -109,11 +109,10 @@ def _samples_of(path: Path) -> Sequence[Sample]:
     return rows_in(str(path)) if path.is_dir() else load_dataset(path).samples
 
 
-@dataclass(slots=True)
-class _Rehearsal:
+class _Rehearsal(msgspec.Struct):
     seed: int
-    key: dict[str, Known] = field(default_factory=dict)
-    unknown: dict[str, dict[str, str]] = field(default_factory=dict)
+    key: dict[str, Known] = msgspec.field(default_factory=dict)
+    unknown: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
 
     def add(self, task: Task) -> None:
         suite, main = ready_suite(task.suite, task.options, task.samples), _main(task.suite)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from vendor_verifier.features.simulate.draws import chance, generator
 
@@ -23,8 +24,7 @@ _SHIFTED_WORDS, _TOKENS_OF_CALL = 1.3 / 8, 20
 _WORD = re.compile(r"[^\s.,:?]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
+class Sampling(msgspec.Struct, frozen=True):
     """The temperature used for one answer, the ``seed`` of its chance, and the divergence of the one who answers.
 
     The last part of ``seed`` is how often the question was asked; where it diverges does not depend on that.

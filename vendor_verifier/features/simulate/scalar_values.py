@@ -11,9 +11,10 @@ import math
 import random
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+
+import msgspec
 
 from vendor_verifier.wire.payload import as_count
 
@@ -38,8 +39,7 @@ class UnsupportedPattern(ValueError):
     """The pattern uses something this module does not produce."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Repeat:
+class _Repeat(msgspec.Struct, frozen=True):
     """``low`` to ``high`` (None = unbounded) times a character out of ``chars`` or one of the ``group``'s branches."""
 
     chars: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from vendor_verifier.features.simulate.answer import Answer
 from vendor_verifier.features.simulate.draws import chance, generator
@@ -54,7 +55,7 @@ def with_drawn_token(question: Question, answer: Answer, persona: Persona, *, se
         if left < 0:
             word = each
             break
-    return replace(answer, text=word, calls=(), finish="length", output_tokens=1, logprobs=logprobs)
+    return structs.replace(answer, text=word, calls=(), finish="length", output_tokens=1, logprobs=logprobs)
 
 
 def _logprobs(weights: Sequence[float], persona: Persona, dice: random.Random) -> tuple[tuple[str, float], ...]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from markupsafe import Markup, escape
 
 COLOURS = 8
@@ -104,8 +104,7 @@ def picture(width: float, height: float, *children: str, label: str) -> Markup:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(msgspec.Struct, frozen=True):
     """Numbers from ``low``..``high`` onto ``start``..``end`` pixels, logarithmic if ``log`` (then ``low`` > 0)."""
 
     low: float
@@ -170,8 +169,7 @@ LABEL_WIDTH = 150.0
 LABEL_CELLS = 19
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(msgspec.Struct, frozen=True):
     """A vendor as charts show it: ``index`` gives colour and shape, ``label`` is already made visible."""
 
     index: int
@@ -197,8 +195,7 @@ def _cells(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
-@dataclass(frozen=True, slots=True)
-class Bubble:
+class Bubble(msgspec.Struct, frozen=True):
     """One vendor of the scatter; ``size`` in 0..1, None when its speed is not known."""
 
     vendor: Seen

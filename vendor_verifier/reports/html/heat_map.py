@@ -7,9 +7,9 @@ import struct
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import get_args
 
+import msgspec
 from markupsafe import Markup
 
 from vendor_verifier.reports.html import charts
@@ -25,8 +25,7 @@ _TOP = 34.0
 _Question = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class HeatRow:
+class HeatRow(msgspec.Struct, frozen=True):
     """One vendor's answers; ``told`` says in words how many stand how."""
 
     vendor: Seen

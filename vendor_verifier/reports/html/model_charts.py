@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from statistics import median
 
+import msgspec
 from markupsafe import Markup
+from msgspec import structs
 
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.html import charts
@@ -46,8 +47,7 @@ from vendor_verifier.words import Texts
 _LONG_RUN_S = 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(msgspec.Struct, frozen=True):
     """One picture or several on the same axes, a note for reading them, and their data as a table."""
 
     id: str
@@ -57,8 +57,7 @@ class Chart:
     table: Table
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(msgspec.Struct, frozen=True):
     model: ModelScore
     verdict: ModelVerdict | None
     details: Mapping[str, VendorDetails]
@@ -206,7 +205,7 @@ def _timeline(case: _Case, most: int) -> Chart | None:
         return None
     minutes = end_s >= _LONG_RUN_S
     unit_s, x_title = (60.0, t("time_x")) if minutes else (1.0, t("time_x_s"))
-    thinned = [replace(track, points=_thinned(track.points, most)) for track in tracks]
+    thinned = [structs.replace(track, points=_thinned(track.points, most)) for track in tracks]
     drawn = panels(thinned, per_unit_s=unit_s, label=t("time_chart"))
 
     def stretch(part: Slice) -> Cell:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+import msgspec
+from msgspec import structs
 
 from vendor_verifier.audit.cost import monthly_usd
 from vendor_verifier.reports import number_format
@@ -21,8 +23,7 @@ from vendor_verifier.words import Texts
 MONTHLY_REQUESTS = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(msgspec.Struct, frozen=True):
     """A status in words, and its class; ``about`` names the facet, ``at`` is where its evidence is."""
 
     text: str
@@ -31,8 +32,7 @@ class Word:
     about: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixRow:
+class MatrixRow(msgspec.Struct, frozen=True):
     """One vendor: its verdict with the strongest reason, then a word for each facet."""
 
     index: int
@@ -43,8 +43,7 @@ class MatrixRow:
     facets: tuple[Word, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Volume:
+class Volume(msgspec.Struct, frozen=True):
     """A month of so many requests, or of so many tokens."""
 
     unit: Literal["request", "token"]
@@ -95,28 +94,28 @@ def figures(model: ModelScore, report: Report, t: Texts) -> Table:
     columns = [_ranked(column) for column in shown.columns if column.key != "verdict"]
     if advice is not None:
         columns.insert(0, _verdict(model, advice, t))
-    return replace(shown, columns=(*columns, *_prices(model, report, t)))
+    return structs.replace(shown, columns=(*columns, *_prices(model, report, t)))
 
 
 def _ranked(column: Column) -> Column:
     """A column of the ranking; IRF and place get their intervals."""
     if column.key == "irf":
-        return replace(column, cell=lambda entry: _irf(column.cell(entry), entry))
+        return structs.replace(column, cell=lambda entry: _irf(column.cell(entry), entry))
     if column.key == "place":
-        return replace(column, cell=lambda entry: _place(column.cell(entry), entry))
+        return structs.replace(column, cell=lambda entry: _place(column.cell(entry), entry))
     return column
 
 
 def _irf(cell: Cell, entry: Entry) -> Cell:
     found = irf_of(entry.verdict).get(entry.vendor.label)
-    return cell if found is None else replace(cell, small=number_format.interval(found.irf))
+    return cell if found is None else structs.replace(cell, small=number_format.interval(found.irf))
 
 
 def _place(cell: Cell, entry: Entry) -> Cell:
     found = irf_of(entry.verdict).get(entry.vendor.label)
     if found is None or found.rank.low == found.rank.high:
         return cell
-    return replace(cell, small=number_format.ranks(found.rank.low, found.rank.high))
+    return structs.replace(cell, small=number_format.ranks(found.rank.low, found.rank.high))
 
 
 def _verdict(model: ModelScore, advice: Advice, t: Texts) -> Column:

@@ -9,10 +9,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from functools import cache
 from importlib.resources import files
-from typing import Any
+from importlib.util import cache_from_source
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from vendor_verifier.reports import number_format, sentences, vendor_tables
 from vendor_verifier.reports.escape import MAX_SENTENCE, visible
@@ -37,6 +43,10 @@ from vendor_verifier.values.details import MAX_EXAMPLES, MAX_POINTS
 from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.words import HTML_LANG, Language, Texts
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from jinja2.bccache import Bucket
+
 # What a page of a few vendors stays below, and what forty vendors of ten models do.
 MAX_BYTES, MOST_BYTES = 400_000, 3_000_000
 _MAX_LISTED = 100
@@ -49,8 +59,7 @@ _NEEDED = ("gates", "blame")
 _CHIEF = ("ttft_ms", "tps", "e2e_ms")
 
 
-@dataclass(frozen=True, slots=True)
-class _Measure:
+class _Measure(msgspec.Struct, frozen=True):
     """The amount a page holds of what can be left out: examples and points in time a vendor, tables, pictures."""
 
     examples: int
@@ -101,6 +110,28 @@ def part(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
+@cache
+def _templates() -> Environment:
+    """The templates here; what they compile to is kept where Python keeps compiled modules, if it may keep any."""
+    from jinja2 import Environment, FileSystemBytecodeCache, FunctionLoader, StrictUndefined
+
+    class Compiled(FileSystemBytecodeCache):
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            with suppress(OSError):  # Python compiles anew, too, where it may not write
+                super().dump_bytecode(bucket)
+
+    environment = Environment(
+        loader=FunctionLoader(part),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        bytecode_cache=None if sys.dont_write_bytecode else Compiled(str(Path(cache_from_source(__file__)).parent)),
+    )
+    environment.filters["label"] = page_label
+    return environment
+
+
 def drawn(
     template: str,
     t: Texts,
@@ -111,24 +142,23 @@ def drawn(
     **content: Any,
 ) -> str:
     """A page made by one of the templates here, UTF-8-encodable; ``style`` None is that of the reports."""
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
     style = part("page.css") if style is None else style
-    environment = Environment(
-        loader=FunctionLoader(part), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["label"] = page_label
-    text: str = environment.get_template(template).render(
-        t=t,
-        lang=HTML_LANG[t.language],
-        policy=policy(style, script, asks_its_server=asks_its_server),
-        # Safe to mark: both are constant files of ours, and the policy allows exactly these bytes.
-        style=Markup(style),  # noqa: S704
-        script=Markup(script),  # noqa: S704
-        icon=charts.icon,
-        shapes=charts.shapes,
-        **content,
+    text: str = (
+        _templates()
+        .get_template(template)
+        .render(
+            t=t,
+            lang=HTML_LANG[t.language],
+            policy=policy(style, script, asks_its_server=asks_its_server),
+            # Safe to mark: both are constant files of ours, and the policy allows exactly these bytes.
+            style=Markup(style),  # noqa: S704
+            script=Markup(script),  # noqa: S704
+            icon=charts.icon,
+            shapes=charts.shapes,
+            **content,
+        )
     )
     return text
 

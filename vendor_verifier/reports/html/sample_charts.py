@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from statistics import median
 
+import msgspec
 from markupsafe import Markup
 
 from vendor_verifier.reports.html import charts
@@ -22,8 +22,7 @@ _SLICES = 16
 _PANEL_WIDTH, _PANEL_HEIGHT = 380.0, 150.0
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(msgspec.Struct, frozen=True):
     """One vendor's measurements and their median."""
 
     vendor: Seen
@@ -63,8 +62,7 @@ def _rising(histogram: Histogram, across: Scale, up: Scale) -> str:
     return path
 
 
-@dataclass(frozen=True, slots=True)
-class Strip:
+class Strip(msgspec.Struct, frozen=True):
     """One vendor's values, one a sample."""
 
     vendor: Seen
@@ -103,16 +101,14 @@ def _dots(places: Sequence[int], y: float) -> str:
     return f"M{places[0]} {short(y)}h0" + "".join(steps)
 
 
-@dataclass(frozen=True, slots=True)
-class Track:
+class Track(msgspec.Struct, frozen=True):
     """One vendor's requests in time order."""
 
     vendor: Seen
     points: tuple[Point, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(msgspec.Struct, frozen=True):
     """One stretch of the run: the median of its measurements, and the number of failed requests."""
 
     begin_s: float
@@ -172,8 +168,7 @@ def _panel(track: Track, across: Scale, up: Scale, per_unit_s: float, end_s: flo
     return charts.group(*marks, vendor=index)
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
+class Course(msgspec.Struct, frozen=True):
     """One vendor's load over time."""
 
     vendor: Seen

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
+import msgspec
 from markupsafe import Markup
 
 from vendor_verifier.reports import number_format, sentences
@@ -29,8 +29,7 @@ _WORST_FIRST: tuple[Status, ...] = ("unusable", "not_as_sold", "doubtful", "too_
 _SAID_AGAINST: tuple[Status, ...] = ("unusable", "not_as_sold", "doubtful")
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True):
     """One judgement: the facet it is about, its word, its reason, the numbers and the command that show it.
 
     ``place`` is where the matrix leads to, for the first claim of a facet.
@@ -44,8 +43,7 @@ class Claim:
     command: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ExampleView:
+class ExampleView(msgspec.Struct, frozen=True):
     """An example in words: its reason, its sample, and titled excerpts; ``query`` names the sample in an address."""
 
     title: str
@@ -55,8 +53,7 @@ class ExampleView:
     parts: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class VendorView:
+class VendorView(msgspec.Struct, frozen=True):
     """One vendor's part of the page; ``is_open`` where something speaks against it."""
 
     index: int

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+import msgspec
 
 from vendor_verifier.features.simulate.answer import Answer, Call
 from vendor_verifier.features.simulate.performance import Performance, Refusal
@@ -138,8 +139,7 @@ def _with_prefix(name: str, own: str, prefix: str) -> str:
 EVENT_STREAM = "text/event-stream; charset=utf-8"
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """A question with the settings that only concern the form of its answer. ``body`` is the request as it came.
 
     ``style`` passes from a protocol's ``read`` to its answer which of several forms the answer takes.
@@ -149,7 +149,7 @@ class Asked:
     model: str
     stream: bool
     include_usage: bool = True
-    body: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    body: Mapping[str, Any] = msgspec.field(default_factory=dict)
     style: str = ""
 
     def listed(self, answer: Answer) -> tuple[tuple[str, float], ...]:
@@ -158,8 +158,7 @@ class Asked:
         return answer.logprobs[: as_count(parameters.get("top_logprobs"))] if parameters.get("logprobs") is True else ()
 
 
-@dataclass(frozen=True, slots=True)
-class StreamedAnswer:
+class StreamedAnswer(msgspec.Struct, frozen=True):
     """A streamed answer as bytes: what comes before the first token, the tokens, and what ends it.
 
     An empty piece is time in which the model generates and the protocol sends nothing.

@@ -35,9 +35,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.features.simulate.answer import Answer, Call, pieces
@@ -58,8 +58,7 @@ from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(msgspec.Struct, frozen=True):
     """The text format of a model family: a call (finished or not) with its number, the frame of all calls, an example.
 
     ``signs`` are marks in a prompt that show that its model is of this family.
@@ -234,7 +233,7 @@ class SimulatedCompletions(OpenAIWire):
 
     def stream(self, asked: Asked, performance: Performance, created: int) -> StreamedAnswer:
         chunks = OpenAIChunks(asked, performance, created, "text_completion", "cmpl-")
-        text = replace(performance.answer, text=written(performance.answer, asked.style), calls=())
+        text = structs.replace(performance.answer, text=written(performance.answer, asked.style), calls=())
         parts = [piece.text for piece in pieces(text, performance.piece_count, ()) if isinstance(piece, TextDelta)]
         events = [chunks.event(_choice(part)) for part in parts]
         return StreamedAnswer(opening=b"", pieces=events, closing=chunks.closing(_choice("", _finish(performance))))
