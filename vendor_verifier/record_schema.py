@@ -69,6 +69,7 @@ _MEANINGS: Mapping[str, Mapping[str, str]] = {
         "tls_ns": "ns of connect_ns for the TLS handshake",
         "connection_reused": "the connection had served before; null: not known",
         "our_lateness_ns": "ns by which we may have stamped late, at most; null: nobody watched",
+        "begun_late_ns": "ns of the time from due to sent that are our own lateness, at most; null: no schedule",
     },
     "Response": {
         "text": "the answer's text",

@@ -40,6 +40,15 @@ def test_another_load_than_the_one_asked_for_is_told(changes: dict[str, Any], wo
     assert ("by which IRF ranks" in found) == ("held_back" in changes)
 
 
+def test_a_cap_of_the_users_is_told_with_the_times_that_rank() -> None:
+    """Once for the run, whichever vendors were held back; the sentence of each no longer names IRF."""
+    found = warnings(held_back=7, by_schedule=True)
+    assert len(found) == 2
+    assert found[0].startswith("a cap on concurrency held requests back, so that TTFT as it ranks")
+    assert found[1].startswith("m: a: 7 requests found 8 others under way when they were due")
+    assert "IRF" not in found[1]
+
+
 @pytest.mark.parametrize(
     ("load", "advice"),
     [

@@ -157,6 +157,28 @@ def test_a_run_is_not_gone_on_with_under_another_load(bench: Any) -> None:
     assert bench(*paths, "--incremental", "--request-rate", "50.0")[0] == 0
 
 
+@pytest.mark.parametrize("flags", [("--request-concurrency", "2"), ()])
+def test_where_a_cap_held_requests_back_ttft_ranks_from_the_schedule(bench: Any, flags: tuple[str, ...]) -> None:
+    """The user's cap: figure, rank and interval are of the time waited, and the report says so, once, in its language;
+    without one nothing is said and times from sending rank. Both stand in the evidence."""
+    bench.configure("official: slow", "twin: slow")
+    bench.samples(40)
+    # So many at once that two places cannot be enough, on whatever machine.
+    code, scores = bench.run("--request-rate", "2000", "--baseline-repeats", "1", *flags)
+    assert code == 0
+    load = manifest_of(bench.folder / "run")["load"]
+    assert [told["by_schedule"] for told in load.values()] == [bool(flags)] * 2
+    intervals = scores["models"]["simulated-model"]["judgement"]["intervals"]
+    for label, vendor in vendors_of(scores).items():
+        sent, due = (vendor["distributions"][name] for name in ("ttft_ms", "ttft_from_schedule_ms"))
+        assert vendor["avg_ttft_ms"] == (due if flags else sent)["mean"]
+        assert intervals[label]["avg_ttft_ms"]["value"] == pytest.approx(vendor["avg_ttft_ms"])
+        assert not flags or due["mean"] > 2 * sent["mean"]
+    assert ("so that TTFT as it ranks" in (bench.folder / "run" / "report.md").read_text("utf-8")) == bool(flags)
+    _, page, _ = bench("report", bench.folder / "run", "--format", "html", "--lang", "zh")
+    assert ("并发上限推迟了部分请求" in page) == bool(flags)
+
+
 @pytest.mark.slow
 def test_a_planned_run_at_a_rate_can_be_gone_on_with(bench: Any) -> None:
     """Lost records are asked again on a schedule of their own, and goodput states no rate over the pause."""

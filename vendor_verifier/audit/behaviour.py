@@ -99,7 +99,7 @@ def difference_findings(
     ):
         yield _invalid(label, own, schema)
     if _clock_is_good(own) and _clock_is_good(reference):
-        slow = _slow(label, name, differences, ranking.estimates)
+        slow = _slow(label, name, differences, ranking.estimates, by_schedule=own.cap is not None)
         yield from (each for each in slow if each.name != "slow_first_token" or shows_tokens_alike(own, reference))
 
 
@@ -237,6 +237,8 @@ def _slow(
     baseline: str,
     differences: Mapping[str, Difference],
     estimates: Mapping[str, Mapping[str, Estimate]],
+    *,
+    by_schedule: bool,
 ) -> Iterator[Finding]:
     """Findings on first token and decoding, each where proven and at least ``LEAST_SLOWDOWN`` times as slow."""
     for metric, name in _SPEEDS.items():
@@ -248,7 +250,9 @@ def _slow(
         if times >= LEAST_SLOWDOWN:
             evidence = {"times": times, "own": own, "baseline": reference}
             figures: dict[str, Any] = {"own_4": f"{own:.4g}", "baseline_4": f"{reference:.4g}"}
-            yield finding(name, label, evidence, times_1=f"{times:.1f}", **figures)
+            # Under a cap a slower vendor is waited for much longer than it is slower: a sentence of its own.
+            said = "late_first_token" if by_schedule and metric != "tps" else name
+            yield finding(name, label, evidence, said=said, times_1=f"{times:.1f}", **figures)
 
 
 def _clock_is_good(table: ObservationTable) -> bool:

@@ -9,7 +9,13 @@ from vendor_verifier.words import english
 
 
 def finding(
-    name: str, label: str, evidence: Mapping[str, float | int | str], samples: tuple[str, ...] = (), **words: object
+    name: str,
+    label: str,
+    evidence: Mapping[str, float | int | str],
+    samples: tuple[str, ...] = (),
+    *,
+    said: str | None = None,
+    **words: object,
 ) -> Finding:
-    """A finding whose sentence is filled in with its evidence and with ``words``."""
-    return Finding(name, label, english(f"finding_{name}", **{**evidence, **words}), evidence, samples)
+    """A finding whose sentence, its own or the one named ``said``, is filled in with its evidence and ``words``."""
+    return Finding(name, label, english(said or f"finding_{name}", **{**evidence, **words}), evidence, samples)

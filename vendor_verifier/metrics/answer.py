@@ -32,6 +32,11 @@ def lateness_ns(attempt: Attempt) -> float:
     return math.inf if response is not None and LOOP_LAG in response.anomalies else 0
 
 
+def begun_late_ns(attempt: Attempt) -> float:
+    """Our part, in ns, of the time from due to sent; 0 where it was not watched, or nothing was due."""
+    return 0 if attempt.timing is None else attempt.timing.begun_late_ns or 0
+
+
 def is_spoilt(late_ns: float, time_ns: float) -> bool:
     """Whether a time read this late is unusable."""
     return late_ns > max(LEAST_NS, SHARE * time_ns)

@@ -26,7 +26,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     ``page_title`` heads the product page's column, which stands at ``column``; ``titles`` are the short ones. ``words``
     and ``over`` are its row in docs/metrics.md. ``family`` is its name in OpenMetrics, which ends in the unit, and
-    ``help`` its line there.
+    ``help`` its line there. ``scheduled`` is the metric that it is the mean of where a cap of the user's
+    held requests of an open loop back.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     family: str
     help: str
     column: int = 99
+    scheduled: str | None = None
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True):

@@ -92,6 +92,7 @@ TTFT_MS = Metric(
         family="ttft_mean_seconds",
         help="Mean time to the first token.",
         column=4,
+        scheduled="ttft_from_schedule_ms",
     ),
 )
 TTFT_COLD_MS = Metric(

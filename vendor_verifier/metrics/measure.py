@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
-from vendor_verifier.metrics import POOLED, RECORD_METRICS
-from vendor_verifier.metrics.answer import Answer, Ratio, is_spoilt, lateness_ns
+from vendor_verifier.metrics import FIGURES, POOLED, RECORD_METRICS
+from vendor_verifier.metrics.answer import Answer, Ratio, begun_late_ns, is_spoilt, lateness_ns
 from vendor_verifier.metrics.base import final_answers
 from vendor_verifier.metrics.inter_chunk_latency import ICL, gaps_ns
 from vendor_verifier.values.record import Record
@@ -19,13 +19,16 @@ _OF_RECORD = tuple([(place, metric.record) for place, metric in _NUMBERED if met
 _OF_TURNS = tuple([(place, metric) for place, metric in _NUMBERED if metric.record is None])
 _FORMULAS = tuple([(place, metric.formula) for place, metric in _OF_TURNS if metric.formula is not None])
 _RATIOS = tuple([(place, metric.ratio, metric.scale) for place, metric in _OF_TURNS if metric.ratio is not None])
+_NAMES = [metric.name for metric in RECORD_METRICS]
+_SCHEDULED = tuple([(each.name, _NAMES.index(each.scheduled)) for each in FIGURES if each.scheduled is not None])
 _PLACES = tuple(RECORD_METRICS.index(metric) for metric in POOLED)
 
 
 class Measured(msgspec.Struct, frozen=True):
     """``values`` are in the order of ``RECORD_METRICS``, ``pooled`` the sums of those that are ratios of sums.
 
-    ``spoilt`` names those, and the gaps, that our lateness took out.
+    ``spoilt`` names those, and the gaps, that our lateness took out; and figures whose time from the schedule is spoilt
+    by our having begun late, which the time itself is to show.
     """
 
     values: tuple[float | None, ...]
@@ -53,8 +56,16 @@ def measured(record: Record) -> Measured:
     elif answers:
         for place, metric in _OF_TURNS:
             values[place], sums[place] = metric.over_turns(answers)
-    spoilt = _spoil(record, values, sums, late_ns) if is_spoilt(late_ns, 0) else ()
+    began_late_ns = begun_late_ns(finals[0]) if finals else 0
+    begun_late = _begun_late(values, began_late_ns) if is_spoilt(began_late_ns, 0) else ()
+    spoilt = (*(_spoil(record, values, sums, late_ns) if is_spoilt(late_ns, 0) else ()), *begun_late)
     return Measured(tuple(values), tuple([sums[place] for place in _PLACES]), spoilt)
+
+
+def _begun_late(values: list[float | None], late_ns: float) -> tuple[str, ...]:
+    """The figures whose time from the schedule holds too much lateness of ours from before the request was sent."""
+    times = [(name, values[place]) for name, place in _SCHEDULED]
+    return tuple([name for name, value in times if value is not None and is_spoilt(late_ns, value * 1e6)])
 
 
 def _spoil(record: Record, values: list[float | None], sums: list[Ratio | None], late_ns: float) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.failure_kinds import QUESTION_REFUSED
 from vendor_verifier.values.manifest import MANIFEST_SCHEMA, Manifest, ScoreRequest, manifest_of
 from vendor_verifier.values.nested_dict import nested_dict
-from vendor_verifier.values.plan import LoadShape, Plan, Task
+from vendor_verifier.values.plan import Entry, LoadShape, Plan, Task
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import listed
 from vendor_verifier.values.score import Report
@@ -37,6 +37,7 @@ from vendor_verifier.words import Texts
 if TYPE_CHECKING:
     from vendor_verifier.loaders.results import Imported
     from vendor_verifier.pipeline.plan import Prepared
+    from vendor_verifier.run.load import LoadReport
     from vendor_verifier.run.local_run import RunEnd
     from vendor_verifier.run.work_queue import Part
 
@@ -278,12 +279,29 @@ def with_ending(
             if entry.account in end.eased
         },
         event_loop=None if end.loop is None else asdict(end.loop),
-        load={f"{model}: {label}": asdict(kept) for (model, label), kept in (end.load or {}).items()} or None,
+        load={
+            f"{entry.model}: {entry.label}": _offered(manifest, entry, plan, kept)
+            for entry in plan.entries
+            if (kept := (end.load or {}).get((entry.model, entry.label))) is not None
+        }
+        or None,
         finished_at=now_text(),
         entries=[_with_begun(raw, plan, end) for raw in manifest.raw["entries"]],
         executors=_executors(manifest, executor),
         resent=dict(resent),
     )
+
+
+def _offered(manifest: Manifest, entry: Entry, plan: Plan, kept: LoadReport) -> dict[str, Any]:
+    """The load offered to an entry, and whether a cap of the user's, in this session or before, held requests back."""
+    # Scoring reads manifests and sends nothing.
+    from vendor_verifier.pipeline.load_profile import places
+
+    before = (manifest.load or {}).get(f"{entry.model}: {entry.label}")
+    # Where nobody set a cap, it is what this system bears, and no load that was asked for.
+    is_asked = kept.cap < places(plan.load, None, plan.entries)
+    by_schedule = (kept.held_back > 0 and is_asked) or (before is not None and before.by_schedule)
+    return {**asdict(kept), "by_schedule": by_schedule}
 
 
 def _with_begun(entry: Mapping[str, Any], plan: Plan, end: RunEnd) -> dict[str, Any]:

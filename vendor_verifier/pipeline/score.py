@@ -248,7 +248,7 @@ def ending_warnings(manifest: Manifest) -> Iterator[str]:
         yield english("warn_slowed", label=label, given=places.given, lowest=places.lowest, last=places.last)
     for loss in (loss for executor in manifest.executors or () for loss in executor.lost_sessions):
         yield english("warn_worker", worker=loss.session, reason=loss.reason)
-    yield from _load_warnings(manifest.load or {})
+    yield from _load_warnings(manifest.load or {}, by_schedule=manifest.ranks_by_schedule)
     if manifest.event_loop is not None:
         yield from _loop_warnings(manifest.event_loop, _advice(manifest))
     if manifest.redacted:
@@ -258,11 +258,15 @@ def ending_warnings(manifest: Manifest) -> Iterator[str]:
             yield english("warn_beside", run=run, labels=", ".join(labels))
 
 
-def _load_warnings(load: Mapping[str, Offered]) -> Iterator[str]:
-    """Warnings where the load differed from the one asked for, or the whole warm-up failed."""
+def _load_warnings(load: Mapping[str, Offered], *, by_schedule: bool) -> Iterator[str]:
+    """Warnings where the load differed from the one asked for, or the whole warm-up failed; and by which times vendors
+    then rank."""
+    if by_schedule:
+        yield english("warn_by_schedule")
     for label, kept in load.items():
         if kept.held_back:
-            yield english("warn_held_back", label=label, held=kept.held_back, cap=kept.cap)
+            name = "warn_held_back_capped" if by_schedule else "warn_held_back"
+            yield english(name, label=label, held=kept.held_back, cap=kept.cap)
         elif (kept.lag_p99_ms or 0.0) > STALL_NS / 1e6:
             yield english("warn_began_late", label=label, ms=f"{kept.lag_p99_ms:.0f}")
         if kept.warmup and kept.warmup_failed == kept.warmup:

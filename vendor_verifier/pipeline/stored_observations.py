@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from msgspec import structs
+
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.gates.thresholds import REQUEST_METRICS
@@ -13,9 +15,10 @@ from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.scoring.collect import Tables, collect
 from vendor_verifier.scoring.observation_table import ObservationTable
+from vendor_verifier.scoring.ranked_times import mean_values
 from vendor_verifier.stats.ratio_table import JUDGED_MEANS, MEANS, Trials, trials_of
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.manifest import Manifest, ScoreRequest
+from vendor_verifier.values.manifest import EntryInfo, Manifest, ScoreRequest
 from vendor_verifier.values.sample import Samples
 from vendor_verifier.values.score import PlayedTask
 
@@ -52,7 +55,7 @@ class _Requests(Mapping[str, Sequence[float]]):
         self._table = table
 
     def __getitem__(self, metric: str) -> Sequence[float]:
-        return self._table.values(REQUEST_METRICS[metric])
+        return mean_values(self._table, metric, REQUEST_METRICS[metric])
 
     def __iter__(self) -> Iterator[str]:
         return iter(REQUEST_METRICS)
@@ -64,6 +67,8 @@ class _Requests(Mapping[str, Sequence[float]]):
 def read_trials(folder: RunFolder) -> StoredTrials:
     """Score the records of a run one by one; samples of suites outside the ranking (feature checks) are left out.
 
+    All times count from sending, whatever the run ranked by, as only those of any two runs can be compared.
+
     Raises:
         RunFolderError: not a readable run folder.
     """
@@ -73,7 +78,7 @@ def read_trials(folder: RunFolder) -> StoredTrials:
         raise RunFolderError(f"{folder.path} names no evaluation that could be compared")
     samples = {task.suite: folder.read_samples(task.suite) for task in stored}
     suites = {task.suite: ready_suite(task.suite, task.options, samples[task.suite], folder) for task in stored}
-    infos, tables = manifest.infos, Tables()
+    infos, tables = [structs.replace(info, cap=None) for info in manifest.infos], Tables()
     played = {suite: PlayedTask(suite, found) for suite, found in samples.items()}
     # Unreadable lines were already reported when the run was scored.
     records = folder.read_records(lambda _line, _reason: None)
@@ -111,7 +116,7 @@ def trials_in(
                 main=main,
                 begun=info.begun,
                 each=each,
-                means=_means(score, info.model),
+                means=_means(score, info),
             )
             trials.setdefault(info.model, []).append(found)
     return StoredTrials(
@@ -124,7 +129,10 @@ def trials_in(
     )
 
 
-def _means(score: ScoreRequest, model: str) -> list[str]:
-    """The means that are always judged or that a gate names; one too many, by a name within another's, does no harm."""
-    gates = " ".join(score.gates_of(model))
-    return [metric for metric in MEANS if metric in JUDGED_MEANS or metric in gates]
+def _means(score: ScoreRequest, info: EntryInfo) -> list[str]:
+    """The means that are always judged or that a gate names; one too many, by a name within another's, does no harm.
+
+    Where times that rank count from the schedule, their own metrics too: the noise of the baseline is told by those.
+    """
+    named = " ".join(score.gates_of(info.model)) + (" ttft_ms" if info.cap is not None else "")
+    return [metric for metric in MEANS if metric in JUDGED_MEANS or metric in named]

@@ -75,12 +75,16 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """One turn ready to be asked of one entry, as often as it takes."""
+    """One turn ready to be asked of one entry, as often as it takes.
+
+    ``begun_late_ns`` is how long after its due time it was ready, where it is the first turn of what was due.
+    """
 
     target: Target
     request: HttpRequest
     turn: Turn
     total_s: float | None
+    begun_late_ns: int | None = None
 
     def reader(self) -> Reader:
         return self.target.wire.reader(self.turn.tools)
@@ -118,7 +122,7 @@ class Conversation:
             step = next(play)
             while True:
                 if isinstance(step, Turn):
-                    turns.append(await self._send(step, target, total_s, due_ns))
+                    turns.append(await self._send(step, target, total_s, due_ns, is_first=not turns))
                     step = play.send(turns[-1].attempts[-1])
                     continue
                 began_ns = self.clock_ns()
@@ -144,7 +148,9 @@ class Conversation:
         results = tuple(structs.replace(each, text=self.scrubber.text(each.text)) for each in ran.results)
         return ToolRun(results, ran.failure)
 
-    async def _send(self, turn: Turn, target: Target, total_s: float | None, due_ns: int | None) -> TurnRecord:
+    async def _send(
+        self, turn: Turn, target: Target, total_s: float | None, due_ns: int | None, *, is_first: bool
+    ) -> TurnRecord:
         entry = target.entry
         # A run begins with hundreds at once: building and connecting all of them in one go would make us late. Answers
         # have turns of their own, for one that stops its vendor must be read before the next is asked.
@@ -163,13 +169,15 @@ class Conversation:
             words = "not expressible on this wire: " + ", ".join(request.untranslatable)
             failure = Failure.of("untranslatable", words)
             return TurnRecord((Attempt(1, failure=failure),))
-        question = _Question(target, request, turn, total_s)
-        scheduled_ns = self.clock_ns() if due_ns is None else due_ns
+        ready_ns = self.clock_ns()
+        begun_late_ns = max(0, ready_ns - due_ns) if is_first and due_ns is not None else None
+        question = _Question(target, request, turn, total_s, begun_late_ns)
+        scheduled_ns = ready_ns if due_ns is None else due_ns
 
         async def once(number: int) -> Attempt:
             # A retry waits anew, but not for who was promised an answer by schedule.
-            is_first = number == 1 or due_ns is not None
-            return await self._attempt(number, question, scheduled_ns if is_first else self.clock_ns())
+            from_ns = scheduled_ns if number == 1 or due_ns is not None else self.clock_ns()
+            return await self._attempt(number, question, from_ns)
 
         attempts = await attempt_until_done(
             once,
@@ -261,7 +269,8 @@ class Conversation:
                 self.limiter.stop(entry, failure.message)
         if response is not None and late_ns is not None and late_ns > STALL_NS:
             response = structs.replace(response, anomalies=(*response.anomalies, LOOP_LAG))
-        timing = structs.replace(timing, our_lateness_ns=late_ns)
+        begun_late_ns = self._begun_late_ns(question, exchange, scheduled_ns)
+        timing = structs.replace(timing, our_lateness_ns=late_ns, begun_late_ns=begun_late_ns)
         attempt = Attempt(number, timing, watch.flagged(response), failure)
         self.limiter.attempt_ended(entry, attempt, ask)
         return attempt
@@ -278,6 +287,13 @@ class Conversation:
             return self.lag.lateness_ns(began_ns, time.perf_counter_ns())
         sent_ns = scheduled_ns - exchange.scheduled_ns
         return self.lag.lateness_ns(sent_ns - (exchange.connect_ns or 0), sent_ns + exchange.end_ns)
+
+    def _begun_late_ns(self, question: _Question, exchange: Exchange, due_ns: int) -> int | None:
+        """Our part of the time from due to sent: until it was ready, or a stall while it waited for its turn."""
+        if question.begun_late_ns is None or exchange.scheduled_ns is None:
+            return question.begun_late_ns
+        stalled_ns = self.lag.lateness_ns(due_ns, due_ns - exchange.scheduled_ns)
+        return max(question.begun_late_ns, stalled_ns or 0)
 
     def _plugin_failure(self, error: Exception, phase: Phase) -> Failure:
         """A bug on our side as a failure: it is counted as ours, never charged to the vendor."""

@@ -47,6 +47,7 @@ def collect(
     for entry in entries:
         tables.rows[entry.model, entry.label] = ObservationTable()
         tables.apart[entry.model, entry.label] = ObservationTable()
+        tables.rows[entry.model, entry.label].cap = entry.cap
     asked = {task.suite: listed(task.samples) for task in tasks.values()}
     trigger = suites.get(TRIGGER)
     checkers = trigger.checkers if isinstance(trigger, TriggerSuite) else KeptCheckers()

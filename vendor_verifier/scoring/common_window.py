@@ -1,7 +1,7 @@
 """Times of two vendors over what was sent while both were being asked, which is what ranks compare them by.
 
-A vendor is being asked from its first row sent to its last. One that goes on alone, at another load of the machine or
-another hour, is neither better nor worse for that.
+A vendor is being asked from its first row sent to its last, or due where times that rank count from then. One that
+goes on alone, at another load of the machine or another hour, is neither better nor worse for that.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from vendor_verifier.metrics import RANKED, Metric
 from vendor_verifier.scoring.irf import Beside
 from vendor_verifier.scoring.observation_table import ObservationTable, Unit
+from vendor_verifier.scoring.ranked_times import asked_at, is_mean_lost, mean_column
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,11 +70,11 @@ class _Asked:
 
         rows = [(key[1:], traits.charged) for key, traits in table.entries()]
         charged = np.array([each for _, each in rows], dtype=bool)
-        moments = _first_sent([unit for unit, _ in rows], charged, table.sent())[charged]
+        moments = _first_sent([unit for unit, _ in rows], charged, asked_at(table))[charged]
         parts = {
-            name: _ratio(table, metric)[:, charged]
+            name: _ratio(table, name, metric)[:, charged]
             for name, metric in metrics.items()
-            if not table.is_lost(metric.name)
+            if not is_mean_lost(table, name, metric.name)
         }
         if np.isnan(moments).all() or not any(part[1].any() for part in parts.values()):
             return None
@@ -109,11 +110,11 @@ def _first_sent(units: Sequence[Unit], charged: NDArray[np.bool_], moments: NDAr
     return np.array([first.get(unit, np.nan) for unit in units])
 
 
-def _ratio(table: ObservationTable, metric: Metric) -> NDArray[np.float64]:
+def _ratio(table: ObservationTable, name: str, metric: Metric) -> NDArray[np.float64]:
     """Numerators and denominators of the rows, both 0 where the metric was not measured."""
     import numpy as np
 
     if metric.pooled:
         return np.nan_to_num(np.array(table.sums(metric.name)))
-    column = table.column(metric.name)
+    column = mean_column(table, name, metric.name)
     return np.array([np.nan_to_num(column), ~np.isnan(column)], dtype=np.float64)

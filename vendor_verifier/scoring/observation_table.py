@@ -55,7 +55,8 @@ class ObservationTable:
     leave them out. ``tries`` are the attempts of all records, ``duplicates`` those of records made a second time.
     ``gaps`` are grouped by serving provider, as far as it is known; ``gapped`` are the rows that they belong to.
     ``withheld`` names metrics that are not measurable at this vendor, each with the reason; they have no values.
-    ``faked`` is what shows that its streams are faked.
+    ``faked`` is what shows that its streams are faked. ``cap``: so many requests at a time held others back, so
+    that times that rank count from when requests were due (:mod:`vendor_verifier.scoring.ranked_times`); else None.
     """
 
     def __init__(self) -> None:
@@ -72,6 +73,7 @@ class ObservationTable:
         self.misrouted: set[Key] = set()
         self.withheld: dict[str, Withheld] = {}
         self.faked: FakedStream | None = None
+        self.cap: int | None = None
         self.tries, self.duplicates = TryTable(), TryTable()
         self.gaps: dict[str | None, Gaps] = {}
         self.gapped: Counter[str | None] = Counter()
@@ -232,6 +234,11 @@ class ObservationTable:
     def sent(self) -> NDArray[np.float64]:
         """When the rows were first sent, in seconds since the epoch."""
         return self._column(_SENT)
+
+    def held_s(self) -> NDArray[np.float64]:
+        """How long all attempts of each row took together, in seconds."""
+        found = self.tries.seconds_by_row(len(self._codes))
+        return found[[place for _, place in self._own()]] if self.misrouted else found
 
     def frame(self) -> pd.DataFrame:
         """The rows as a pandas table: key, traits, and one column per metric."""

@@ -34,6 +34,7 @@ from vendor_verifier.scoring.common_window import common_times
 from vendor_verifier.scoring.irf import RANK_METRICS, Beside, K
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable, compared
+from vendor_verifier.scoring.ranked_times import ranked_spread
 from vendor_verifier.scoring.trigger_f1 import Run, baseline_counts, paired, self_counts, trigger_counts
 from vendor_verifier.scoring.vendor_figures import checks_score, regions_of, standings, suite_score
 from vendor_verifier.scoring.withheld_speeds import withhold_speeds
@@ -50,12 +51,18 @@ from vendor_verifier.words import english
 
 def stall_warnings(model: str, vendors: Iterable[VendorScore]) -> Iterator[str]:
     """One sentence for a model that lost rows to our lateness: its vendors, how many, and whose times are missing."""
-    spoilt = {each.label: [found for found in each.distributions.values() if found.stalled] for each in vendors}
-    rows = {label: max(each.stalled for each in found) for label, found in spoilt.items() if found}
+    rows, lost = dict[str, int](), list[str]()
+    for each in vendors:
+        spoilt = [(found.stalled, found.n) for found in each.distributions.values() if found.stalled]
+        # A figure may have lost more than its metric: by the schedule, rows that we began late.
+        spoilt += [(count, each.measured[name]) for name, count in each.stalled.items() if count]
+        if spoilt:
+            rows[each.label] = max(count for count, _ in spoilt)
+        if any(not n for _, n in spoilt):
+            lost.append(each.label)
     if not rows:
         return
     counted = ", ".join(f"{label} {count}" for label, count in rows.items())
-    lost = [label for label, found in spoilt.items() if any(not each.n for each in found)]
     if lost:
         yield english("warn_lost", model=model, told=counted, lost=", ".join(lost), most=f"{MOST_SPOILT:.0%}")
     else:
@@ -295,9 +302,14 @@ def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> Vend
         "success_rate": (succeeded / asked if asked else None, asked),
         "schema_accuracy": (schema.accuracy, table.judged_responses(board.schema_policy)),
     }
+    ranked = {
+        name: ranked_spread(table, name, spreads[metric.name], metric.name)
+        for name, metric in RANKED.items()
+        if metric.name in spreads
+    }
     for name, metric in RANKED.items():
         if name not in metrics:
-            spread = spreads[metric.name]
+            spread = ranked[name]
             metrics[name] = (table.pooled(metric.name) if metric.pooled else spread.mean, spread.n)
     metrics |= {name: (score.values.get(board.tasks[name].main or ""), score.judged) for name, score in suites.items()}
     return VendorScore(
@@ -327,7 +339,7 @@ def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> Vend
         resent=table.count(lambda traits: traits.resent),
         suites=suites,
         regions=regions_of(table),
-        stalled={name: spreads[metric.name].stalled for name, metric in RANKED.items() if metric.is_timed},
+        stalled={name: ranked[name].stalled for name, metric in RANKED.items() if metric.is_timed},
         withheld=dict(table.withheld),
     )
 

@@ -79,6 +79,13 @@ class TryTable:
         found: NDArray[np.float64] = self.tokens("output")[sent]
         return found
 
+    def seconds_by_row(self, rows: int) -> NDArray[np.float64]:
+        """The seconds that all attempts of each of so many rows took together."""
+        import numpy as np
+
+        seconds = np.nan_to_num(np.array(self._numbers[1 :: self._WIDTH]))
+        return np.bincount(np.array(self.rows), seconds, rows).astype(np.float64)
+
     def spans(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Begin and end of every attempt that was sent, whether it was answered, and whether its record's first."""
         import numpy as np

@@ -44,7 +44,8 @@ def noise_floor(panel: Panel, resampled: Resampled, baseline: Trials) -> NoiseFl
 
 def latency_spread(baseline: Trials, level: float = LEVEL) -> Estimate:
     """Second run's TTFT ÷ first run's, the geometric mean over samples: exp(mean ± z·sd ÷ √n) of the log ratios."""
-    column = baseline.ratios.get("avg_ttft_ms", {})
+    # What ranks may hold waits for a place (:mod:`vendor_verifier.scoring.ranked_times`), which no second run repeats.
+    column = baseline.ratios.get("ttft_ms") or baseline.ratios.get("avg_ttft_ms", {})
     firsts = {sample: part[0] / part[1] for (sample, number), part in column.items() if number == 0 and part[1]}
     seconds = {sample: part[0] / part[1] for (sample, number), part in column.items() if number == 1 and part[1]}
     logs = [

@@ -15,6 +15,7 @@ from vendor_verifier.metrics import METRICS, POOLED, RANKED, RECORD_METRICS
 from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE, call_validity, has_bad_call
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable, Unit, compared
+from vendor_verifier.scoring.ranked_times import asked_at, is_mean_lost, judged_column
 from vendor_verifier.scoring.trigger_f1 import Run
 from vendor_verifier.suites import TRIGGER
 from vendor_verifier.values.manifest import SchemaPolicy
@@ -129,7 +130,7 @@ class Trials:
     (numerator, denominator), so that the metric is Σ numerators ÷ Σ denominators; a unit that did not measure is
     absent. Rates are (0 or 1, 1), means (value, 1), ``tps`` (tokens, seconds), ``schema_accuracy`` (valid, counted
     calls), a cost per valid call (cost, valid calls). ``sent``: when each unit was first sent (seconds since the
-    epoch, as numerators); ``None`` where that is unknown.
+    epoch, as numerators), or due where times that rank count from then; ``None`` where that is unknown.
     """
 
     label: str
@@ -206,7 +207,11 @@ def _ratios(
             each_of(lambda traits: has_bad_call(traits.classes) if traits.is_offered_tools else None)
         ),
     }
-    found |= {name: column(table.column(MEANS[name])[charged]) for name in means if not table.is_lost(MEANS[name])}
+    found |= {
+        name: column(judged_column(table, name, MEANS[name])[charged])
+        for name in means
+        if not is_mean_lost(table, name, MEANS[name])
+    }
     if "input_tokens" in found:
         # In a conversation the next question holds the answer before it, so that no two vendors are asked the same.
         is_single = each_of(lambda traits: traits.turns == 1)
@@ -217,7 +222,7 @@ def _ratios(
             found[metric.name] = column(numerators[charged], denominators[charged])
     for suite, value in main.items():
         found[suite] = column(each_of(partial(_score, suite=suite, value=value)))
-    moments = table.sent()[charged]
+    moments = asked_at(table)[charged]
     _, first = np.unique(np.where(np.isnan(moments), -1, at), return_index=True)
     first = first[~np.isnan(moments[first])]
     return {name: each for name, each in found.items() if len(each)}, RatioColumn(units, at[first], moments[first])

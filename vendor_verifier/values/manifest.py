@@ -31,6 +31,8 @@ class EntryInfo(msgspec.Struct, frozen=True):
 
     ``repeat`` is the number of times it was asked everything, ``None`` for the run's own number. ``begun`` is the
     number of records started where none was planned (by a duration or a schedule): the last repetition may be a part.
+    ``cap``: times that rank count from when requests were due, for so many at a time held others back; ``None``: from
+    sending (see :class:`Offered`).
     """
 
     model: str
@@ -41,6 +43,7 @@ class EntryInfo(msgspec.Struct, frozen=True):
     is_baseline: bool = False
     repeat: int | None = None
     begun: int | None = None
+    cap: int | None = None
 
 
 class StoredEntry(msgspec.Struct):
@@ -136,7 +139,11 @@ class ScoreRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Offered(msgspec.Struct):
-    """One entry's offered load: requests started, in flight, delayed and warmed up, and our own lag."""
+    """One entry's offered load: requests started, in flight, delayed and warmed up, and our own lag.
+
+    ``by_schedule``: a cap that the user set held some of them back, so that times of the run that rank count from when
+    requests were due.
+    """
 
     begun: _Count
     most_under_way: _Count
@@ -146,6 +153,7 @@ class Offered(msgspec.Struct):
     warmup_failed: _Count
     lag_p50_ms: _Number | None
     lag_p99_ms: _Number | None
+    by_schedule: bool = False
 
 
 class Loss(msgspec.Struct):
@@ -235,9 +243,24 @@ class Manifest(msgspec.Struct, kw_only=True):
     @property
     def infos(self) -> tuple[EntryInfo, ...]:
         """The entries as scoring takes them."""
+        names = [name for name in EntryInfo.__struct_fields__ if name != "cap"]
         return tuple(
-            EntryInfo(**{name: getattr(entry, name) for name in EntryInfo.__struct_fields__}) for entry in self.entries
+            EntryInfo(**{name: getattr(entry, name) for name in names}, cap=self._cap(entry)) for entry in self.entries
         )
+
+    def _cap(self, entry: StoredEntry) -> int | None:
+        """The cap on an entry's requests in flight where times that rank count from the schedule."""
+        load = self.load or {}
+        if not self.ranks_by_schedule:
+            return None
+        name = f"{entry.model}: {entry.label}"
+        return max(1, load[name].cap if name in load else max(each.cap for each in load.values()))
+
+    @property
+    def ranks_by_schedule(self) -> bool:
+        """Whether times rank by what was waited from when requests were due: for all of the run, as like is compared
+        with like."""
+        return any(offered.by_schedule for offered in (self.load or {}).values())
 
 
 def manifest_of(raw: Mapping[str, Any]) -> Manifest:

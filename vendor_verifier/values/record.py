@@ -38,7 +38,8 @@ class Timing(msgspec.Struct, frozen=True):
     the first token moment. ``sent_at`` is UTC wall time, ISO 8601, a label only. ``dns_ns``, ``tcp_ns`` and ``tls_ns``
     are the parts of ``connect_ns`` where the transport can tell them apart; ``connection_reused`` says whether TTFT is
     a warm one (``None``: not known). ``our_lateness_ns`` is how late we may have stamped, at most, what came in between
-    connecting and the end (``None``: nobody watched).
+    connecting and the end (``None``: nobody watched). ``begun_late_ns`` is the part of the time from due to sent for
+    which we may answer, at most, and neither a cap nor a budget; ``None`` where nothing was due by a schedule.
     """
 
     sent_at: str
@@ -57,6 +58,7 @@ class Timing(msgspec.Struct, frozen=True):
     tls_ns: Count | None = None
     connection_reused: bool | None = None
     our_lateness_ns: int | None = None
+    begun_late_ns: int | None = None
 
 
 class Response(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.metrics import DIRECTIONS, Direction, is_share
+from vendor_verifier.metrics import DIRECTIONS, RANKED, Direction, is_share
 from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.values.history import HistoryEntry, HistoryRun, Scale
 from vendor_verifier.values.judgement import ModelVerdict, ServedNames
@@ -89,7 +89,7 @@ def history_run(report: Report, folder: str) -> HistoryRun:
             is_baseline=vendor.is_baseline,
             planned=vendor.planned,
             succeeded=vendor.succeeded,
-            figures=dict(_figures(vendor)),
+            figures=dict(_figures(vendor, by_schedule=manifest.ranks_by_schedule)),
             served=_served(report, model.model, vendor.label),
             verdict=_verdict(report, model.model, vendor.label),
             chances=_chances(report, model.model, vendor.label),
@@ -151,11 +151,17 @@ def question_of(report: Report) -> str:
     return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def _figures(vendor: VendorScore) -> Iterator[tuple[str, tuple[float, int]]]:
-    for name, value in vendor.metrics.items():
+def _figures(vendor: VendorScore, *, by_schedule: bool) -> Iterator[tuple[str, tuple[float, int]]]:
+    for name, ranked in vendor.metrics.items():
+        value, measured = ranked, vendor.measured.get(name, 0)
+        figure = RANKED[name].figure if by_schedule and name in RANKED else None
+        if figure is not None and figure.scheduled is not None:
+            # From sending in every run, or a series would jump where a cap held requests back for once.
+            own = vendor.distributions[RANKED[name].name]
+            value, measured = own.mean, own.n
         # The baseline's F1 is 1 by definition, not a measurement.
         if value is not None and not (name == "f1" and vendor.is_baseline):
-            yield name, (value, vendor.measured.get(name, 0))
+            yield name, (value, measured)
     for name, statistics in _STATISTICS.items():
         found = vendor.distributions.get(name)
         for statistic in statistics if found is not None else ():

@@ -272,7 +272,7 @@ def _method(report: Report, t: Texts) -> list[str]:
         t("method_f1", undecided=t(f"undecided_{report.undecided}")),
         t("method_schema", policy=report.schema_policy),
         t("method_tokens"),
-        t("method_ttft"),
+        t("method_ttft_by_schedule" if report.manifest.ranks_by_schedule else "method_ttft"),
         t("method_tps"),
         *map(visible, clock_lines(report, t)),
         *sentences.usual_lines(report, t),
