@@ -82,7 +82,7 @@ def test_nothing_is_said_of_speed_by_a_clock_that_stood_still() -> None:
     assert names() == {"slow_first_token", "slow_decoding"}
     found["slow"].cap = 8
     told = difference_findings("slow", found["slow"], ("base", found["base"]), judged)
-    assert any("first token comes" in each.words and "after requests were due" in each.words for each in told)
+    assert any("first token comes" in each.statement and "after requests were due" in each.statement for each in told)
     late = [
         replace(row, traits=replace(row.traits, anomalies=("loop_lag",))) if number < 15 else row
         for number, row in enumerate(found["slow"].every())

@@ -251,7 +251,7 @@ def _slow(
             evidence = {"times": times, "own": own, "baseline": reference}
             figures: dict[str, Any] = {"own_4": f"{own:.4g}", "baseline_4": f"{reference:.4g}"}
             # Under a cap a slower vendor is waited for much longer than it is slower: a sentence of its own.
-            said = "late_first_token" if by_schedule and metric != "tps" else name
+            said = "late_first_token" if by_schedule and metric != "tps" else None
             yield finding(name, label, evidence, said=said, times_1=f"{times:.1f}", **figures)
 
 
