@@ -58,7 +58,7 @@ def _behind(
     known: NDArray[np.bool_],
     places: int,
 ) -> NDArray[np.float64]:
-    """How many measured rows waited behind each row, all in the order in which they were due."""
+    """The number of measured rows that waited behind each row, all in the order in which they were due."""
     import numpy as np
 
     ends, found = due + waits + held, np.zeros(waits.size)

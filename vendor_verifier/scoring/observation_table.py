@@ -236,7 +236,7 @@ class ObservationTable:
         return self._column(_SENT)
 
     def held_s(self) -> NDArray[np.float64]:
-        """How long all attempts of each row took together, in seconds."""
+        """The seconds that all attempts of each row took together."""
         found = self.tries.seconds_by_row(len(self._codes))
         return found[[place for _, place in self._own()]] if self.misrouted else found
 
