@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
-
 from msgspec import structs
 
 from vendor_verifier.config.suite_options import known_suite
