@@ -176,3 +176,17 @@ def test_never_one_that_is_not_as_sold_and_never_the_baseline(statuses: tuple[st
         assert "fine" not in statuses
         assert {labels[label] for label in advice.choice.labels} <= {"open"}
     assert sum(advice.choice.counts.values()) == 3
+
+
+def test_a_choice_knows_the_greatest_loss_that_those_it_names_may_hide() -> None:
+    """Of the least asked, because a buyer takes either; of those that are not named nothing is said."""
+    sizes = {"a": 150, "b": 600}
+    gaps = {label: structs.replace(gap(label), delta=structs.replace(gap().delta, n=n)) for label, n in sizes.items()}
+    small, large = (choice(label, gaps=(gaps[label],)).unseen_loss for label in gaps)
+    assert small is not None
+    assert large is not None
+    assert large < small
+    both = {"gaps": tuple(gaps.values())}
+    assert choice("a", "b", **both).unseen_loss == pytest.approx(small, rel=0.3)
+    assert choice("a", "b", **both, findings=fraud("a")).unseen_loss == pytest.approx(large, rel=0.3)
+    assert choice("a", **both, findings=fraud("a")).unseen_loss is None

@@ -68,6 +68,14 @@ def test_the_first_line_says_what_to_do(choice: dict[str, Any], line: str) -> No
     assert chosen(**choice) == f"{line} (10 samples, asked 3 times each)."
 
 
+def test_the_first_line_says_what_a_run_was_too_small_to_see() -> None:
+    """Who is called as sold on few samples may miss one call in five; a smaller loss is told with the evidence."""
+    only = {"kind": "only", "labels": ("fine",), "counts": {"as_sold": 1, "not_as_sold": 2}}
+    told = chosen(**only, unseen_loss=0.22)
+    assert "is as sold (2 not as sold); few samples: a loss of up to 22 points in calling tools may be unseen (" in told
+    assert "unseen" not in chosen(**only, unseen_loss=0.05)
+
+
 def test_the_first_line_of_a_run_that_was_broken_off_says_how_little_it_has() -> None:
     """Nobody takes five answers for the thirty that were planned."""
     report = field(LABELS[:2])

@@ -21,7 +21,7 @@ from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.reports import markdown, openmetrics, ranking, scores_json, terminal
 from vendor_verifier.reports.html import page
 from vendor_verifier.scoring.observation_table import ObservationTable
-from vendor_verifier.scoring.score_run import score_run
+from vendor_verifier.scoring.score_run import score_run, stall_warnings
 from vendor_verifier.scoring.vendor_figures import regions_of
 from vendor_verifier.stats.ratio_table import trials_of
 from vendor_verifier.values.event import Usage
@@ -150,6 +150,18 @@ def test_one_warning_a_model_names_its_vendors_however_many_were_met() -> None:
     assert "the times it would spoil: v0 1, v1 2, v2 3, v3 4, v4 5, v5 6, v6 7, v7 8, v8 9, v9 10; " in told
     assert "times not measurable because of us (v4, v5, v6, v7, v8, v9): " in told
     assert "whole" not in told
+
+
+def test_a_vendor_whose_connections_alone_were_lost_keeps_its_times() -> None:
+    """A few connections are soon more than a fifth late; nobody reads that times in the table are missing."""
+    made = report(2).models[0].vendors[0]
+    lost = replace(made.distributions["ttft_ms"], n=0, stalled=2)
+    few = replace(made, distributions={**made.distributions, "connect_ms": lost})
+    (told,) = stall_warnings("m", [few])
+    assert (_LATE in told, _LOST in told) == (True, False)
+    gone = replace(made, measured={**made.measured, "tps": 0}, stalled={**made.stalled, "tps": 5})
+    (told,) = stall_warnings("m", [gone])
+    assert _LOST in told
 
 
 def test_the_machine_readable_formats_hold_the_numbers() -> None:

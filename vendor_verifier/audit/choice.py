@@ -7,7 +7,7 @@ overlap theirs; in a run with evaluations only, where it scores provably higher 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import structs
 
@@ -17,6 +17,8 @@ from vendor_verifier.values.score import ModelScore, VendorScore
 from vendor_verifier.values.verdict import Advice, Choice, ChoiceKind, VendorVerdict
 
 _LEVEL = 0.05
+# The kinds of choice that name vendors as sold.
+_NAMES_THE_BEST: frozenset[ChoiceKind] = frozenset({"take", "only", "tie"})
 
 
 def advise(model: ModelScore, verdict: ModelVerdict) -> Advice:
@@ -32,7 +34,9 @@ def choose(model: ModelScore, verdict: ModelVerdict, vendors: Mapping[str, Vendo
     by = model.ranked_by
 
     def chosen(kind: ChoiceKind, found: Sequence[VendorScore] = ()) -> Choice:
-        return Choice(kind, tuple(vendor.label for vendor in found), len(others), dict(counts), by)
+        labels = tuple(vendor.label for vendor in found)
+        hidden = _unseen_loss(vendors[label] for label in labels) if kind in _NAMES_THE_BEST else None
+        return Choice(kind, labels, len(others), dict(counts), by, unseen_loss=hidden)
 
     if any(vendor.recorded for vendor in model.vendors) and not any(vendor.succeeded for vendor in model.vendors):
         return chosen("nobody_answered", model.vendors)
@@ -62,6 +66,11 @@ def choose(model: ModelScore, verdict: ModelVerdict, vendors: Mapping[str, Vendo
         cheapest_usd=prices.get(cheapest or ""),
         fastest=_fastest(sold, verdict),
     )
+
+
+def _unseen_loss(verdicts: Iterable[VendorVerdict]) -> float | None:
+    """The greatest loss in tool calls that may be there unseen; None where none is known."""
+    return max((loss for each in verdicts if (loss := each.facet("tool_calls").unseen_loss) is not None), default=None)
 
 
 def _is_ahead(one: VendorScore, other: VendorScore, verdict: ModelVerdict, by: str) -> bool:

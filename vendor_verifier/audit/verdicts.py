@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 
+from msgspec import structs
+
 from vendor_verifier.audit.verdict_table import DOUBTFUL_LEVEL, Subject, against, against_baseline, points, success
 from vendor_verifier.stats.intervals import LEVEL
 from vendor_verifier.stats.sample_size import score_seen_drop
@@ -194,7 +196,7 @@ def _of_scores(scores: Sequence[ScoreDifference], about: Subject) -> Facet:
 def _seen(loss: float, name: str, estimate: Estimate) -> Facet:
     if loss > LARGEST_UNSEEN_LOSS:
         return _open("tool_calls", "verdict_calls_few", estimate, points=points(min(1.0, loss)), n=estimate.n)
-    return _fine("tool_calls", name, estimate, points=points(loss))
+    return structs.replace(_fine("tool_calls", name, estimate, points=points(loss)), unseen_loss=loss)
 
 
 _COMPARED: Mapping[FacetName, Callable[[Subject], Facet]] = {

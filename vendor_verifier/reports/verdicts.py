@@ -21,6 +21,10 @@ SIGNS: dict[Status, str] = {
 }  # fmt: skip
 
 
+# A run that may miss more than this calls a vendor as sold easily, and says so at once.
+_WORTH_SAYING = 0.1
+
+
 def first_line(report: Report, t: Texts, escape: Escape) -> str:
     """The advice in one sentence a model, then the amount that was asked."""
     models = [model for model in report.models if model.vendors]
@@ -38,7 +42,7 @@ def choice_line(model: ModelScore, report: Report, t: Texts, escape: Escape) -> 
         return t("choice_unjudged", model=name, n=len(model.vendors))
     choice = advice.choice
     is_nameless = choice.kind == "undecided" and not choice.labels
-    return t(
+    said = t(
         "choice_unknown" if is_nameless else f"choice_{choice.kind}",
         model=name,
         labels=t.listed([escape(label) for label in choice.labels], most=5),
@@ -48,6 +52,14 @@ def choice_line(model: ModelScore, report: Report, t: Texts, escape: Escape) -> 
         parted=_parted(choice, t, escape),
         rest=_rest(choice, t),
     )
+    return said + _unseen(choice, t)
+
+
+def _unseen(choice: Choice, t: Texts) -> str:
+    """The loss that those who are named may have without being seen, where it is large enough to matter to a buyer."""
+    if choice.unseen_loss is None or choice.unseen_loss < _WORTH_SAYING:
+        return ""
+    return t("choice_unseen", points=f"{100 * choice.unseen_loss:.0f}")
 
 
 def _parted(choice: Choice, t: Texts, escape: Escape) -> str:

@@ -53,12 +53,13 @@ def stall_warnings(model: str, vendors: Iterable[VendorScore]) -> Iterator[str]:
     """One sentence for a model that lost rows to our lateness: its vendors, how many, and whose times are missing."""
     rows, lost = dict[str, int](), list[str]()
     for each in vendors:
-        spoilt = [(found.stalled, found.n) for found in each.distributions.values() if found.stalled]
         # A figure may have lost more than its metric: by the schedule, rows that we began late.
-        spoilt += [(count, each.measured[name]) for name, count in each.stalled.items() if count]
-        if spoilt:
-            rows[each.label] = max(count for count, _ in spoilt)
-        if any(not n for _, n in spoilt):
+        ranked = [(count, each.measured[name]) for name, count in each.stalled.items() if count]
+        spoilt = [*(found.stalled for found in each.distributions.values()), *(count for count, _ in ranked)]
+        if any(spoilt):
+            rows[each.label] = max(spoilt)
+        # Who lost its few connections and no other time still has the times that it is ranked by.
+        if any(not n for _, n in ranked):
             lost.append(each.label)
     if not rows:
         return

@@ -28,7 +28,8 @@ class Facet(msgspec.Struct, frozen=True):
     """The verdict on one side of a vendor.
 
     ``reason`` is its strongest reason in one sentence, ``finding`` the finding it comes from, ``p_value`` and
-    ``estimate`` what it rests on where it is a test or a figure, ``samples`` those that show it best.
+    ``estimate`` what it rests on where it is a test or a figure, ``samples`` those that show it best. Of tool calls as
+    sold ``unseen_loss`` is the share of F1 or of a score that may be missing without being seen.
     """
 
     name: FacetName
@@ -38,6 +39,7 @@ class Facet(msgspec.Struct, frozen=True):
     p_value: float | None = None
     estimate: Estimate | None = None
     samples: tuple[str, ...] = ()
+    unseen_loss: float | None = None
 
 
 class VendorVerdict(msgspec.Struct, frozen=True):
@@ -69,7 +71,7 @@ class Choice(msgspec.Struct, frozen=True):
     is, or none. ``of`` is the
     number of vendors beside the baseline, ``counts`` how many of them have each status. ``cheapest`` (per valid call)
     and ``fastest`` (first token) part a tie where they are known. ``by`` is the metric the vendors are ranked by:
-    ``irf``, or in a run with evaluations only ``score``.
+    ``irf``, or in a run with evaluations only ``score``. ``unseen_loss`` is the greatest of those it names as sold.
     """
 
     kind: ChoiceKind
@@ -80,6 +82,7 @@ class Choice(msgspec.Struct, frozen=True):
     cheapest: str | None = None
     cheapest_usd: float | None = None
     fastest: str | None = None
+    unseen_loss: float | None = None
 
 
 class Advice(msgspec.Struct, frozen=True):

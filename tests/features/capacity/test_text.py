@@ -11,7 +11,8 @@ import pytest
 from load_levels import Conduct, curve, visit
 
 from vendor_verifier.features.capacity import store
-from vendor_verifier.features.capacity.text import capacity_lines, level_line
+from vendor_verifier.features.capacity.text import capacity_lines, level_line, verdict
+from vendor_verifier.features.capacity.values import VendorCapacity
 from vendor_verifier.words import Texts
 
 GOLDEN = Path(__file__).parent / "golden" / "capacity.txt"
@@ -60,3 +61,12 @@ def test_a_level_is_told_in_one_line_when_it_is_judged() -> None:
     assert level_line("reseller", point, "concurrency", Texts("en", "narrow")) == (
         "reseller: 8 in flight, 40 requests: success 1, TTFT p95 300 ms, F1 0.595 ✗ misses f1 >= ceiling - 0.05"
     )
+
+
+def test_a_vendor_that_only_we_could_not_measure_is_not_said_to_bear_nothing() -> None:
+    """Our own late clock at the first level is told as ours; of the vendor nothing is known, so nothing is said."""
+    t = Texts("en", "narrow")
+    said = verdict(VendorCapacity("m", "l", "v", None, "client", broke_at=2), "concurrency", t)
+    assert said.startswith("not measurable: at 2 in flight the client is the limit")
+    known = verdict(VendorCapacity("m", "l", "v", 4, "client", broke_at=8), "concurrency", t)
+    assert known.startswith("bears 4 in flight; not measurable beyond: at 8 in flight")

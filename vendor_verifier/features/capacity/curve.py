@@ -386,7 +386,9 @@ def _limit(text: str, kind: LoadKind) -> Threshold:
 def standing(vendor: VendorCapacity, at_least: float | None) -> Standing:
     """Whether a vendor bears ``at_least``; without that, whether any capacity was found."""
     if at_least is None:
-        return "too_little" if vendor.reason == "unloaded" else "unknown" if vendor.reason in RAN_OUT else "enough"
+        if vendor.reason == "unloaded":
+            return "too_little"
+        return "unknown" if vendor.reason in RAN_OUT or vendor.capacity is None else "enough"
     if vendor.capacity is not None and vendor.capacity >= at_least:
         return "enough"
     is_its_own = vendor.reason not in ("client", "drifted")

@@ -37,7 +37,8 @@ def verdict(vendor: VendorCapacity, kind: LoadKind, t: Texts) -> str:
         case "client":
             top = max((point.level for point in vendor.points), default=0.0)
             where = at(vendor.broke_at or top, kind, t)
-            return t("bears_client", bears=bears, at=where, client=_client(vendor, t))
+            name = "bears_client_alone" if vendor.capacity is None else "bears_client"
+            return t(name, bears=bears, at=where, client=_client(vendor, t))
         case "unloaded":
             missed = _limits(vendor.gave_way, t)
             return t("bears_unloaded", missed=missed) if missed else t("bears_silent")
