@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from vendor_verifier.gates.judge import decide
+from vendor_verifier.scoring.row_keys import Units
 from vendor_verifier.stats.bootstrap import bootstrap
 from vendor_verifier.stats.few_stretches import few_stretches
 from vendor_verifier.stats.intervals import estimates_of, percentile_interval
@@ -106,7 +107,7 @@ SIZES = (300, 500, 800, 2_000, 8_000)
 
 def vendors(rng: np.random.Generator, world: World, n: int, slower: float) -> list[Trials]:
     """The vendors of a world after ``n`` samples; the last one takes ``slower`` times as long to its first token."""
-    units = [(f"s{place}", 0) for place in range(n)]
+    units = Units.of((f"s{place}", 0) for place in range(n))
     horizon = int(n * world.pace) + 1
     shared = drift(rng, horizon, world.shared) if world.shared else np.zeros(horizon)
     size = np.exp(rng.normal(7, 0.4, n))
@@ -186,10 +187,10 @@ def success_gate(failing: float, n: int, seed: int) -> NDArray[np.float64]:
     is_answered = answered(rng, n, failing)
     if is_answered.all():
         return np.array([0.0, *[np.nan] * 4])
-    units = [(f"s{place}", 0) for place in range(n)]
+    units = Units.of((f"s{place}", 0) for place in range(n))
     column = RatioColumn(units, range(n), is_answered * 1.0)
     trials = [Trials("v", (), {"success_rate": column}, RatioColumn(units, range(n), np.arange(n, dtype=np.float64)))]
-    panel = build_panel(trials, [name for name, _ in units], metrics=("success_rate",))
+    panel = build_panel(trials, units.samples, metrics=("success_rate",))
     found = estimates_of(panel, bootstrap(panel, rng, resamples=_RESAMPLES), exact=True)["v"]["success_rate"]
     limits = [1 - failing, 1 - failing, 1 - 5 * failing, 1 - failing / 5]
     outcomes = [decide(Threshold("success_rate", ">=", limit), found) for limit in limits]

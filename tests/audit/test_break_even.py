@@ -8,9 +8,10 @@ from given_blocks import given_blocks
 
 from vendor_verifier.audit.cost import break_even_mix, break_evens, cost_ratios, cost_usd, money
 from vendor_verifier.scoring.observation import Try
+from vendor_verifier.scoring.row_keys import Unit
 from vendor_verifier.stats.bootstrap import bootstrap
 from vendor_verifier.stats.panel import build_panel
-from vendor_verifier.stats.ratio_table import Trials, Unit
+from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.money import BreakEven, Money, Price
 

@@ -10,7 +10,7 @@ from observed import observed, table_of
 
 from vendor_verifier.audit.cost import cost_ratios, cost_usd, money, monthly_usd
 from vendor_verifier.scoring.observation import Try
-from vendor_verifier.scoring.observation_table import Unit
+from vendor_verifier.scoring.row_keys import Unit
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.money import Price
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord

@@ -14,7 +14,7 @@ from vendor_verifier.audit.billing import PromptPair, prompt_token_findings, sam
 from vendor_verifier.audit.failure_causes import blame, outcomes_of
 from vendor_verifier.audit.identity import identity_findings
 from vendor_verifier.scoring.observation import Answered, Traits
-from vendor_verifier.stats.ratio_table import Unit
+from vendor_verifier.scoring.row_keys import Unit
 from vendor_verifier.suites.schema import schema_defects
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.event import ToolCall

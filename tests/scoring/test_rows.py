@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from observed import table_of
 
 from vendor_verifier.metrics import POOLED, RECORD_METRICS
-from vendor_verifier.scoring.observation import Key, Observation, Traits, Try
+from vendor_verifier.scoring.observation import Observation, Traits, Try
 from vendor_verifier.scoring.observation_table import ObservationTable, known
-from vendor_verifier.stats.ratio_table import RatioColumn, Unit
+from vendor_verifier.scoring.row_keys import Key, Unit, Units
+from vendor_verifier.stats.ratio_table import RatioColumn
 from vendor_verifier.values.event import Usage
 
 COUNTS = st.none() | st.integers(0, 2**53)
@@ -89,7 +90,7 @@ def test_ratio_columns_are_dictionaries_of_sums(steps: list[tuple[str, str, int,
     units: list[Unit] = [(sample, number) for sample in "abcd" for number in (0, 1)]
     for metric in "xy":
         own = [((sample, number), value) for name, sample, number, value in steps if name == metric]
-        column = RatioColumn(units, [units.index(unit) for unit, _ in own], [value for _, value in own])
+        column = RatioColumn(Units.of(units), [units.index(unit) for unit, _ in own], [value for _, value in own])
         expected: dict[Unit, tuple[float, float]] = {}
         for unit, value in own:
             before = expected.get(unit, (0.0, 0.0))
@@ -130,6 +131,6 @@ def _scored(count: int) -> Mapping[str, Any]:
                 tries=(Try(Usage(1000 + number, 20), useful=True, begin_s=1.0, seconds=2.0),),
             )
         )  # fmt: skip
-    units = [key[1:] for key, _ in table.entries()]
+    units = table.units()
     columns = [RatioColumn(units, range(count), table.sent()) for _ in range(8)]
     return {"table": table, "columns": columns}

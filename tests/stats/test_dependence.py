@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
+from vendor_verifier.scoring.row_keys import Units
 from vendor_verifier.stats.bootstrap import bootstrap
 from vendor_verifier.stats.dependence import (
     Dependence,
@@ -39,7 +40,7 @@ def centred(series: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def timed(label: str, values: NDArray[np.float64], moments: NDArray[np.float64]) -> Trials:
-    units = [(f"s{place}", 0) for place in range(values.size)]
+    units = Units.of((f"s{place}", 0) for place in range(values.size))
     column = RatioColumn(units, range(values.size), values)
     return Trials(label, (), {"avg_ttft_ms": column}, RatioColumn(units, range(values.size), moments))
 
@@ -123,7 +124,7 @@ def test_the_clock_of_a_panel_is_when_samples_were_sent() -> None:
     panel = build_panel([timed("a", values, forth), timed("b", values, back)], names, metrics=["avg_ttft_ms"])
     assert panel.windows["a"].tolist() == panel.windows["b"].tolist()[::-1]
     assert len(set(panel.windows["a"].tolist())) == 200
-    unknown = Trials("b", (), {"avg_ttft_ms": RatioColumn([("s0", 0)], [0], [1.0])})
+    unknown = Trials("b", (), {"avg_ttft_ms": RatioColumn(Units.of([("s0", 0)]), [0], [1.0])})
     assert not build_panel([timed("a", values, forth), unknown], names, metrics=["avg_ttft_ms"]).windows
     found = apart("avg_ttft_ms", (panel, "a"), (panel, "absent"))
     assert found is None

@@ -11,6 +11,7 @@ from vendor_verifier.gates.thresholds import parse_threshold
 from vendor_verifier.pipeline.gates import judge_panel
 from vendor_verifier.reports.judged import judged_sections
 from vendor_verifier.reports.terminal import plain_lines
+from vendor_verifier.scoring.row_keys import Units
 from vendor_verifier.stats.bootstrap import bootstrap
 from vendor_verifier.stats.judge_ranking import judge_ranking
 from vendor_verifier.stats.overlap import overlaps_of
@@ -25,7 +26,7 @@ SAMPLES = [f"s{number:04}" for number in range(400)]
 
 def trials(label: str, every_s: float, ttft_ms: list[float], begin_s: float = 0.0) -> Trials:
     """A vendor that was asked one sample after the other, so many seconds apart."""
-    units = [(sample, 0) for sample in SAMPLES[: len(ttft_ms)]]
+    units = Units.of((sample, 0) for sample in SAMPLES[: len(ttft_ms)])
     values = {
         "success_rate": [1.0] * len(units),
         "avg_ttft_ms": ttft_ms,

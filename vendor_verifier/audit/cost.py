@@ -20,7 +20,7 @@ from itertools import combinations
 from msgspec import structs
 
 from vendor_verifier.scoring.observation import Try
-from vendor_verifier.scoring.observation_table import Unit
+from vendor_verifier.scoring.row_keys import Unit, Units
 from vendor_verifier.stats.bootstrap import Resampled, spread
 from vendor_verifier.stats.ratio_table import RatioColumn
 from vendor_verifier.values.estimate import Estimate
@@ -189,7 +189,7 @@ def cost_ratios(
         elif unit in known:
             known[unit] += ours
             wasted[unit] = wasted.get(unit, 0.0) + (0.0 if attempt.useful else ours)
-    units = list(known)
+    units = Units.of(known)
     places = range(len(units))
     return {
         "cost_per_1000_requests_usd": RatioColumn(units, places, [1000 * cost for cost in known.values()]),

@@ -17,7 +17,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import get_args
 
 from vendor_verifier.scoring.observation import Traits
-from vendor_verifier.scoring.observation_table import ObservationTable, Unit
+from vendor_verifier.scoring.observation_table import ObservationTable
+from vendor_verifier.scoring.row_keys import Unit
 from vendor_verifier.suites import TRIGGER
 from vendor_verifier.values.blame import BlameCounts, Cause
 from vendor_verifier.values.failure_kinds import KINDS, Charge

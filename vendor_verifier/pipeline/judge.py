@@ -146,7 +146,7 @@ def in_sending_order(samples: Mapping[str, Samples], tables: Iterable[Observatio
     """The samples by suite, each in the order in which it was first sent to any vendor; unsent ones come last."""
     moments = {suite: dict.fromkeys(found.ids, math.inf) for suite, found in samples.items()}
     for table in tables:
-        for (suite, sample, _), sent_s in table.moments():
+        for (suite, sample), sent_s in table.first_sent():
             own = moments.get(suite, {})
             if sent_s < own.get(sample, -math.inf):
                 own[sample] = sent_s

@@ -22,7 +22,8 @@ from vendor_verifier.audit.cost import cost_ratios, cost_usd, money
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, UsageError
 from vendor_verifier.resources import shipped
 from vendor_verifier.run.budgets import CostOf
-from vendor_verifier.scoring.observation_table import ObservationTable, Unit
+from vendor_verifier.scoring.observation_table import ObservationTable
+from vendor_verifier.scoring.row_keys import Unit
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.transport.proxies import is_loopback
 from vendor_verifier.values.money import Money, Price

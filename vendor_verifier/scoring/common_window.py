@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from vendor_verifier.metrics import RANKED, Metric
 from vendor_verifier.scoring.irf import Beside
-from vendor_verifier.scoring.observation_table import ObservationTable, Unit
+from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.ranked_times import asked_at, is_mean_lost, mean_column
+from vendor_verifier.scoring.row_keys import Units
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,9 +69,9 @@ class _Asked:
         """The vendor's rows; None where no time of sending or none of the metrics is known."""
         import numpy as np
 
-        rows = [(key[1:], traits.charged) for key, traits in table.entries()]
-        charged = np.array([each for _, each in rows], dtype=bool)
-        moments = _first_sent([unit for unit, _ in rows], charged, asked_at(table))[charged]
+        kinds, codes = table.coded()
+        charged = np.array([traits.charged for traits in kinds], dtype=bool)[codes]
+        moments = _first_sent(table.units().at(charged), asked_at(table)[charged])
         parts = {
             name: _ratio(table, name, metric)[:, charged]
             for name, metric in metrics.items()
@@ -99,15 +100,16 @@ class _Asked:
         return float(found[0] / found[1]) if found[1] > 0 else None
 
 
-def _first_sent(units: Sequence[Unit], charged: NDArray[np.bool_], moments: NDArray[np.float64]) -> NDArray[np.float64]:
+def _first_sent(units: Units, moments: NDArray[np.float64]) -> NDArray[np.float64]:
     """When each row's sample and repetition was first sent: evaluations that share a sample ask it side by side."""
     import numpy as np
 
-    first: dict[Unit, float] = {}
-    for unit, is_charged, moment in zip(units, charged.tolist(), moments.tolist(), strict=True):
-        if is_charged and moment == moment:
-            first.setdefault(unit, moment)
-    return np.array([first.get(unit, np.nan) for unit in units])
+    different, places = units.once()
+    first = np.full(len(different), np.nan)
+    known = np.flatnonzero(~np.isnan(moments))[::-1]
+    # From the last row to the first, which is the one that stays.
+    first[places[known]] = moments[known]
+    return first[places]
 
 
 def _ratio(table: ObservationTable, name: str, metric: Metric) -> NDArray[np.float64]:

@@ -14,15 +14,13 @@ import msgspec
 from vendor_verifier.metrics.answer import Ratio, buffered, hides_tokens, reported_usage, zero_usage
 from vendor_verifier.metrics.inter_chunk_latency import gaps_of
 from vendor_verifier.metrics.measure import measured
+from vendor_verifier.scoring.row_keys import Key
 from vendor_verifier.values.event import FinishReason, TokenLogprobs, Usage
 from vendor_verifier.values.failure_kinds import KINDS, NOT_CHARGED, QUESTION_REFUSED
 from vendor_verifier.values.probes import LogprobsStatus
 from vendor_verifier.values.record import Attempt, FailureKind, Phase, Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import CallClass, Decision, FeatureStatus, Score
-
-Key = tuple[str, str, int]
-"""Suite, sample and repetition."""
 
 # The anomaly of an answer that bills more output tokens than it shows.
 TOKENS_NOT_SHOWN = "tokens_not_shown"

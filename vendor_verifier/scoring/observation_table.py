@@ -23,7 +23,8 @@ from vendor_verifier.metrics.base import distribution
 from vendor_verifier.metrics.inter_chunk_latency import ICL, Gaps, merged
 from vendor_verifier.metrics.outcome import response_validity, schema_counts
 from vendor_verifier.scoring.number_columns import NumberColumns
-from vendor_verifier.scoring.observation import Answered, FakedStream, Key, Observation, Traits, Try, same_provider
+from vendor_verifier.scoring.observation import Answered, FakedStream, Observation, Traits, Try, same_provider
+from vendor_verifier.scoring.row_keys import Key, Question, RowKeys, Unit, Units
 from vendor_verifier.scoring.try_table import TokenPart, TryTable
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.manifest import SchemaPolicy
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-Unit = tuple[str, int]
-"""Sample and repetition."""
 Standing = Literal["first", "replaces", "void"]
 """The fate of a row that is added: the first under its key, in place of a failure, or of no account."""
 _NAN = math.nan
@@ -60,7 +59,7 @@ class ObservationTable:
     """
 
     def __init__(self) -> None:
-        self._places: dict[Key, int] = {}
+        self._keys = RowKeys()
         # Nearly all rows share their traits: a row has their number.
         self._numbers_of: dict[Traits, int] = {}
         self._known: list[Traits] = []
@@ -79,14 +78,14 @@ class ObservationTable:
         self.gapped: Counter[str | None] = Counter()
 
     def __len__(self) -> int:
-        return len(self._places) - len(self.misrouted)
+        return len(self._keys) - len(self.misrouted)
 
-    def __contains__(self, key: object) -> bool:
-        return key in self._places
+    def __contains__(self, key: Key) -> bool:
+        return key in self._keys
 
     def add(self, row: Observation) -> Standing:
         """Add a row unless the one under its key takes precedence; its attempts are added in either case."""
-        place = self._places.setdefault(row.key, len(self._codes))
+        place = self._keys.add(row.key)
         is_new = place == len(self._codes)
         self.tries.add(place, row.tries)
         if not is_new and (self._known[self._codes[place]].settles or not row.traits.settles):
@@ -147,7 +146,7 @@ class ObservationTable:
         import numpy as np
 
         codes = np.array(self._codes, dtype=np.int64)
-        return self._known, codes[[place for _, place in self._own()]] if self.misrouted else codes
+        return self._known, codes[self._own()] if self.misrouted else codes
 
     def _all(self) -> Iterator[Traits]:
         return map(self._known.__getitem__, self._codes)
@@ -155,7 +154,7 @@ class ObservationTable:
     def every(self) -> Iterator[Observation]:
         """All rows, misrouted ones included, without their measured values and with their last attempt only."""
         moments = self._numbers.column(_SENT).tolist()
-        for (_, sample, repetition), place in self._places.items():
+        for place, (_, sample, repetition) in enumerate(self._keys):
             final = self._finals[place]
             yield Observation(
                 sample,
@@ -169,23 +168,22 @@ class ObservationTable:
 
     def recorded(self) -> Iterator[tuple[Key, Traits]]:
         """Keys and traits of all rows, misrouted ones included."""
-        return zip(self._places, self._all(), strict=True)
+        return zip(self._keys, self._all(), strict=True)
 
     def answers(self) -> list[Answered]:
         """The rows with an answer, misrouted ones included."""
         import numpy as np
 
         output = np.nan_to_num(self._last_tokens("output")).astype(np.int64).tolist()
-        rows = zip(self._places, self._all(), self._response_ids, self._digests, output, strict=True)
+        rows = zip(self._keys, self._all(), self._response_ids, self._digests, output, strict=True)
         return [Answered(*row) for row in rows if row[1].is_answered]
 
     def answers_billing(self, part: TokenPart) -> list[tuple[str, Traits, Usage]]:
         """Sample, traits and usage of the answers that report any of these tokens, misrouted ones included."""
         import numpy as np
 
-        keys = list(self._places)
         return [
-            (keys[place][1], traits, self.tries.at(self._finals[place]).usage)
+            (self._keys[place][1], traits, self.tries.at(self._finals[place]).usage)
             for place in np.flatnonzero(self._last_tokens(part) > 0).tolist()
             if (traits := self._known[self._codes[place]]).is_answered
         ]
@@ -199,22 +197,32 @@ class ObservationTable:
         found[finals >= 0] = self.tries.tokens(part)[finals[finals >= 0]]
         return found
 
-    def moments(self) -> Iterator[tuple[Key, float]]:
-        """The key of every row, misrouted ones included, and when it was first sent; NaN where that is unknown."""
-        return zip(self._places, self._numbers.column(_SENT).tolist(), strict=True)
+    def first_sent(self) -> Iterator[tuple[Question, float]]:
+        """Every question, those of misrouted rows included, and when it was first sent; infinity where unknown."""
+        import numpy as np
+
+        found = np.full(len(self._keys.questions), math.inf)
+        np.fmin.at(found, self._keys.asked(), self._numbers.column(_SENT))
+        return zip(self._keys.questions, found.tolist(), strict=True)
 
     def billed(self) -> Iterator[tuple[Unit, Try]]:
         """(sample, repetition) and attempt of everything that may be billed."""
-        units = [key[1:] for key in self._places]
-        return ((units[row], each) for row, each in self.tries.billed())
+        return ((self._keys[row][1:], each) for row, each in self.tries.billed())
 
-    def _own(self) -> Iterable[tuple[Key, int]]:
-        places = self._places.items()
-        return [(key, place) for key, place in places if key not in self.misrouted] if self.misrouted else places
+    def units(self) -> Units:
+        """The units of the rows."""
+        found = self._keys.units()
+        return found.at(self._own()) if self.misrouted else found
+
+    def _own(self) -> NDArray[np.bool_]:
+        """Of every row, whether it is none of the misrouted ones."""
+        import numpy as np
+
+        return np.array([key not in self.misrouted for key in self._keys], dtype=bool)
 
     def _column(self, column: int) -> NDArray[np.float64]:
         found = self._numbers.column(column)
-        return found[[place for _, place in self._own()]] if self.misrouted else found
+        return found[self._own()] if self.misrouted else found
 
     def column(self, metric: str) -> NDArray[np.float64]:
         """The rows' values of one of ``RECORD_METRICS``, NaN where not measured."""
@@ -244,7 +252,7 @@ class ObservationTable:
         """The rows as a pandas table: key, traits, and one column per metric."""
         import pandas as pd
 
-        keys = pd.DataFrame([key for key, _ in self._own()], columns=["suite", "sample", "repetition"])
+        keys = pd.DataFrame([key for key, _ in self.entries()], columns=["suite", "sample", "repetition"])
         names = [name for name in Traits.__struct_fields__ if name != "suite"]
         traits = pd.DataFrame([[getattr(each, name) for name in names] for each in self.traits()], columns=names)
         numbers = pd.DataFrame({name: self.column(name) for name in _POSITION} | {"sent_s": self.sent()})
@@ -273,8 +281,10 @@ class ObservationTable:
         """
         decided: dict[str, Decision] = {
             sample: traits.decision
-            for (name, sample, number), traits in self.entries()
-            if name == suite and number == repetition and traits.charged
+            for (name, sample), row in self._keys.of_repetition(repetition)
+            if name == suite
+            and (traits := self._known[self._codes[row]]).charged
+            and (name, sample, repetition) not in self.misrouted
         }
         lost = [sample for sample in missing if (suite, sample, repetition) not in self]
         return {**decided, **dict.fromkeys(lost, "undecided")}

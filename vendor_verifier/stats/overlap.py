@@ -16,7 +16,7 @@ import msgspec
 from vendor_verifier.scoring.common_window import window
 from vendor_verifier.stats.bootstrap import Resampled
 from vendor_verifier.stats.panel import Component, Panel
-from vendor_verifier.stats.ratio_table import TIMES, RatioColumn, Trials, places_in
+from vendor_verifier.stats.ratio_table import TIMES, RatioColumn, Trials
 from vendor_verifier.values.judgement import Overlap
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _is_timed(panel: Panel, label: str, times: Sequence[str]) -> bool:
 def _within(trials: Trials, metric: str, panel: Panel, within: tuple[float, float]) -> Component | None:
     """The metric over the units that were sent ``within`` a time; None when none of them measured it."""
     column = RatioColumn.of(trials.ratios.get(metric, {}))
-    places = places_in(column.units, {name: place for place, name in enumerate(panel.samples)})
+    places = column.units.places_in({name: place for place, name in enumerate(panel.samples)})
     kept = places[column.at] >= 0
     # A unit whose time of sending is unknown is kept.
     if trials.sent is not None and trials.sent.units is column.units:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from vendor_verifier.scoring.observation_table import Unit
+from vendor_verifier.scoring.row_keys import Units
 from vendor_verifier.scoring.trigger_f1 import Run, cell, has_calls
 from vendor_verifier.stats.dependence import (
     LEVEL,
@@ -23,7 +23,7 @@ from vendor_verifier.stats.dependence import (
     drift_level,
     paired_spectrum,
 )
-from vendor_verifier.stats.ratio_table import TIMES, Part, RatioColumn, Trials, places_in
+from vendor_verifier.stats.ratio_table import TIMES, Part, RatioColumn, Trials
 from vendor_verifier.values.manifest import BaselineF1, Undecided
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def build_panel(
     by_label = {each.label: each for each in trials}
     expected = by_label[baseline].runs if baseline in by_label else ()
     places = {name: place for place, name in enumerate(samples)}
-    units: dict[int, tuple[Sequence[Unit], NDArray[np.int64]]] = {}
+    units: dict[int, tuple[Units, NDArray[np.int64]]] = {}
     cells: dict[tuple[str, str], tuple[Component, ...]] = {}
     for each in trials:
         for metric in metrics:
@@ -156,7 +156,7 @@ def build_panel(
                 column = RatioColumn.of(each.ratios.get(metric, {}))
                 if id(column.units) not in units:
                     # Most columns of an entry share their units.
-                    units[id(column.units)] = column.units, places_in(column.units, places)
+                    units[id(column.units)] = column.units, column.units.places_in(places)
                 # The sum over repetitions, so that a sample stays one unit.
                 parts = (Component(*column.sums(units[id(column.units)][1], len(samples))),)
             if any(part.value is not None for part in parts):
@@ -173,7 +173,7 @@ def _windows(trials: Sequence[Trials], places: Mapping[str, int]) -> dict[str, N
         if not each.sent:
             return {}
         first = np.full(len(places), np.inf)
-        at = places_in(each.sent.units, places)[each.sent.at]
+        at = each.sent.units.places_in(places)[each.sent.at]
         np.minimum.at(first, at[at >= 0], each.sent.numerators[at >= 0])
         moments.append(np.where(np.isfinite(first), first, np.nan))
     windows = common_windows(moments) if moments else []

@@ -6,7 +6,7 @@ F1 needs the baseline's decisions too and is therefore kept separately, as decis
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, ItemsView, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from vendor_verifier.metrics import METRICS, POOLED, RANKED, RECORD_METRICS
 from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE, call_validity, has_bad_call
 from vendor_verifier.scoring.observation import Traits
-from vendor_verifier.scoring.observation_table import ObservationTable, Unit, compared
+from vendor_verifier.scoring.observation_table import ObservationTable, compared
 from vendor_verifier.scoring.ranked_times import asked_at, is_mean_lost, judged_column
+from vendor_verifier.scoring.row_keys import Unit, Units
 from vendor_verifier.scoring.trigger_f1 import Run
 from vendor_verifier.suites import TRIGGER
 from vendor_verifier.values.manifest import SchemaPolicy
@@ -33,7 +34,7 @@ class RatioColumn(Mapping[Unit, Part]):
 
     def __init__(
         self,
-        units: Sequence[Unit],
+        units: Units,
         at: Sequence[int] | NDArray[np.int64],
         numerators: Sequence[float] | NDArray[np.floating[Any]],
         denominators: Sequence[float] | NDArray[np.floating[Any]] | None = None,
@@ -58,7 +59,7 @@ class RatioColumn(Mapping[Unit, Part]):
         if isinstance(parts, cls):
             return parts
         found = list(parts.values())
-        return cls(list(parts), range(len(parts)), [one for one, _ in found], [other for _, other in found])
+        return cls(Units.of(parts), range(len(parts)), [one for one, _ in found], [other for _, other in found])
 
     def aligned(self, other: RatioColumn) -> NDArray[np.float64]:
         """The numerators of ``other`` at the units of this one, which share their places; NaN where it has none."""
@@ -80,7 +81,7 @@ class RatioColumn(Mapping[Unit, Part]):
         return int(self.at.size)
 
     def __iter__(self) -> Iterator[Unit]:
-        return map(self.units.__getitem__, self.at.tolist())
+        return iter(self.units.at(self.at))
 
     def __getitem__(self, unit: Unit) -> Part:
         if not self._slots:
@@ -100,13 +101,6 @@ class _Items(ItemsView[Unit, Part]):
     def __iter__(self) -> Iterator[tuple[Unit, Part]]:
         column = self._mapping
         return zip(column, zip(column.numerators.tolist(), column.denominators.tolist(), strict=True), strict=True)
-
-
-def places_in(units: Iterable[Unit], samples: Mapping[str, int]) -> NDArray[np.int64]:
-    """The place of every unit's sample; -1 where it has none."""
-    import numpy as np
-
-    return np.array([samples.get(sample, -1) for sample, _ in units], dtype=np.int64)
 
 
 # Metric → the column it is the mean of; pooled metrics are ratios of sums and follow below.
@@ -178,7 +172,8 @@ def _ratios(
     kinds, codes = table.coded()
     charged = np.array([traits.charged for traits in kinds], dtype=bool)[codes]
     judged = codes[charged]
-    units, places = _numbered([*(key[1:] for key, traits in table.entries() if traits.charged), *lost])
+    # Evaluations that share a sample are two rows of one unit.
+    units, places = table.units().at(charged).followed_by(lost).once()
     at, gone = places[: judged.size], places[judged.size :]
 
     def column(numerators: NDArray[np.float64], denominators: NDArray[np.float64] | None = None) -> RatioColumn:
@@ -226,18 +221,6 @@ def _ratios(
     _, first = np.unique(np.where(np.isnan(moments), -1, at), return_index=True)
     first = first[~np.isnan(moments[first])]
     return {name: each for name, each in found.items() if len(each)}, RatioColumn(units, at[first], moments[first])
-
-
-def _numbered(units: list[Unit]) -> tuple[list[Unit], NDArray[np.int64]]:
-    """The units, each once, and for each one given its place among them."""
-    import numpy as np
-
-    if len(set(units)) == len(units):
-        return units, np.arange(len(units))
-    # Evaluations that share a sample are two rows of one unit.
-    number: dict[Unit, int] = {}
-    places = np.array([number.setdefault(unit, len(number)) for unit in units], dtype=np.int64)
-    return list(number), places
 
 
 def _calls(traits: Traits, policy: SchemaPolicy, part: int) -> float | None:

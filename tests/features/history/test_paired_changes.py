@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from vendor_verifier.features.history.run_diff import Side, compare_model
+from vendor_verifier.scoring.row_keys import Units
 from vendor_verifier.stats.ratio_table import RatioColumn, Trials
 
 N = 1600
@@ -14,7 +15,7 @@ N = 1600
 
 def run(rng: np.random.Generator, drift: float, slower: float = 1.0) -> Side:
     """One run of one vendor with a drift of 40 requests, its samples sent in an order of its own."""
-    units = [(f"s{place}", 0) for place in range(N)]
+    units = Units.of((f"s{place}", 0) for place in range(N))
     keeps = np.exp(-1 / 40)
     waves: NDArray[np.float64] = lfilter([1.0], [1.0, -keeps], rng.normal(size=N) * np.sqrt(1 - keeps**2))
     at = rng.permutation(N)

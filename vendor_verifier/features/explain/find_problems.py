@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from vendor_verifier.config.suite_options import build_suite, known_suite
-from vendor_verifier.scoring.observation import Key, Observation, Traits, observe
+from vendor_verifier.scoring.observation import Observation, Traits, observe
+from vendor_verifier.scoring.row_keys import Key
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import Suite, with_results
 from vendor_verifier.suites.judging import judged

@@ -15,7 +15,8 @@ import msgspec
 from vendor_verifier.features.explain.find_problems import Answers, expected_decisions, quiet_suite, reasons
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.record_files import Line, line_at, lines_in
-from vendor_verifier.scoring.observation import Key, Observation, observe
+from vendor_verifier.scoring.observation import Observation, observe
+from vendor_verifier.scoring.row_keys import Key
 from vendor_verifier.store import RunFolder, UnreadableLine, decode_record
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.trigger import KeptCheckers
