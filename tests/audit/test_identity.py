@@ -7,6 +7,7 @@ import gzip
 import json
 import random
 import uuid
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from observed import observed
+from observed import observed, table_of
 
 from vendor_verifier.audit.identity import (
     id_families,
@@ -24,7 +25,8 @@ from vendor_verifier.audit.identity import (
     same_model,
     who_answered,
 )
-from vendor_verifier.scoring.observation import Answered, Traits
+from vendor_verifier.scoring.answer_rows import AnswerRows
+from vendor_verifier.scoring.observation import Observation, Traits, Try
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord
 
@@ -34,21 +36,31 @@ LLMVV = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
 _OF_TRAITS = ("suite", "served_model", "fingerprint", "max_tokens", "finish_reason")
 
 
-def changed(row: Answered, **changes: Any) -> Answered:
-    """The row with what is stated, wherever it stands."""
-    suite, sample, number = row.key
-    key = (changes.get("suite", suite), changes.pop("sample", sample), changes.pop("repetition", number))
+def changed(row: Observation, **changes: Any) -> Observation:
+    """The row with what is stated, wherever it stands; ``output`` are its tokens, ``said`` what its digest is of."""
     traits = {name: changes.pop(name) for name in _OF_TRAITS if name in changes}
-    return msgspec.structs.replace(row, key=key, traits=msgspec.structs.replace(row.traits, **traits), **changes)
+    if "output" in changes:
+        changes["tries"] = (Try(Usage(output=changes.pop("output"))),)
+    if "said" in changes:
+        changes["digest"] = zlib.crc32(changes.pop("said").encode()) + 1
+    return msgspec.structs.replace(row, traits=msgspec.structs.replace(row.traits, **traits), **changes)
 
 
-def rows(n: int = 20, **changes: Any) -> list[Answered]:
+def rows(n: int = 20, first: int = 0, **changes: Any) -> list[Observation]:
     answered = Traits(succeeded=True, is_answered=True, served_model="model-1")
-    return [changed(Answered(("trigger", f"s{i}", 0), answered), **changes) for i in range(n)]
+    return [changed(Observation(f"s{i}", 0, answered), **changes) for i in range(first, first + n)]
 
 
-def names(found: list[Answered]) -> list[str]:
-    return [finding.name for finding in identity_findings("v", found, "acme/model-1")]
+def answers(found: list[Observation]) -> AnswerRows:
+    return table_of(found).answers()
+
+
+def answers_by(sides: dict[str, list[Observation]]) -> dict[str, AnswerRows]:
+    return {label: answers(own) for label, own in sides.items()}
+
+
+def names(found: list[Observation]) -> list[str]:
+    return [finding.name for finding in identity_findings("v", answers(found), "acme/model-1")]
 
 
 def test_a_clean_vendor_has_no_finding() -> None:
@@ -63,7 +75,7 @@ def test_a_clean_vendor_has_no_finding() -> None:
 
 def test_an_alias_is_reported_with_both_names() -> None:
     """deepseek-reasoner asked, deepseek-chat served, in every row."""
-    [finding] = identity_findings("v", rows(served_model="deepseek-chat"), "deepseek-reasoner")
+    [finding] = identity_findings("v", answers(rows(served_model="deepseek-chat")), "deepseek-reasoner")
     assert finding.name == "another_model_served"
     assert finding.evidence == {"asked": "deepseek-reasoner", "served": "deepseek-chat", "answers": 20, "of": 20}
 
@@ -89,9 +101,9 @@ def test_what_counts_as_the_same_model(asked: str, served: str, same: bool) -> N
 
 def test_changes_within_a_run() -> None:
     """Two models and two fingerprints, with how often."""
-    mixed = rows(18) + rows(2, served_model="model-1-2512", fingerprint="fp_2")
+    mixed = rows(18) + rows(2, 18, served_model="model-1-2512", fingerprint="fp_2")
     mixed = [changed(row, fingerprint=row.traits.fingerprint or "fp_1") for row in mixed]
-    found = {finding.name: finding for finding in identity_findings("v", mixed, "model-1")}
+    found = {finding.name: finding for finding in identity_findings("v", answers(mixed), "model-1")}
     assert set(found) == {"served_model_changes", "fingerprint_changes"}
     assert "fp_1 (18), fp_2 (2)" in found["fingerprint_changes"].statement
 
@@ -106,9 +118,10 @@ def test_families_of_ids() -> None:
         ("deadbeef-1234-4abc-8def-0123456789ab", "uuid"),
         ("cmpl_deadbeef-1234-4abc-8def-0123456789ab", "cmpl-uuid"),
     ):
-        assert id_families([shown] * 5) == {family: 5}
-        assert id_families([shown] * 4) == {}
-    mixed = rows(10, response_id="chatcmpl-0123abcdef") + rows(10, response_id="c0ffee00-1234-4abc-8def-0123456789ab")
+        assert id_families(([shown] * 5).__iter__) == {family: 5}
+        assert id_families(([shown] * 4).__iter__) == {}
+    one, other = "chatcmpl-0123abcdef", "c0ffee00-1234-4abc-8def-0123456789ab"
+    mixed = rows(10, response_id=one) + rows(10, 10, response_id=other)
     assert names(mixed) == ["id_families"]
 
 
@@ -168,7 +181,7 @@ def test_published_answers_of_one_host_have_one_family_of_ids() -> None:
             if isinstance(told := json.loads(line).get("response"), dict) and told.get("id")
         ]
         assert len(ids) > 500
-        assert len(id_families(ids)) == 1, file.name
+        assert len(id_families(ids.__iter__)) == 1, file.name
 
 
 def test_limits_that_are_not_kept() -> None:
@@ -181,28 +194,28 @@ def test_limits_that_are_not_kept() -> None:
 
 def test_repeated_answers() -> None:
     """Byte for byte the same on samples asked twice is worth a line, differing answers are not."""
-    first, second = rows(12, digest=b"d"), rows(12, digest=b"d", repetition=1)
+    first, second = rows(12, said="d"), rows(12, said="d", repetition=1)
     assert names(first + second) == ["answers_repeated"]
-    assert names(first + rows(12, digest=b"e", repetition=1)) == []
+    assert names(first + rows(12, said="e", repetition=1)) == []
     assert names(first) == []
 
 
 def test_pass_through_of_bytes_and_ids() -> None:
     """Two names with the same answers, and with the very same response ids."""
-    one = [changed(row, digest=f"d{i}".encode()) for i, row in enumerate(rows())]
-    other = [changed(row, digest=f"e{i}".encode()) for i, row in enumerate(rows())]
-    base = [changed(row, digest=f"{row.digest!r}{number}".encode(), repetition=number)
+    one = [changed(row, said=f"d{i}") for i, row in enumerate(rows())]
+    other = [changed(row, said=f"e{i}") for i, row in enumerate(rows())]
+    base = [changed(row, said=f"{row.digest}{number}", repetition=number)
             for number in (0, 1) for row in one]  # fmt: skip
     vendors = {"a": one, "b": other, "c": [*one[:12], *other[12:]]}
-    [finding] = pass_through_findings({**vendors, "official": base}, "official")[:1]
+    [finding] = pass_through_findings(answers_by({**vendors, "official": base}), "official")[:1]
     assert (finding.name, finding.label, finding.evidence["other"]) == ("identical_answers", "a", "c")
     assert finding.evidence["same"] == 12
     assert finding.evidence["baseline_same"] == 0
     # Without the baseline's second answers nobody knows how often two honest hosts agree.
-    assert pass_through_findings(vendors) == ()
-    assert pass_through_findings({"a": one, "b": other}) == ()
+    assert pass_through_findings(answers_by(vendors)) == ()
+    assert pass_through_findings(answers_by({"a": one, "b": other})) == ()
     ids = rows(3, response_id="x-1")
-    assert [each.name for each in pass_through_findings({"a": ids, "b": ids})] == ["shared_response_ids"]
+    assert [each.name for each in pass_through_findings(answers_by({"a": ids, "b": ids}))] == ["shared_response_ids"]
 
 
 @pytest.mark.slow
@@ -214,36 +227,36 @@ def test_honest_twins_of_a_model_that_hardly_varies_do_not_share_a_source(agreem
         rng = np.random.default_rng([seed, 31])
         likely = np.where(rng.random(80) < 0.5, 1.0, agreement)
 
-        def side(times: int, rng: np.random.Generator = rng, likely: np.ndarray = likely) -> list[Answered]:
+        def side(times: int, rng: np.random.Generator = rng, likely: np.ndarray = likely) -> list[Observation]:
             drawn = np.where(rng.random((times, 80)) < likely, 0, rng.integers(1, 4, (times, 80)))
             return [
-                changed(row, sample=f"s{place}", repetition=number, digest=f"{place} {drawn[number, place]}".encode())
+                changed(row, sample=f"s{place}", repetition=number, said=f"{place} {drawn[number, place]}")
                 for number in range(times) for place, row in enumerate(rows(80))
             ]  # fmt: skip
 
         sides = {"official": side(2), **{f"twin{number}": side(1) for number in range(3)}}
-        named += any(each.name == "identical_answers" for each in pass_through_findings(sides, "official"))
+        named += any(each.name == "identical_answers" for each in pass_through_findings(answers_by(sides), "official"))
     assert named <= 12
 
 
 def test_a_vendor_repeats_itself_only_where_the_baseline_provably_does_so_less() -> None:
     """Nineteen of twenty against eighteen is chance; twenty against ten is not. Two evaluations are two questions."""
 
-    def side(same: int, suite: str = "trigger") -> list[Answered]:
+    def side(same: int, suite: str = "trigger") -> list[Observation]:
         return [
-            changed(row, repetition=number, digest=f"{place} {number * (place >= same)}".encode(), suite=suite)
+            changed(row, repetition=number, said=f"{place} {number * (place >= same)}", suite=suite)
             for number in (0, 1) for place, row in enumerate(rows(20))
         ]  # fmt: skip
 
-    def told(own: list[Answered], base: list[Answered]) -> set[tuple[str, str]]:
+    def told(own: list[Observation], base: list[Observation]) -> set[tuple[str, str]]:
         sides = {"official": base, "one": own}
-        found = who_answered(sides, dict.fromkeys(sides, "model-1"), dict.fromkeys(sides, None), "official")
+        found = who_answered(answers_by(sides), dict.fromkeys(sides, "model-1"), dict.fromkeys(sides, None), "official")
         return {(each.label, each.name) for each in found}
 
     assert told(side(19), side(17)) == set()
     assert told(side(20), side(19)) == {("official", "answers_repeated")}
     assert told(side(20), side(8)) == {("one", "answers_repeated")}
-    once = [changed(row, digest=f"{place}".encode(), suite=suite)
+    once = [changed(row, said=f"{place}", suite=suite)
             for suite in ("trigger", "toolbench") for place, row in enumerate(rows(20))]  # fmt: skip
     assert told(once, side(8)) == set()
 

@@ -13,7 +13,7 @@ from observed import observed, table_of
 from vendor_verifier.audit.billing import PromptPair, prompt_token_findings, same_counter_findings
 from vendor_verifier.audit.failure_causes import blame, outcomes_of
 from vendor_verifier.audit.identity import identity_findings
-from vendor_verifier.scoring.observation import Answered, Traits
+from vendor_verifier.scoring.observation import Observation, Traits
 from vendor_verifier.scoring.row_keys import Unit
 from vendor_verifier.suites.schema import schema_defects
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
@@ -58,13 +58,13 @@ def test_novita_and_ppio_show_four_to_eleven_tokens_more(rows: dict[str, dict[in
 def test_the_aliased_model_is_reported_on_every_row(rows: dict[str, dict[int, dict[str, Any]]]) -> None:
     """The official file asks one name and is served under another, every time."""
     told = [
-        Answered(
-            ("trigger", str(index), 0), Traits(is_answered=True, served_model=row["response"]["model"]),
+        Observation(
+            str(index), 0, Traits(is_answered=True, served_model=row["response"]["model"]),
             response_id=row["response"]["id"],
         )
         for index, row in rows["official"].items()
     ]  # fmt: skip
-    found = identity_findings("official", told, "deepseek-reasoner")
+    found = identity_findings("official", table_of(told).answers(), "deepseek-reasoner")
     [finding] = [each for each in found if each.name == "another_model_served"]
     assert (finding.evidence["asked"], finding.evidence["served"]) == ("deepseek-reasoner", "deepseek-chat")
     assert finding.evidence["answers"] == finding.evidence["of"] == len(told)

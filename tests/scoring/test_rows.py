@@ -35,8 +35,8 @@ ROWS = st.builds(
     values=st.tuples(*(COUNTS if each.unit == "tokens" else st.none() | st.floats(0, 1e9) for each in RECORD_METRICS)),
     pooled=st.tuples(*[st.none() | st.tuples(st.floats(0, 1e6), st.floats(0, 1e6))] * len(POOLED)),
     sent_s=st.none() | st.floats(0, 1e9),
-    response_id=st.none() | st.just("id"),
-    digest=st.none() | st.just(b"digest"),
+    response_id=st.none() | st.text(min_size=1),
+    digest=st.none() | st.integers(1, 2**64 - 1),
     tries=st.lists(TRIES, max_size=2).map(tuple),
 )
 COUNT = 3000
@@ -127,7 +127,7 @@ def _scored(count: int) -> Mapping[str, Any]:
                 pooled=((number / 3, 1.5), None),
                 sent_s=number / 9,
                 response_id=f"chatcmpl-{number:024}",
-                digest=number.to_bytes(32, "big"),
+                digest=number + 1,
                 tries=(Try(Usage(1000 + number, 20), useful=True, begin_s=1.0, seconds=2.0),),
             )
         )  # fmt: skip

@@ -5,13 +5,21 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import nsmallest
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from vendor_verifier.audit.finding import finding
-from vendor_verifier.scoring.observation import Answered
+from vendor_verifier.scoring.answer_rows import AnswerRows
+from vendor_verifier.scoring.observation import Traits
+from vendor_verifier.scoring.row_keys import Question
 from vendor_verifier.values.history import HistoryRun
 from vendor_verifier.values.judgement import Finding, ServedNames
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 LEAST_ANSWERS = 10
 _SAME_SHARE, _SAME_LEVEL = 0.5, 0.01
@@ -25,19 +33,17 @@ _PREFIX = re.compile(r"([A-Za-z]+)[-_]")
 _HEX = re.compile(r"[0-9a-f]+")
 
 
-Rows = Sequence[Answered]
-_Question = tuple[str, str]
-
-
-def identity_findings(label: str, rows: Rows, asked_model: str, limit: float | None = None) -> tuple[Finding, ...]:
+def identity_findings(
+    label: str, rows: AnswerRows, asked_model: str, limit: float | None = None
+) -> tuple[Finding, ...]:
     """Identity findings from one vendor's own rows; ``limit`` is the ``max_tokens`` that its entry states.
 
     A limit stated as none is infinite; ``None`` means that each sample's own limit applies.
     """
     found = (
         _other_model(label, rows, asked_model),
-        _changes(label, [row.traits.served_model for row in rows], "served_model_changes", "models"),
-        _changes(label, [row.traits.fingerprint for row in rows], "fingerprint_changes", "fingerprints"),
+        _changes(label, rows.tally(lambda traits: traits.served_model), "served_model_changes", "models"),
+        _changes(label, rows.tally(lambda traits: traits.fingerprint), "fingerprint_changes", "fingerprints"),
         _id_families(label, rows),
         _limit_exceeded(label, rows, limit),
         _cut_short(label, rows, limit),
@@ -46,51 +52,79 @@ def identity_findings(label: str, rows: Rows, asked_model: str, limit: float | N
     return tuple(finding for finding in found if finding is not None)
 
 
-def pass_through_findings(rows: Mapping[str, Rows], baseline: str | None = None) -> tuple[Finding, ...]:
+def pass_through_findings(rows: Mapping[str, AnswerRows], baseline: str | None = None) -> tuple[Finding, ...]:
     """Pairs of vendors with response ids in common, or with the same bytes too often for two hosts of one model.
 
     Too often is on half of their common samples or more, and provably oftener than the baseline answers itself with
     the same bytes, over all pairs of the run. Unless it was asked twice, nothing tells how often honest hosts do.
     """
+    import numpy as np
+
     if len(rows) < 2:
         return ()
-    answers = {label: {row.key: row for row in each if row.digest or row.response_id} for label, each in rows.items()}
     findings = []
-    itself = _repeats(rows.get(baseline or "", ()))
-    level = _SAME_LEVEL / math.comb(len(answers), 2)
-    for one, other in combinations(answers, 2):
-        ids = {row.response_id for row in answers[one].values()} & {row.response_id for row in answers[other].values()}
-        if ids - {None}:
-            findings.append(finding("shared_response_ids", one, {"other": other, "ids": len(ids - {None})}))
-        alike = {
-            key: answers[one][key].digest == answers[other][key].digest
-            for key in answers[one].keys() & answers[other].keys()
-            if answers[one][key].digest and answers[other][key].digest
+    itself = _repeats(rows.get(baseline or ""))
+    level = _SAME_LEVEL / math.comb(len(rows), 2)
+    # A text stands for itself by a number of 64 bits that nobody outside of this process can foretell.
+    ids = {label: np.unique(np.fromiter(map(hash, each.ids()), dtype=np.int64)) for label, each in rows.items()}
+    for one, other in combinations(rows, 2):
+        if shared := np.intersect1d(ids[one], ids[other], assume_unique=True).size:
+            findings.append(finding("shared_response_ids", one, {"other": other, "ids": shared}))
+        asked, repetitions, is_same = _alike(rows[one], rows[other])
+        same, questions = int(is_same.sum()), rows[one].questions
+        firsts = {
+            questions[number]: alike
+            for number, alike in zip(asked[repetitions == 0].tolist(), is_same[repetitions == 0].tolist(), strict=True)
         }
-        same = sorted(key for key, is_same in alike.items() if is_same)
-        firsts = {key[:2]: is_same for key, is_same in alike.items() if key[2] == 0}
         p_value = oftener_alike(firsts, itself)
-        if len(alike) >= LEAST_ANSWERS and len(same) >= _SAME_SHARE * len(alike) and p_value <= level:
+        if is_same.size >= LEAST_ANSWERS and same >= _SAME_SHARE * is_same.size and p_value <= level:
             both = firsts.keys() & itself.keys()
             evidence: dict[str, float | int | str] = {
-                "other": other, "same": len(same), "compared": len(alike), "p_value": p_value,
+                "other": other, "same": same, "compared": is_same.size, "p_value": p_value,
                 "baseline_same": sum(itself[each] for each in both), "baseline_compared": len(both),
             }  # fmt: skip
-            findings.append(finding("identical_answers", one, evidence, tuple(key[1] for key in same[:3])))
+            keys = zip(asked[is_same].tolist(), repetitions[is_same].tolist(), strict=True)
+            shown = nsmallest(3, ((*questions[number], repetition) for number, repetition in keys))
+            findings.append(finding("identical_answers", one, evidence, tuple(key[1] for key in shown)))
     return tuple(findings)
 
 
-def _repeats(rows: Rows) -> dict[_Question, bool]:
+def _alike(one: AnswerRows, other: AnswerRows) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.bool_]]:
+    """Question number (of ``one``), repetition, and whether they are the same bytes, of all answers that both gave."""
+    import numpy as np
+
+    numbers = {question: number for number, question in enumerate(one.questions)}
+    translated = np.array([numbers.get(question, -1) for question in other.questions], dtype=np.int64)[other.asked]
+    theirs = np.flatnonzero((translated >= 0) & (other.digests > 0))
+    ours = np.flatnonzero(one.digests > 0)
+    # Repetitions are numbered afresh, so that a number of both is small whatever they are.
+    different, places = np.unique(
+        np.concatenate([one.repetitions[ours], other.repetitions[theirs]]), return_inverse=True
+    )
+    keys = np.concatenate([one.asked[ours], translated[theirs]]) * different.size + places
+    _, left, right = np.intersect1d(keys[: ours.size], keys[ours.size :], assume_unique=True, return_indices=True)
+    found = ours[left]
+    return one.asked[found], one.repetitions[found], one.digests[found] == other.digests[theirs[right]]
+
+
+def _repeats(rows: AnswerRows | None) -> dict[Question, bool]:
     """Whether the first two answers to a question are the same bytes, where both are known."""
-    if not any(row.key[2] == 1 for row in rows):
+    import numpy as np
+
+    if rows is None:
         return {}
-    known = {row.key: row.digest for row in rows if row.digest and row.key[2] < 2}
+    first, second = np.zeros((2, len(rows.questions)), dtype=np.uint64)
+    for number, digests in enumerate((first, second)):
+        own = rows.repetitions == number
+        digests[rows.asked[own]] = rows.digests[own]
+    both = np.flatnonzero((first > 0) & (second > 0))
     return {
-        key[:2]: digest == known[*key[:2], 1] for key, digest in known.items() if (*key[:2], 1) in known and not key[2]
+        rows.questions[number]: alike
+        for number, alike in zip(both.tolist(), (first == second)[both].tolist(), strict=True)
     }
 
 
-def oftener_alike(pair: Mapping[_Question, bool], itself: Mapping[_Question, bool]) -> float:
+def oftener_alike(pair: Mapping[Question, bool], itself: Mapping[Question, bool]) -> float:
     """The p-value of a pair's being alike on more questions than the baseline with itself (exact sign test, one-sided).
 
     On a question that tells the two apart either is the one that is alike equally often, where all four are one model.
@@ -109,22 +143,24 @@ def same_model(asked: str, served: str) -> bool:
     return long.startswith(short) and (long == short or _VERSION.fullmatch(long[len(short) :]) is not None)
 
 
-def id_families(ids: Sequence[str]) -> Counter[str]:
+def id_families(ids: Callable[[], Iterator[str]]) -> Counter[str]:
     """The number of ids of each shape: a leading word and the kind of the rest (``chatcmpl-`` + hex …); digits are hex.
 
     Only frequent words and shapes count, because random letters can look like either, as where base64url begins with
     letters and a dash. The remaining ids are in no family.
     """
-    words = _words([each for each in ids if not _UUID.fullmatch(each)], len(ids))
-    tally = Counter(_family(each, words) for each in ids)
-    return Counter({family: count for family, count in tally.items() if _is_often(count, len(ids))})
+    of = sum(1 for _ in ids())
+    words = _words(ids, of)
+    tally = Counter(_family(each, words) for each in ids())
+    return Counter({family: count for family, count in tally.items() if _is_often(count, of)})
 
 
-def _words(ids: Sequence[str], of: int) -> frozenset[str]:
+def _words(ids: Callable[[], Iterator[str]], of: int) -> frozenset[str]:
     """Leading words of ids, except those that other ids begin with without a dash, as ids that begin with a time do."""
-    found = Counter(match.group(1) for each in ids if (match := _PREFIX.match(each)))
+    found = Counter(match.group(1) for each in ids() if (match := _PREFIX.match(each)) and not _UUID.fullmatch(each))
     often = [word for word, count in found.items() if _is_often(count, of)]
-    return frozenset(word for word in often if 2 * found[word] > sum(each.startswith(word) for each in ids))
+    begun = Counter(word for each in ids() if not _UUID.fullmatch(each) for word in often if each.startswith(word))
+    return frozenset(word for word in often if 2 * found[word] > begun[word])
 
 
 def _family(response_id: str, words: frozenset[str]) -> str:
@@ -146,20 +182,20 @@ def _is_often(count: int, of: int) -> bool:
     return count >= max(_LEAST_OF_FAMILY, _LEAST_SHARE_OF_FAMILY * of)
 
 
-def _other_model(label: str, rows: Rows, asked: str) -> Finding | None:
-    named = [row for row in rows if row.traits.served_model]
-    names = {row.traits.served_model or "" for row in named}
-    strange = {name for name in names if not same_model(asked, name)}
-    other = [row for row in named if row.traits.served_model in strange] if strange else []
-    if not other:
+def _other_model(label: str, rows: AnswerRows, asked: str) -> Finding | None:
+    named = rows.tally(lambda traits: traits.served_model)
+    strange = Counter({name: times for name, times in named.items() if not same_model(asked, name)})
+    if not strange:
         return None
-    served = Counter(row.traits.served_model or "" for row in other).most_common(1)[0][0]
-    evidence: dict[str, float | int | str] = {"asked": asked, "served": served, "answers": len(other), "of": len(named)}
-    return finding("another_model_served", label, evidence, _samples(other))
+    [(served, _)] = strange.most_common(1)
+    evidence: dict[str, float | int | str] = {
+        "asked": asked, "served": served, "answers": strange.total(), "of": named.total(),
+    }  # fmt: skip
+    other = rows.each_of(lambda traits: traits.served_model in strange) == 1
+    return finding("another_model_served", label, evidence, rows.first_samples(other))
 
 
-def _changes(label: str, values: Iterable[str | None], name: str, noun: str) -> Finding | None:
-    tally = Counter(value for value in values if value)
+def _changes(label: str, tally: Counter[str], name: str, noun: str) -> Finding | None:
     if len(tally) < 2:
         return None
     shown = ", ".join(f"{value} ({count})" for value, count in tally.most_common(5))
@@ -167,8 +203,8 @@ def _changes(label: str, values: Iterable[str | None], name: str, noun: str) -> 
     return finding(name, label, evidence, count=len(tally))
 
 
-def _id_families(label: str, rows: Rows) -> Finding | None:
-    tally = id_families([row.response_id for row in rows if row.response_id])
+def _id_families(label: str, rows: AnswerRows) -> Finding | None:
+    tally = id_families(rows.ids)
     if len(tally) < 2:
         return None
     shown = ", ".join(f"{family} ({count})" for family, count in tally.most_common(5))
@@ -176,50 +212,45 @@ def _id_families(label: str, rows: Rows) -> Finding | None:
     return finding("id_families", label, evidence)
 
 
-def _limit_exceeded(label: str, rows: Rows, limit: float | None) -> Finding | None:
-    over = [row for row in rows if row.output > (_limit(row, limit) or math.inf)]
-    if not over:
+def _limit_exceeded(label: str, rows: AnswerRows, limit: float | None) -> Finding | None:
+    over = rows.output > rows.each_of(lambda traits: _limit(traits, limit) or math.inf)
+    return _lengths("max_tokens_exceeded", label, rows, over)
+
+
+def _cut_short(label: str, rows: AnswerRows, limit: float | None) -> Finding | None:
+    is_cut = rows.each_of(lambda traits: traits.finish_reason == "length") == 1
+    least = _CUT_SHORT * rows.each_of(lambda traits: _limit(traits, limit) or 0)
+    return _lengths("cut_below_max_tokens", label, rows, is_cut & (rows.output > 0) & (rows.output < least))
+
+
+def _lengths(name: str, label: str, rows: AnswerRows, shown: NDArray[np.bool_]) -> Finding | None:
+    if not shown.any():
         return None
-    most = max(row.output for row in over)
-    return finding("max_tokens_exceeded", label, {"answers": len(over), "most_tokens": most}, _samples(over))
+    evidence = {"answers": int(shown.sum()), "most_tokens": int(rows.output[shown].max())}
+    return finding(name, label, evidence, rows.first_samples(shown))
 
 
-def _cut_short(label: str, rows: Rows, limit: float | None) -> Finding | None:
-    short = [
-        row for row in rows
-        if row.traits.finish_reason == "length"
-        and 0 < row.output < _CUT_SHORT * (_limit(row, limit) or 0)
-    ]  # fmt: skip
-    if not short:
-        return None
-    most = max(row.output for row in short)
-    return finding("cut_below_max_tokens", label, {"answers": len(short), "most_tokens": most}, _samples(short))
-
-
-def _repeated(label: str, rows: Rows) -> Finding | None:
+def _repeated(label: str, rows: AnswerRows) -> Finding | None:
     """Questions asked more than once whose answers are all the same bytes."""
-    if not any(row.key[2] for row in rows):
+    import numpy as np
+
+    known = rows.digests > 0
+    numbers, digests = rows.asked[known], rows.digests[known]
+    least, most = np.full(len(rows.questions), np.iinfo(np.uint64).max), np.zeros(len(rows.questions), dtype=np.uint64)
+    np.minimum.at(least, numbers, digests)
+    np.maximum.at(most, numbers, digests)
+    asked = np.bincount(numbers, minlength=len(rows.questions)) > 1
+    same, of = np.flatnonzero(asked & (least == most)).tolist(), int(asked.sum())
+    if of < LEAST_ANSWERS or len(same) < _REPEATED_SHARE * of:
         return None
-    by_question: dict[_Question, list[bytes]] = {}
-    for row in rows:
-        if row.digest:
-            by_question.setdefault(row.key[:2], []).append(row.digest)
-    asked = {question: digests for question, digests in by_question.items() if len(digests) > 1}
-    same = sorted(question for question, digests in asked.items() if len(set(digests)) == 1)
-    if len(asked) < LEAST_ANSWERS or len(same) < _REPEATED_SHARE * len(asked):
-        return None
-    samples = tuple(sample for _, sample in same[:3])
-    return finding("answers_repeated", label, {"same": len(same), "samples": len(asked)}, samples)
+    samples = tuple(sample for _, sample in nsmallest(3, (rows.questions[number] for number in same)))
+    return finding("answers_repeated", label, {"same": len(same), "samples": of}, samples)
 
 
-def _limit(row: Answered, stated: float | None) -> float | None:
+def _limit(traits: Traits, stated: float | None) -> float | None:
     """The limit of output tokens that was requested, if any."""
-    limit = row.traits.max_tokens if stated is None else stated
+    limit = traits.max_tokens if stated is None else stated
     return None if limit == math.inf else limit
-
-
-def _samples(rows: Rows) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(row.key[1] for row in rows))[:3]
 
 
 MOST_NAMES = 8
@@ -261,7 +292,7 @@ def changes_since_last(runs: Sequence[HistoryRun]) -> Iterator[tuple[str, Findin
 
 
 def who_answered(
-    rows: Mapping[str, Rows],
+    rows: Mapping[str, AnswerRows],
     asked: Mapping[str, str],
     limits: Mapping[str, float | None],
     baseline: str | None = None,
@@ -272,7 +303,7 @@ def who_answered(
     one that hardly varies lies on either side of any share by chance.
     """
     repeating = False
-    itself = _repeats(rows.get(baseline or "", ()))
+    itself = _repeats(rows.get(baseline or ""))
     level = _SAME_LEVEL / max(1, len(rows) - 1)
     for label, each in rows.items():
         is_usual = bool(itself) and label != baseline and oftener_alike(_repeats(each), itself) > level

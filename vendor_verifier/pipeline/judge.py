@@ -254,9 +254,9 @@ def _names(model: _Model) -> tuple[list[Finding], dict[str, ServedNames]]:
     asked = {label: str(entry.get("model_id") or model.score.model) for label, entry in model.entries.items()}
     limits = {label: _limit(entry.get("parameters") or {}) for label, entry in model.entries.items()}
     served = {
-        label: served_names({(row.traits.served_model, row.traits.fingerprint) for row in found})
+        label: served_names({(traits.served_model, traits.fingerprint) for traits in found.kinds()})
         for label, found in rows.items()
-        if found
+        if len(found)
     }
     return list(who_answered(rows, asked, limits, model.baseline)), served
 

@@ -126,8 +126,8 @@ class FakedStream(msgspec.Struct, frozen=True):
 class Observation(msgspec.Struct, frozen=True):
     """One record as a row. ``values`` and ``pooled`` are in the order of ``RECORD_METRICS`` and ``POOLED``.
 
-    ``sent_s`` is when the first attempt was sent, in seconds since the epoch; ``digest`` is SHA-256 of text and calls
-    of a success, ``None`` when they are short; ``gaps`` are those of a success's pieces, ns.
+    ``sent_s`` is when the first attempt was sent, in seconds since the epoch; ``digest`` is of text and calls of a
+    success, ``None`` when they are short; ``gaps`` are those of a success's pieces, ns.
     """
 
     sample: str
@@ -137,26 +137,13 @@ class Observation(msgspec.Struct, frozen=True):
     pooled: tuple[Ratio | None, ...] = ()
     sent_s: float | None = None
     response_id: str | None = None
-    digest: bytes | None = None
+    digest: int | None = None
     tries: tuple[Try, ...] = ()
     gaps: tuple[int, ...] = ()
 
     @property
     def key(self) -> Key:
         return (self.traits.suite, self.sample, self.repetition)
-
-
-class Answered(msgspec.Struct, frozen=True, gc=False):
-    """The part of an observation that tells who answered. ``output`` are the tokens billed for it, 0 where unknown.
-
-    There is one for each answer of a run at a time, so it is small, and nothing for the garbage collector to visit.
-    """
-
-    key: Key
-    traits: Traits
-    response_id: str | None = None
-    digest: bytes | None = None
-    output: int = 0
 
 
 def observe(record: Record, score: Score, sample: Sample, *, defective: bool = False) -> Observation:
@@ -249,15 +236,19 @@ def observe_check(record: Record, score: Score | None, sample: Sample) -> Observ
     return Observation(sample.id, record.repetition, traits, tries=tries_of(record))
 
 
-def answer_digest(attempt: Attempt) -> bytes | None:
-    """SHA-256 of text and calls (ids aside); ``None`` below ``LEAST_CHARACTERS``."""
+def answer_digest(attempt: Attempt) -> int | None:
+    """64 bits of SHA-256 of text and calls (ids aside), never 0; ``None`` below ``LEAST_CHARACTERS``.
+
+    Answers are compared question by question, so that two different ones are taken for one in no run.
+    """
     if attempt.response is None:
         return None
     calls = [f"{call.name}({call.arguments})" for call in attempt.response.tool_calls]
     answer = "\x00".join([attempt.response.text, attempt.response.reasoning, *calls])
     if len(answer) < LEAST_CHARACTERS:
         return None
-    return hashlib.sha256(answer.encode("utf-8", "surrogatepass")).digest()
+    digest = hashlib.sha256(answer.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") or 1
 
 
 def sent_s(attempt: Attempt) -> float | None:

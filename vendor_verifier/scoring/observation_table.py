@@ -22,8 +22,10 @@ from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.metrics.base import distribution
 from vendor_verifier.metrics.inter_chunk_latency import ICL, Gaps, merged
 from vendor_verifier.metrics.outcome import response_validity, schema_counts
+from vendor_verifier.scoring.answer_rows import AnswerRows, counted
 from vendor_verifier.scoring.number_columns import NumberColumns
-from vendor_verifier.scoring.observation import Answered, FakedStream, Observation, Traits, Try, same_provider
+from vendor_verifier.scoring.observation import FakedStream, Observation, Traits, Try, same_provider
+from vendor_verifier.scoring.packed_texts import PackedTexts
 from vendor_verifier.scoring.row_keys import Key, Question, RowKeys, Unit, Units
 from vendor_verifier.scoring.try_table import TokenPart, TryTable
 from vendor_verifier.values.event import Usage
@@ -63,11 +65,12 @@ class ObservationTable:
         # Nearly all rows share their traits: a row has their number.
         self._numbers_of: dict[Traits, int] = {}
         self._known: list[Traits] = []
-        self._codes = array("L")
+        self._codes = array("i")
         self._numbers = NumberColumns(_WIDTH)
-        self._response_ids: list[str | None] = []
-        self._digests: list[bytes | None] = []
-        self._finals = array("q")
+        self._response_ids = PackedTexts()
+        # 0 stands for none.
+        self._digests = array("Q")
+        self._finals = array("i")
         self._counted: Mapping[Traits, int] | None = None
         self.misrouted: set[Key] = set()
         self.withheld: dict[str, Withheld] = {}
@@ -104,12 +107,13 @@ class ObservationTable:
             self._codes.append(code)
             self._numbers.append(numbers)
             self._response_ids.append(row.response_id)
-            self._digests.append(row.digest)
+            self._digests.append(row.digest or 0)
             self._finals.append(final)
         else:
             self._codes[place] = code
             self._numbers.replace(place, numbers)
-            self._response_ids[place], self._digests[place], self._finals[place] = row.response_id, row.digest, final
+            self._response_ids.replace(place, row.response_id)
+            self._digests[place], self._finals[place] = row.digest or 0, final
         # Nothing replaces a success, so a count made here never has to be undone.
         if row.gaps and ICL not in traits.spoilt:
             self.gaps.setdefault(traits.served_provider, Gaps()).add(row.gaps)
@@ -162,7 +166,7 @@ class ObservationTable:
                 self._known[self._codes[place]],
                 sent_s=_optional(moments[place]),
                 response_id=self._response_ids[place],
-                digest=self._digests[place],
+                digest=self._digests[place] or None,
                 tries=() if final < 0 else (self.tries.at(final),),
             )
 
@@ -170,13 +174,23 @@ class ObservationTable:
         """Keys and traits of all rows, misrouted ones included."""
         return zip(self._keys, self._all(), strict=True)
 
-    def answers(self) -> list[Answered]:
+    def answers(self) -> AnswerRows:
         """The rows with an answer, misrouted ones included."""
         import numpy as np
 
-        output = np.nan_to_num(self._last_tokens("output")).astype(np.int64).tolist()
-        rows = zip(self._keys, self._all(), self._response_ids, self._digests, output, strict=True)
-        return [Answered(*row) for row in rows if row[1].is_answered]
+        codes, output = np.array(self._codes, dtype=np.int64), np.nan_to_num(self._last_tokens("output"))
+        rows = np.flatnonzero(np.array([traits.is_answered for traits in self._known], dtype=bool)[codes])
+        return AnswerRows(
+            self._known,
+            codes[rows],
+            self._keys.questions,
+            self._keys.asked()[rows],
+            self._keys.repetitions()[rows],
+            rows,
+            self._response_ids,
+            np.array(self._digests)[rows],
+            output.astype(np.int64)[rows],
+        )
 
     def answers_billing(self, part: TokenPart) -> list[tuple[str, Traits, Usage]]:
         """Sample, traits and usage of the answers that report any of these tokens, misrouted ones included."""
@@ -261,13 +275,7 @@ class ObservationTable:
     def kinds(self) -> Mapping[Traits, int]:
         """The distinct traits with the number of rows that have them; nearly all rows share theirs."""
         if self._counted is None:
-            import numpy as np
-
-            known, codes = self.coded()
-            found, first, times = np.unique(codes, return_index=True, return_counts=True)
-            # In the order in which they first stand.
-            order = np.argsort(first)
-            self._counted = {known[found[place]]: int(times[place]) for place in order}
+            self._counted = counted(*self.coded())
         return self._counted
 
     def of_suite(self, suite: str) -> list[Traits]:

@@ -72,13 +72,19 @@ class RowKeys:
 
         return np.array(self._asked, dtype=np.int32)
 
+    def repetitions(self) -> NDArray[np.int64]:
+        """The repetition of every row."""
+        import numpy as np
+
+        return np.array(self._repetitions, dtype=np.int64)
+
     def units(self) -> Units:
         """The units of the rows."""
         import numpy as np
 
         numbers: dict[str, int] = {}
         samples = np.array([numbers.setdefault(name, len(numbers)) for _, name in self.questions], dtype=np.int32)
-        return Units(list(numbers), samples[self.asked()], np.array(self._repetitions, dtype=np.int64))
+        return Units(list(numbers), samples[self.asked()], self.repetitions())
 
 
 class Units(Sequence[Unit]):
