@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.scoring.observation_table import MOST, compared
+from vendor_verifier.scoring.repetitions import MOST, compared
 
 
 @given(repeat=st.integers(1, 500), samples=st.integers(1, 50))

@@ -1,10 +1,6 @@
-"""One entry's observations as columns, counts and distributions over them, and which repetitions are compared.
+"""One entry's observations as columns, and counts and distributions over them.
 
 Numbers are columns; traits are stored once for all rows that share them. ``NaN`` means "not measured".
-
-Every repetition of the baseline is compared with every one of the vendor, so the work grows with the square of their
-number. All planned repetitions are compared. A run that lasted a stated time may have started thousands: at most
-``MOST`` complete ones are taken, spread evenly over the time, and an incomplete one only if there is no complete one.
 """
 
 from __future__ import annotations
@@ -387,18 +383,3 @@ def known(column: NDArray[np.float64], metric: str = "") -> list[float]:
 
 def _optional(number: float) -> float | None:
     return None if number != number else number
-
-
-MOST = 8
-
-
-def compared(repeat: int, begun: int | None, samples: int) -> Sequence[int]:
-    """Numbers of the repetitions, from 0; ``samples`` is the size of one, ``begun`` as in ``EntryInfo``."""
-    if begun is None:
-        return range(repeat)
-    whole = min(repeat, begun // samples if samples else 0)
-    if whole <= 1:
-        return range(min(repeat, 1))
-    if whole <= MOST:
-        return range(whole)
-    return [place * (whole - 1) // (MOST - 1) for place in range(MOST)]

@@ -11,7 +11,7 @@ Rules that decide which records a figure is taken over:
 - F1 follows the same rule: a planned sample without a record is undecided in a complete run and ``not_sent`` in an
   interrupted one (see :mod:`vendor_verifier.scoring.trigger_f1`).
 - An entry that was asked for a stated time, or by a schedule, was planned what was begun; its decisions are compared
-  over whole repetitions (see :mod:`vendor_verifier.scoring.observation_table`).
+  over whole repetitions (see :mod:`vendor_verifier.scoring.repetitions`).
 - An entry without any record was not measured: everything about it is ``None``, nothing is 0.
 - Times of two vendors are ranked by what was sent while both were being asked (see
   :mod:`vendor_verifier.scoring.common_window`); the figures themselves are over everything.
@@ -33,8 +33,9 @@ from vendor_verifier.scoring.collect import Listener, Tables, collect
 from vendor_verifier.scoring.common_window import common_times
 from vendor_verifier.scoring.irf import RANK_METRICS, Beside, K
 from vendor_verifier.scoring.observation import Traits
-from vendor_verifier.scoring.observation_table import ObservationTable, compared
+from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.ranked_times import ranked_spread
+from vendor_verifier.scoring.repetitions import compared
 from vendor_verifier.scoring.trigger_f1 import Run, baseline_counts, paired, self_counts, trigger_counts
 from vendor_verifier.scoring.vendor_figures import checks_score, regions_of, standings, suite_score
 from vendor_verifier.scoring.withheld_speeds import withhold_speeds

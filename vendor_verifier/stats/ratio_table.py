@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from vendor_verifier.metrics import METRICS, POOLED, RANKED, RECORD_METRICS
 from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE, call_validity, has_bad_call
 from vendor_verifier.scoring.observation import Traits
-from vendor_verifier.scoring.observation_table import ObservationTable, compared
+from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.ranked_times import asked_at, is_mean_lost, judged_column
+from vendor_verifier.scoring.repetitions import compared
 from vendor_verifier.scoring.row_keys import Unit, Units
 from vendor_verifier.scoring.trigger_f1 import Run
 from vendor_verifier.suites import TRIGGER
