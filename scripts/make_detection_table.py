@@ -32,7 +32,8 @@ from vendor_verifier.audit.identity import who_answered
 from vendor_verifier.audit.output_tokens import output_token_findings
 from vendor_verifier.audit.probes import Replies, probes_findings, probes_tests
 from vendor_verifier.audit.streaming import streaming_findings
-from vendor_verifier.features.simulate.performance import PERSONAS, Performance, Persona, perform
+from vendor_verifier.features.simulate.performance import Performance, perform
+from vendor_verifier.features.simulate.personas import PERSONAS, Persona
 from vendor_verifier.features.simulate.question import Question, question_of
 from vendor_verifier.loaders.fresh_prompts import FreshSamples, half_of
 from vendor_verifier.pipeline.datasets import load_dataset

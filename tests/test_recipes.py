@@ -15,7 +15,7 @@ from persona_records import Vendor, run_folder
 from questions import WEATHER
 from recipes import ROOT, follow
 
-from vendor_verifier.features.simulate.performance import PERSONAS
+from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 

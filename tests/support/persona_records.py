@@ -16,7 +16,8 @@ from typing import Any
 
 from vendor_verifier.features.simulate.answer import NOTHING_KNOWN, AnswerKey
 from vendor_verifier.features.simulate.http import stream_reply
-from vendor_verifier.features.simulate.performance import Persona, Refusal, perform
+from vendor_verifier.features.simulate.performance import Refusal, perform
+from vendor_verifier.features.simulate.personas import Persona
 from vendor_verifier.features.simulate.wires.openai import SimulatedChat
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal

@@ -9,7 +9,8 @@ from typing import Any
 from plain_template import plain_template
 
 from vendor_verifier.features.simulate.answer import NOTHING_KNOWN, AnswerKey
-from vendor_verifier.features.simulate.performance import PERSONAS, Performance, perform
+from vendor_verifier.features.simulate.performance import Performance, perform
+from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.features.simulate.server import WIRES
 from vendor_verifier.features.simulate.wires import Asked, SimulatedWire
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn

@@ -8,7 +8,8 @@ from typing import Any
 
 from questions import WEATHER, body
 
-from vendor_verifier.features.simulate.performance import PERSONAS, Performance, perform, persona_answer
+from vendor_verifier.features.simulate.performance import Performance, perform, persona_answer
+from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.features.simulate.question import Question, question_of
 from vendor_verifier.values.request import Turn
 

@@ -12,7 +12,7 @@ from questions import CLOCK, WEATHER
 
 from vendor_verifier.features.history.scheduled_check import judge_check
 from vendor_verifier.features.simulate.answer_key import answer_key
-from vendor_verifier.features.simulate.performance import PERSONAS
+from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.loaders import read_dataset_file
 from vendor_verifier.pipeline.run import RunOutcome
 from vendor_verifier.pipeline.score import score_folder

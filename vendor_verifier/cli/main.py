@@ -84,7 +84,7 @@ COMMANDS = {
         "Look through all samples and answers in the browser.",
     ),
     "export": (
-        "vendor_verifier.features.data.export_command:export_command",
+        "vendor_verifier.features.data.export:export_command",
         "Write a run as tables: csv, xlsx, parquet or jsonl.",
     ),
     "explain": (

@@ -166,7 +166,7 @@ def buffered(attempt: Attempt) -> bool:
         return False
     usage = reported_usage(attempt)
     estimated = usage.output is None or hides_tokens(response, usage)
-    tokens = _characters(response) / _CHARACTERS_PER_TOKEN if estimated else usage.output or 0
+    tokens = characters(response) / _CHARACTERS_PER_TOKEN if estimated else usage.output or 0
     if tokens < BUFFERED_MIN_TOKENS or is_spoilt(lateness_ns(attempt), window_ns):
         return False
     if window_ns == 0:
@@ -182,6 +182,7 @@ def _window_ns(timing: Timing) -> int | None:
     return timing.last_token_ns - timing.first_token_ns
 
 
-def _characters(response: Response) -> int:
+def characters(response: Response) -> int:
+    """The number of characters of an answer: its text, its thinking, and the names and arguments of its calls."""
     called = sum(len(call.name) + len(call.arguments) for call in response.tool_calls)
     return len(response.text) + len(response.reasoning) + called

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.suites import Suite, replay, suite_kind
@@ -16,8 +16,7 @@ from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import CallVerdict, Score
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedCall:
+class JudgedCall(msgspec.Struct, frozen=True):
     """A call of the answer to turn ``turn`` (from 0 on), and the verdict on its arguments."""
 
     turn: int

@@ -10,12 +10,12 @@ not fit the schema by its letter is held against what its dialect means, if it i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
 import jsonschema_rs
+import msgspec
 
 from vendor_verifier.suites.schema_bounds import MAX_BACKTRACKS, MAX_EXPLAINED_NS, OverBoundError, SchemaBounds
 from vendor_verifier.suites.schema_dialect import standard_schema
@@ -33,8 +33,7 @@ _PATTERN_GAVE_UP = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True):
     """The verdict of a schema on arguments, with a JSON ``pointer`` to the first violation."""
 
     verdict: CallClass
@@ -45,8 +44,7 @@ class Judged:
 _VALID = Judged("valid")
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledSchema:
+class CompiledSchema(msgspec.Struct, frozen=True):
     """A compiled schema, or the reason that it cannot be used: ``unusable``, or ``too_large`` for its bounds."""
 
     validator: jsonschema_rs.Validator | None = None

@@ -12,10 +12,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import jsonschema_rs
+import msgspec
 
 from vendor_verifier.suites.schema_dialect import REFERENCES, Node, applied_here, applied_inside, subschemas
 from vendor_verifier.wire.gemini.schema import pointed_at
@@ -40,8 +40,7 @@ class OverBoundError(Exception):
     """Judging would exceed a bound; the message says which."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(msgspec.Struct, frozen=True):
     """The size of a pattern in single characters once its counts are spelled out; ``is_linear``: see above."""
 
     size: int
@@ -54,8 +53,7 @@ class Pattern:
         return length * length * (1 + self.size // _PARTS_AT_ONCE) * _QUADRATIC_NS
 
 
-@dataclass(frozen=True, slots=True)
-class _Facts:
+class _Facts(msgspec.Struct, frozen=True):
     """The costs of a schema that hold for any value: time, the targets of its references, its patterns."""
 
     own_ns: int

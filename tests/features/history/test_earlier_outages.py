@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vendor_verifier.features.history.earlier_outages import with_earlier_nights
+from vendor_verifier.features.history.scheduled_check import with_earlier_nights
 from vendor_verifier.gates.judge import judge_gate
 from vendor_verifier.gates.thresholds import parse_threshold
 from vendor_verifier.values.estimate import Estimate

@@ -10,7 +10,8 @@ import pytest
 from questions import CLOCK, WEATHER, ask, many
 
 from vendor_verifier.features.simulate.answer import CALL_RATE, compose, limited, pieces, wants_call
-from vendor_verifier.features.simulate.performance import PERSONAS, persona_answer
+from vendor_verifier.features.simulate.performance import persona_answer
+from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.features.simulate.question import BadQuestion, question_of
 from vendor_verifier.values.event import TextDelta
 from vendor_verifier.values.request import Turn

@@ -12,7 +12,8 @@ from protocols import PROTOCOLS, asked_over, heard_over
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.features.bfcl.source import find_data, load_categories
 from vendor_verifier.features.simulate.answer_key import answer_key, shipped_answers
-from vendor_verifier.features.simulate.performance import PERSONAS, persona_answer
+from vendor_verifier.features.simulate.performance import persona_answer
+from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.features.simulate.question import question_of
 from vendor_verifier.loaders import read_dataset_file
 from vendor_verifier.suites import Suite

@@ -7,7 +7,8 @@ import json
 import pytest
 from questions import body
 
-from vendor_verifier.features.simulate.performance import PERSONAS, Performance, perform
+from vendor_verifier.features.simulate.performance import Performance, perform
+from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.features.simulate.wires.openai import SimulatedChat
 from vendor_verifier.values.event import Anomaly, Fault, Finish, StreamEnd, StreamEvent, TextDelta, ToolCallDelta, Usage
 from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader

@@ -8,7 +8,7 @@ import pytest
 from persona_records import MODEL, Vendor, run_folder
 from questions import CLOCK, WEATHER
 
-from vendor_verifier.features.simulate.performance import PERSONAS
+from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample

@@ -9,14 +9,8 @@ import pytest
 from questions import ask, many
 
 from vendor_verifier.features.simulate.answer import Answer
-from vendor_verifier.features.simulate.performance import (
-    PERSONAS,
-    Performance,
-    Refusal,
-    first_refusals,
-    perform,
-    persona_answer,
-)
+from vendor_verifier.features.simulate.performance import Performance, Refusal, first_refusals, perform, persona_answer
+from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.features.simulate.question import Question
 
 QUESTIONS = many(700)

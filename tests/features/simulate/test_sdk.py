@@ -15,7 +15,8 @@ from costs import PATIENCE_S
 from questions import body
 from sdk_bodies import ANSWERING
 
-from vendor_verifier.features.simulate.performance import PERSONAS, first_refusals, perform, persona_answer
+from vendor_verifier.features.simulate.performance import first_refusals, perform, persona_answer
+from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.features.simulate.question import Question, question_of
 from vendor_verifier.features.simulate.server import SimulatedVendors
 from vendor_verifier.values.request import Turn

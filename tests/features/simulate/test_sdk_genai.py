@@ -12,7 +12,8 @@ import pytest
 from costs import PATIENCE_S
 from sdk_bodies import ANSWERING, CONTENTS, Heard, content, expected, json_object, performed, question, uncut
 
-from vendor_verifier.features.simulate.performance import PERSONAS, first_refusals
+from vendor_verifier.features.simulate.performance import first_refusals
+from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.features.simulate.server import SimulatedVendors
 
 genai = pytest.importorskip("google.genai", reason="google-genai is not installed")

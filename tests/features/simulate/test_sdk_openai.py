@@ -13,7 +13,8 @@ from costs import PATIENCE_S
 from plain_template import plain_template
 from sdk_bodies import ANSWERING, CONTENTS, Heard, content, expected, performed, question, uncut
 
-from vendor_verifier.features.simulate.performance import PERSONAS, first_refusals
+from vendor_verifier.features.simulate.performance import first_refusals
+from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.features.simulate.server import SimulatedVendors
 from vendor_verifier.features.simulate.wires.completions import written
 from vendor_verifier.values.request import Turn

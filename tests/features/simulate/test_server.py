@@ -15,7 +15,7 @@ import pytest
 from costs import PATIENCE_S, least_of
 from questions import body
 
-from vendor_verifier.features.simulate.performance import PERSONAS
+from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.features.simulate.server import SimulatedVendors, serve
 from vendor_verifier.wire.assembler import collect
 from vendor_verifier.wire.gemini.reader import GeminiReader

@@ -8,7 +8,8 @@ import pytest
 from questions import many
 
 from vendor_verifier.features.simulate.answer import Answer, Call
-from vendor_verifier.features.simulate.performance import PERSONAS, persona_answer
+from vendor_verifier.features.simulate.performance import persona_answer
+from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.features.simulate.wires.completions import FAMILIES, family_of, written
 from vendor_verifier.wire.openai_completions.text_tool_calls import parse_text
 

@@ -13,7 +13,7 @@ from questions import CLOCK, WEATHER
 
 from vendor_verifier import audit
 from vendor_verifier.audit.behaviour import _SHARES, _SPEEDS
-from vendor_verifier.features.simulate.performance import PERSONAS
+from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.gates.judge import judge_gate
 from vendor_verifier.gates.thresholds import parse_threshold
 from vendor_verifier.pipeline.score import score_folder

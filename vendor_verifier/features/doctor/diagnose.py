@@ -36,6 +36,7 @@ from vendor_verifier.features.doctor.values import (
     Topic,
     Verdict,
 )
+from vendor_verifier.metrics.answer import characters
 from vendor_verifier.pipeline.prices import price_from_config
 from vendor_verifier.values.event import (
     Fault,
@@ -48,7 +49,6 @@ from vendor_verifier.values.event import (
     ToolCallDelta,
     Usage,
 )
-from vendor_verifier.values.record import Response
 from vendor_verifier.wire.base import Reader, Wire
 from vendor_verifier.wire.sse import SseDecoder
 from vendor_verifier.words import english
@@ -85,14 +85,9 @@ def _usage(answer: Answer) -> tuple[Usage, bool]:
     usage = (answer.response.usage if answer.response is not None else None) or Usage()
     if usage.input is not None and usage.output is not None:
         return usage, False
-    received = _characters(answer.response) if answer.response is not None else 0
+    received = characters(answer.response) if answer.response is not None else 0
     given = -(-len(answer.request.body) // CHARACTERS_PER_TOKEN)
     return structs.replace(usage, input=given, output=-(-received // CHARACTERS_PER_TOKEN)), True
-
-
-def _characters(response: Response) -> int:
-    calls = sum(len(call.name) + len(call.arguments) for call in response.tool_calls)
-    return len(response.text) + len(response.reasoning) + calls
 
 
 _SHOWN_FIRST = 3

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -19,19 +19,21 @@ from urllib.parse import urlsplit
 import filelock
 import httpx2
 import msgspec
+from msgspec import structs
 
 from vendor_verifier import __version__
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, StorageError, UsageError, VerifierError
 from vendor_verifier.features.history.database import read_runs, remember
-from vendor_verifier.features.history.earlier_outages import with_earlier_nights
 from vendor_verifier.features.history.figures import metric_names
-from vendor_verifier.features.history.regression import history_trends, identity_changes, runs_until
+from vendor_verifier.features.history.regression import comparable, history_trends, identity_changes, runs_until
+from vendor_verifier.gates.judge import decide, shows_no_outage
 from vendor_verifier.pipeline.run import RunOutcome, unfinished_vendors
 from vendor_verifier.store import FILE_MODE, FOLDER_MODE, RunFolder
 from vendor_verifier.transport.policy import HTTP_LOGGERS, silence
 from vendor_verifier.transport.proxies import is_loopback, proxy_for
-from vendor_verifier.values.history import CheckResult, CheckStatus, Trend
-from vendor_verifier.values.judgement import Finding, Gate
+from vendor_verifier.values.estimate import Estimate
+from vendor_verifier.values.history import CheckResult, CheckStatus, HistoryRun, Trend
+from vendor_verifier.values.judgement import Finding, Gate, GateVerdict, Threshold
 from vendor_verifier.values.score import Report
 from vendor_verifier.values.verdict import FAILING, VendorVerdict
 from vendor_verifier.words import english
@@ -131,6 +133,35 @@ def judge_check(
         },
         verdicts=verdicts,
     )
+
+
+def with_earlier_nights(
+    gates: Iterable[tuple[str, GateVerdict]], runs: Sequence[HistoryRun]
+) -> tuple[tuple[str, GateVerdict], ...]:
+    """The gates, by model; one that passes without an outage gets what the nights before it show as its reason.
+
+    ``runs`` end with the one that the gates are about. No outcome is changed: the gate is about this run.
+    """
+    nights = comparable(runs)[:-1] if runs else []
+    return tuple((model, _with_outages(model, verdict, nights)) for model, verdict in gates)
+
+
+def _with_outages(model: str, verdict: GateVerdict, nights: Sequence[HistoryRun]) -> GateVerdict:
+    gate = verdict.threshold
+    if not isinstance(gate, Threshold) or not shows_no_outage(gate, verdict.estimate, verdict.outcome):
+        return verdict
+    rates = [
+        entry.figures[gate.metric][0]
+        for night in nights
+        for entry in night.entries
+        if (entry.model, entry.label) == (model, verdict.label) and gate.metric in entry.figures
+    ]
+    if not rates:
+        return verdict
+    # Of one night only the rate is kept, so this counts nights, and says nothing about how sure each of them was.
+    below = sum(decide(gate, Estimate(rate, rate, rate)) == "FAIL" for rate in rates)
+    told = english("gate_earlier_runs", said=verdict.reason, below=below, nights=len(rates), least=f"{min(rates):.6g}")
+    return structs.replace(verdict, reason=told)
 
 
 def _verdicts(report: Report) -> tuple[tuple[str, VendorVerdict], ...]:

@@ -20,9 +20,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.features.simulate.draws import chance as chance
-from vendor_verifier.features.simulate.draws import generator as generator
-from vendor_verifier.features.simulate.draws import token as token
+from vendor_verifier.features.simulate.draws import chance, generator
 from vendor_verifier.features.simulate.question import CHARACTERS_PER_TOKEN, Question
 from vendor_verifier.features.simulate.sampling import NO_CHANCE, Sampling
 from vendor_verifier.features.simulate.schema_values import satisfying_value

@@ -15,18 +15,14 @@ from vendor_verifier.features.simulate.answer import (
     AnswerKey,
     Call,
     Known,
-    chance,
     compose,
     finished,
-    generator,
     limited,
-    token,
     wants_call,
 )
-from vendor_verifier.features.simulate.personas import PERSONAS as PERSONAS
-from vendor_verifier.features.simulate.personas import Persona as Persona
-from vendor_verifier.features.simulate.published import published
-from vendor_verifier.features.simulate.question import Question, shortened
+from vendor_verifier.features.simulate.draws import chance, generator, token
+from vendor_verifier.features.simulate.personas import Persona
+from vendor_verifier.features.simulate.question import Question, published, shortened
 from vendor_verifier.features.simulate.sampling import NO_CHANCE, Sampling
 from vendor_verifier.features.simulate.short_answer import is_for_one_token, with_drawn_token
 from vendor_verifier.suites.bfcl.reference_calls import written_calls

@@ -21,7 +21,8 @@ from vendor_verifier.features.simulate.answer_key import (
     right_calls,
     written_key,
 )
-from vendor_verifier.features.simulate.performance import PERSONAS, persona_answer
+from vendor_verifier.features.simulate.performance import persona_answer
+from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.features.simulate.question import question_of
 from vendor_verifier.pipeline.datasets import load_dataset
 from vendor_verifier.pipeline.suites import ready_suite, rows_in

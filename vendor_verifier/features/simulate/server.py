@@ -21,14 +21,8 @@ from typing import Any
 from vendor_verifier.features.simulate.answer import NOTHING_KNOWN, AnswerKey
 from vendor_verifier.features.simulate.answer_key import shipped_answers
 from vendor_verifier.features.simulate.http import Connection, HttpCall, Reply, body_reply, stream_reply, whole_reply
-from vendor_verifier.features.simulate.performance import (
-    PERSONAS,
-    Persona,
-    Refusal,
-    first_refusals,
-    perform,
-    refusal_of,
-)
+from vendor_verifier.features.simulate.performance import Refusal, first_refusals, perform, refusal_of
+from vendor_verifier.features.simulate.personas import PERSONAS, Persona
 from vendor_verifier.features.simulate.question import BadQuestion
 from vendor_verifier.features.simulate.wires import Asked, SimulatedWire, encoded, openai_error
 from vendor_verifier.features.simulate.wires.anthropic import SimulatedAnthropic

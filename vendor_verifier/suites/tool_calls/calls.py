@@ -8,8 +8,9 @@ reason: it was made, so it counts, but it can be right in nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.values.event import ToolCall
@@ -19,22 +20,20 @@ PARAMETER_KEYS = ("parameters", "arguments", "args", "input")
 WRAPPER_KEYS = ("function", "functionCall", "function_call")
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """One call. ``problem`` says why it is malformed; ``name`` is then "" if it had none and ``parameters`` are empty.
 
     Only expected calls have an ``output``, what a recorded tool answered, and ``any_parameters``, for a bare name.
     """
 
     name: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = msgspec.field(default_factory=dict)
     problem: str | None = None
     output: Any = None
     any_parameters: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(msgspec.Struct, frozen=True):
     """The calls that a sample expects, or the ``problem`` that makes it unusable and leaves it out of every score."""
 
     calls: tuple[Call, ...] = ()

@@ -13,9 +13,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
+
+import msgspec
 
 from vendor_verifier.suites.tool_calls.calls import Call
 
@@ -112,8 +113,7 @@ def _same_scalar(one: object, other: object) -> bool:
     return type(one) is type(other) and one == other
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(msgspec.Struct, frozen=True):
     """Positions of an expected call and of the call that answers it, and how many of its parameters are right."""
 
     expected: int

@@ -14,9 +14,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.suites.tool_calls.calls import WRAPPER_KEYS, Call, Mode, kind_of, read_call
@@ -145,8 +145,7 @@ _OTHER_PARTS = frozenset({"text", "output_text", "thinking", "redacted_thinking"
 _NOTHING = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Extracted:
+class Extracted(msgspec.Struct, frozen=True):
     """The calls found, in order, or why what was found cannot be used (None when there simply were none)."""
 
     calls: tuple[Call, ...] = ()
