@@ -153,6 +153,7 @@ class Script:
     def play(self, retries: int = 3) -> tuple[Attempt, ...]:
         async def main() -> tuple[Attempt, ...]:
             return await attempt_until_done(
+                await self.send(1),
                 self.send,
                 RetryRules(retries),
                 random.Random(0),

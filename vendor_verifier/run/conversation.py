@@ -23,7 +23,7 @@ from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import ask_for
 from vendor_verifier.run.event_loop_lag import STALL_NS, LoopLag
 from vendor_verifier.run.rate_limiter import Limiter
-from vendor_verifier.run.retry import attempt_until_done, stops_vendor
+from vendor_verifier.run.retry import attempt_until_done, should_retry, stops_vendor
 from vendor_verifier.suites import AnyPlay
 from vendor_verifier.transport.policy import Client, ProgressMeter, RoundLimit, Sending, in_slices
 from vendor_verifier.values.plan import Entry, RetryRules
@@ -172,22 +172,28 @@ class Conversation:
         ready_ns = self.clock_ns()
         begun_late_ns = max(0, ready_ns - due_ns) if is_first and due_ns is not None else None
         question = _Question(target, request, turn, total_s, begun_late_ns)
-        scheduled_ns = ready_ns if due_ns is None else due_ns
+        first = await self._attempt(1, question, ready_ns if due_ns is None else due_ns)
+        attempts = await self._again(first, question, due_ns) if should_retry(first) else (first,)
+        self.limiter.turn_ended(entry, attempts[-1])
+        return TurnRecord(attempts, request.rewritten)
+
+    async def _again(self, first: Attempt, question: _Question, due_ns: int | None) -> tuple[Attempt, ...]:
+        """All attempts that were sent at a question, of which ``first`` has failed."""
+        entry = question.target.entry
 
         async def once(number: int) -> Attempt:
             # A retry waits anew, but not for who was promised an answer by schedule.
-            from_ns = scheduled_ns if number == 1 or due_ns is not None else self.clock_ns()
-            return await self._attempt(number, question, from_ns)
+            return await self._attempt(number, question, self.clock_ns() if due_ns is None else due_ns)
 
         attempts = await attempt_until_done(
+            first,
             once,
             self.retry,
             self.rng,
             sleep=lambda seconds: self.limiter.rest(entry, seconds),
             pause=lambda _failure, seconds: self.limiter.pause(entry, seconds),
         )
-        self.limiter.turn_ended(entry, _without_unsent(attempts)[-1])
-        return TurnRecord(_without_unsent(attempts), request.rewritten)
+        return _without_unsent(attempts)
 
     async def _fetched(self, entry: Entry) -> Endpoint:
         """The endpoint with a fresh key, or as it is if the entry ends while waiting: then no permit follows.

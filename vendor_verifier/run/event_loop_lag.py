@@ -148,9 +148,12 @@ class LoopLag:
         """
         if self._timer is None:
             return None
+        past_ns, now_ns = self._past.longest_ns(begin_ns, end_ns), time.perf_counter_ns()
+        if now_ns < self._due_ns:
+            return past_ns
         # The timer itself may be waiting behind what held the loop up.
-        waiting = Stall(self._due_ns, time.perf_counter_ns(), slept_since(self._slept_ns))
-        return max(waiting.within(begin_ns, end_ns), self._past.longest_ns(begin_ns, end_ns))
+        waiting = Stall(self._due_ns, now_ns, slept_since(self._slept_ns))
+        return max(waiting.within(begin_ns, end_ns), past_ns)
 
     def report(self) -> LoopReport:
         """The lag found so far."""

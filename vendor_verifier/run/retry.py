@@ -96,17 +96,18 @@ def wait_policy(rules: RetryRules, rng: random.Random) -> Callable[[tenacity.Ret
 
 
 async def attempt_until_done(
+    first: Attempt,
     send: Callable[[int], Awaitable[Attempt]],
     rules: RetryRules,
     rng: random.Random,
     sleep: Callable[[float], Awaitable[None]],
     pause: Callable[[Failure, float], None],
 ) -> tuple[Attempt, ...]:
-    """All attempts: ``send(attempt_number)`` is called until it succeeds, fails for good, or the tries are used up.
+    """``first`` and all attempts after it: ``send(attempt_number)`` is called until it succeeds, fails for good, or the
+    tries are used up.
 
     ``sleep`` and ``pause`` are :func:`retry_policy`'s.
     """
-    first = await send(1)
     if not should_retry(first):
         return (first,)
     attempts: list[Attempt] = []
