@@ -10,6 +10,7 @@ import urllib.parse
 from collections.abc import Callable
 
 import pytest
+from costs import assert_linear
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -208,3 +209,18 @@ def test_a_scrubber_travels_to_another_process() -> None:
     """It masks there what it masks here."""
     travelled: Scrubber = pickle.loads(pickle.dumps(Scrubber([KEY])))
     assert travelled.text(f"the key is {KEY}.") == f"the key is {MASK}."
+
+
+@pytest.mark.parametrize("apart", ["", " ", "\\n", "\\" * 9, "\\u00e9"])
+def test_a_key_echoed_again_and_again_costs_what_its_length_is(apart: str) -> None:
+    """Also with escapes between: none is told apart by all that stands before it."""
+    scrubber = Scrubber([KEY])
+    assert_linear(lambda count: lambda data=(KEY + apart).encode() * count: scrubber.bytes(data), 1000)
+
+
+@given(st.integers(0, 200), st.integers(0, 20))
+def test_an_escape_is_told_by_the_backslashes_before_it(backslashes: int, before: int) -> None:
+    """However many they are: every other one begins an escape, which is never cut in two."""
+    text = "x" * before + "\\" * (2 * backslashes)
+    assert Scrubber(["nextsecret"]).text(text + "nextsecret") == text + MASK
+    assert Scrubber(["nextsecret"]).text(text + "\\" + "nextsecret") == text + "\\" + "nextsecret"[:1] + MASK

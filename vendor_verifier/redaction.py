@@ -317,9 +317,14 @@ def _spans(content: AnyStr, sought: AnyStr, whole: AnyStr) -> Iterator[tuple[int
     at = content.find(sought)
     while at >= 0:
         start, end = at, at + len(sought)
-        if is_beginning:
+        # A whole one is known at a glance, of which a vendor may send very many.
+        if is_beginning and content.startswith(whole, at):
+            end = at + len(whole)
+        elif is_beginning:
             length = _common(content[at : at + len(whole)], whole)
-            end = at + length if length == len(whole) else max(end, _escape(content, at + length)[0])
+            end = max(end, _escape(content, at + length)[0])
+        elif content.endswith(whole, 0, end):
+            start = end - len(whole)
         else:
             before = content[max(0, end - len(whole)) : end]
             start = end - _common(before[::-1], whole[::-1])
@@ -331,9 +336,22 @@ def _escape(content: AnyStr, place: int) -> tuple[int, int]:
     """Begin and end of the escape in which ``place`` lies; the place itself, twice, when it lies in none."""
     backslash, u = ("\\", "u") if isinstance(content, str) else (b"\\", b"u")
     begin = content.rfind(backslash, max(0, place - _ESCAPE + 1), place)
-    is_first = begin >= 0 and (begin + 1 - len(content[: begin + 1].rstrip(backslash))) % 2 == 1
+    if begin < 0:
+        return place, place
+    is_first = _ending(content, begin + 1, backslash) % 2 == 1
     length = _ESCAPE if content[begin + 1 : begin + 2] == u else 2
     return (begin, begin + length) if is_first and begin + length > place else (place, place)
+
+
+def _ending(content: AnyStr, end: int, mark: AnyStr) -> int:
+    """The number of ``mark`` in a row that end at ``end``; what stands far before them is not looked at."""
+    looked_at = 8
+    while True:
+        last = content[max(0, end - looked_at) : end]
+        count = len(last) - len(last.rstrip(mark))
+        if count < len(last) or count == end:
+            return count
+        looked_at *= 8
 
 
 def _common(one: AnyStr, other: AnyStr) -> int:

@@ -174,3 +174,20 @@ def test_well_formed_text_can_be_written(text: str) -> None:
     result.encode()
     if not any("\ud800" <= character <= "\udfff" for character in text):
         assert result == text
+
+
+_BLANK = st.text(" \t\n\r\u00a0\x0b", max_size=3)
+
+
+@given(_BLANK, st.sampled_from(["{}", '{"a": [1, "b"]}', "[", "1 2", "nul", '"x', ""]), _BLANK)
+def test_blanks_around_are_read_as_the_standard_library_reads_them(before: str, text: str, after: str) -> None:
+    """The same value, or the same words about the same place."""
+    whole = before + text + after
+    try:
+        expected = json.loads(whole)
+    except ValueError as error:
+        with pytest.raises(PayloadError) as raised:
+            parse_json(whole)
+        assert str(raised.value) == str(error)
+    else:
+        assert parse_json(whole) == expected

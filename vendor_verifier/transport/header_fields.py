@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 
 def headers_of(fields: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
     """Header fields with lower-case names; several of one name are joined by commas."""
     try:
         # Decoded together, which a line feed in one of them would show.
-        names = b"\n".join([name for name, _ in fields]).decode().lower().split("\n")
-        values = b"\n".join([value for _, value in fields]).decode().split("\n")
-        read = list(zip(names, values, strict=True))
+        texts = b"\n".join(chain.from_iterable(fields)).decode().split("\n")
+        read = list(zip(map(str.lower, texts[::2]), texts[1::2], strict=True))
     except ValueError:
         read = []
     if len(read) != len(fields):

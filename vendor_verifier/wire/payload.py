@@ -46,6 +46,7 @@ MAX_COUNT = 2**53
 # A body; more would be parsed for longer than anything else may wait, for parsing cannot be interrupted.
 MAX_BYTES = 1024 * 1024
 MAX_PARTS = 10_000
+_BLANKS = " \t\n\r"
 _CHARACTERS_A_STEP = 4 * 1024
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -62,7 +63,7 @@ def parse_json(text: str | bytes, *, object_pairs_hook: Callable[[list[tuple[str
     """
     try:
         if isinstance(text, str) and not text.startswith("\ufeff"):
-            value = _strict(object_pairs_hook).decode(text)
+            value = _decoded(text, _strict(object_pairs_hook))
         else:
             value = json.loads(
                 text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=object_pairs_hook
@@ -76,6 +77,16 @@ def parse_json(text: str | bytes, *, object_pairs_hook: Callable[[list[tuple[str
     if _may_be_deep(text) and _too_deep(value):
         raise PayloadError(f"nested deeper than {MAX_DEPTH} levels")
     return value
+
+
+def _decoded(text: str, decoder: json.JSONDecoder) -> Any:
+    """As ``decoder.decode``, which looks for blanks around the value, where there hardly ever are any."""
+    try:
+        value, end = decoder.raw_decode(text)
+    except json.JSONDecodeError:
+        # Blanks before it; or an error, which is raised once more.
+        return decoder.decode(text)
+    return decoder.decode(text) if text[end:].strip(_BLANKS) else value
 
 
 def has_many_parts(text: str | bytes) -> bool:
