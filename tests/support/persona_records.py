@@ -86,7 +86,8 @@ class Vendor:
         async def at_once(_seconds: float) -> None:
             return None
 
-        return await attempt_until_done(await once(1), once, RetryRules(), dice, at_once, lambda _failure, _seconds: None)
+        first = await once(1)
+        return await attempt_until_done(first, once, RetryRules(), dice, at_once, lambda _failure, _seconds: None)
 
     def _exchange(
         self, request: HttpRequest, persona: Persona, before: int, refused: int, dice: random.Random, moment: datetime
