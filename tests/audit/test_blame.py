@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from observed import table_of
 
-from vendor_verifier.audit.failure_causes import blame, cause_of, is_failure
-from vendor_verifier.scoring.observation import Traits
+from vendor_verifier.audit.failure_causes import Outcomes, blame, cause_of, is_failure, outcomes_of
+from vendor_verifier.scoring.observation import Observation, Traits
+from vendor_verifier.scoring.row_keys import Unit
 from vendor_verifier.values.blame import Cause
 from vendor_verifier.values.failure_kinds import KINDS
 from vendor_verifier.values.score import CallClass
@@ -44,28 +47,33 @@ def test_the_first_rule_that_fits_decides(outcome: Traits, cause: str) -> None:
     assert cause_of(outcome, network_elsewhere=False, baseline=None) == cause
 
 
+def told(found: Mapping[Unit, Traits]) -> Outcomes:
+    """The outcomes of a table with these rows."""
+    return outcomes_of(table_of(Observation(sample, number, traits) for (sample, number), traits in found.items()))
+
+
 def test_a_closed_door_is_the_networks_when_others_had_trouble_too() -> None:
     """Refused by one vendor alone is that vendor's; refused by several on one sample is ours."""
-    refused = {("s", 0): Traits(failure="connect_refused")}
+    refused = told({("s", 0): Traits(failure="connect_refused")})
     assert blame(refused).causes["vendor"] == 1
-    assert blame(refused, others=[{("s", 0): Traits(failure="dns")}]).causes["network"] == 1
-    assert blame(refused, others=[{("t", 0): Traits(failure="dns")}]).causes["vendor"] == 1
+    assert blame(refused, others=[told({("s", 0): Traits(failure="dns")})]).causes["network"] == 1
+    assert blame(refused, others=[told({("t", 0): Traits(failure="dns")})]).causes["vendor"] == 1
 
 
 def test_the_baseline_excuses_what_it_fails_itself() -> None:
     """In the same way and on every run; a rate limit or a different failure of the baseline excuses nothing."""
-    cut = {("s", 0): Traits(failure="truncated")}
+    cut = told({("s", 0): Traits(failure="truncated")})
     for baseline, cause in (
         ({("s", 0): Traits(failure="truncated"), ("s", 1): Traits(failure="truncated")}, "baseline_too"),
         ({("s", 0): Traits(failure="truncated"), ("s", 1): OK}, "vendor"),
         ({("s", 0): Traits(failure="http_5xx")}, "vendor"),
         ({("t", 0): Traits(failure="truncated")}, "vendor"),
-        (None, "vendor"),
+        ({}, "vendor"),
     ):
-        assert blame(cut, baseline).causes[cause] == 1  # type: ignore[index]
-    invalid = {("s", 0): Traits(classes=("schema_mismatch",))}
-    assert blame(invalid, {("s", 0): Traits(classes=("invalid_json",))}).causes["baseline_too"] == 1
-    limited = {("s", 0): Traits(failure="rate_limited")}
+        assert blame(cut, told(baseline)).causes[cause] == 1  # type: ignore[index]
+    invalid = told({("s", 0): Traits(classes=("schema_mismatch",))})
+    assert blame(invalid, told({("s", 0): Traits(classes=("invalid_json",))})).causes["baseline_too"] == 1
+    limited = told({("s", 0): Traits(failure="rate_limited")})
     assert blame(limited, limited).causes["rate_limit"] == 1
 
 
@@ -73,11 +81,11 @@ def test_attributable_rates_stand_beside_raw_ones() -> None:
     """Of ten, two failed by the vendor's doing and three otherwise: 5/10 raw, 5/7 attributable."""
     outcomes = {(f"s{i}", 0): OK for i in range(5)}
     kinds = ["rate_limited", "harness", "dns", "http_5xx", "truncated"]
-    found = blame({**outcomes, **{(kind, 0): Traits(failure=kind) for kind in kinds}})
+    found = blame(told({**outcomes, **{(kind, 0): Traits(failure=kind) for kind in kinds}}))
     assert (found.asked, found.failed, found.raw, found.attributable) == (10, 5, 0.5, pytest.approx(5 / 7))
     assert found.samples["network"] == (("dns", 0),)
-    assert blame({}).raw is None
-    assert blame({("a", 0): Traits(failure="dns")}).attributable is None
+    assert blame(told({})).raw is None
+    assert blame(told({("a", 0): Traits(failure="dns")})).attributable is None
 
 
 kinds = st.one_of(st.none(), st.sampled_from(sorted(KINDS)))
@@ -93,7 +101,7 @@ def test_every_failure_has_exactly_one_cause(
     own: dict[tuple[str, int], Traits], baseline: dict[tuple[str, int], Traits], other: dict[tuple[str, int], Traits]
 ) -> None:
     """Whatever happened: causes add up to the failures, no sample is charged twice, and attributable is never lower."""
-    found = blame(own, baseline, [other])
+    found = blame(told(own), told(baseline), [told(other)])
     charged = [unit for units in found.samples.values() for unit in units]
     assert sum(found.causes.values()) == found.failed == len(charged) == len(set(charged))
     assert set(found.causes) == set(get_args(Cause))

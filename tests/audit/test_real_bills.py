@@ -11,10 +11,9 @@ import pytest
 from observed import observed, table_of
 
 from vendor_verifier.audit.billing import PromptPair, prompt_token_findings, same_counter_findings
-from vendor_verifier.audit.failure_causes import blame, outcomes_of
+from vendor_verifier.audit.failure_causes import NO_OUTCOMES, Outcomes, blame, outcomes_of
 from vendor_verifier.audit.identity import identity_findings
 from vendor_verifier.scoring.observation import Observation, Traits
-from vendor_verifier.scoring.row_keys import Unit
 from vendor_verifier.suites.schema import schema_defects
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.event import ToolCall
@@ -70,7 +69,7 @@ def test_the_aliased_model_is_reported_on_every_row(rows: dict[str, dict[int, di
     assert finding.evidence["answers"] == finding.evidence["of"] == len(told)
 
 
-def outcomes_of_row_344(label: str) -> dict[Unit, Traits]:
+def outcomes_of_row_344(label: str) -> Outcomes:
     """The row as scoring sees it: record → observation → table → outcomes."""
     body = json.loads((FOLDER / "samples.jsonl").read_text(encoding="utf-8").splitlines()[343])
     sample = Sample("344", Turn(tuple(body["messages"]), tuple(body["tools"])))
@@ -96,6 +95,6 @@ def attempt_of(row: dict[str, Any]) -> Attempt:
 def test_row_344_is_the_datasets() -> None:
     """The official API refuses its broken schema, and the others' calls cannot be judged by it: no vendor's fault."""
     for label in FILES:
-        baseline = None if label == "official" else outcomes_of_row_344("official")
+        baseline = NO_OUTCOMES if label == "official" else outcomes_of_row_344("official")
         found = blame(outcomes_of_row_344(label), baseline)
         assert (found.failed, found.causes["dataset"], found.attributable) == (1, 1, None)

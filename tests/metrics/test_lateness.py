@@ -6,7 +6,8 @@ import pytest
 from changing import replace
 
 from vendor_verifier.metrics import RECORD_METRICS
-from vendor_verifier.metrics.answer import LOOP_LAG, buffered
+from vendor_verifier.metrics.answer import LOOP_LAG, Answer, buffered
+from vendor_verifier.metrics.base import read_answers
 from vendor_verifier.metrics.measure import measured
 from vendor_verifier.store import decode_record, encode_record
 from vendor_verifier.values.event import Usage
@@ -39,7 +40,7 @@ def record(late_ms: float | None, *anomalies: str, turns: int = 1) -> Record:
 
 def values(made: Record) -> dict[str, float | None]:
     """What is measured of it by name."""
-    return dict(zip(_NAMES, measured(made).values, strict=True))
+    return dict(zip(_NAMES, measured(made, read_answers(made)).values, strict=True))
 
 
 _TTFT = ["ttft_ms", "ttft_cold_ms", "ttfat_ms"]
@@ -63,9 +64,10 @@ def test_a_row_is_out_of_the_times_that_our_lateness_spoils_and_of_no_other(
     late_ms: float | None, gone: list[str]
 ) -> None:
     """Beyond the larger of 5 ms and 5 % of the value; tokens stay, and the rest is as without lateness."""
-    found, whole = measured(record(late_ms)), values(record(0))
+    made = record(late_ms)
+    found, whole = measured(made, read_answers(made)), values(record(0))
     assert sorted(found.spoilt) == sorted(gone)
-    assert values(record(late_ms)) == {name: None if name in gone else value for name, value in whole.items()}
+    assert values(made) == {name: None if name in gone else value for name, value in whole.items()}
     assert tuple(sums is None for sums in found.pooled) == ("tps" in gone, "e2e_tps" in gone)
 
 
@@ -96,11 +98,11 @@ def test_what_we_read_late_is_not_called_buffered() -> None:
     """All pieces in one moment are the vendor's doing only if we were listening."""
     timing = Timing("t", 200 * MS, first_token_ns=100 * MS, last_token_ns=100 * MS, first_chunk_share=1.0)
     attempt = Attempt(1, timing, Response("word " * 40, usage=Usage(5, 40)))
-    assert buffered(replace(attempt, timing=replace(timing, our_lateness_ns=4 * MS)))
-    assert buffered(attempt)
-    assert not buffered(replace(attempt, timing=replace(timing, our_lateness_ns=6 * MS)))
+    assert buffered(Answer(replace(attempt, timing=replace(timing, our_lateness_ns=4 * MS))))
+    assert buffered(Answer(attempt))
+    assert not buffered(Answer(replace(attempt, timing=replace(timing, our_lateness_ns=6 * MS))))
     assert attempt.response is not None
-    assert not buffered(replace(attempt, response=replace(attempt.response, anomalies=(LOOP_LAG,))))
+    assert not buffered(Answer(replace(attempt, response=replace(attempt.response, anomalies=(LOOP_LAG,)))))
 
 
 def test_lateness_is_stored_and_records_without_it_can_still_be_read() -> None:

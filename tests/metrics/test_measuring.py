@@ -47,4 +47,4 @@ def test_one_look_measures_what_every_metric_measures(turns: list[TurnRecord], o
     record = Record("run", "m", "l", "v", "trigger", "s", 0, tuple(turns), offered_s=offered_s)
     values = tuple(metric.measure(record) for metric in RECORD_METRICS)
     sums = tuple(metric.over_turns(read_answers(record))[1] for metric in POOLED)
-    assert measured(record) == Measured(values, sums)
+    assert measured(record, read_answers(record)) == Measured(values, sums)

@@ -11,7 +11,7 @@ from msgspec import structs
 from observed import observed, table_of
 
 from vendor_verifier.metrics import METRICS, RANKED
-from vendor_verifier.metrics.answer import buffered, hides_tokens, zero_usage
+from vendor_verifier.metrics.answer import Answer, buffered, hides_tokens, zero_usage
 from vendor_verifier.redaction import digest_text
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
@@ -159,7 +159,7 @@ def test_p25_a_zero_that_cannot_be_true_is_not_a_report(usage: Usage) -> None:
     """Zero prompt tokens, or zero output beside a text, would win "fewest tokens"; they read as missing (P25)."""
     made = Attempt(1, timing(), response(usage=usage))
     assert measure("total_tokens", record(made)) is None
-    assert zero_usage(made) == (usage.input == 0 or usage.output == 0)
+    assert zero_usage(Answer(made)) == (usage.input == 0 or usage.output == 0)
 
 
 def test_an_answer_that_is_really_empty_may_cost_no_output() -> None:
@@ -254,7 +254,7 @@ def test_buffered_is_flagged_only_where_decoding_cannot_have_happened(
     changes: dict[str, Any], usage: Usage | None, expected: bool
 ) -> None:
     """A long reply in one moment, or faster than any model decodes, is buffered; a short one is not."""
-    assert buffered(Attempt(1, timing(**changes), response(usage=usage))) is expected
+    assert buffered(Answer(Attempt(1, timing(**changes), response(usage=usage)))) is expected
 
 
 def test_the_vendors_tps_is_the_ratio_of_sums() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -110,10 +111,10 @@ def shows_tokens_alike(own: ObservationTable, reference: ObservationTable) -> bo
 
 def _breaks_what_it_was_sent(own: ObservationTable, reference: ObservationTable) -> bool:
     """Whether the vendor breaks more schemas than the baseline also where our wire could say the whole schema."""
-    reworded = {key for key, traits in own.entries() if any(note.startswith("schema:") for note in traits.reworded)}
-    if not reworded:
+    reworded = own.entries_where(lambda traits: any(note.startswith("schema:") for note in traits.reworded))
+    samples = {sample for (_, sample, _), _ in reworded}
+    if not samples:
         return True
-    samples = {sample for _, sample, _ in reworded}
     shares = []
     for table in (own, reference):
         classes = [name for (_, sample, _), each in table.entries() if sample not in samples for name in each.classes]
@@ -146,7 +147,7 @@ def _nothing_answered(label: str, own: ObservationTable) -> Finding | None:
     shown = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common(4))
     requests = kinds.total()
     evidence: dict[str, float | int | str] = {"requests": requests, "failures": shown}
-    samples = tuple([key[1] for key, traits in own.entries() if traits.failure in kinds][:3])
+    samples = tuple(key[1] for key, _ in islice(own.entries_where(lambda traits: traits.failure in kinds), 3))
     if set(kinds) <= _DENIED:
         return finding("access_refused", label, evidence, samples)
     return finding("nothing_answered", label, evidence, samples) if requests >= LEAST_ROWS else None
@@ -181,8 +182,7 @@ def _counted(share: _Share, table: ObservationTable) -> tuple[int, int]:
 
 def _first_samples(table: ObservationTable, of: Callable[[Traits], bool]) -> tuple[str, ...]:
     """The first three samples with a row of these traits."""
-    wanted = {id(traits) for traits in table.kinds() if of(traits)}
-    return tuple(dict.fromkeys(key[1] for key, traits in table.entries() if id(traits) in wanted))[:3]
+    return tuple(dict.fromkeys(key[1] for key, _ in table.entries_where(of)))[:3]
 
 
 def _requests_lost(label: str, own: ObservationTable) -> Finding | None:
@@ -225,11 +225,11 @@ def _calls_unlike(label: str, gap: Gap) -> Finding:
 
 def _invalid(label: str, own: ObservationTable, found: Difference) -> Finding:
     kinds: Counter[str] = Counter(name for traits in own.traits() for name in traits.classes if name in _INVALID)
-    worst = [sample for (_, sample, _), traits in own.entries() if any(name in _INVALID for name in traits.classes)]
+    worst = _first_samples(own, lambda traits: any(name in _INVALID for name in traits.classes))
     shown = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
     evidence = {"difference": found.value, "low": found.low, "high": found.high, **kinds}
     points = f"{100 * found.value:.1f}"
-    return finding("calls_invalid", label, evidence, tuple(dict.fromkeys(worst))[:3], points=points, shown=shown)
+    return finding("calls_invalid", label, evidence, worst, points=points, shown=shown)
 
 
 def _slow(

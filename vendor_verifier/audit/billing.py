@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
@@ -51,9 +52,9 @@ class PromptPair(msgspec.Struct, frozen=True):
 
 def prompt_tokens(trials: Trials) -> dict[str, float]:
     """Sample → prompt tokens as reported, the mean over its repetitions."""
-    sums: dict[str, list[float]] = {}
+    sums: dict[str, array[float]] = {}
     for (sample, _), (tokens, answers) in trials.ratios.get("input_tokens", {}).items():
-        sums.setdefault(sample, []).append(tokens / answers)
+        sums.setdefault(sample, array("d")).append(tokens / answers)
     return {sample: math.fsum(each) / len(each) for sample, each in sums.items()}
 
 

@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import get_args
 
+import msgspec
+
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.row_keys import Unit
@@ -31,9 +33,25 @@ _BEFORE_SENDING = frozenset({"dns", "connect", "tls", "send"})
 _INVALID: frozenset[CallClass] = frozenset({"invalid_json", "unknown_tool", "schema_mismatch", "schema_unusable"})
 
 
-def outcomes_of(table: ObservationTable, suite: str = TRIGGER) -> dict[Unit, Traits]:
-    """The outcomes of one suite by unit, (sample, repetition)."""
-    return {(sample, number): traits for (name, sample, number), traits in table.entries() if name == suite}
+class Outcomes(msgspec.Struct, frozen=True):
+    """``asked``: sample → its number of requests; ``failed``: the failures alone, by (sample, repetition)."""
+
+    asked: Mapping[str, int]
+    failed: Mapping[Unit, Traits]
+
+
+NO_OUTCOMES = Outcomes({}, {})
+
+
+def outcomes_of(table: ObservationTable, suite: str = TRIGGER) -> Outcomes:
+    """The outcomes of one suite."""
+    import numpy as np
+
+    units = table.units().at(table.each_of(lambda traits: traits.suite == suite) == 1)
+    times = np.bincount(units.numbers, minlength=len(units.samples)).tolist()
+    failed = table.entries_where(lambda traits: traits.suite == suite and is_failure(traits))
+    asked = {sample: count for sample, count in zip(units.samples, times, strict=True) if count}
+    return Outcomes(asked, {key[1:]: traits for key, traits in failed})
 
 
 def is_failure(outcome: Traits) -> bool:
@@ -42,33 +60,32 @@ def is_failure(outcome: Traits) -> bool:
 
 
 def blame(
-    outcomes: Mapping[Unit, Traits],
-    baseline: Mapping[Unit, Traits] | None = None,
-    others: Iterable[Mapping[Unit, Traits]] = (),
+    outcomes: Outcomes,
+    baseline: Outcomes = NO_OUTCOMES,
+    others: Iterable[Outcomes] = (),
 ) -> BlameCounts:
     """Charge every failed unit of one vendor to one cause.
 
-    ``baseline``: the baseline's outcomes (``None`` for the baseline itself); ``others``: the other vendors', which
+    ``baseline``: the baseline's outcomes (none for the baseline itself); ``others``: the other vendors', which
     distinguish trouble of our own network from a vendor that refuses connections.
     """
     troubled = {
         sample
         for each in others
-        for (sample, _), outcome in each.items()
+        for (sample, _), outcome in each.failed.items()
         if outcome.failure is not None and KINDS[outcome.failure].unreachable
     }
-    excused = dict(_baseline_failures(baseline or {}, troubled))
+    excused = dict(_baseline_failures(baseline, troubled))
     samples: dict[Cause, list[Unit]] = {cause: [] for cause in get_args(Cause)}
-    for unit, outcome in outcomes.items():
-        if is_failure(outcome):
-            samples[cause_of(outcome, unit[0] in troubled, excused.get(unit[0]))].append(unit)
-    failed = sum(map(len, samples.values()))
-    succeeded, vendor = len(outcomes) - failed, len(samples["vendor"])
+    for unit, outcome in outcomes.failed.items():
+        samples[cause_of(outcome, unit[0] in troubled, excused.get(unit[0]))].append(unit)
+    asked, failed = sum(outcomes.asked.values()), len(outcomes.failed)
+    succeeded, vendor = asked - failed, len(samples["vendor"])
     return BlameCounts(
-        asked=len(outcomes),
+        asked=asked,
         failed=failed,
         causes={cause: len(units) for cause, units in samples.items()},
-        raw=succeeded / len(outcomes) if outcomes else None,
+        raw=succeeded / asked if asked else None,
         attributable=succeeded / (succeeded + vendor) if succeeded + vendor else None,
         samples={cause: tuple(units) for cause, units in samples.items() if units},
     )
@@ -91,15 +108,17 @@ def cause_of(outcome: Traits, network_elsewhere: bool, baseline: str | None) -> 
     return "baseline_too" if baseline == _way(outcome) else "vendor"
 
 
-def _baseline_failures(baseline: Mapping[Unit, Traits], troubled: Collection[str]) -> Iterator[tuple[str, str]]:
+def _baseline_failures(baseline: Outcomes, troubled: Collection[str]) -> Iterator[tuple[str, str]]:
     """Samples on which every run of the baseline failed in one way by its own doing, and the way."""
     by_sample: dict[str, list[Traits]] = {}
-    for (sample, _), outcome in baseline.items():
+    for (sample, _), outcome in baseline.failed.items():
         by_sample.setdefault(sample, []).append(outcome)
     for sample, runs in by_sample.items():
         ways = {_way(outcome) for outcome in runs}
-        if len(ways) == 1 and all(
-            is_failure(outcome) and cause_of(outcome, sample in troubled, None) == "vendor" for outcome in runs
+        if (
+            len(runs) == baseline.asked[sample]
+            and len(ways) == 1
+            and all(cause_of(outcome, sample in troubled, None) == "vendor" for outcome in runs)
         ):
             yield sample, ways.pop()
 

@@ -65,21 +65,25 @@ _NOTHING_REPORTED = Usage()
 
 
 class Answer:
-    """``first_ns`` and ``answer_ns`` are those of a streamed answer; ``decoded`` as in :func:`decoding`."""
+    """``first_ns`` and ``answer_ns`` are those of a streamed answer; ``decoded`` as in :func:`decoding`.
 
-    __slots__ = ("answer_ns", "attempt", "decoded", "first_ns", "timing", "usage")
+    ``hides_tokens``: it bills more output tokens than it can hold, see :func:`hides_tokens`.
+    """
+
+    __slots__ = ("answer_ns", "attempt", "decoded", "first_ns", "hides_tokens", "timing", "usage")
 
     def __init__(self, attempt: Attempt) -> None:
         timing, response = attempt.timing, attempt.response
         self.attempt = attempt
         self.timing = timing
         self.usage = reported_usage(attempt)
+        self.hides_tokens = response is not None and hides_tokens(response, self.usage)
         self.first_ns: int | None = None
         self.answer_ns: int | None = None
         self.decoded: Ratio | None = None
         if timing is not None and response is not None and response.streamed:
             self.first_ns, self.answer_ns = timing.first_token_ns, timing.first_answer_ns
-            self.decoded = decoding(timing, response, self.usage)
+            self.decoded = None if self.hides_tokens else decoding(timing, self.usage)
 
 
 def reported_usage(attempt: Attempt) -> Usage:
@@ -94,13 +98,10 @@ def reported_usage(attempt: Attempt) -> Usage:
     return Usage(usage.input or None, output, usage.cached, usage.reasoning, usage.cost_usd)
 
 
-def zero_usage(attempt: Attempt) -> bool:
+def zero_usage(answer: Answer) -> bool:
     """Whether a count was refused because it was an impossible zero."""
-    usage = None if attempt.response is None else attempt.response.usage
-    if usage is None or (usage.input != 0 and usage.output != 0):
-        return False
-    believed = reported_usage(attempt)
-    return (believed.input, believed.output) != (usage.input, usage.output)
+    usage = None if answer.attempt.response is None else answer.attempt.response.usage
+    return usage is not None and (answer.usage.input, answer.usage.output) != (usage.input, usage.output)
 
 
 def has_content(response: Response) -> bool:
@@ -108,17 +109,15 @@ def has_content(response: Response) -> bool:
     return bool(response.text or response.reasoning or response.tool_calls)
 
 
-def decoding(timing: Timing, response: Response, usage: Usage) -> Ratio | None:
+def decoding(timing: Timing, usage: Usage) -> Ratio | None:
     """Tokens that came after the first moment and the seconds they took, or ``None`` where they cannot be measured.
 
     tokens = output × (1 − share of the characters that came with the first moment); seconds = last − first token
-    moment. ``None``: usage missing, more tokens than are shown, one moment only, a window under ``MIN_WINDOW_NS``, or a
+    moment. ``None``: usage missing, one moment only, a window under ``MIN_WINDOW_NS``, or a
     speed above ``MAX_DECODE_TPS`` (the reply was buffered).
     """
     window_ns = _window_ns(timing)
     if timing.first_chunk_share is None or usage.output is None or window_ns is None or window_ns < MIN_WINDOW_NS:
-        return None
-    if hides_tokens(response, usage):
         return None
     tokens = usage.output * (1.0 - timing.first_chunk_share)
     seconds = window_ns / 1e9
@@ -150,7 +149,7 @@ def _most_bytes(text: str) -> int:
     return _MOST_BYTES_OF_CHARACTER * len(text) if is_digest(text) else len(text.encode("utf-8", "surrogatepass"))
 
 
-def buffered(attempt: Attempt) -> bool:
+def buffered(answer: Answer) -> bool:
     """Whether a streamed reply of ``BUFFERED_MIN_TOKENS`` or more was plainly ready before it was sent.
 
     Either all of it came in one moment, or the rest followed faster than ``MAX_DECODE_TPS``. Nothing is concluded where
@@ -158,16 +157,15 @@ def buffered(attempt: Attempt) -> bool:
     the protocol gives in one piece. This only ever
     raises a flag, so that four characters count as a token where usage is missing or counts what is not shown.
     """
-    timing, response = attempt.timing, attempt.response
+    timing, response = answer.timing, answer.attempt.response
     if timing is None or response is None or not response.streamed or response.calls_whole:
         return False
     window_ns = _window_ns(timing)
     if window_ns is None:
         return False
-    usage = reported_usage(attempt)
-    estimated = usage.output is None or hides_tokens(response, usage)
-    tokens = characters(response) / _CHARACTERS_PER_TOKEN if estimated else usage.output or 0
-    if tokens < BUFFERED_MIN_TOKENS or is_spoilt(lateness_ns(attempt), window_ns):
+    output = None if answer.hides_tokens else answer.usage.output
+    tokens = characters(response) / _CHARACTERS_PER_TOKEN if output is None else output
+    if tokens < BUFFERED_MIN_TOKENS or is_spoilt(lateness_ns(answer.attempt), window_ns):
         return False
     if window_ns == 0:
         return True

@@ -5,11 +5,12 @@ Here, and nowhere else, times that our own lateness spoilt are taken out (:mod:`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from vendor_verifier.metrics import FIGURES, POOLED, RECORD_METRICS
 from vendor_verifier.metrics.answer import Answer, Ratio, begun_late_ns, is_spoilt, lateness_ns
-from vendor_verifier.metrics.base import final_answers
 from vendor_verifier.metrics.inter_chunk_latency import ICL, gaps_ns
 from vendor_verifier.values.record import Record
 
@@ -36,11 +37,12 @@ class Measured(msgspec.Struct, frozen=True):
     spoilt: tuple[str, ...] = ()
 
 
-def measured(record: Record) -> Measured:
-    """All metrics' values of ``record``, without the times that our own lateness spoilt."""
-    finals = final_answers(record)
-    late_ns = max(map(lateness_ns, finals), default=0)
-    answers = list(map(Answer, finals))
+def measured(record: Record, answers: Sequence[Answer]) -> Measured:
+    """All metrics' values of ``record``, without the times that our own lateness spoilt.
+
+    ``answers`` are those of :func:`vendor_verifier.metrics.base.read_answers`.
+    """
+    late_ns = max([lateness_ns(answer.attempt) for answer in answers], default=0)
     values: list[float | None] = [None] * len(RECORD_METRICS)
     sums: list[Ratio | None] = [None] * len(RECORD_METRICS)
     for place, measure in _OF_RECORD:
@@ -56,7 +58,7 @@ def measured(record: Record) -> Measured:
     elif answers:
         for place, metric in _OF_TURNS:
             values[place], sums[place] = metric.over_turns(answers)
-    began_late_ns = begun_late_ns(finals[0]) if finals else 0
+    began_late_ns = begun_late_ns(answers[0].attempt) if answers else 0
     begun_late = _begun_late(values, began_late_ns) if is_spoilt(began_late_ns, 0) else ()
     spoilt = (*(_spoil(record, values, sums, late_ns) if is_spoilt(late_ns, 0) else ()), *begun_late)
     return Measured(tuple(values), tuple([sums[place] for place in _PLACES]), spoilt)

@@ -19,7 +19,7 @@ from vendor_verifier.audit.answers import Answers, answers_findings, answers_tes
 from vendor_verifier.audit.behaviour import conduct
 from vendor_verifier.audit.billing import bill_findings, prompt_findings, rewordings
 from vendor_verifier.audit.cost import break_evens, monthly_usd
-from vendor_verifier.audit.failure_causes import blame, outcomes_of
+from vendor_verifier.audit.failure_causes import NO_OUTCOMES, blame, outcomes_of
 from vendor_verifier.audit.halves import Halves, halves_findings, halves_tests
 from vendor_verifier.audit.identity import served_names, who_answered
 from vendor_verifier.audit.output_tokens import output_token_findings
@@ -283,7 +283,7 @@ def _blame(model: _Model) -> dict[str, BlameCounts]:
     return {
         label: blame(
             own,
-            None if label == model.baseline else outcomes.get(model.baseline or ""),
+            NO_OUTCOMES if label == model.baseline else outcomes.get(model.baseline or "", NO_OUTCOMES),
             [other for name, other in outcomes.items() if name != label],
         )
         for label, own in outcomes.items()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.packed_texts import PackedTexts
@@ -27,8 +28,7 @@ def counted(known: Sequence[Traits], codes: NDArray[np.int64]) -> dict[Traits, i
     return {known[code]: int(times[code]) for code in np.argsort(first, kind="stable").tolist() if times[code]}
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerRows:
+class AnswerRows(msgspec.Struct, frozen=True):
     """Rows with an answer, in their order. ``known`` traits stand by ``codes``, ``questions`` by ``asked``.
 
     ``places`` index ``response_ids``. ``digests`` are 0 where there is none; ``output`` are the tokens billed for the

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sys
 from collections.abc import Collection, Iterable, Mapping
@@ -11,7 +10,7 @@ from typing import cast, get_args
 
 import msgspec
 
-from vendor_verifier.metrics.answer import Ratio, buffered, hides_tokens, reported_usage, zero_usage
+from vendor_verifier.metrics.answer import Answer, Ratio, buffered, reported_usage, zero_usage
 from vendor_verifier.metrics.inter_chunk_latency import gaps_of
 from vendor_verifier.metrics.measure import measured
 from vendor_verifier.scoring.row_keys import Key
@@ -154,8 +153,8 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
     # Read once, because it goes through all turns each time.
     finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
     succeeded = record.succeeded
-    answers = finals if succeeded else []
-    known, final = measured(record), record.final
+    answers = list(map(Answer, finals)) if succeeded else []
+    known, final = measured(record, answers), record.final
     failure = None if succeeded else next((each.failure for each in finals if each.failure is not None), None)
     kind = None if succeeded else "harness" if failure is None else failure.kind
     answer = None if final is None else final.response
@@ -167,7 +166,7 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
         # One text for all keys of a run: a record that is read brings its own.
         suite=sys.intern(record.suite),
         succeeded=succeeded,
-        succeeded_first_try=succeeded and record.succeeded_first_try,
+        succeeded_first_try=succeeded and len(tries) == len(finals),
         attempts=len(tries),
         resent=sum([each.resent for each in tries]),
         decision=score.decision,
@@ -206,7 +205,7 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
         response_id=None if answer is None else answer.request_id or None,
         digest=answer_digest(final) if succeeded and final is not None else None,
         tries=tries,
-        gaps=tuple(gaps_of(answers)),
+        gaps=tuple(gaps_of(finals)) if succeeded else (),
     )
 
 
@@ -237,18 +236,15 @@ def observe_check(record: Record, score: Score | None, sample: Sample) -> Observ
 
 
 def answer_digest(attempt: Attempt) -> int | None:
-    """64 bits of SHA-256 of text and calls (ids aside), never 0; ``None`` below ``LEAST_CHARACTERS``.
+    """64 bits of text and calls (ids aside), never 0; ``None`` below ``LEAST_CHARACTERS``.
 
-    Answers are compared question by question, so that two different ones are taken for one in no run.
+    Two of one process may be compared: equal answers have the same, and which others would nobody can foretell.
     """
     if attempt.response is None:
         return None
     calls = [f"{call.name}({call.arguments})" for call in attempt.response.tool_calls]
     answer = "\x00".join([attempt.response.text, attempt.response.reasoning, *calls])
-    if len(answer) < LEAST_CHARACTERS:
-        return None
-    digest = hashlib.sha256(answer.encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:8], "big") or 1
+    return hash(answer) % 2**64 or 1 if len(answer) >= LEAST_CHARACTERS else None
 
 
 def sent_s(attempt: Attempt) -> float | None:
@@ -336,7 +332,7 @@ def _reworded(record: Record) -> tuple[str, ...]:
     return tuple(sorted(note for note in notes if note in _IN_THE_PROMPT or not note.startswith(_SETTINGS)))
 
 
-def _anomalies(finals: Iterable[Attempt], answers: Iterable[Attempt]) -> list[str]:
+def _anomalies(finals: Iterable[Attempt], answers: Iterable[Answer]) -> list[str]:
     """The anomalies of every turn's last attempt, and those that show in the answers of a success."""
     found: list[str] = []
     for attempt in finals:
@@ -344,12 +340,12 @@ def _anomalies(finals: Iterable[Attempt], answers: Iterable[Attempt]) -> list[st
             found += attempt.response.anomalies
             for call in attempt.response.tool_calls:
                 found += call.anomalies
-    for attempt in answers:
-        if buffered(attempt):
+    for answer in answers:
+        if buffered(answer):
             found.append("buffered")
-        if zero_usage(attempt):
+        if zero_usage(answer):
             found.append("usage_zero")
-        if attempt.response is not None and hides_tokens(attempt.response, reported_usage(attempt)):
+        if answer.hides_tokens:
             found.append(TOKENS_NOT_SHOWN)
     return found
 

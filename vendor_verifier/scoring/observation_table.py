@@ -137,6 +137,22 @@ class ObservationTable:
         own = self.recorded()
         return ((key, traits) for key, traits in own if key not in self.misrouted) if self.misrouted else own
 
+    def each_of(self, of: Callable[[Traits], float]) -> NDArray[np.float64]:
+        """A number of every row that follows from its traits, asked once of those that rows share."""
+        import numpy as np
+
+        known, codes = self.coded()
+        found: NDArray[np.float64] = np.array([of(traits) for traits in known], dtype=np.float64)[codes]
+        return found
+
+    def entries_where(self, of: Callable[[Traits], bool]) -> Iterator[tuple[Key, Traits]]:
+        """Keys and traits of the rows whose traits are so, asked once of those that rows share."""
+        import numpy as np
+
+        wanted = np.array([of(traits) for traits in self._known], dtype=bool)[np.array(self._codes, dtype=np.int64)]
+        own = ((self._keys[row], self._known[self._codes[row]]) for row in np.flatnonzero(wanted).tolist())
+        return ((key, traits) for key, traits in own if key not in self.misrouted)
+
     def traits(self) -> list[Traits]:
         """The traits of every row."""
         return [traits for _, traits in self.entries()] if self.misrouted else list(self._all())

@@ -32,6 +32,7 @@ from vendor_verifier.features.bfcl.executables import fetch_rest_answers, find_f
 from vendor_verifier.features.bfcl.notices import leaderboard_rows, shipped_note
 from vendor_verifier.features.bfcl.source import SHIPPED, find_services, stated_rows
 from vendor_verifier.metrics.answer import too_many_spoilt
+from vendor_verifier.metrics.base import read_answers
 from vendor_verifier.metrics.measure import measured
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.options import RunOptions
@@ -77,7 +78,7 @@ class _VendorTask(msgspec.Struct):
 
     def note_times(self, record: Record) -> None:
         """Keep the times of a record's calls, unless our own process was late."""
-        is_stalled = "e2e_ms" in measured(record).spoilt
+        is_stalled = "e2e_ms" in measured(record, read_answers(record)).spoilt
         self.stalled += is_stalled
         self.times_s += [] if is_stalled else call_latencies_s(record)
 
