@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -85,3 +86,21 @@ def test_a_run_goes_on_in_any_form(bench: Any, runs: dict[str, Path]) -> None:
         counts = [each["counts"]["recorded"] for each in scores["models"]["simulated-model"]["vendors"].values()]
         assert counts == [12, 6], name
         assert [file.read_bytes() for file in RunFolder(run).records_files()][: len(before)] == before
+
+
+def test_gates_the_history_and_a_check_read_every_form(bench: Any, runs: dict[str, Path]) -> None:
+    """A gate's verdict, the figures that a history keeps of the run, and a check that goes on with it, which finds
+    nothing left to ask."""
+    said: dict[str, Any] = {}
+    for name, run in runs.items():
+        history, read = bench.folder / f"{name}.sqlite", RunFolder(run)
+        before = [file.read_bytes() for file in read.records_files()]
+        gated, _, _ = bench("score", run, "--gate", "avg_tokens <= 1", "--history", history)
+        paths = ("--test-file-path", "samples.jsonl", "-o", run, "--history", history)
+        checked, _, err = bench("check", *paths, "--incremental")
+        assert [file.read_bytes() for file in read.records_files()] == before, err
+        _, listed, _ = bench("history", "--history", history, "--json")
+        assert "avg_tokens" in listed
+        said[name] = gated, checked, json.loads(listed.replace(str(run), "RUN"))
+    assert all(found == said["plain"] for found in said.values())
+    assert said["plain"][0] == 1

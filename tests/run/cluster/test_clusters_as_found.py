@@ -112,7 +112,8 @@ def test_a_dashboard_is_named_where_there_is_one(site: Site) -> None:
 
 
 def test_where_no_worker_comes_no_folder_is_left(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the time that a cluster has to start one, and after Ctrl-C while waiting, nothing is in the way."""
+    """After the time that a cluster has to start one, and after Ctrl-C or SIGTERM while waiting, nothing is in the
+    way."""
     site.configure("official: faithful", samples=10)
     with cluster_of(tmp_path / "cluster", 0) as empty:
         monkeypatch.setattr(dask_executor, "WORKERS_WITHIN_S", 1.0)
@@ -125,11 +126,12 @@ def test_where_no_worker_comes_no_folder_is_left(site: Site, tmp_path: Path, mon
                 dask_scheduler=empty.address,
             )
         assert not (site.folder / "never").exists()
-        waiting = site.start("stopped", "--executor", "dask", "--dask-scheduler", empty.address)
-        await_that(lambda: (site.folder / "stopped" / "manifest.json").exists())
-        waiting.send_signal(signal.SIGINT)
-        _, err = waiting.communicate(timeout=PATIENCE_S)
-        assert waiting.returncode == 128 + signal.SIGINT, err
-        assert "Traceback" not in err
-        assert not (site.folder / "stopped").exists()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            waiting = site.start("stopped", "--executor", "dask", "--dask-scheduler", empty.address)
+            await_that(lambda: (site.folder / "stopped" / "manifest.json").exists())
+            waiting.send_signal(number)
+            _, err = waiting.communicate(timeout=PATIENCE_S)
+            assert waiting.returncode == 128 + number, err
+            assert "Traceback" not in err
+            assert not (site.folder / "stopped").exists()
     assert site.vendors.arrived_at == []

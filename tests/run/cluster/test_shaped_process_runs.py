@@ -89,3 +89,16 @@ def test_processes_choose_themselves_where_one_is_too_few(
     assert "Sent from 2 processes: up to 310" in capsys.readouterr().out
     assert run_app([*words, "300", "-o", "fewer"]) == 0
     assert {record["worker"] for record in site.records("fewer")} == {None}
+
+
+def test_objectives_are_held_to_every_request_of_all_processes(site: Site) -> None:
+    """Whoever sent a request, it keeps or breaks an SLO, and goodput is that of the whole."""
+    site.configure("a: faithful", samples=20)
+    slos = ("--slo", "e2e_ms <= 60000", "--slo", "ttft_from_schedule_ms <= 60000")
+    code, err = site.run("slos", *WORKERS, "--request-rate", "30", "--duration", "1", *slos)
+    assert code == 0, err
+    (vendor,) = site.scores("slos").values()
+    asked = len(site.records("slos"))
+    assert vendor["goodput"]["asked"] + vendor["goodput"]["stalled"] == asked
+    assert vendor["goodput"]["good"] == vendor["goodput"]["asked"]
+    assert len({record["worker"] for record in site.records("slos")}) == 2
