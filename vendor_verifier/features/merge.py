@@ -26,6 +26,7 @@ from vendor_verifier import __version__
 from vendor_verifier.console.output import gates_exit_code, print_report
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
 from vendor_verifier.pipeline.audit import FILE as RECOUNT
+from vendor_verifier.pipeline.audit import merged_recount, read_recount, write_recount
 from vendor_verifier.pipeline.execute import duplicates_of
 from vendor_verifier.pipeline.manifest import ASKED, now_text, stored_manifest
 from vendor_verifier.pipeline.options import OUTPUT, flag, option
@@ -41,7 +42,7 @@ from vendor_verifier.words import Language, english
 
 KEPT = "merged"
 # What was found out about the answers of one run, by names that the merged run's answers do not have.
-_LEFT_OUT = (RECOUNT, "bfcl/rest.jsonl")
+_LEFT_OUT = "bfcl/rest.jsonl"
 _BATCH = 500
 _MOST_SHOWN = 20
 Name = tuple[str, str]
@@ -104,6 +105,7 @@ def merge_runs(folders: Sequence[RunFolder], target: RunFolder, form: RecordForm
         warnings: list[str] = []
         with Journal(target, Scrubber(), form) as journal:
             counts = _copy(sources, target, journal, warnings)
+        _copy_recounts(sources, target, warnings)
         target.write_manifest(_merged(sources, counts, warnings))
 
 
@@ -178,9 +180,20 @@ def _copy_one(
     keep_duplicate = duplicates_of(target, Scrubber())
     for record in source.folder.read_duplicates(bad_line):
         keep_duplicate(_renumbered(record, source, before))
-    left = [name for name in _LEFT_OUT if (path / name).exists()]
-    warnings += [english("warn_merged_without", run=path.name, file=name) for name in left]
+    if (path / _LEFT_OUT).exists():
+        warnings.append(english("warn_merged_without", run=path.name, file=_LEFT_OUT))
     return count, last + 1
+
+
+def _copy_recounts(sources: Sequence[Source], target: RunFolder, warnings: list[str]) -> None:
+    """Write what a recount of all answers would be; where not every run has one of the same kind, say so."""
+    found = [read_recount(source.folder) for source in sources]
+    joined = merged_recount(found)
+    if joined is not None:
+        write_recount(target, joined)
+        return
+    names = [source.folder.path.name for source, own in zip(sources, found, strict=True) if own]
+    warnings += [english("warn_merged_without", run=name, file=RECOUNT) for name in names]
 
 
 def _renumbered(record: Record, source: Source, before: Before) -> Record:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from vendor_verifier.audit.identity import served_names
 from vendor_verifier.errors import RunFolderError, install_line
@@ -47,7 +48,7 @@ def recount(folder: RunFolder, tokenizers: Mapping[str, str], *, redacted: bool 
     """
     if tokenizers:
         found = {model: _recounted(folder, model, name, redacted=redacted) for model, name in tokenizers.items()}
-        folder.write(FILE, msgspec.json.encode({model: nested_dict(each) for model, each in found.items()}))
+        write_recount(folder, found)
 
 
 def read_recount(folder: RunFolder) -> dict[str, Recounted]:
@@ -63,6 +64,42 @@ def read_recount(folder: RunFolder) -> dict[str, Recounted]:
         return {}
     except (OSError, RecursionError, UnicodeDecodeError, msgspec.DecodeError) as error:
         raise RunFolderError(f"{path} cannot be read: {error}") from None
+
+
+def merged_recount(found: Sequence[Mapping[str, Recounted]]) -> dict[str, Recounted] | None:
+    """The recounts of several runs as that of all their answers, the first answer to a sample first; None where one run
+    has none, or was counted otherwise."""
+    first, *others = found
+    for each in others:
+        if each.keys() != first.keys() or any(_of(each[model]) != _of(first[model]) for model in first):
+            return None
+    if not first:
+        return None
+    return {
+        model: structs.replace(own, vendors=_joined([each[model] for each in found])) for model, own in first.items()
+    }
+
+
+def _of(counted: Recounted) -> tuple[str, str, str | None]:
+    return counted.tokenizer, counted.sha256, counted.trouble
+
+
+def _joined(found: Sequence[Recounted]) -> dict[str, dict[str, tuple[int, int]]]:
+    joined: dict[str, dict[str, tuple[int, int]]] = {}
+    for each in found:
+        for label, samples in each.vendors.items():
+            # As a recount of all would: of several answers to a sample the first counts.
+            joined[label] = {**samples, **joined.get(label, {})}
+    return joined
+
+
+def write_recount(folder: RunFolder, found: Mapping[str, Recounted]) -> None:
+    """Keep a recount.
+
+    Raises:
+        StorageError: the disk refused.
+    """
+    folder.write(FILE, msgspec.json.encode({model: nested_dict(each) for model, each in found.items()}))
 
 
 def recount_troubles(found: Mapping[str, Recounted]) -> list[str]:
