@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,24 @@ def test_what_the_baseline_shows_too_is_a_trait_of_the_model(name: str) -> None:
     world = field_of("v", findings=(found(name), found(name, BASELINE)))
     assert said_against(world) == []
     assert said_against(world, BASELINE) == []
+
+
+@pytest.mark.parametrize(
+    ("served", "status"),
+    [
+        ("acme/M-Instruct", None),
+        ("model-0", None),
+        ("maker/model-0-0905", None),
+        ("m-mini", "not_as_sold"),
+        ("model-7", "not_as_sold"),
+    ],
+)
+def test_the_name_of_the_model_is_no_other_model(served: str, status: str | None) -> None:
+    """A reseller asked for an alias that says the model's own name, or what the baseline is asked for, sells it."""
+    world = field_of("v", findings=(found("another_model_served", "v", asked="an-alias", served=served),))
+    vendors = tuple(structs.replace(each, model_id="model-0") if each.is_baseline else each for each in world.vendors)
+    told = said_against(replace(world, vendors=vendors))
+    assert [each.status for each in told] == ([] if status is None else [status])
 
 
 def test_another_name_of_the_baseline_may_be_an_alias() -> None:

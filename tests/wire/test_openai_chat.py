@@ -47,6 +47,16 @@ def test_request_quirks() -> None:
     assert body["temperature"] == 1
 
 
+def test_a_configuration_leaves_out_the_usage_option() -> None:
+    """Null for it takes away what we add, whoever else may be sent null; with a value of its own it is that value."""
+    assert "stream_options" in sent(OpenAIChat())
+    body = sent(OpenAIChat(), body={"stream_options": None, "reasoning": None})
+    assert "stream_options" not in body
+    assert body["reasoning"] is None
+    assert "stream_options" not in sent(OpenAIChat(stream_usage=False), body={"stream_options": None})
+    assert sent(OpenAIChat(), body={"stream_options": {"x": 1}})["stream_options"] == {"x": 1}
+
+
 def test_request_headers() -> None:
     """A key becomes a bearer token, own headers win, no key sends no authorization; the key stays out of the repr."""
     request = OpenAIChat().request(TURN, Endpoint("https://x.test/v1", "m", key="CANARY", headers={"x-title": "t"}))

@@ -16,6 +16,7 @@ from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.row_keys import Question
 from vendor_verifier.values.history import HistoryRun
 from vendor_verifier.values.judgement import Finding, ServedNames
+from vendor_verifier.values.model_names import same_model
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +28,6 @@ _REPEATED_SHARE = 0.9
 _CUT_SHORT = 0.9
 _LEAST_OF_FAMILY = 5
 _LEAST_SHARE_OF_FAMILY = 0.02
-_VERSION = re.compile(r"[-@](?:\d{3,8}|\d{4}-\d{2}-\d{2})|[-:](?:latest|preview|free|nitro|floor)")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _PREFIX = re.compile(r"([A-Za-z]+)[-_]")
 _HEX = re.compile(r"[0-9a-f]+")
@@ -134,13 +134,6 @@ def oftener_alike(pair: Mapping[Question, bool], itself: Mapping[Question, bool]
     telling = [pair[each] for each in pair.keys() & itself.keys() if pair[each] != itself[each]]
     # Alike so often or oftener: unlike so often or more rarely.
     return float(bdtr(telling.count(False), len(telling), 0.5)) if telling else 1.0
-
-
-def same_model(asked: str, served: str) -> bool:
-    """Whether a served name can be the asked one: without the maker's prefix, a version or date may follow."""
-    one, other = (name.lower().rpartition("/")[2] for name in (asked, served))
-    short, long = sorted((one, other), key=len)
-    return long.startswith(short) and (long == short or _VERSION.fullmatch(long[len(short) :]) is not None)
 
 
 def id_families(ids: Callable[[], Iterator[str]]) -> Counter[str]:

@@ -17,6 +17,7 @@ from vendor_verifier.stats.intervals import wilson
 from vendor_verifier.values.estimate import Estimate
 from vendor_verifier.values.failure_kinds import KINDS, Charge
 from vendor_verifier.values.judgement import Finding, Gap, GateVerdict, ModelVerdict, ScoreDifference
+from vendor_verifier.values.model_names import same_model
 from vendor_verifier.values.score import ModelScore, VendorScore
 from vendor_verifier.values.verdict import Facet, FacetName, Status
 from vendor_verifier.words import english
@@ -77,11 +78,16 @@ def _noted(_found: Finding, _about: Subject) -> None:
 
 
 def _another_model(found: Finding, about: Subject) -> Status | None:
-    """Another name is another model, unless the baseline answers under it too; of the baseline it may be an alias."""
+    """Another name is another model, unless it is the model's own or the baseline's; of the baseline it may be an
+    alias."""
     if about.vendor.is_baseline:
         return "doubtful"
-    known = () if about.reference is None else about.reference.served_models
-    return None if found.evidence["served"] in known else "not_as_sold"
+    served = str(found.evidence["served"])
+    # A reseller that passes an alias on is told by the model's own name, or by what the baseline is asked for.
+    known = [about.model.model]
+    if about.reference is not None:
+        known += [about.reference.model_id, *about.reference.served_models]
+    return None if any(same_model(name, served) for name in known) else "not_as_sold"
 
 
 def _share(found: Finding, _about: Subject) -> Status:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -75,6 +75,7 @@ def _is_refused(record: Record) -> bool:
 
 # What is asked of whom and how: equal in all sessions of a run, and in runs that are merged.
 ASKED = "model label vendor model_id url wire provider parameters extra_body is_baseline".split()
+_MAX_TOLD = 3
 _PACKAGES = ("httpx2", "anyio", "jsonschema-rs", "msgspec", "tenacity", "numpy", "scipy", "genai-prices")
 
 
@@ -206,11 +207,31 @@ def refuse_other_plan(folder: RunFolder, stored: Manifest, plan: Plan) -> None:
         return
     known = before or {}
     differing = [key for key in {**now, **known} if known.get(key) != now.get(key)]
+    details = list(_differences(known, now))
+    told = "; ".join(details[:_MAX_TOLD]) + (f"; and {len(details) - _MAX_TOLD} more" if details[_MAX_TOLD:] else "")
     raise RunFolderError(
-        f"{folder.path} was made with other {', '.join(differing)}; "
+        f"{folder.path} was made with other {', '.join(differing)}{f' ({told})' if told else ''}; "
         "resume with the same configuration, samples, --repeat and --baseline-repeats, or start a new run with another "
         "--output-dir"
     )
+
+
+def _differences(known: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """The entries and numbers that differ between two identities, with both values where they are short."""
+    before, after = (
+        {(entry["model"], entry["label"]): entry for entry in each.get("entries", ())} for each in (known, now)
+    )
+    for key in {**before, **after}:
+        name, old, new = " / ".join(key), before.get(key), after.get(key)
+        if old is None or new is None:
+            yield f"{name} is {'new' if old is None else 'gone'}"
+            continue
+        for field in (field for field in {**old, **new} if old.get(field) != new.get(field)):
+            is_short = field not in ("parameters", "extra_body")
+            yield f"{name}: {field}" + (f" was {old.get(field)}, is {new.get(field)}" if is_short else "")
+    for field in ("repeat", "baseline_repeats"):
+        if known.get(field) != now.get(field):
+            yield f"{field.replace('_', '-')} was {known.get(field)}, is {now.get(field)}"
 
 
 def stored_manifest(folder: RunFolder) -> Manifest:

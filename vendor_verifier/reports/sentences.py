@@ -8,6 +8,7 @@ from vendor_verifier.metrics.bands import BANDS, PUBLISHED_ROWS
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.run_conditions import goodput_lines, load_lines, pace_lines, shape_of
 from vendor_verifier.suites.mcp_toolbench import RESOLVE_BANDS, resolve_band
+from vendor_verifier.values.model_names import same_model
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
 from vendor_verifier.words import Texts
 
@@ -196,19 +197,9 @@ def band_lines(model: ModelScore, t: Texts, escape: Escape) -> list[str]:
 def served_line(vendor: VendorScore, t: Texts, escape: Escape) -> str | None:
     """The served models in one line, when one has another name than the requested model; else None.
 
-    Names are compared without a leading ``org/``, and one may continue the other (dated releases). It is an
-    observation, not a verdict.
+    It is an observation, not a verdict.
     """
-    asked = _bare(vendor.model_id)
-    others = {name: n for name, n in vendor.served_models.items() if not _same_model(asked, _bare(name))}
+    others = {name: n for name, n in vendor.served_models.items() if not same_model(vendor.model_id, name)}
     if not others:
         return None
     return t("served_line", asked=escape(vendor.model_id), served=number_format.tally(others, escape))
-
-
-def _bare(model: str) -> str:
-    return model.rpartition("/")[2].casefold()
-
-
-def _same_model(asked: str, served: str) -> bool:
-    return served.startswith(asked) or (bool(served) and asked.startswith(served))

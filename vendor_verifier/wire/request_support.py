@@ -221,6 +221,14 @@ def headers_of(
     return headers
 
 
+def lay_over(body: dict[str, Any], stated: Mapping[str, Any]) -> None:
+    """Put what an entry states into a body; ``stream_options: null`` leaves out what we add there, for vendors that
+    refuse a request with it."""
+    body.update(stated)
+    if "stream_options" in stated and stated["stream_options"] is None:
+        del body["stream_options"]
+
+
 def post(
     url: str, headers: Mapping[str, str], body: Mapping[str, Any], notes: Notes, names: Mapping[str, str] | None = None
 ) -> HttpRequest:

@@ -15,6 +15,7 @@ from vendor_verifier.features.doctor.values import TOOL_NAME, Answer, Case, Chec
 from vendor_verifier.metrics.answer import is_spoilt
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.failure_kinds import KINDS
+from vendor_verifier.values.model_names import same_model
 from vendor_verifier.values.record import Exchange, Failure, Response, Timing
 from vendor_verifier.wire.assembler import BUFFERED_CHARACTERS
 from vendor_verifier.wire.payload import PayloadError, parse_json
@@ -26,7 +27,6 @@ MIN_MOMENTS = 3
 MIN_SPREAD_SHARE = 0.03
 MIN_SPREAD_MS = 4.0
 _NS_PER_MS = 1e6
-_DATED = re.compile(r"[-@:_.]?(?:20\d{2}-?\d{2}-?\d{2}|\d{4}|latest|preview)(?:[-_.].*)?")
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]")
 
 
@@ -144,15 +144,6 @@ def served_model_check(case: Case) -> Check:
     if strangers:
         return Check("served model", "failed", english("doctor_other_model", asked=asked, served=", ".join(strangers)))
     return Check("served model", "ok", ", ".join(served))
-
-
-def same_model(asked: str, served: str) -> bool:
-    """Whether two spellings mean one model: case, a path before it, a date or ``-latest`` after it do not matter."""
-    first, second = (name.lower().rsplit("/", 1)[-1].partition(":")[0] for name in (asked, served))
-    shorter, longer = sorted((first, second), key=len)
-    return longer.startswith(shorter) and (
-        len(longer) == len(shorter) or _DATED.fullmatch(longer[len(shorter) :]) is not None
-    )
 
 
 def provider_check(case: Case) -> Check:

@@ -12,7 +12,7 @@ from typing import Any
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.base import Notes, join_url
 from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
-from vendor_verifier.wire.request_support import ThinkingSwitch, headers_of, post, switched
+from vendor_verifier.wire.request_support import ThinkingSwitch, headers_of, lay_over, post, switched
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class OpenAIChat:
         body.update(self.extra)
         notes = Notes()
         body.update(switched(self.thinking, turn, notes))
-        body.update(endpoint.body)
+        lay_over(body, endpoint.body)
         self._note_unspeakable(turn, notes)
         return post(join_url(endpoint.base_url, self.path), headers_of(turn, endpoint), body, notes)
 

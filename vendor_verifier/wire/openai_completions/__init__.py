@@ -21,7 +21,7 @@ from vendor_verifier.wire.base import Notes, join_url
 from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
 from vendor_verifier.wire.openai_completions.text_tool_calls import parse_text
 from vendor_verifier.wire.payload import as_dict, as_text
-from vendor_verifier.wire.request_support import budget_or, headers_of, post, switched
+from vendor_verifier.wire.request_support import budget_or, headers_of, lay_over, post, switched
 
 DEFAULT_MAX_TOKENS = 4096
 # A host that finishes again and again has its text read this often.
@@ -74,7 +74,7 @@ class OpenAICompletions:
         body["stream"] = turn.stream
         if turn.stream and self.stream_usage:
             body["stream_options"] = {"include_usage": True}
-        body.update(endpoint.body)
+        lay_over(body, endpoint.body)
         return post(join_url(endpoint.base_url, self.path), headers_of(turn, endpoint), body, notes)
 
     def reader(self, tools: Sequence[Mapping[str, Any]] = (), /) -> CompletionsReader:
