@@ -16,6 +16,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.util import cache_from_source
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -116,8 +117,13 @@ def _templates() -> Environment:
     from jinja2 import Environment, FileSystemBytecodeCache, FunctionLoader, StrictUndefined
 
     class Compiled(FileSystemBytecodeCache):
+        # Where Python can keep nothing it compiles anew at every start, too; a file may have been cut off.
+        def load_bytecode(self, bucket: Bucket) -> None:
+            with suppress(OSError, EOFError, UnpicklingError):
+                super().load_bytecode(bucket)
+
         def dump_bytecode(self, bucket: Bucket) -> None:
-            with suppress(OSError):  # Python compiles anew, too, where it may not write
+            with suppress(OSError):
                 super().dump_bytecode(bucket)
 
     environment = Environment(
