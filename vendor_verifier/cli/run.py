@@ -6,6 +6,7 @@ import json as json_module
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,7 @@ from vendor_verifier.words import Language, Texts
 
 ASSUMED = Group("Assumptions", sort_key=0)
 _NO_OPTIONS = CommandOptions()
+_SECONDS = Number(gt=0, lt=inf)
 _SHARE = Number(gt=0, lte=1)
 _BELOW_1 = Number(gt=0, lt=1)
 _USUAL = Assumptions()
@@ -33,7 +35,7 @@ def plan_command(
     answer_tokens: Annotated[
         int, option("Reckon so many output tokens an answer.", ASSUMED, check=Number(gte=1))
     ] = 200,
-    answer_seconds: Annotated[float, option("Reckon so many seconds an answer.", ASSUMED, check=Number(gt=0))] = 5.0,
+    answer_seconds: Annotated[float, option("Reckon so many seconds an answer.", ASSUMED, check=_SECONDS)] = 5.0,
     ceiling: Annotated[
         float, option("Take the baseline's F1 against itself as this.", ASSUMED, check=_BELOW_1)
     ] = _USUAL.ceiling,

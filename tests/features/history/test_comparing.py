@@ -150,6 +150,9 @@ def test_every_scored_run_is_in_the_history_once(bench: Any) -> None:
     code, _, err = bench("trend", "--history", file, "--metric", "tfft")
     assert code == 2
     assert "no such figure" in err
+    for flag, wrong, known in (("--vendor", "twinn", "`twin`"), ("--model", "nope", "`simulated-model`")):
+        code, _, err = bench("trend", "--history", file, flag, wrong, "--exit-code")
+        assert (code, f"{flag}: no run of the history has `{wrong}`" in err, known in err) == (2, True, True)
 
 
 def test_a_run_against_its_history_needs_to_be_in_it(bench: Any) -> None:

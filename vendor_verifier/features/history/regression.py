@@ -26,6 +26,7 @@ import msgspec
 
 from vendor_verifier.audit.identity import changes_since_last
 from vendor_verifier.audit.nightly_evidence import unlike_over_nights
+from vendor_verifier.config.problems import listed
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.features.history.database import read_runs
 from vendor_verifier.features.history.figures import (
@@ -114,8 +115,10 @@ def history_trends(
     """Verdicts over the history, about its newest run or the run with id ``until``; by default on ``WATCHED`` figures.
 
     Raises:
-        UsageError: the history cannot be read, holds no such run, or none of its newest run's vendors has the metric.
+        UsageError: the history cannot be read, holds no such run, model or vendor, or none of its newest run's vendors
+            has the metric.
     """
+    _refuse_unknown(file, models, labels)
     runs = _until(read_runs(file, models=models, labels=labels), until, file)
     wanted = metric_names(metrics) or WATCHED
     found = trends(runs, metrics=wanted, models=models, labels=labels)
@@ -125,6 +128,25 @@ def history_trends(
         words = f"no such figure in the history: {', '.join(metrics)}; known are {', '.join(known)}"
         raise ProblemsError([Problem(words, key="--metric")])
     return found
+
+
+def _refuse_unknown(file: Path, models: Sequence[str], labels: Sequence[str]) -> None:
+    """Refuse models and vendors that no run of the history had: of a misspelt one nothing would ever get worse."""
+    entries = [entry for run in read_runs(file) for entry in run.entries] if models or labels else []
+    if not entries:
+        return
+    by_flag = {
+        "--model": (models, {entry.model for entry in entries}),
+        "--vendor": (labels, {name for entry in entries for name in (entry.label, entry.vendor)}),
+    }
+    problems = [
+        Problem(f"no run of the history has `{name}`; it has {listed(sorted(known))}", key=flag)
+        for flag, (wanted, known) in by_flag.items()
+        for name in wanted
+        if name not in known
+    ]
+    if problems:
+        raise ProblemsError(problems)
 
 
 def identity_changes(file: Path, run: str) -> tuple[tuple[str, Finding], ...]:
