@@ -142,27 +142,32 @@ def id_families(ids: Callable[[], Iterator[str]]) -> Counter[str]:
     Only frequent words and shapes count, because random letters can look like either, as where base64url begins with
     letters and a dash. The remaining ids are in no family.
     """
-    of = sum(1 for _ in ids())
-    words = _words(ids, of)
-    tally = Counter(_family(each, words) for each in ids())
-    return Counter({family: count for family, count in tally.items() if _is_often(count, of)})
+    shapes = Counter(map(_shape, ids()))
+    words = _words(shapes, ids)
+    tally: Counter[str] = Counter()
+    for (word, kind), times in shapes.items():
+        # A whole with a word before a dash is neither hex nor a UUID.
+        tally[f"{word}-{kind}" if word in words else "text" if word else kind] += times
+    return Counter({family: count for family, count in tally.items() if _is_often(count, shapes.total())})
 
 
-def _words(ids: Callable[[], Iterator[str]], of: int) -> frozenset[str]:
+def _words(shapes: Counter[tuple[str, str]], ids: Callable[[], Iterator[str]]) -> frozenset[str]:
     """Leading words of ids, except those that other ids begin with without a dash, as ids that begin with a time do."""
-    found = Counter(match.group(1) for each in ids() if (match := _PREFIX.match(each)) and not _UUID.fullmatch(each))
-    often = [word for word, count in found.items() if _is_often(count, of)]
-    begun = Counter(word for each in ids() if not _UUID.fullmatch(each) for word in often if each.startswith(word))
+    found: Counter[str] = Counter()
+    for (word, _), times in shapes.items():
+        found[word] += times
+    often = tuple(word for word, count in found.items() if word and _is_often(count, shapes.total()))
+    if not often:
+        return frozenset()
+    other = (each for each in ids() if each.startswith(often) and not _UUID.fullmatch(each))
+    begun = Counter(word for each in other for word in often if each.startswith(word))
     return frozenset(word for word in often if 2 * found[word] > begun[word])
 
 
-def _family(response_id: str, words: frozenset[str]) -> str:
-    if _UUID.fullmatch(response_id):
-        return "uuid"
-    prefix = _PREFIX.match(response_id)
-    if prefix is None or prefix.group(1) not in words:
-        return _kind(response_id)
-    return f"{prefix.group(1)}-{_kind(response_id[prefix.end() :])}"
+def _shape(response_id: str) -> tuple[str, str]:
+    """The leading word, "" for none, and the kind of the rest."""
+    prefix = None if _UUID.fullmatch(response_id) else _PREFIX.match(response_id)
+    return ("", _kind(response_id)) if prefix is None else (prefix[1], _kind(response_id[prefix.end() :]))
 
 
 def _kind(text: str) -> str:
