@@ -47,3 +47,18 @@ def test_a_column_without_numbers_takes_no_room() -> None:
     tracemalloc.stop()
     assert held < rows * 8 * 3
     assert columns.column(0)[-1] == rows - 1
+
+
+def test_columns_that_are_the_same_take_the_room_of_one_until_they_differ() -> None:
+    """As the time to the first token and that to the first text, where nobody thinks."""
+    rows = 8 * number_columns.BLOCK_ROWS
+    tracemalloc.start()
+    columns = NumberColumns(4)
+    for number in range(rows):
+        columns.append([float(number)] * 4)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < rows * 8 * 2
+    columns.replace(5, (1.0, -0.0, math.nan, 5.0))
+    assert repr([columns.column(each)[5].item() for each in range(4)]) == "[1.0, -0.0, nan, 5.0]"
+    assert all(columns.column(each)[6] == 6 for each in range(4))

@@ -101,10 +101,10 @@ def test_ratio_columns_are_dictionaries_of_sums(steps: list[tuple[str, str, int,
 
 
 def test_a_record_takes_little_while_its_run_is_scored() -> None:
-    """Facts, eight metrics, who answered and what it cost: under 1400 bytes, half of what objects take."""
+    """Facts, eight metrics, who answered and what it cost: under 800 bytes, a quarter of what objects take."""
     # Columns grow in steps: a number just beyond one of them tells of the step.
     sizes = [_held_bytes(count) for count in (COUNT, 2 * COUNT)]
-    assert sum(sizes) / (3 * COUNT) < 1400
+    assert sum(sizes) / (3 * COUNT) < 800
 
 
 def _held_bytes(count: int) -> int:

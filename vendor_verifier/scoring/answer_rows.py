@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def counted(known: Sequence[Traits], codes: NDArray[np.int64]) -> dict[Traits, int]:
+def counted(known: Sequence[Traits], codes: NDArray[np.int32]) -> dict[Traits, int]:
     """The distinct traits in the order in which they first stand, each with its number of rows; ``known`` by code."""
     import numpy as np
 
@@ -36,7 +36,7 @@ class AnswerRows(msgspec.Struct, frozen=True):
     """
 
     known: Sequence[Traits]
-    codes: NDArray[np.int64]
+    codes: NDArray[np.int32]
     questions: Sequence[Question]
     asked: NDArray[np.int32]
     repetitions: NDArray[np.int64]

@@ -45,6 +45,8 @@ class NumberColumns:
             if column not in block and value == value:
                 block[column] = np.full(BLOCK_ROWS, math.nan)
             if column in block:
+                if sum(each is block[column] for each in block.values()) > 1:
+                    block[column] = block[column].copy()
                 block[column][row] = value
 
     def column(self, column: int) -> NDArray[np.float64]:
@@ -62,5 +64,11 @@ class NumberColumns:
         import numpy as np
 
         rows = np.array(self._last).reshape(-1, self._width)
-        self._blocks.append({int(each): rows[:, each].copy() for each in np.flatnonzero((~np.isnan(rows)).any(axis=0))})
+        # Several columns are often the same, as TTFT and that over used connections: these are kept once.
+        kept: dict[bytes, NDArray[np.float64]] = {}
+        block = {}
+        for each in np.flatnonzero((~np.isnan(rows)).any(axis=0)).tolist():
+            column = rows[:, each].copy()
+            block[each] = kept.setdefault(column.tobytes(), column)
+        self._blocks.append(block)
         self._last = array("d")

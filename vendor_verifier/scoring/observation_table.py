@@ -149,7 +149,7 @@ class ObservationTable:
         """Keys and traits of the rows whose traits are so, asked once of those that rows share."""
         import numpy as np
 
-        wanted = np.array([of(traits) for traits in self._known], dtype=bool)[np.array(self._codes, dtype=np.int64)]
+        wanted = np.array([of(traits) for traits in self._known], dtype=bool)[np.array(self._codes)]
         own = ((self._keys[row], self._known[self._codes[row]]) for row in np.flatnonzero(wanted).tolist())
         return ((key, traits) for key, traits in own if key not in self.misrouted)
 
@@ -157,11 +157,11 @@ class ObservationTable:
         """The traits of every row."""
         return [traits for _, traits in self.entries()] if self.misrouted else list(self._all())
 
-    def coded(self) -> tuple[Sequence[Traits], NDArray[np.int64]]:
+    def coded(self) -> tuple[Sequence[Traits], NDArray[np.int32]]:
         """The distinct traits, and for every row the place of its own among them."""
         import numpy as np
 
-        codes = np.array(self._codes, dtype=np.int64)
+        codes = np.array(self._codes)
         return self._known, codes[self._own()] if self.misrouted else codes
 
     def _all(self) -> Iterator[Traits]:
@@ -190,7 +190,7 @@ class ObservationTable:
         """The rows with an answer, misrouted ones included."""
         import numpy as np
 
-        codes, output = np.array(self._codes, dtype=np.int64), np.nan_to_num(self._last_tokens("output"))
+        codes, output = np.array(self._codes), np.nan_to_num(self._last_tokens("output"))
         rows = np.flatnonzero(np.array([traits.is_answered for traits in self._known], dtype=bool)[codes])
         return AnswerRows(
             self._known,

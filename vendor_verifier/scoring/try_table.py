@@ -26,7 +26,7 @@ class TryTable:
     _WIDTH = 7
 
     def __init__(self) -> None:
-        self.rows = array("q")
+        self.rows = array("i")
         self._numbers = array("d")
         self._flags = bytearray()
 
