@@ -39,7 +39,9 @@ def _names() -> set[str]:
     for path in Path(audit.__path__[0]).glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                at = {"finding": slice(0, 1), "_changes": slice(2, 3)}.get(node.func.id, slice(0))
+                at = {"finding": slice(0, 1), "_lengths": slice(0, 1), "_changes": slice(2, 3)}.get(
+                    node.func.id, slice(0)
+                )
                 found |= {str(name.value) for name in node.args[at] if isinstance(name, ast.Constant)}
             if isinstance(node, ast.Tuple):
                 words = [item.value for item in node.elts if isinstance(item, ast.Constant)]
