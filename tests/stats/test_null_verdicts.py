@@ -1,4 +1,4 @@
-"""Honest twins in a hundred seeded runs: never not as sold, hardly ever doubtful.
+"""Honest twins in seeded runs: never not as sold, hardly ever doubtful.
 
 Seeds are fixed, so a failure is a change of the code and never bad luck.
 """
@@ -14,27 +14,28 @@ from scipy.stats import binom
 
 pytestmark = pytest.mark.slow
 
-RUNS = 100
+# By the number of twins in each: some hundred twins of every kind.
+RUNS = {1: 100, 3: 100, 9: 34}
 
 
 @pytest.mark.parametrize("vendors", [1, 3, 9])
 @pytest.mark.parametrize("n", [60, 300])
 @pytest.mark.parametrize("suite", ["trigger", "toolbench"])
 def test_an_honest_twin_is_hardly_ever_accused(suite: str, n: int, vendors: int) -> None:
-    """Of all twins of 100 runs none is not as sold or unusable; of doubtful ones, and of runs in which one leads, there
+    """Of all twins none is not as sold or unusable; of doubtful ones, and of runs in which one leads, there
     are no more than a rate of 2 % shows in 99 of 100 such tests. The rate over a thousand runs stands on the page, by
     scripts/make_null_table.py."""
     found: Counter[str] = Counter()
     led = 0
-    for seed in range(RUNS):
+    for seed in range(RUNS[vendors]):
         rng = np.random.default_rng([seed, n, vendors])
         told = advice(rng, model(rng, suite, n), [Twin(f"v{number}") for number in range(vendors)])
         found.update(each.status for each in told.vendors.values() if not each.is_reference)
         led += told.choice.kind == "take"
-    assert found.total() == RUNS * vendors
+    assert found.total() == RUNS[vendors] * vendors
     assert not found["not_as_sold"] + found["unusable"]
     assert found["doubtful"] <= binom.ppf(0.99, found.total(), 0.02)
-    assert led <= binom.ppf(0.99, RUNS, 0.02)
+    assert led <= binom.ppf(0.99, RUNS[vendors], 0.02)
 
 
 def test_a_worse_vendor_among_twins_is_told_apart() -> None:

@@ -159,7 +159,7 @@ def rows(
             if traits.is_answered:
                 text = _text(traits, i, repetition, int(wordings[i]), drawn)
                 said = f"{text.text}{text.calls}".encode()
-                yield _row(traits, i, repetition, drawn, hashlib.sha256(said).digest()), text
+                yield _row(traits, i, repetition, drawn, int.from_bytes(hashlib.sha256(said).digest()[:8])), text
             else:
                 yield _row(traits, i, repetition, drawn, None), None
 
@@ -210,7 +210,7 @@ def _sent(i: int, repetition: int) -> float:
     return 1000.0 * repetition + i
 
 
-def _row(traits: Traits, i: int, repetition: int, drawn: tuple[float, int, float], digest: bytes | None) -> Observation:
+def _row(traits: Traits, i: int, repetition: int, drawn: tuple[float, int, float], digest: int | None) -> Observation:
     first, tokens, seconds = drawn
     prompt = 150 + i % 40
     figures = {
