@@ -176,7 +176,7 @@ class ObservationTable:
                 sample,
                 repetition,
                 self._known[self._codes[place]],
-                sent_s=_optional(moments[place]),
+                sent_s=None if math.isnan(moments[place]) else moments[place],
                 response_id=self._response_ids[place],
                 digest=self._digests[place] or None,
                 tries=() if final < 0 else (self.tries.at(final),),
@@ -395,7 +395,3 @@ def known(column: NDArray[np.float64], metric: str = "") -> list[float]:
 
     found = column[~np.isnan(column)]
     return list(map(int, found)) if metric in _WHOLE else found.tolist()
-
-
-def _optional(number: float) -> float | None:
-    return None if number != number else number
