@@ -151,15 +151,13 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
     ``defective``: a schema of the sample's own tools is unusable, which explains a refusal.
     """
     # Read once, because it goes through all turns each time.
-    finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
-    succeeded = record.succeeded
+    finals, succeeded = [turn.attempts[-1] for turn in record.turns if turn.attempts], record.succeeded
     answers = list(map(Answer, finals)) if succeeded else []
     known, final = measured(record, answers), record.final
     failure = None if succeeded else next((each.failure for each in finals if each.failure is not None), None)
     kind = None if succeeded else "harness" if failure is None else failure.kind
     answer = None if final is None else final.response
     explained = ("refused_defective_sample",) if defective and kind in QUESTION_REFUSED else ()
-    anomalies = dict.fromkeys([*score.anomalies, *_anomalies(finals, answers), *explained])
     tries = _tries(record, succeeded=succeeded)
     category, difficulty, call_type = map(_word, map(sample.tags.get, _TAGS)) if sample.tags else _NO_TAGS
     traits = Traits(
@@ -180,7 +178,7 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
         phase=None if failure is None else failure.phase,
         is_rate_limited=failure is not None and (failure.rules.charge == "rate_limit" or failure.status == 429),
         troubles=_troubles(record),
-        anomalies=tuple(anomalies),
+        anomalies=tuple(dict.fromkeys([*score.anomalies, *_anomalies(finals, answers), *explained])),
         is_answered=answer is not None,
         is_offered_tools=answer is not None and bool(sample.turn.tools) and bool(score.calls or not answer.tool_calls),
         finish_reason=None if answer is None else answer.finish_reason,
