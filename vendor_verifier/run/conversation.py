@@ -10,7 +10,7 @@ import random
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
@@ -23,7 +23,7 @@ from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import ask_for
 from vendor_verifier.run.event_loop_lag import STALL_NS, LoopLag
 from vendor_verifier.run.rate_limiter import Limiter
-from vendor_verifier.run.retry import attempt_until_done, should_retry, stops_vendor
+from vendor_verifier.run.retry import attempt_until_done, refuses_usage, should_retry, stops_vendor
 from vendor_verifier.suites import AnyPlay
 from vendor_verifier.transport.policy import Client, ProgressMeter, RoundLimit, Sending, in_slices
 from vendor_verifier.values.plan import Entry, RetryRules
@@ -35,6 +35,8 @@ from vendor_verifier.wire.base import Reader, Wire
 from vendor_verifier.wire.parse_answer import answer_in_steps
 
 CLOCK_JUMP = "clock_jump"
+# Noted beside what a wire sends in other words.
+_WITHOUT_USAGE = "dropped:stream_options"
 MAX_DRIFT_S = 5.0
 
 
@@ -73,7 +75,7 @@ class Target:
     wire: Wire
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Question:
     """One turn ready to be asked of one entry, as often as it takes.
 
@@ -81,10 +83,23 @@ class _Question:
     """
 
     target: Target
+    endpoint: Endpoint
     request: HttpRequest
     turn: Turn
     total_s: float | None
     begun_late_ns: int | None = None
+
+    @property
+    def wishes_usage(self) -> bool:
+        """Whether we ask for usage at the end of the stream; what the entry itself states is its own affair."""
+        is_settled = "stream_options" in self.endpoint.body or _WITHOUT_USAGE in self.request.rewritten
+        return self.turn.stream and not is_settled
+
+    def wish_no_usage(self) -> None:
+        """Build the request anew without that wish, and with a note of it."""
+        endpoint = replace(self.endpoint, body={**self.endpoint.body, "stream_options": None})
+        request = self.target.wire.request(with_parameters(self.turn, self.target.entry), endpoint)
+        self.request = structs.replace(request, rewritten=(*request.rewritten, _WITHOUT_USAGE))
 
     def reader(self) -> Reader:
         return self.target.wire.reader(self.turn.tools)
@@ -92,7 +107,10 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Sends the turns of plays, for all plays of one run. ``rng`` only spreads waits, ``tools`` runs real tools."""
+    """Sends the turns of plays, for all plays of one run. ``rng`` only spreads waits, ``tools`` runs real tools.
+
+    ``without_usage`` are model and label of entries that take no ``stream_options``.
+    """
 
     client: Client
     limiter: Limiter
@@ -105,6 +123,7 @@ class Conversation:
     answers: RoundLimit = field(default_factory=RoundLimit)
     starts: RoundLimit = field(default_factory=RoundLimit)
     blocked_by_proxy: dict[str, str] = field(default_factory=dict)
+    without_usage: set[tuple[str, str]] = field(default_factory=set)
     tools: ToolRunner | None = None
 
     async def play(
@@ -171,11 +190,16 @@ class Conversation:
             return TurnRecord((Attempt(1, failure=failure),))
         ready_ns = self.clock_ns()
         begun_late_ns = max(0, ready_ns - due_ns) if is_first and due_ns is not None else None
-        question = _Question(target, request, turn, total_s, begun_late_ns)
+        question = _Question(target, endpoint, request, turn, total_s, begun_late_ns)
         first = await self._attempt(1, question, ready_ns if due_ns is None else due_ns)
+        if question.wishes_usage and refuses_usage(first):
+            # Our wish, not the sample's, so it is no failed attempt of the vendor. From now on it goes without, so that
+            # none wins another try at hard samples by refusing it.
+            self.without_usage.add((entry.model, entry.label))
+            first = await self._attempt(1, question, self.clock_ns() if due_ns is None else due_ns)
         attempts = await self._again(first, question, due_ns) if should_retry(first) else (first,)
         self.limiter.turn_ended(entry, attempts[-1])
-        return TurnRecord(attempts, request.rewritten)
+        return TurnRecord(attempts, question.request.rewritten)
 
     async def _again(self, first: Attempt, question: _Question, due_ns: int | None) -> tuple[Attempt, ...]:
         """All attempts that were sent at a question, of which ``first`` has failed."""
@@ -232,13 +256,16 @@ class Conversation:
     async def _send_once(self, number: int, question: _Question, scheduled_ns: int, *, fresh: bool) -> Attempt | None:
         """One request's attempt; None when its reused connection was closed under it. ``fresh``: on a connection of its
         own."""
-        entry, request = question.target.entry, question.request
-        ask = ask_for(request.body, reads_limit=entry.tokens_per_minute is not None)
+        entry = question.target.entry
+        ask = ask_for(question.request.body, reads_limit=entry.tokens_per_minute is not None)
         permit = await self.limiter.acquire(entry, ask)
         if permit == "closed":
             raise RunClosed
         if permit == "stopped":
             return Attempt(number, failure=self._stopped_failure(entry))
+        if self.without_usage and question.wishes_usage and (entry.model, entry.label) in self.without_usage:
+            question.wish_no_usage()
+        request = question.request
         watch, began_ns = ClockWatch(), time.perf_counter_ns()
         try:
             meter = ProgressMeter(question.reader())

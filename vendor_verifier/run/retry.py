@@ -30,6 +30,14 @@ def should_retry(attempt: Attempt) -> bool:
     return retried == "always" or (retried == "once" and attempt.number == 1)
 
 
+def refuses_usage(attempt: Attempt) -> bool:
+    """Whether this vendor takes no request that asks for usage at the end of a stream, which is our wish alone."""
+    failure = attempt.failure
+    if failure is None or failure.status not in (400, 422):
+        return False
+    return any(name in failure.message for name in ("stream_options", "include_usage"))
+
+
 def stops_vendor(failure: Failure) -> bool:
     """Whether nothing more should be asked of this entry: no key, no credit, also inside a 200, or no way there.
 

@@ -139,8 +139,7 @@ _ROWS = (
     ),
     Kind(
         "bad_request", "headers", "400: the vendor takes no request like this.",
-        "Read the message; drop the parameter it names (`extra_body: {stream_options: null}` leaves ours out), "
-        "or mend the sample's schema.",
+        "Read the message; drop the parameter it names, or mend the sample's schema.",
         charge="question", statuses=(400,), declines=True,
     ),
     Kind(
@@ -155,8 +154,7 @@ _ROWS = (
     ),
     Kind(
         "unprocessable", "headers", "422: the request was understood and refused.",
-        "Read the message; drop the parameter it names (`extra_body: {stream_options: null}` leaves ours out), "
-        "or mend the sample's schema.",
+        "Read the message; drop the parameter it names, or mend the sample's schema.",
         charge="question", statuses=(422,), declines=True,
     ),
     Kind(
