@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vendor_verifier.values.event import SseEvent, StreamEvent
 from vendor_verifier.wire.openai_chat import reader
-from vendor_verifier.wire.openai_chat.fast_reader import ordinary_chunk
+from vendor_verifier.wire.openai_chat.chat_chunk import ordinary_chunk
 from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
 from vendor_verifier.wire.sse import SseDecoder
 

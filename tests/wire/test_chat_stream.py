@@ -16,7 +16,8 @@ from vendor_verifier.values.record import Exchange
 from vendor_verifier.wire.assembler import Assembler, Collected
 from vendor_verifier.wire.base import Reader, at_once
 from vendor_verifier.wire.openai_chat import fast_reader
-from vendor_verifier.wire.openai_chat.fast_reader import ChatChunk, ordinary_chunk, read_chat_stream
+from vendor_verifier.wire.openai_chat.chat_chunk import ChatChunk, ordinary_chunk
+from vendor_verifier.wire.openai_chat.fast_reader import read_chat_stream
 from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
 from vendor_verifier.wire.parse_answer import read_answer
 from vendor_verifier.wire.sse import SseDecoder

@@ -27,12 +27,8 @@ from vendor_verifier.wire.assembler import Assembler
 from vendor_verifier.wire.base import Steps
 from vendor_verifier.wire.errors import read_fault
 from vendor_verifier.wire.logprobs import chat_logprobs
-from vendor_verifier.wire.openai_chat.fast_reader import (
-    ChatChunk,
-    events_of,
-    ordinary_chunk,
-    read_chat_stream,
-)
+from vendor_verifier.wire.openai_chat.chat_chunk import ChatChunk, events_of, ordinary_chunk
+from vendor_verifier.wire.openai_chat.fast_reader import read_chat_stream
 from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
 from vendor_verifier.wire.reader_support import (
     END_MARKER,
