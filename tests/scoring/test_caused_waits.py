@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from vendor_verifier.scoring.caused_waits import WAITED_MS, by_cause
+from vendor_verifier.scoring.row_keys import Units
 from vendor_verifier.stats.judge_ranking import judge_ranking
 from vendor_verifier.stats.ratio_table import RatioColumn, Trials
 
@@ -81,7 +82,7 @@ def told_apart(load: str, times: float, runs: int, *, moved: bool) -> float:
     """The share of runs in which a vendor ``times`` as slow as the baseline is told from it, from the schedule."""
     places, share, n, arrival = LOADS[load]
     names = [f"s{number}" for number in range(n)]
-    units, found = [(name, 0) for name in names], 0
+    units, found = Units.of((name, 0) for name in names), 0
     for number in range(runs):
         rng = np.random.default_rng((4711, number, n, places))
         gaps = rng.exponential(size=n) if arrival == "poisson" else np.ones(n)
