@@ -148,6 +148,7 @@ def test_a_loop_goes_on_while_it_awaits_a_run(folder: Path) -> None:
     assert not was_done
 
 
+@pytest.mark.slow
 def test_cancelling_leaves_a_run_that_can_be_gone_on_with(folder: Path) -> None:
     """No new requests, those in flight come in, the folder is written; then the cancellation is raised."""
 

@@ -88,6 +88,7 @@ def _manifest(bench: Any, run: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_every_run_makes_questions_of_its_own_unless_a_seed_is_stated(bench: Any) -> None:
     """The seed that was drawn stands in the manifest; histories join the runs all the same."""
     bench.configure("official: faithful", "twin: faithful")
@@ -122,6 +123,7 @@ def test_a_run_is_gone_on_with_in_its_own_questions(bench: Any) -> None:
     assert "other question_seed" in err
 
 
+@pytest.mark.slow
 def test_probes_are_sent_among_the_other_questions_and_those_of_one_probe_far_apart(bench: Any) -> None:
     """No third of the run is all probes or none, and one probe is not asked in one go."""
     bench.configure("official: faithful", "twin: faithful")

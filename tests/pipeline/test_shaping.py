@@ -157,6 +157,7 @@ def test_a_run_is_not_gone_on_with_under_another_load(bench: Any) -> None:
     assert bench(*paths, "--incremental", "--request-rate", "50.0")[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [("--request-concurrency", "2"), ()])
 def test_where_a_cap_held_requests_back_ttft_ranks_from_the_schedule(bench: Any, flags: tuple[str, ...]) -> None:
     """The user's cap: figure, rank and interval are of the time waited, and the report says so, once, in its language;

@@ -12,6 +12,7 @@ import pytest
 from vendor_verifier.features.history.database import default_history_file, read_runs
 
 
+@pytest.mark.slow
 def test_two_runs_are_compared_with_verdicts_changes_and_flips(bench: Any) -> None:
     """The vendor behind a label becomes a bad one: worse, exit 1, its flipped samples and its new address are named."""
     bench.samples(60)

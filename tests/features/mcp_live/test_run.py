@@ -100,6 +100,7 @@ def test_without_allowed_tools_nothing_runs_and_the_message_lists_them(bench: Be
     assert not (bench.folder / "run").exists()
 
 
+@pytest.mark.slow
 def test_a_failed_server_charges_nobody_and_the_run_goes_on_later(bench: Bench) -> None:
     """The samples are ours, not the vendor's; with the server mended `--incremental` asks exactly those."""
     broken, server = bench.folder / "broken", bench.folder / "server.py"
