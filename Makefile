@@ -60,7 +60,7 @@ test-world: $(VENV)/.installed-test
 BENCH ?=
 bench:
 	$(PYTHON) -m venv .bench/product
-	.bench/product/bin/python -m pip install --quiet --constraint constraints.txt '.[fast]'
+	.bench/product/bin/python -m pip install --quiet --constraint constraints.txt '.[fast,export]'
 	.bench/product/bin/python benchmarks/bench.py $(BENCH)
 
 # A request costs 3.0 to 3.8 raw limits; on a machine that others use as well single figures reach further.

@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import cost
@@ -102,6 +103,8 @@ def main() -> int:
     parser.add_argument("--into", type=Path, help="write the page here, too")
     parser.add_argument("--folder", type=Path, help="make everything in this folder and keep it")
     options = parser.parse_args()
+    if find_spec("pyarrow") is None:
+        parser.error("the export needs pyarrow: pip install '.[fast,export]' beside this Python")
     with tempfile.TemporaryDirectory() as name:
         folder = options.folder or Path(name)
         folder.mkdir(exist_ok=True)
