@@ -4,7 +4,7 @@ Every run is a world of its own: simulated questions, asked of an honest baselin
 the vendor with the vice, without a socket. Their answers go the way of recorded ones (records, observations, texts) to
 the findings. All is a function of the seeds.
 
-python scripts/make_detection_table.py               write the table (some ten minutes)
+python scripts/make_detection_table.py               write the table (some twenty minutes)
 python scripts/make_detection_table.py --runs 5      print it from so few runs, and write nothing
 """
 
@@ -349,12 +349,11 @@ def all_probed(runs: int, jobs: int) -> tuple[Counter[str], int, int]:
     return Counter(name for found, _ in results for name in found), sum(wrong for _, wrong in results), runs
 
 
-def table(results: Mapping[int, Measured], probes: tuple[Counter[str], int, int]) -> Iterator[str]:
+def table(results: Mapping[int, Measured], seen: Counter[str], doubted: int, probed_runs: int) -> Iterator[str]:
     """The lines of the table in Markdown, and what they rest on."""
     sizes = " | ".join(f"n = {n:,}" for n in results)
     yield f"| Defect | Finding | {sizes} | `--suite identity` | on the honest twin |"
     yield "|---|---|" + "---|" * (len(results) + 2)
-    seen, doubted, probed_runs = probes
     for each in DEFECTS:
         shares = " | ".join(
             "–" if each.persona == _RECOGNISER and n > _SHIPPED else f"{100 * one.found[each] / one.runs:.0f} %"
@@ -387,11 +386,8 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="Processes at once.")
     said = parser.parse_args()
     wanted = said.runs
-    results = {
-        n: measured(n, wanted or runs, wanted or honest_runs, FIRST_SEED, said.jobs)
-        for n, (runs, honest_runs) in RUNS.items()
-    }
-    made = "\n".join(table(results, all_probed(wanted or PROBED_RUNS, said.jobs))) + "\n"
+    results = {n: measured(n, wanted or a, wanted or b, FIRST_SEED, said.jobs) for n, (a, b) in RUNS.items()}
+    made = "\n".join(table(results, *all_probed(wanted or PROBED_RUNS, said.jobs))) + "\n"
     if wanted is not None:
         sys.stdout.write(made)
         return 0

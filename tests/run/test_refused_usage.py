@@ -10,6 +10,8 @@ from asking import entry, run
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 from msgspec import structs
 
+from vendor_verifier.values.plan import LoadShape
+
 pytestmark = pytest.mark.anyio
 
 GOOD = say(stream(text("hello"), DONE))
@@ -68,3 +70,26 @@ async def test_what_the_entry_states_is_sent_as_it_is(server: FaultServer) -> No
     ran = await run([structs.replace(one, endpoint=stated)], 2, request_concurrency=1)
     assert len(server.seen) == 2
     assert not any(record.succeeded for record in ran.records)
+
+
+async def test_a_refusal_that_comes_at_a_retry_is_ours_likewise(server: FaultServer) -> None:
+    """First overloaded, then refused: the retry is asked without, and the attempt before it stays the vendor's."""
+    server.answer = lambda seen: (
+        say(whole({"error": {"message": "busy"}}, 503)) if seen.number == 0 else takes_none(REFUSALS[0], 400)(seen)
+    )
+    ran = await run([entry(server, "a")], 1)
+    [record] = ran.records
+    assert record.succeeded
+    assert [attempt.failure and attempt.failure.status for attempt in record.turns[0].attempts] == [503, None]
+
+
+async def test_by_a_schedule_the_time_it_took_is_ours(server: FaultServer) -> None:
+    """The refusal came late: so much of the time from due to sent is our lateness, and enters no rank."""
+    server.answer = lambda seen: (
+        Script([(0.3, whole(REFUSALS[0], 400))], "keep") if "stream_options" in seen.body else GOOD
+    )
+    ran = await run([entry(server, "a")], 1, load=LoadShape(request_rate=100.0))
+    timing = ran.records[0].turns[0].attempts[0].timing
+    assert timing is not None
+    assert timing.begun_late_ns is not None
+    assert timing.begun_late_ns >= 300_000_000

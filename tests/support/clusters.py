@@ -269,3 +269,16 @@ def cluster_of(folder: Path, workers: int, **fields: Any) -> Iterator[Cluster]:
         yield cluster
     finally:
         cluster.stop()
+
+
+def assert_objectives_of_the_whole(site: Site, *two_workers: str) -> None:
+    """Send for a second from two workers under SLOs that all keep: each counts, whoever sent it."""
+    site.configure("a: faithful", samples=20)
+    slos = ("--slo", "e2e_ms <= 60000", "--slo", "ttft_from_schedule_ms <= 60000")
+    code, err = site.run("slos", *two_workers, "--request-rate", "30", "--duration", "1", *slos)
+    assert code == 0, err
+    (vendor,) = site.scores("slos").values()
+    asked = len(site.records("slos"))
+    assert vendor["goodput"]["asked"] + vendor["goodput"]["stalled"] == asked
+    assert vendor["goodput"]["good"] == vendor["goodput"]["asked"]
+    assert len({record["worker"] for record in site.records("slos")}) == 2

@@ -47,7 +47,7 @@ def outcomes_of(table: ObservationTable, suite: str = TRIGGER) -> Outcomes:
     """The outcomes of one suite."""
     import numpy as np
 
-    units = table.units().at(table.each_of(lambda traits: traits.suite == suite) == 1)
+    units = table.units().at(table.where(lambda traits: traits.suite == suite))
     times = np.bincount(units.numbers, minlength=len(units.samples)).tolist()
     failed = table.entries_where(lambda traits: traits.suite == suite and is_failure(traits))
     asked = {sample: count for sample, count in zip(units.samples, times, strict=True) if count}

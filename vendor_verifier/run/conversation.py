@@ -79,7 +79,8 @@ class Target:
 class _Question:
     """One turn ready to be asked of one entry, as often as it takes.
 
-    ``begun_late_ns`` is how long after its due time it was ready, where it is the first turn of what was due.
+    ``due_ns`` is when it was due by a schedule. ``begun_late_ns`` is how long after that it was ready, where it is the
+    first turn of what was due.
     """
 
     target: Target
@@ -87,7 +88,8 @@ class _Question:
     request: HttpRequest
     turn: Turn
     total_s: float | None
-    begun_late_ns: int | None = None
+    due_ns: int | None
+    begun_late_ns: int | None
 
     @property
     def wishes_usage(self) -> bool:
@@ -188,30 +190,19 @@ class Conversation:
             words = "not expressible on this wire: " + ", ".join(request.untranslatable)
             failure = Failure.of("untranslatable", words)
             return TurnRecord((Attempt(1, failure=failure),))
-        ready_ns = self.clock_ns()
-        begun_late_ns = max(0, ready_ns - due_ns) if is_first and due_ns is not None else None
-        question = _Question(target, endpoint, request, turn, total_s, begun_late_ns)
-        first = await self._attempt(1, question, ready_ns if due_ns is None else due_ns)
-        if question.wishes_usage and refuses_usage(first):
-            # Our wish, not the sample's, so it is no failed attempt of the vendor. From now on it goes without, so that
-            # none wins another try at hard samples by refusing it.
-            self.without_usage.add((entry.model, entry.label))
-            first = await self._attempt(1, question, self.clock_ns() if due_ns is None else due_ns)
-        attempts = await self._again(first, question, due_ns) if should_retry(first) else (first,)
+        begun_late_ns = max(0, self.clock_ns() - due_ns) if is_first and due_ns is not None else None
+        question = _Question(target, endpoint, request, turn, total_s, due_ns, begun_late_ns)
+        first = await self._attempt(1, question)
+        attempts = await self._again(first, question) if should_retry(first) else (first,)
         self.limiter.turn_ended(entry, attempts[-1])
         return TurnRecord(attempts, question.request.rewritten)
 
-    async def _again(self, first: Attempt, question: _Question, due_ns: int | None) -> tuple[Attempt, ...]:
+    async def _again(self, first: Attempt, question: _Question) -> tuple[Attempt, ...]:
         """All attempts that were sent at a question, of which ``first`` has failed."""
         entry = question.target.entry
-
-        async def once(number: int) -> Attempt:
-            # A retry waits anew, but not for who was promised an answer by schedule.
-            return await self._attempt(number, question, self.clock_ns() if due_ns is None else due_ns)
-
         attempts = await attempt_until_done(
             first,
-            once,
+            lambda number: self._attempt(number, question),
             self.retry,
             self.rng,
             sleep=lambda seconds: self.limiter.rest(entry, seconds),
@@ -243,10 +234,19 @@ class Conversation:
             raise failed[0]
         return found[0] if found else entry.endpoint
 
-    async def _attempt(self, number: int, question: _Question, scheduled_ns: int) -> Attempt:
+    async def _attempt(self, number: int, question: _Question) -> Attempt:
+        """An attempt with an answer, or with a failure that is not our doing."""
+        # A retry waits anew, but not for who was promised an answer by schedule.
+        scheduled_ns = self.clock_ns() if question.due_ns is None else question.due_ns
         attempt = await self._send_once(number, question, scheduled_ns, fresh=False)
         if attempt is not None:
-            return attempt
+            if not question.wishes_usage or not refuses_usage(attempt):
+                return attempt
+            # From now on it goes without our wish, so that nobody wins another try at hard samples by refusing it.
+            self.without_usage.add((question.target.entry.model, question.target.entry.label))
+            if question.begun_late_ns is not None:
+                question.begun_late_ns = max(0, self.clock_ns() - scheduled_ns)
+            return await self._attempt(number, question)
         # A kept connection that ends as a request comes in is no failure: HTTP lets either side close it.
         again = await self._send_once(number, question, scheduled_ns, fresh=True)
         assert again is not None
@@ -263,11 +263,11 @@ class Conversation:
             raise RunClosed
         if permit == "stopped":
             return Attempt(number, failure=self._stopped_failure(entry))
-        if self.without_usage and question.wishes_usage and (entry.model, entry.label) in self.without_usage:
-            question.wish_no_usage()
-        request = question.request
         watch, began_ns = ClockWatch(), time.perf_counter_ns()
         try:
+            if self.without_usage and question.wishes_usage and (entry.model, entry.label) in self.without_usage:
+                question.wish_no_usage()
+            request = question.request
             meter = ProgressMeter(question.reader())
             wire = question.target.wire.name
             exchange = await self.client.exchange(Sending(request, meter, scheduled_ns, wire, question.total_s, fresh))

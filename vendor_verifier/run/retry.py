@@ -116,8 +116,6 @@ async def attempt_until_done(
 
     ``sleep`` and ``pause`` are :func:`retry_policy`'s.
     """
-    if not should_retry(first):
-        return (first,)
     attempts: list[Attempt] = []
 
     async def once() -> Attempt:

@@ -28,6 +28,16 @@ def counted(known: Sequence[Traits], codes: NDArray[np.int32]) -> dict[Traits, i
     return {known[code]: int(times[code]) for code in np.argsort(first, kind="stable").tolist() if times[code]}
 
 
+def each_of(
+    known: Sequence[Traits], codes: NDArray[np.int32], of: Callable[[Traits], float | None]
+) -> NDArray[np.float64]:
+    """A number of every row that follows from its traits, asked once of those that rows share; NaN for ``None``."""
+    import numpy as np
+
+    found: NDArray[np.float64] = np.array([of(traits) for traits in known], dtype=np.float64)[codes]
+    return found
+
+
 class AnswerRows(msgspec.Struct, frozen=True):
     """Rows with an answer, in their order. ``known`` traits stand by ``codes``, ``questions`` by ``asked``.
 
@@ -60,12 +70,9 @@ class AnswerRows(msgspec.Struct, frozen=True):
                 found[word] += times
         return found
 
-    def each_of(self, of: Callable[[Traits], float]) -> NDArray[np.float64]:
+    def each_of(self, of: Callable[[Traits], float | None]) -> NDArray[np.float64]:
         """A number of every row that follows from its traits."""
-        import numpy as np
-
-        found: NDArray[np.float64] = np.array([of(traits) for traits in self.known], dtype=np.float64)[self.codes]
-        return found
+        return each_of(self.known, self.codes, of)
 
     def first_samples(self, rows: NDArray[np.bool_]) -> tuple[str, ...]:
         """The first three samples of these rows."""

@@ -69,8 +69,7 @@ class _Asked:
         """The vendor's rows; None where no time of sending or none of the metrics is known."""
         import numpy as np
 
-        kinds, codes = table.coded()
-        charged = np.array([traits.charged for traits in kinds], dtype=bool)[codes]
+        charged = table.where(lambda traits: traits.charged)
         moments = _first_sent(table.units().at(charged), asked_at(table)[charged])
         parts = {
             name: _ratio(table, name, metric)[:, charged]

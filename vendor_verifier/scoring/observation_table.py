@@ -18,7 +18,7 @@ from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.metrics.base import distribution
 from vendor_verifier.metrics.inter_chunk_latency import ICL, Gaps, merged
 from vendor_verifier.metrics.outcome import response_validity, schema_counts
-from vendor_verifier.scoring.answer_rows import AnswerRows, counted
+from vendor_verifier.scoring.answer_rows import AnswerRows, counted, each_of
 from vendor_verifier.scoring.number_columns import NumberColumns
 from vendor_verifier.scoring.observation import FakedStream, Observation, Traits, Try, same_provider
 from vendor_verifier.scoring.packed_texts import PackedTexts
@@ -137,19 +137,20 @@ class ObservationTable:
         own = self.recorded()
         return ((key, traits) for key, traits in own if key not in self.misrouted) if self.misrouted else own
 
-    def each_of(self, of: Callable[[Traits], float]) -> NDArray[np.float64]:
-        """A number of every row that follows from its traits, asked once of those that rows share."""
-        import numpy as np
+    def each_of(self, of: Callable[[Traits], float | None]) -> NDArray[np.float64]:
+        """A number of every row that follows from its traits; NaN for ``None``."""
+        return each_of(*self.coded(), of)
 
-        known, codes = self.coded()
-        found: NDArray[np.float64] = np.array([of(traits) for traits in known], dtype=np.float64)[codes]
+    def where(self, of: Callable[[Traits], bool]) -> NDArray[np.bool_]:
+        """Whether every row's traits are so."""
+        found: NDArray[np.bool_] = self.each_of(of) == 1
         return found
 
     def entries_where(self, of: Callable[[Traits], bool]) -> Iterator[tuple[Key, Traits]]:
-        """Keys and traits of the rows whose traits are so, asked once of those that rows share."""
+        """Keys and traits of the rows whose traits are so."""
         import numpy as np
 
-        wanted = np.array([of(traits) for traits in self._known], dtype=bool)[np.array(self._codes)]
+        wanted = each_of(self._known, np.array(self._codes), of)
         own = ((self._keys[row], self._known[self._codes[row]]) for row in np.flatnonzero(wanted).tolist())
         return ((key, traits) for key, traits in own if key not in self.misrouted)
 

@@ -38,8 +38,7 @@ def mean_column(table: ObservationTable, name: str, metric: str) -> NDArray[np.f
     scheduled = scheduled_metric(table, name)
     if scheduled is None:
         return table.column(metric)
-    kinds, codes = table.coded()
-    spoilt = np.array([_is_spoilt(traits, name, scheduled) for traits in kinds], dtype=bool)[codes]
+    spoilt = table.where(lambda traits: _is_spoilt(traits, name, scheduled))
     return np.where(spoilt, np.nan, table.column(scheduled))
 
 

@@ -178,13 +178,11 @@ def _ratios(
     """The columns by metric, and when every unit was first sent; ``lost`` units failed."""
     import numpy as np
 
-    # Nearly all rows share their traits, so that what follows from these is found once for all of them.
-    kinds, codes = table.coded()
-    charged = np.array([traits.charged for traits in kinds], dtype=bool)[codes]
-    judged = codes[charged]
+    charged = table.where(lambda traits: traits.charged)
+    judged = int(charged.sum())
     # Evaluations that share a sample are two rows of one unit.
     units, places = table.units().at(charged).followed_by(lost).once()
-    at, gone = places[: judged.size], places[judged.size :]
+    at, gone = places[:judged], places[judged:]
 
     def column(numerators: NDArray[np.float64], denominators: NDArray[np.float64] | None = None) -> RatioColumn:
         """A column of the rows that measured."""
@@ -194,9 +192,8 @@ def _ratios(
         return RatioColumn(units, at[known], numerators[known], None if denominators is None else denominators[known])
 
     def each_of(of: Callable[[Traits], float | None]) -> NDArray[np.float64]:
-        """A number of every judged row that follows from its traits; NaN where there is none."""
-        found: NDArray[np.float64] = np.array([of(traits) for traits in kinds], dtype=np.float64)[judged]
-        return found
+        """The number of every judged row."""
+        return table.each_of(of)[charged]
 
     def outcome(values: NDArray[np.float64]) -> RatioColumn:
         if not gone.size:

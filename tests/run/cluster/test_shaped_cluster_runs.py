@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from clusters import Cluster, Site
+from clusters import Cluster, Site, assert_objectives_of_the_whole
 from costs import PATIENCE_S
 from scipy.stats import kstest
 from shaped_runs import due_of, offered_in
@@ -111,12 +111,4 @@ def test_an_interrupt_ends_a_shaped_load_of_workers_here(site: Site) -> None:
 
 def test_objectives_are_held_to_every_request_of_all_workers(site: Site, cluster: Cluster) -> None:
     """Whoever sent a request, it keeps or breaks an SLO, and goodput is that of the whole."""
-    site.configure("a: faithful", samples=20)
-    slos = ("--slo", "e2e_ms <= 60000", "--slo", "ttft_from_schedule_ms <= 60000")
-    code, err = site.run("slos", *DASK, cluster.address, "--request-rate", "30", "--duration", "1", *slos)
-    assert code == 0, err
-    (vendor,) = site.scores("slos").values()
-    asked = len(site.records("slos"))
-    assert vendor["goodput"]["asked"] + vendor["goodput"]["stalled"] == asked
-    assert vendor["goodput"]["good"] == vendor["goodput"]["asked"]
-    assert len({record["worker"] for record in site.records("slos")}) == 2
+    assert_objectives_of_the_whole(site, *DASK, cluster.address)

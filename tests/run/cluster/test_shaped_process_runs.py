@@ -7,7 +7,7 @@ import signal
 
 import numpy as np
 import pytest
-from clusters import Site
+from clusters import Site, assert_objectives_of_the_whole
 from costs import PATIENCE_S
 from scipy.stats import kstest
 from shaped_runs import due_of, offered_in
@@ -93,12 +93,4 @@ def test_processes_choose_themselves_where_one_is_too_few(
 
 def test_objectives_are_held_to_every_request_of_all_processes(site: Site) -> None:
     """Whoever sent a request, it keeps or breaks an SLO, and goodput is that of the whole."""
-    site.configure("a: faithful", samples=20)
-    slos = ("--slo", "e2e_ms <= 60000", "--slo", "ttft_from_schedule_ms <= 60000")
-    code, err = site.run("slos", *WORKERS, "--request-rate", "30", "--duration", "1", *slos)
-    assert code == 0, err
-    (vendor,) = site.scores("slos").values()
-    asked = len(site.records("slos"))
-    assert vendor["goodput"]["asked"] + vendor["goodput"]["stalled"] == asked
-    assert vendor["goodput"]["good"] == vendor["goodput"]["asked"]
-    assert len({record["worker"] for record in site.records("slos")}) == 2
+    assert_objectives_of_the_whole(site, *WORKERS)
