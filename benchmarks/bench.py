@@ -13,7 +13,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import comparison
@@ -24,10 +24,13 @@ from peers import PEERS
 from serving import NoCompiler, mock_server
 
 HERE = Path(__file__).parent
-# Programs beside this one that bring their own server and print a page.
-PROGRAMS = {
-    "workers": ("Several workers", "workers.py"),
-    "timing": ("Does the clock tell the truth?", "timing_truth.py"),
+# Programs beside this one that bring their own server and print a page. A million takes
+# ten minutes: once will do.
+PROGRAMS: Mapping[str, tuple[str, Sequence[str]]] = {
+    "workers": ("Several workers", ("workers.py", "--rounds", "{rounds}")),
+    "asleep": ("Several workers and a server that sleeps", ("workers.py", "--asleep", "--rounds", "{rounds}")),
+    "timing": ("Does the clock tell the truth?", ("timing_truth.py", "--rounds", "{rounds}")),
+    "million": ("A million records", ("million.py",)),
 }
 SECTIONS = ("peers", "marginal", "in-flight", "start-up", *PROGRAMS)
 
@@ -70,12 +73,11 @@ def in_flight_section(chosen: argparse.Namespace, port: int) -> tuple[str, list[
     return scaling.in_flight_page(seen), [one for pair in seen.values() for many in pair for one in many]
 
 
-def program_section(name: str, rounds: int) -> str:
+def program_section(words: Sequence[str], rounds: int) -> str:
     """What another benchmark prints."""
-    if not (HERE / name).is_file():
-        return f"Skipped: there is no `{name}`."
+    name, *options = (word.format(rounds=rounds) for word in words)
     say(f"running {name}")
-    command = [sys.executable, str(HERE / name), "--rounds", str(rounds)]
+    command = [sys.executable, str(HERE / name), *options]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=3600, check=False)
     if done.returncode:
         return f"Skipped: `{name}` ended with {done.returncode}."
@@ -97,9 +99,9 @@ def measured_sections(chosen: argparse.Namespace) -> Iterator[tuple[str, str]]:
                 page, seen = measure()
                 everything += seen
                 yield heading, page
-    for section, (heading, program) in PROGRAMS.items():
+    for section, (heading, words) in PROGRAMS.items():
         if section in chosen.sections:
-            yield heading, program_section(program, chosen.rounds)
+            yield heading, program_section(words, chosen.rounds)
     yield "Circumstances", summary.elsewhere(everything)
 
 

@@ -1,7 +1,5 @@
 """A million records, end to end: a run against the mock server with compressed records in files of a bounded size, and
-what is done with them afterwards. Prints CPU, memory and disk of every step, and with ``--into`` keeps them as a page.
-
-One command: ``python benchmarks/million.py --into benchmarks/MILLION.md``; ``--records 20000`` is a try.
+what is done with them afterwards. Prints CPU, memory and disk of every step as a page; ``--records 20000`` is a try.
 """
 
 from __future__ import annotations
@@ -17,19 +15,11 @@ from pathlib import Path
 
 import cost
 from serving import NoCompiler, mock_server
+from summary import table
 
 from vendor_verifier.record_files import lines_in
 from vendor_verifier.store import RunFolder
 
-_READING = """\
-# A million records
-
-Written by `benchmarks/million.py`. One command asks the mock server, stores compressed records in files of 64 MiB,
-scores and reports; then each further command reads them from the disk again. Server and client have a core each. CPU is
-user and system time of the whole command, peak its largest resident set. The server says the same every time, so texts
-shrink more than a vendor's would (records of the simulated vendors to an eighth); times and gaps are real ones.
-
-"""
 _FILE_MB = 64
 _LONGEST_S = 4 * 3600.0
 _STEPS = {
@@ -38,11 +28,6 @@ _STEPS = {
     "export to Parquet": ("export", "run", "--table", "records", "--format", "parquet", "-o", "out/records.parquet"),
     "bundle": ("bundle", "run", "-o", "out/run.tar.gz"),
 }
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def steps(folder: Path, port: int, samples: int, repeat: int) -> Iterator[tuple[str, cost.Cost]]:
@@ -100,7 +85,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--repeat", type=int, default=50, help="how often each sample is asked")
-    parser.add_argument("--into", type=Path, help="write the page here, too")
     parser.add_argument("--folder", type=Path, help="make everything in this folder and keep it")
     options = parser.parse_args()
     if find_spec("pyarrow") is None:
@@ -114,10 +98,7 @@ def main() -> int:
         except NoCompiler as reason:
             print(f"skipped: {reason}")
             return 0
-        found = page(options.records // options.repeat * options.repeat, costs, disk(folder))
-    print(found)
-    if options.into:
-        options.into.write_text(_READING + found, encoding="utf-8")
+        print(page(options.records // options.repeat * options.repeat, costs, disk(folder)))
     return 0
 
 

@@ -54,26 +54,10 @@ def measure(port: int, workers: int, requests: int, concurrency: int) -> Figures
         folder = Path(name)
         cost.write_job(folder, port, requests)
         program = str(Path(sys.executable).with_name("agent-vendor-verifier"))
-        words = [
-            "--request-concurrency",
-            str(concurrency),
-            "--workers",
-            str(workers),
-            "--no-history",
-            "--no-calibration",
-        ]
-        command = [
-            "taskset",
-            "-c",
-            client_cores(),
-            program,
-            "--test-file-path",
-            "samples.jsonl",
-            "-o",
-            "run",
-            "--quiet",
-        ]
-        used = cost.measured([*command, *words], folder)
+        command = ["taskset", "-c", client_cores(), program, "--test-file-path", "samples.jsonl", "-o", "run"]
+        command += ["--request-concurrency", str(concurrency), "--workers", str(workers)]
+        command += ["--quiet", "--no-history", "--no-calibration"]
+        used = cost.measured(command, folder)
         cost.check(folder / "run", requests)
         manifest = json.loads((folder / "run" / "manifest.json").read_text())
         executor = manifest["executors"][-1]
