@@ -52,7 +52,7 @@ def test_verbose_names_every_failure_as_it_happens(capsys: pytest.CaptureFixture
         watcher.finished(failure("a"))
         watcher.finished(answer("a"))
         told = capsys.readouterr().err.splitlines()[1:]
-    assert told == ["m / a / s: overloaded (headers): 503 after 1 attempts"]
+    assert told == ["m / a / s: overloaded (headers): 503 after 1 attempt"]
 
 
 def test_a_terminal_gets_a_table_and_its_cursor_back(monkeypatch: pytest.MonkeyPatch) -> None:

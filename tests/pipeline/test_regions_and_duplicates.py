@@ -65,6 +65,6 @@ def test_records_made_twice_cost_and_count_nowhere_else(scattered: Any) -> None:
         "total_usd": pytest.approx(was["twin"]["total_usd"] + twice),
     }
     new = [warning for warning in after["warnings"] if warning not in before["warnings"]]
-    assert new[0] == "1 record(s) came twice (duplicates.jsonl): they were paid for and are in no score"
+    assert new[0] == "1 record came twice (duplicates.jsonl), paid for and in no score"
     assert new[1].startswith("duplicates.jsonl:2 cannot be read and its cost is not known")
     assert "on records made twice" in (folder.path / "report.md").read_text()

@@ -67,7 +67,7 @@ def test_rows_of_another_provider_count_for_nothing_and_are_named() -> None:
     report, vendor = scored("Novita", "Together", "Novita", None)
     assert (vendor.metrics["f1"], vendor.metrics["success_rate"]) == (1.0, 1.0)
     assert vendor.measured["success_rate"] == 3
-    assert any("served by Together; 1 rows are left out" in warning for warning in report.warnings)
+    assert any("served by Together; 1 row is left out" in warning for warning in report.warnings)
 
 
 def test_one_unknown_name_on_every_row_is_taken_for_a_spelling_and_said() -> None:

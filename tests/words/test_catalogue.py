@@ -49,6 +49,30 @@ def test_the_languages_fill_in_the_same_values() -> None:
     assert unlike == []
 
 
+# Nouns that are counted; of rates and of shares there may be 0.5.
+_COUNTED = re.compile(
+    r"(?<!of the )\{(?!n\}|rate|begun|tokens|share|percent)\w+\} "
+    r"(requests|samples|vendors|rows|answers|runs|records|processes|times|attempts|characters)\b(?! a second|/s)"
+)
+
+# Factors, and what is said of many answers only.
+_NEVER_ONE = ("finding_", "late_first_token", "sdk_cut", "monthly_requests_note", "clock_floor", "warn_unjudged")
+
+
+def test_one_is_said_in_the_singular() -> None:
+    """A count is written with the words for one and for others, in every sentence that counts."""
+    unsaid = [name for name, words in entries().items() if _COUNTED.search(words["en"])]
+    assert [name for name in unsaid if not name.startswith(_NEVER_ONE)] == []
+    assert [name for name, words in entries().items() if "(s)" in words["en"]] == []
+    t = Texts("en")
+    assert t("asked", samples=1, repeat="once", vendors=2) == "1 sample × once × 2 vendors"
+    assert t("asked", samples="1,000", repeat="once", vendors="1") == "1,000 samples × once × 1 vendor"
+    for ignored, words in ((1, "1 record is outside"), (2, "2 records are outside")):
+        warning = english("warn_outside", ignored=ignored)
+        assert warning.startswith(words)
+        assert Texts("zh").said(str(warning)) == Texts("zh")("warn_outside", ignored=str(ignored))
+
+
 def test_no_name_and_no_sentence_is_there_twice() -> None:
     """Each is in one file, once."""
     files = [tomllib.loads(path.read_text()) for path in (PACKAGE / "words").glob("*.toml")]

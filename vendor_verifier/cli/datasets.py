@@ -16,7 +16,7 @@ from vendor_verifier.pipeline.import_results import import_run
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, WHAT, flag, many, option
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.manifest import SchemaPolicy, ScoreRequest, Undecided
-from vendor_verifier.words import Language
+from vendor_verifier.words import Language, counted
 
 _SHOWN = 20
 
@@ -34,7 +34,7 @@ def convert_command(
     done = convert_file(source, target, format=dataset_format, skip_bad=skip_bad_rows, force=force)
     _list("left out", [str(problem) for problem in done.skipped])
     _list("peculiar in the data set", done.defects)
-    say(f"{done.rows} row{'' if done.rows == 1 else 's'} read as {done.format}, written to {target}")
+    say(f"{counted(done.rows, 'row')} read as {done.format}, written to {target}")
     return EXIT_OK
 
 

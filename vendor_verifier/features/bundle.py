@@ -42,6 +42,7 @@ from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder
 from vendor_verifier.values.labels import shown_labels
 from vendor_verifier.values.manifest import Manifest
 from vendor_verifier.wire.payload import parse_json
+from vendor_verifier.words import counted
 
 HASHES = "SHA256SUMS"
 MANIFEST, SCORES, FAILED = "manifest.json", "scores.json", "failed_samples.jsonl"
@@ -382,7 +383,7 @@ def bundle_command(
         return EXIT_OK
     assert verify is not None
     found = verify_bundle(verify)
-    words = f"{found.run}: {found.files} files, {found.size_bytes:,} bytes, every hash right"
-    sys.stdout.write(plain(f"{words}; {found.vendors} vendors scored again to the same numbers") + "\n")
+    words = f"{found.run}: {counted(found.files, 'file')}, {found.size_bytes:,} bytes, every hash right"
+    sys.stdout.write(plain(f"{words}; {counted(found.vendors, 'vendor')} scored again to the same numbers") + "\n")
     sys.stdout.write("".join(f"note: {plain(note)}\n" for note in found.notes))
     return EXIT_OK

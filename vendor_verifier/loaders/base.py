@@ -14,6 +14,7 @@ from vendor_verifier.errors import DataError, Problem
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.wire.payload import PayloadError, parse_json
+from vendor_verifier.words import counted
 
 MAX_SHOWN = 20
 MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -65,7 +66,7 @@ def data_error(problems: Sequence[Problem]) -> DataError:
     shown = list(problems[:MAX_SHOWN])
     hidden = len(problems) - len(shown)
     if hidden > 0:
-        shown.append(Problem(f"and {hidden} more problem{'s' if hidden > 1 else ''} like these", shown[-1].file))
+        shown.append(Problem(f"and {counted(hidden, 'more problem')} like these", shown[-1].file))
     return DataError(shown)
 
 

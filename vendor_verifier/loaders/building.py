@@ -18,9 +18,11 @@ from vendor_verifier.loaders.base import (
     kind_of,
     shortened,
 )
+from vendor_verifier.loaders.parameters import parameter_defects
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Digests, Sample, Source, ToolSets, numbered
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
+from vendor_verifier.words import counted
 
 # Keys that the run sets, whatever the row states.
 REPLACED_KEYS = frozenset({"model", "stream", "stream_options"})
@@ -60,7 +62,7 @@ def read_question(row: Mapping[str, Any]) -> Question:
     }
     tags = control_tags(row if body is row else {**body, **row})
     expected = {key: value for key, value in tags.items() if key in EXPECTED_KEYS or key.startswith("expected")}
-    return Question(Turn(messages, tools, parameters), tags, expected, defects)
+    return Question(Turn(messages, tools, parameters), tags, expected, (*defects, *parameter_defects(parameters)))
 
 
 def is_control(key: str) -> bool:
@@ -255,7 +257,7 @@ class _Defects:
     def notices(self) -> list[str]:
         if not self._hidden:
             return self._shown
-        return [*self._shown, f"and {self._hidden} more defect{'s' if self._hidden > 1 else ''} like these"]
+        return [*self._shown, f"and {counted(self._hidden, 'more defect')} like these"]
 
 
 class _Seen:
@@ -279,5 +281,5 @@ class _Seen:
         if not repeats:
             return []
         shown = ", ".join(map(str, repeats[:20])) + (", …" if len(repeats) > 20 else "")
-        count = "1 sample repeats" if len(repeats) == 1 else f"{len(repeats)} samples repeat"
+        count = counted(len(repeats), "sample repeats", "samples repeat")
         return [f"{count} an earlier one word for word; equal ones are told apart by number ({place} {shown})"]

@@ -18,7 +18,7 @@ from vendor_verifier.values.manifest import EntryInfo
 from vendor_verifier.values.record import Record, TurnRecord, supersedes
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source
-from vendor_verifier.words import english
+from vendor_verifier.words import counted, english
 
 Content = str
 Place = tuple[Content, int | None, int]
@@ -228,9 +228,13 @@ def _records(
         raise DataError([Problem("not one of its questions is in the test file; is it the file that was used?", file)])
     remarks = []
     if unplanned:
-        remarks.append(f"{label}: {len(unplanned)} rows left out, not in the test file (first: line {unplanned[0]})")
+        remarks.append(
+            f"{label}: {counted(len(unplanned), 'row')} left out, not in the test file (first: line {unplanned[0]})"
+        )
     if repeated:
-        remarks.append(f"{label}: {repeated} rows for a sample that already had one; a success counts, else the first")
+        remarks.append(
+            f"{label}: {counted(repeated, 'row')} for a sample that already had one; a success counts, else the first"
+        )
     return [kept[key] for key in planned if key in kept], remarks
 
 

@@ -16,6 +16,7 @@ from vendor_verifier.run.load_lane import due_times, offered
 from vendor_verifier.transport.connect import most_connections
 from vendor_verifier.values.plan import Entry, LoadShape, Plan, Task
 from vendor_verifier.values.sample import listed
+from vendor_verifier.words import counted
 
 # Default requests in flight per account: of a closed loop, and the most of an open one.
 PLACES = 5
@@ -37,7 +38,8 @@ def read_load(options: RunOptions) -> LoadShape:
     file = options.replay_schedule
     schedule = () if file is None else read_schedule(_lines(file), file)
     if schedule and options.warmup >= len(schedule):
-        words = f"{options.warmup} of the schedule's {len(schedule)} requests would be warm-up; leave some that count"
+        planned = counted(len(schedule), "request")
+        words = f"{options.warmup} of the schedule's {planned} would be warm-up; leave some that count"
         raise ProblemsError([Problem(words, key="--warmup")])
     return LoadShape(
         request_rate=options.request_rate,

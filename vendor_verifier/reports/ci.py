@@ -21,7 +21,7 @@ from vendor_verifier.values.details import Case, VendorDetails
 from vendor_verifier.values.failure_kinds import KINDS, Charge
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
 from vendor_verifier.values.verdict import FAILING
-from vendor_verifier.words import Language, Texts
+from vendor_verifier.words import Language, Texts, counted
 
 _OUTCOMES: Mapping[Charge, str] = {"us": "error", "unasked": "skipped"}
 
@@ -137,7 +137,7 @@ def _samples(vendor: VendorScore, details: VendorDetails | None) -> Iterator[_Li
         yield from map(_sample, details.cases)
         return
     failed = vendor.recorded - vendor.succeeded
-    why = f"{failed} of {vendor.recorded} samples failed: {number_format.tally(vendor.failures, visible)}"
+    why = f"{failed} of {counted(vendor.recorded, 'sample')} failed: {number_format.tally(vendor.failures, visible)}"
     summary = vendor.distributions.get("e2e_ms")
     seconds = None if summary is None or summary.mean is None else summary.mean * summary.n / 1e3
     if not vendor.recorded:

@@ -23,6 +23,7 @@ from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import CallClass, CallVerdict
 from vendor_verifier.wire.payload import PayloadError, as_dict, as_text, parse_json
+from vendor_verifier.words import counted
 
 MESSAGE_CAP = 300
 _PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=MAX_BACKTRACKS)
@@ -262,6 +263,6 @@ class DialectCount:
         if self._samples:
             words = ", ".join(sorted(self._words))
             yield (
-                f"{self._samples} sample{'s' if self._samples > 1 else ''} with schemas that are no JSON Schema by the "
+                f"{counted(self._samples, 'sample')} with schemas that are no JSON Schema by the "
                 f"letter ({words}): read as meant; strict schema accuracy keeps to the letter"
             )

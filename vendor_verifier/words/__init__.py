@@ -3,6 +3,7 @@
 It lies below scoring and audits, because what they warn of and what they find is said with it. What vendors and data
 sets wrote is not translated. A language is one entry of ``HTML_LANG`` and its texts in the files; what it lacks is said
 in English. ``<language>_one`` is a text for ``n`` = 1, ``_wide`` one for places with room, ``_narrow`` one for others.
+``{rows:row is|rows are}`` is a count with the words that follow it, for one and for others.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ class Texts:
         """The text of that name with ``values`` filled in; plain text, not yet escaped."""
         text = self._texts.get(f"{name}_one") if values.get("n") == 1 else None
         text = self._texts[name] if text is None else text
-        return text.format_map({key: self.said(value) for key, value in values.items()}) if values else text
+        if not values:
+            return text
+        return _FORMATTER.vformat(text, (), {key: self.said(value) for key, value in values.items()})
 
     def known(self, name: str, otherwise: str) -> str:
         """The text of a name that comes from elsewhere, such as a code for programs; else ``otherwise``."""
@@ -69,6 +72,24 @@ class Texts:
         if isinstance(value, str) and not isinstance(value, Sentence) and self.language != "en":
             value = recognised(value)
         return self(value.name, **value.values) if isinstance(value, Sentence) else value
+
+
+def counted(count: object, one: str, others: str | None = None) -> str:
+    """``1 request`` or ``7 requests``; ``others`` is ``one`` with an s unless it is given."""
+    return f"{count} {one if str(count) == '1' else others or f'{one}s'}"
+
+
+class _Counting(string.Formatter):
+    """Formats ``{count:request|requests}`` as ``1 request`` or ``7 requests``; all else as usual."""
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        one, divider, others = format_spec.partition("|")
+        if not divider:
+            return super().format_field(value, format_spec)
+        return counted(value, one, others)
+
+
+_FORMATTER = _Counting()
 
 
 class Sentence(str):
@@ -135,9 +156,10 @@ def _patterns() -> Mapping[str, re.Pattern[str]]:
 
 def _pattern(template: str) -> str:
     made, named = "", set()
-    for literal, field, _, _ in string.Formatter().parse(template):
+    for literal, field, counted, _ in string.Formatter().parse(template):
         made += re.escape(literal)
         if field is not None:
             made += f"(?P={field})" if field in named else f"(?P<{field}>.+?)"
+            made += f" (?:{'|'.join(map(re.escape, counted.split('|')))})" if counted else ""
             named.add(field)
     return made

@@ -161,7 +161,7 @@ def test_the_pages_row_runs_as_it_stands_and_an_open_one_names_the_jobs_key(run:
     Path("mine.jsonl").write_text(json.dumps(PAGE_ROW) + "\n", encoding="utf-8")
     job = write_job(type="simple", dataset={"format": "native", "files_url": "mine.jsonl"})
     code, err = run("--job", job, command="bfcl")
-    assert (code, "1 rows bring no tools" in err) == (0, True)
+    assert (code, "1 row brings no tools" in err) == (0, True)
     assert list(page()["run"]["task1"]["categories"]) == ["simple_python"]
     assert "overall_acc_at_most" not in page()["run"]["task1"]
     Path("tools.json").write_text(json.dumps([TOOL]), encoding="utf-8")

@@ -201,6 +201,7 @@ def test_an_empty_table_has_its_header(run: RunData, tmp_path: Path) -> None:
     [
         (["--table", "rows"], "--table: read rows; expected some of samples, records"),
         (["--format", "csv", "-o", "x.xlsx"], "--format csv and a file that ends in .xlsx"),
+        (["-o", "x.pdf"], "a file that ends in .pdf; expected .csv, .jsonl, .parquet, .xlsx, or a folder"),
         (["-o", "x.csv"], "for ranking, verdicts, findings; expected a folder, one --table, or xlsx"),
         (["--format", "xml"], "xml"),
     ],

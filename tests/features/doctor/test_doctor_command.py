@@ -206,7 +206,7 @@ def test_sdk_findings_make_a_reservation(tmp_path: Path, capsys: pytest.CaptureF
         assert doctor_command(config_file_path=configure(tmp_path, odd=server.url()), json=True) == 1
     found = json.loads(capsys.readouterr().out)["vendors"][0]
     assert len(found["sdk"]) == 4
-    assert "1 tool calls instead of 2" in str(found["sdk"])
+    assert "1 tool call instead of 2" in str(found["sdk"])
     assert ["calls"] in [each["lost"] for each in found["sdk"]]
     assert len(server.seen) == found["spending"]["requests"] == found["asked"] == 2
 

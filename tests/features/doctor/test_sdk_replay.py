@@ -69,7 +69,7 @@ END = (chunk("tool_calls"), sse(USAGE), DONE)
         # Two calls without an index: one of them is gone.
         (
             [call(None, "get_weather", "{}", "a"), call(None, "get_weather", "{}", "b"), *END],
-            "create(stream=True)", "loses", "1 tool calls instead of 2",
+            "create(stream=True)", "loses", "1 tool call instead of 2",
         ),
         # The name in every delta.
         (
@@ -79,7 +79,7 @@ END = (chunk("tool_calls"), sse(USAGE), DONE)
         # One index for two calls.
         (
             [call(0, "get_weather", "{}", "a"), call(0, "get_weather", "{}", "b"), *END],
-            "create(stream=True)", "loses", "1 tool calls instead of 2",
+            "create(stream=True)", "loses", "1 tool call instead of 2",
         ),
         # delta: null
         (

@@ -89,6 +89,7 @@ def test_the_beginning_of_an_id_is_enough_and_an_unknown_one_is_told(bench: Any,
     ("arguments", "words"),
     [
         (("--vendor", "nobody"), "the run has official, other, third"),
+        ((), "--vendor: read nothing; the run has official, other, third"),
         (("--vendor", "other", "--model", "m"), "the run has simulated-model"),
         (("--vendor", "other", "--suite", "bfcl"), "the run has trigger"),
     ],

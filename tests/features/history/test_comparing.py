@@ -147,11 +147,13 @@ def test_every_scored_run_is_in_the_history_once(bench: Any) -> None:
     code, out, _ = bench("trend", "--history", file, "--vendor", "twin", "--metric", "ttft")
     assert code == 0
     assert "1 of the 8 comparable runs" in out
-    assert "simulated-model / twin / ttft_ms.p50, 1 of 1 runs" in out
+    assert "simulated-model / twin / ttft_ms.p50, 1 of 1 run" in out
     code, _, err = bench("trend", "--history", file, "--metric", "tfft")
     assert code == 2
     assert "no such figure" in err
     for flag, wrong, known in (("--vendor", "twinn", "`twin`"), ("--model", "nope", "`simulated-model`")):
+        code, out, err = bench("history", "--history", file, flag, wrong)
+        assert (code, out, known in err) == (2, "", True)
         code, _, err = bench("trend", "--history", file, flag, wrong, "--exit-code")
         assert (code, f"{flag}: no run of the history has `{wrong}`" in err, known in err) == (2, True, True)
 

@@ -76,16 +76,16 @@ def export_run(
 ) -> list[Path]:
     """Write tables of a run and return the files.
 
-    ``output`` is a file where it ends like one of a format, else a folder; None is ``export`` in the run's folder.
-    ``format`` None is that of the file's ending, or CSV.
+    ``output`` is a folder where there is one of that name or it has no ending, else a file; None is ``export`` in the
+    run's folder. ``format`` None is that of the file's ending, or CSV.
 
     Raises:
-        UsageError: no such table, two tables for one file, an ending of another format, or a library is missing.
+        UsageError: no such table, two tables for one file, another format's ending or none's, or a library is missing.
         StorageError: the disk refused.
     """
     chosen, names = _format(format, output), _names(tables)
     require_library(chosen)
-    is_file = output is not None and output.suffix == f".{chosen}"
+    is_file = output is not None and not output.is_dir() and output.suffix.lower() == f".{chosen}"
     target = output.parent if is_file and output is not None else output or run.path / "export"
     if is_file and chosen != "xlsx" and len(names) > 1:
         words = f"read the file {output} for {', '.join(names)}; expected a folder, one --table, or xlsx"
@@ -106,7 +106,11 @@ def export_run(
 
 def _format(stated: TableFormat | None, output: Path | None) -> TableFormat:
     formats: tuple[TableFormat, ...] = (*_PIECES, "xlsx")
-    ending = next((each for each in formats if output is not None and output.suffix == f".{each}"), None)
+    suffix = output.suffix.lower() if output is not None and not output.is_dir() else ""
+    ending = next((each for each in formats if suffix == f".{each}"), None)
+    if ending is None and suffix[1:].isalpha():
+        words = f"read a file that ends in {suffix}; expected {', '.join(f'.{each}' for each in formats)}, or a folder"
+        raise ProblemsError([Problem(words, key="--output")])
     if stated is not None and ending not in (None, stated):
         words = f"read --format {stated} and a file that ends in .{ending}; expected .{stated}, or a folder"
         raise ProblemsError([Problem(words, key="--output")])

@@ -137,9 +137,10 @@ _Place = tuple[str, str, int]
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """The vendor and sample to explain. ``vendor`` is a label or a vendor's name; a sample may be an id's beginning."""
+    """The vendor and sample to explain. ``vendor`` is a label or a vendor's name, or None for the only one there is; a
+    sample may be an id's beginning."""
 
-    vendor: str
+    vendor: str | None
     sample: str | None = None
     model: str | None = None
     suite: str | None = None
@@ -199,11 +200,16 @@ def _entries(infos: Sequence[EntryInfo], wanted: Wanted) -> list[EntryInfo]:
     of_model = [info for info in infos if wanted.model in (None, info.model)]
     if not of_model:
         raise ProblemsError([Problem(_expected(wanted.model, (info.model for info in infos)), key="--model")])
+    labels = list(dict.fromkeys(info.label for info in of_model))
+    if wanted.vendor is None:
+        if len(labels) > 1:
+            raise ProblemsError([Problem(f"read nothing; the run has {', '.join(labels)}", key="--vendor")])
+        return of_model
     name = shown_label(wanted.vendor).casefold()
     by_label = [info for info in of_model if info.label.casefold() == name]
     found = by_label or [info for info in of_model if info.vendor.casefold() == name]
     if not found:
-        raise ProblemsError([Problem(_expected(wanted.vendor, (info.label for info in of_model)), key="--vendor")])
+        raise ProblemsError([Problem(_expected(wanted.vendor, labels), key="--vendor")])
     return found
 
 

@@ -243,7 +243,7 @@ def explain_command(
     run: Annotated[Path, Parameter(help="A run folder.")],
     /,
     *,
-    vendor: Annotated[str, option("Explain this vendor or label.", WHAT)],
+    vendor: Annotated[str | None, option("Explain this vendor or label. [default: the run's only one]", WHAT)] = None,
     sample: Annotated[str | None, option("Show the sample whose id begins so. [default: list the worst]", WHAT)] = None,
     model: Annotated[str | None, option("Look at this model only.", WHAT)] = None,
     suite: Annotated[str | None, option("Look at this evaluation only.", WHAT)] = None,

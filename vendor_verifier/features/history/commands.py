@@ -236,10 +236,12 @@ def history_command(
     """List the scored runs of the history, newest last, and whose answers bore other names than in the run before."""
     from vendor_verifier.audit.identity import changes_since_last
     from vendor_verifier.features.history.database import default_history_file, read_runs
+    from vendor_verifier.features.history.regression import refuse_unknown
     from vendor_verifier.features.history.verdict_changes import failing_lines
     from vendor_verifier.reports.escape import plain
 
     file = history or default_history_file()
+    refuse_unknown(file, model, vendor)
     known = read_runs(file, models=model, labels=vendor)
     runs = known[-limit:]
     if json:

@@ -118,7 +118,7 @@ def history_trends(
         UsageError: the history cannot be read, holds no such run, model or vendor, or none of its newest run's vendors
             has the metric.
     """
-    _refuse_unknown(file, models, labels)
+    refuse_unknown(file, models, labels)
     runs = _until(read_runs(file, models=models, labels=labels), until, file)
     wanted = metric_names(metrics) or WATCHED
     found = trends(runs, metrics=wanted, models=models, labels=labels)
@@ -130,7 +130,7 @@ def history_trends(
     return found
 
 
-def _refuse_unknown(file: Path, models: Sequence[str], labels: Sequence[str]) -> None:
+def refuse_unknown(file: Path, models: Sequence[str], labels: Sequence[str]) -> None:
     """Refuse models and vendors that no run of the history had: of a misspelt one nothing would ever get worse."""
     entries = [entry for run in read_runs(file) for entry in run.entries] if models or labels else []
     if not entries:

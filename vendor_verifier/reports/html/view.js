@@ -19,7 +19,9 @@
   }
 
   function said(name, values) {
-    return words[name].replace(/\{(\w+)\}/g, function (_, key) { return values[key]; });
+    return words[name].replace(/\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g, function (_, key, one, others) {
+      return others ? values[key] + " " + (values[key] === 1 ? one : others) : values[key];
+    });
   }
 
   function get(path, query, then) {

@@ -31,6 +31,7 @@ from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.record import Response
 from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.payload import PayloadError, parse_json
+from vendor_verifier.words import counted
 
 LIMIT = 16
 # Vendors count an end-of-text token or a first one differently; half of the limit is no longer "near" it.
@@ -247,7 +248,7 @@ class ParallelCallsOff:
         if not calls:
             return not_measurable(f"called nothing: {ending(attempt.response)}")
         verdict = kept if len(calls) == 1 else broken
-        return verdict(f"{len(calls)} call{'s' if len(calls) > 1 else ''} in one answer: {names(calls)}")
+        return verdict(f"{counted(len(calls), 'call')} in one answer: {names(calls)}")
 
 
 TOOL_CHOICE_CHECKS = (ToolChoiceNone(), ToolChoiceAuto(), ToolChoiceRequired(), ToolChoiceNamed(), ParallelCallsOff())
