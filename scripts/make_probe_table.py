@@ -15,7 +15,7 @@ changed since. It owes nothing to the simulated vendors or to the test's own tun
 - A mixture sends every request with a chance of 20 % or 5 % to another model: Zipf's law with an entropy of its own
   over the same answers in an order of its own.
 
-python scripts/make_probe_table.py                     write the tables (some 10 minutes)
+python scripts/make_probe_table.py                     write the tables (some 20 minutes)
 python scripts/make_probe_table.py --only logprobs     write that of log-probabilities
 python scripts/make_probe_table.py --runs 20           print them from so few runs, and write nothing
 """
