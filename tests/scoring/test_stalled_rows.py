@@ -100,6 +100,20 @@ def test_more_than_a_fifth_lost_is_not_measurable_and_ranks_nobody() -> None:
     assert "avg_tokens" in figures
 
 
+@pytest.mark.parametrize(("many", "ranked"), [(4, True), (5, False)])
+def test_what_we_spoilt_at_one_vendor_ranks_no_other(many: int, ranked: bool) -> None:
+    """A rank that only the other can have would be charged to the one; both keep what was measured."""
+    scored = report(many)
+    (model,) = scored.models
+    one, other = sorted(model.vendors, key=lambda vendor: vendor.label)
+    assert ({"avg_ttft_ms", "tps"} <= other.ranks.keys()) is ranked
+    assert one.irf_metrics == other.irf_metrics
+    assert one.irf == one.irf_global
+    assert other.metrics["avg_ttft_ms"] == 50
+    unranked = json.loads(scores_json.render(scored))["models"]["m"]["unranked"]
+    assert unranked == ([] if ranked else ["avg_ttft_ms", "tps"])
+
+
 @pytest.mark.parametrize(("spoilt", "measured", "many"), [(1, 4, False), (2, 7, True), (0, 0, False), (1, 0, True)])
 def test_a_fifth_is_still_measurable(spoilt: int, measured: int, many: bool) -> None:
     """The rule's edge, and its ends."""

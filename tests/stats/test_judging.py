@@ -117,6 +117,21 @@ def test_the_order_of_vendors_does_not_change_the_verdicts(played: list[Trials],
     assert set(turned.pareto) == set(judged.pareto)
 
 
+def test_a_metric_that_ranks_nobody_is_compared_all_the_same(played: list[Trials], judged: RankingJudgement) -> None:
+    """IRF, leaders and the Pareto front are those without it; differences, rank intervals and ties do not change."""
+    names, unranked = sample_ids(N), ("avg_ttft_ms", "tps")
+    left = [metric for metric in METRICS if metric not in unranked]
+    found = judge_ranking(played, names, np.random.default_rng(2), baseline="base", unranked=unranked)
+    without = judge_ranking(played, names, np.random.default_rng(2), baseline="base", metrics=left)
+    assert found.irf == without.irf != judged.irf
+    assert (found.leaders, found.leader_changes, found.pareto) == (
+        without.leaders,
+        without.leader_changes,
+        without.pareto,
+    )
+    assert (found.differences, found.joint, found.tie_groups) == (judged.differences, judged.joint, judged.tie_groups)
+
+
 def test_without_a_baseline_or_without_data(played: list[Trials]) -> None:
     """No baseline: no F1, the rest is judged; a vendor without records is in no pair and has no rank."""
     found = judge_ranking([*played[:2], Trials("gone")], sample_ids(N), np.random.default_rng(3), resamples=200)

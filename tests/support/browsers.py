@@ -22,3 +22,10 @@ def launched() -> Iterator[Any]:
         running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield running
         running.close()
+
+
+def window(browser: Any, **options: Any) -> Any:
+    """A page of the browser that waits as long as a busy machine makes it: the test's limit ends it."""
+    page = browser.new_page(**options)
+    page.set_default_timeout(0)
+    return page

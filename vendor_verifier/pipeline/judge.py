@@ -223,7 +223,7 @@ def _compare(
     if len(trials) > 1:
         ranking = judge_ranking(
             trials, model.stored.samples, rng, baseline=name, metrics=report.rank_metrics,
-            baseline_f1=score.baseline_f1, undecided=score.undecided, k=report.k,
+            unranked=model.score.unranked, baseline_f1=score.baseline_f1, undecided=score.undecided, k=report.k,
         )  # fmt: skip
     return ModelVerdict(
         ranking=ranking,

@@ -73,7 +73,7 @@ def _model(model: ModelScore, report: Report) -> dict[str, Any]:
     judged = {} if verdict is None else {"judgement": _judgement(verdict)}
     advice = report.advice.get(model.model)
     choice = {} if advice is None else {"choice": nested_dict(advice.choice)}
-    return {"baseline": model.baseline, **choice, "vendors": vendors, **judged}
+    return {"baseline": model.baseline, "unranked": sorted(model.unranked), **choice, "vendors": vendors, **judged}
 
 
 def verdict_document(verdict: VendorVerdict, run: str) -> dict[str, Any]:

@@ -55,12 +55,11 @@ def stall_warnings(model: str, vendors: Iterable[VendorScore]) -> Iterator[str]:
     rows, lost = dict[str, int](), list[str]()
     for each in vendors:
         # A figure may have lost more than its metric: by the schedule, rows that we began late.
-        ranked = [(count, each.measured[name]) for name, count in each.stalled.items() if count]
-        spoilt = [*(found.stalled for found in each.distributions.values()), *(count for count, _ in ranked)]
+        spoilt = [*(found.stalled for found in each.distributions.values()), *each.stalled.values()]
         if any(spoilt):
             rows[each.label] = max(spoilt)
         # Who lost its few connections and no other time still has the times that it is ranked by.
-        if any(not n for _, n in ranked):
+        if each.lost:
             lost.append(each.label)
     if not rows:
         return

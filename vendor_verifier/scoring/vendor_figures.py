@@ -34,6 +34,7 @@ from vendor_verifier.values.score import (
     SuiteScore,
     VendorScore,
     ranked_by,
+    unranked,
 )
 
 EntryKey = tuple[str, str]
@@ -148,40 +149,48 @@ def standings(
     ``baselines``: model → label. ``beside``: what pairs of (model, label) are compared by.
     A vendor without any of ``rank_metrics`` has no IRF and stands last.
     """
-    figures = {
-        (model, score.label): {name: score.metrics.get(name) for name in rank_metrics}
-        for model, vendors in scores.items()
-        for score in vendors
-    }
-    overall = irf(figures, k, beside=beside)
+    keyed = {model: {(model, score.label): score for score in vendors} for model, vendors in scores.items()}
+    every = {key: score for vendors in keyed.values() for key, score in vendors.items()}
+    overall = irf(_ranked_figures(every, rank_metrics), k, beside=beside)
     # Pairs are of one model, so that what concerns others is without effect on its ranks.
     return tuple(
-        ModelScore(model, baselines.get(model), _ranked(model, vendors, figures, overall, k, beside))
-        for model, vendors in scores.items()
+        ModelScore(
+            model, baselines.get(model), _ranked(vendors, _ranked_figures(vendors, rank_metrics), overall, k, beside)
+        )
+        for model, vendors in keyed.items()
     )
 
 
+_Key = tuple[str, str]
+_Figures = Mapping[_Key, Mapping[str, float | None]]
+
+
+def _ranked_figures(scores: Mapping[_Key, VendorScore], rank_metrics: Sequence[str]) -> _Figures:
+    """The figures by which these are ranked against each other: none that one of them lost to our own lateness."""
+    lost = unranked(scores.values())
+    left = [name for name in rank_metrics if name not in lost]
+    return {key: {name: score.metrics.get(name) for name in left} for key, score in scores.items()}
+
+
 def _ranked(
-    model: str,
-    vendors: Sequence[VendorScore],
-    figures: Mapping[tuple[str, str], Mapping[str, float | None]],
-    overall: Mapping[tuple[str, str], float],
+    vendors: Mapping[_Key, VendorScore],
+    rivals: _Figures,
+    overall: Mapping[_Key, float],
     k: int,
-    beside: Beside[tuple[str, str]] | None,
+    beside: Beside[_Key] | None,
 ) -> tuple[VendorScore, ...]:
-    rivals = {(model, score.label): figures[model, score.label] for score in vendors}
     rank_of, irf_of = ranks(rivals, beside=beside), irf(rivals, k, beside=beside)
     ranked = [
         structs.replace(
             score,
             irf=irf_of[key] if rank_of[key] else None,
             irf_metrics=len(rank_of[key]),
-            irf_global=overall[key] if rank_of[key] else None,
+            irf_global=overall[key] or None,
             ranks=rank_of[key],
         )
-        for key, score in zip(rivals, vendors, strict=True)
+        for key, score in vendors.items()
     ]
-    by_score = ranked_by(vendors) == "score"
+    by_score = ranked_by(vendors.values()) == "score"
     return tuple(sorted(ranked, key=lambda score: _standing(score, by_score=by_score), reverse=True))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from copy import deepcopy
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -42,6 +42,7 @@ def judge_ranking(
     *,
     baseline: str | None = None,
     metrics: Sequence[str] = RANK_METRICS,
+    unranked: Container[str] = (),
     baseline_f1: BaselineF1 = "fixed",
     undecided: Undecided = "missed",
     k: int = K,
@@ -53,7 +54,7 @@ def judge_ranking(
     ``samples`` stand in sending order. Differences, rank intervals and tie groups always compare the baseline's
     self-F1, and times over what was sent while both vendors were being asked; ``baseline_f1`` concerns IRF, leaders and
     the Pareto front only, so that IRF is as published. Vendors without any measured figure are not judged and
-    never lead.
+    never lead. ``unranked`` metrics are compared pair by pair, and none is ranked by them.
 
     Raises:
         ValueError: no samples, or labels or samples that are not unique.
@@ -75,8 +76,9 @@ def judge_ranking(
     beside = common.beside(irf_resampled)
     differences = simultaneous_differences(resampled, cut=common)
     measured = _measured(panel)
-    figures = {label: {metric: ranked.value(label, metric) for metric in metrics} for label in ranked.labels}
-    rows, gaps = irf_intervals(irf_resampled, len(samples), k, common)
+    left = [metric for metric in metrics if metric not in unranked]
+    figures = {label: {metric: ranked.value(label, metric) for metric in left} for label in ranked.labels}
+    rows, gaps = irf_intervals(irf_resampled, len(samples), k, common, unranked)
     return RankingJudgement(
         labels=panel.labels,
         metrics=panel.metrics,

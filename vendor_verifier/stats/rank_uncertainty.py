@@ -14,7 +14,7 @@ would change the lead.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -40,17 +40,22 @@ CutPairs = Mapping[str, Sequence[tuple[int, int, "Side", "Side"]]]
 
 
 def irf_draws(
-    values: NDArray[np.float64], metrics: tuple[str, ...], k: int = K, pairs: CutPairs | None = None
+    values: NDArray[np.float64],
+    metrics: tuple[str, ...],
+    k: int = K,
+    pairs: CutPairs | None = None,
+    unranked: Container[str] = (),
 ) -> NDArray[np.float64]:
     """IRF of every row of ``values`` (rows, vendors, metrics): shape (rows, vendors), as ``scoring.irf`` computes it.
 
-    Average rank = 1 + #better + #equal others ÷ 2, exact ties on unrounded values; NaN is not ranked and adds nothing.
-    The two of a pair in ``pairs`` are compared by their figures there, draw by draw; a single row holds the values.
+    Average rank = 1 + #better + #equal others ÷ 2, exact ties on unrounded values; NaN is not ranked and adds nothing,
+    nor do ``unranked`` metrics. The two of a pair in ``pairs`` are compared by their figures there, draw by draw; a
+    single row holds the values.
     """
     import numpy as np
 
     total = np.zeros(values.shape[:2])
-    for column, metric in enumerate(metrics):
+    for column, metric in ((at, name) for at, name in enumerate(metrics) if name not in unranked):
         figures = values[:, :, column] * (1.0 if is_higher_better(metric) else -1.0)
         measured = np.isfinite(figures)
         rank = np.empty(figures.shape)
@@ -75,7 +80,7 @@ def _behind(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.
 
 
 def irf_intervals(
-    resampled: Resampled, n: int, k: int = K, cut: Cut | None = None
+    resampled: Resampled, n: int, k: int = K, cut: Cut | None = None, unranked: Container[str] = ()
 ) -> tuple[tuple[IrfInterval, ...], dict[str, Estimate]]:
     """Per measured vendor, best first, its IRF with interval; and per other vendor the leader's IRF minus its own.
 
@@ -86,12 +91,12 @@ def irf_intervals(
 
     resampled = resampled.widened()
     pairs = None if cut is None else cut.widened().pairs(resampled)
-    point = irf_draws(resampled.point[None], resampled.metrics, k, pairs)[0]
-    draws = irf_draws(resampled.draws, resampled.metrics, k, pairs)
+    point = irf_draws(resampled.point[None], resampled.metrics, k, pairs, unranked)[0]
+    draws = irf_draws(resampled.draws, resampled.metrics, k, pairs, unranked)
     leads = np.isclose(draws, draws.max(axis=1, keepdims=True), rtol=0, atol=1e-12)
     p_first = (leads / leads.sum(axis=1, keepdims=True)).mean(axis=0)
     places, drawn = _places(point[None])[0], _places(draws)
-    ranked = np.isfinite(resampled.point).any(axis=1)
+    ranked = point > 0
     order = sorted(np.flatnonzero(ranked).tolist(), key=lambda row: -point[row])
     rows = tuple(
         IrfInterval(

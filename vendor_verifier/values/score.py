@@ -287,6 +287,11 @@ class VendorScore(msgspec.Struct, frozen=True):
     withheld: Mapping[str, Withheld] = {}
 
     @property
+    def lost(self) -> list[str]:
+        """The figures that would rank if our own lateness had left any of their records."""
+        return [name for name, rows in self.stalled.items() if rows and not self.measured[name]]
+
+    @property
     def scores(self) -> dict[str, float]:
         """The main score by evaluation, where it was measured."""
         return {name: score for name in self.suites if (score := self.metrics.get(name)) is not None}
@@ -305,9 +310,19 @@ class ModelScore(msgspec.Struct, frozen=True):
     vendors: tuple[VendorScore, ...]
 
     @property
+    def unranked(self) -> frozenset[str]:
+        """The figures by which no vendor of the model is ranked."""
+        return unranked(self.vendors)
+
+    @property
     def ranked_by(self) -> RankedBy:
         """``score`` where vendors were asked for evaluations only and never held against the baseline's decisions."""
         return ranked_by(self.vendors)
+
+
+def unranked(vendors: Iterable[VendorScore]) -> frozenset[str]:
+    """The figures that some vendor lost to our own lateness: were others ranked by them, that one would pay for it."""
+    return frozenset(name for each in vendors for name in each.lost)
 
 
 def ranked_by(vendors: Iterable[VendorScore]) -> RankedBy:

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from browsers import CHROMIUM, launched
+from browsers import CHROMIUM, launched, window
 from known_answers import HOSTILE, known_run
 
 from vendor_verifier.features.explain.run_index import RunIndex, build_index
@@ -187,7 +187,7 @@ def test_an_unreadable_line_hides_no_other(bench: Any) -> None:
 def test_a_person_filters_opens_and_compares(address: str, tmp_path: Path) -> None:
     """In a browser: the table, a filter, a question, the difference, back; nothing on the console."""
     with launched() as browser:
-        page = browser.new_page()
+        page = window(browser)
         said: list[str] = []
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import synthetic_run
-from browsers import CHROMIUM, launched
+from browsers import CHROMIUM, launched, window
 from changing import replace
 
 from vendor_verifier.reports.html.page import render
@@ -63,7 +63,7 @@ def written(report: Report, folders: pytest.TempPathFactory, language: str = "en
 @pytest.fixture
 def page(browser: Any, file: Path) -> Iterator[Any]:
     """The page, opened; afterwards it must have said nothing and asked for nothing but itself."""
-    opened = browser.new_page(viewport={"width": 1200, "height": 900})
+    opened = window(browser, viewport={"width": 1200, "height": 900})
     said: list[str] = []
     asked: list[str] = []
     opened.on("console", lambda message: said.append(message.text))
@@ -82,7 +82,7 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
     pages = []
 
     def open_file(path: Path, width: int = 1280, scheme: str = "light") -> Any:
-        pages.append(browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme))
+        pages.append(window(browser, viewport={"width": width, "height": 800}, color_scheme=scheme))
         pages[-1].goto(path.as_uri())
         return pages[-1]
 
