@@ -34,6 +34,8 @@ def test_columns_are_a_list_of_rows(
         assert len(columns) == len(expected)
         for number in range(3):
             assert repr(columns.column(number).tolist()) == repr([row[number] for row in expected])
+        assert repr(list(columns)) == repr(list(map(list, expected)))
+        assert repr([columns.row(place) for place in range(len(columns))]) == repr(list(map(list, expected)))
 
 
 def test_a_column_without_numbers_takes_no_room() -> None:
@@ -62,3 +64,18 @@ def test_columns_that_are_the_same_take_the_room_of_one_until_they_differ() -> N
     columns.replace(5, (1.0, -0.0, math.nan, 5.0))
     assert repr([columns.column(each)[5].item() for each in range(4)]) == "[1.0, -0.0, nan, 5.0]"
     assert all(columns.column(each)[6] == 6 for each in range(4))
+
+
+def test_numbers_take_as_few_bytes_as_they_need() -> None:
+    """Counts of tokens take two or four bytes each, a moment eight; what comes in place of one may be any number."""
+    rows = 8 * number_columns.BLOCK_ROWS
+    tracemalloc.start()
+    columns = NumberColumns(3)
+    for number in range(rows):
+        columns.append([1.0, float(100_000 + number), 1.7e9 + number / 7])
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < rows * (2 + 4 + 8) * 1.3
+    columns.replace(5, (1 / 3, -0.0, math.nan))
+    assert repr(columns.row(5)) == "[0.3333333333333333, -0.0, nan]"
+    assert columns.row(6) == [1.0, 100_006.0, 1.7e9 + 6 / 7]

@@ -300,14 +300,13 @@ class ObservationTable:
 
         Samples in ``missing`` that have no record count as undecided: in a complete run a lost row is a failure.
         """
+        rows = {sample: row for (name, sample), row in self._keys.of_repetition(repetition) if name == suite}
         decided: dict[str, Decision] = {
             sample: traits.decision
-            for (name, sample), row in self._keys.of_repetition(repetition)
-            if name == suite
-            and (traits := self._known[self._codes[row]]).charged
-            and (name, sample, repetition) not in self.misrouted
+            for sample, row in rows.items()
+            if (traits := self._known[self._codes[row]]).charged and (suite, sample, repetition) not in self.misrouted
         }
-        lost = [sample for sample in missing if (suite, sample, repetition) not in self]
+        lost = [sample for sample in missing if sample not in rows]
         return {**decided, **dict.fromkeys(lost, "undecided")}
 
     def values(self, metric: str) -> list[float]:

@@ -130,10 +130,12 @@ class Units(Sequence[Unit]):
         import numpy as np
 
         other = Units.of(more, self.samples)
+        if not len(other):
+            return self
         numbers = np.concatenate([self.numbers, other.numbers])
         return Units(other.samples, numbers, np.concatenate([self.repetitions, other.repetitions]))
 
-    def once(self) -> tuple[Units, NDArray[np.int64]]:
+    def once(self) -> tuple[Units, NDArray[np.int32]]:
         """Each unit once, in the order of their first places, and for every place its unit's among these."""
         import numpy as np
 
@@ -143,9 +145,9 @@ class Units(Sequence[Unit]):
             self.numbers * np.int64(different.size) + repetitions, return_index=True, return_inverse=True
         )
         if first.size == len(self):
-            return self, np.arange(len(self))
+            return self, np.arange(len(self), dtype=np.int32)
         order = np.argsort(first)
-        return self.at(first[order]), np.argsort(order)[places]
+        return self.at(first[order]), np.argsort(order)[places].astype(np.int32)
 
     def places_in(self, samples: Mapping[str, int]) -> NDArray[np.int64]:
         """The place of every unit's sample among ``samples``; -1 where it has none."""

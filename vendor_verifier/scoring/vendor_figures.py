@@ -106,14 +106,14 @@ def _covered_s(spans: Iterable[tuple[float, float]]) -> float:
 
 def regions_of(table: ObservationTable) -> tuple[RegionScore, ...]:
     """The scores by region name, records without a region last; empty where no record states one."""
+    if not any(each.region for each in table.kinds()):
+        return ()
     found: dict[str | None, list[int]] = {}
     traits = table.traits()
     for place, each in enumerate(traits):
         rows = found.setdefault(each.region, [])
         if each.charged:
             rows.append(place)
-    if not any(found):
-        return ()
     names = sorted(found, key=lambda name: (name is None, name or ""))
     return tuple(_region(table, traits, name, found[name]) for name in names)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from vendor_verifier.metrics import METRICS, POOLED, RANKED, RECORD_METRICS
 from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE, call_validity, has_bad_call
+from vendor_verifier.scoring.number_columns import narrowed
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.ranked_times import asked_at, is_mean_lost, judged_column
@@ -36,18 +37,18 @@ class RatioColumn(Mapping[Unit, Part]):
     def __init__(
         self,
         units: Units,
-        at: Sequence[int] | NDArray[np.int64],
+        at: Sequence[int] | NDArray[np.integer[Any]],
         numerators: Sequence[float] | NDArray[np.floating[Any]],
         denominators: Sequence[float] | NDArray[np.floating[Any]] | None = None,
     ) -> None:
         import numpy as np
 
         self.units = units
-        self.at, self.numerators = np.asarray(at, dtype=np.int64), _short(np.asarray(numerators, dtype=np.float64))
+        self.at, self.numerators = np.asarray(at, dtype=np.int32), narrowed(np.asarray(numerators, dtype=np.float64))
         if np.all(self.at[1:] > self.at[:-1]):
             # Nearly always every unit occurs once; ones take no room of their own.
             ones = np.broadcast_to(np.float64(1), self.at.shape)
-            self.denominators = ones if denominators is None else _short(np.asarray(denominators, dtype=np.float64))
+            self.denominators = ones if denominators is None else narrowed(np.asarray(denominators, dtype=np.float64))
         else:
             self.at, inverse = np.unique(self.at, return_inverse=True)
             self.numerators = np.bincount(inverse, self.numerators, self.at.size).astype(np.float64)
@@ -92,15 +93,6 @@ class RatioColumn(Mapping[Unit, Part]):
 
     def items(self) -> ItemsView[Unit, Part]:
         return _Items(self)
-
-
-def _short(numbers: NDArray[np.float64]) -> NDArray[np.floating[Any]]:
-    """The same numbers, in four bytes each where that loses nothing, as of rates and tokens; their sums are doubles."""
-    import numpy as np
-
-    with np.errstate(over="ignore"):
-        short = numbers.astype(np.float32)
-    return short if np.array_equal(short, numbers) else numbers
 
 
 class _Items(ItemsView[Unit, Part]):
@@ -180,8 +172,10 @@ def _ratios(
 
     charged = table.where(lambda traits: traits.charged)
     judged = int(charged.sum())
+    # Nearly always every row is, and then none need be copied.
+    own = slice(None) if charged.all() else charged
     # Evaluations that share a sample are two rows of one unit.
-    units, places = table.units().at(charged).followed_by(lost).once()
+    units, places = table.units().at(own).followed_by(lost).once()
     at, gone = places[:judged], places[judged:]
 
     def column(numerators: NDArray[np.float64], denominators: NDArray[np.float64] | None = None) -> RatioColumn:
@@ -193,41 +187,51 @@ def _ratios(
 
     def each_of(of: Callable[[Traits], float | None]) -> NDArray[np.float64]:
         """The number of every judged row."""
-        return table.each_of(of)[charged]
+        return table.each_of(of)[own]
 
     def outcome(values: NDArray[np.float64]) -> RatioColumn:
         if not gone.size:
             return RatioColumn(units, at, values)
         return RatioColumn(units, np.concatenate([at, gone]), np.concatenate([values, np.zeros(gone.size)]))
 
-    valid, counted = (each_of(partial(_calls, policy=policy, part=part)) for part in (0, 1))
+    # No column of doubles has a name here: each would be held to the end.
     found = {
         "success_rate": outcome(each_of(lambda traits: traits.succeeded)),
         "first_attempt_success_rate": outcome(each_of(lambda traits: traits.succeeded_first_try)),
-        "schema_accuracy": column(valid, counted),
+        "schema_accuracy": column(*(each_of(partial(_calls, policy=policy, part=part)) for part in (0, 1))),
         TOOL_CALL_ERROR_RATE.name: column(
             each_of(lambda traits: has_bad_call(traits.classes) if traits.is_offered_tools else None)
         ),
     }
     found |= {
-        name: column(judged_column(table, name, MEANS[name])[charged])
+        name: column(judged_column(table, name, MEANS[name])[own])
         for name in means
         if not is_mean_lost(table, name, MEANS[name])
     }
     if "input_tokens" in found:
         # In a conversation the next question holds the answer before it, so that no two vendors are asked the same.
-        is_single = each_of(lambda traits: traits.turns == 1)
-        found["input_tokens"] = column(np.where(is_single == 1, table.column("input_tokens")[charged], math.nan))
+        found["input_tokens"] = column(
+            np.where(each_of(lambda traits: traits.turns == 1) == 1, table.column("input_tokens")[own], math.nan)
+        )
     for metric in POOLED:
         if not table.is_lost(metric.name):
-            numerators, denominators = table.sums(metric.name)
-            found[metric.name] = column(numerators[charged], denominators[charged])
+            found[metric.name] = column(*(part[own] for part in table.sums(metric.name)))
     for suite, value in main.items():
         found[suite] = column(each_of(partial(_score, suite=suite, value=value)))
-    moments = asked_at(table)[charged]
-    _, first = np.unique(np.where(np.isnan(moments), -1, at), return_index=True)
-    first = first[~np.isnan(moments[first])]
-    return {name: each for name, each in found.items() if len(each)}, RatioColumn(units, at[first], moments[first])
+    sent = _first_asked(units, at, asked_at(table)[own])
+    return {name: each for name, each in found.items() if len(each)}, sent
+
+
+def _first_asked(units: Units, at: NDArray[np.int32], moments: NDArray[np.float64]) -> RatioColumn:
+    """When every unit was first asked, given the rows' units and when they were sent."""
+    import numpy as np
+
+    known = ~np.isnan(moments)
+    at, moments = (at, moments) if known.all() else (at[known], moments[known])
+    if np.all(at[1:] > at[:-1]):
+        return RatioColumn(units, at, moments)
+    different, first = np.unique(at, return_index=True)
+    return RatioColumn(units, different, moments[first])
 
 
 def _calls(traits: Traits, policy: SchemaPolicy, part: int) -> float | None:
