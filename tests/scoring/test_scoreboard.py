@@ -238,12 +238,14 @@ def test_the_first_failed_turn_names_the_failure() -> None:
     assert (rival.failures, rival.metrics["success_rate"]) == ({"harness": 1, "rate_limited": 1}, 0.0)
 
 
-def test_what_was_skipped_after_a_stop_counts_as_failed() -> None:
-    """A vendor stopped by its own 401 is charged for the samples it never answered."""
-    records = [*everything(BASE), record(RIVAL, 0, bad("auth"))]
-    records += [record(RIVAL, at, Attempt(1, failure=Failure("skipped", "plan", "stopped"))) for at in range(1, 6)]
-    rival = vendor(score(records), "rival")
-    assert (rival.metrics["success_rate"], rival.failures) == (0.0, {"skipped": 5, "auth": 1})
+def test_what_was_skipped_after_a_refused_key_counts_as_failed_where_anything_was_answered() -> None:
+    """Half way it costs the samples after it; a key that never worked tells nothing: no rate, no F1, no rank."""
+    skipped = Attempt(1, failure=Failure("skipped", "plan", "stopped"))
+    for first, rate in ((ok(), 1 / 6), (bad("empty_response"), 0.0), (skipped, None)):
+        ends = (bad("auth"), first, *[skipped] * 4)
+        rival = vendor(score([*everything(BASE), *(record(RIVAL, at, end) for at, end in enumerate(ends))]), "rival")
+        assert (rival.metrics["success_rate"], rival.failures["auth"]) == (rate, 1)
+        assert (rival.irf is None, rival.ranks == {}, rival.metrics["f1"] is None) == (rate is None,) * 3
 
 
 def test_p48_a_substituted_model_is_visible() -> None:

@@ -22,7 +22,7 @@ from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.intervals import wilson
 from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.failure_kinds import NOT_SENT, kinds_where
+from vendor_verifier.values.failure_kinds import DENIED, NOT_SENT, kinds_where
 from vendor_verifier.values.judgement import Difference, Finding, Gap, RankingJudgement
 from vendor_verifier.words import english
 
@@ -37,7 +37,6 @@ _CLOCK_TROUBLE = frozenset({LOOP_LAG, "clock_jump"})
 _CUT = frozenset({"truncated"})
 # Statuses by which a vendor asks to try again later.
 _REFUSED = kinds_where(lambda kind: bool(kind.statuses) and kind.retried == "always")
-_DENIED = kinds_where(lambda kind: kind.charge == "account")
 _INVALID = ("invalid_json", "unknown_tool", "schema_mismatch")
 _SPEEDS = {"avg_ttft_ms": "slow_first_token", "tps": "slow_decoding"}
 
@@ -148,7 +147,7 @@ def _nothing_answered(label: str, own: ObservationTable) -> Finding | None:
     requests = kinds.total()
     evidence: dict[str, float | int | str] = {"requests": requests, "failures": shown}
     samples = tuple(key[1] for key, _ in islice(own.entries_where(lambda traits: traits.failure in kinds), 3))
-    if set(kinds) <= _DENIED:
+    if set(kinds) <= DENIED:
         return finding("access_refused", label, evidence, samples)
     return finding("nothing_answered", label, evidence, samples) if requests >= LEAST_ROWS else None
 

@@ -39,7 +39,8 @@ class Traits(msgspec.Struct, frozen=True):
     names what would have been measured if we had not been late ourselves. ``turns`` were asked. ``logprobs`` is what
     became of log-probabilities, where they were asked for, and ``first_logprobs`` are those of the first token.
     ``calls_whole``: nothing but calls in one piece, see :class:`vendor_verifier.values.record.Response`; ``reworded``
-    are the wire's notes of what it asked in other words than the sample.
+    are the wire's notes of what it asked in other words than the sample. ``is_excused``: it is charged to
+    nobody.
     """
 
     suite: str = "trigger"
@@ -77,11 +78,12 @@ class Traits(msgspec.Struct, frozen=True):
     first_logprobs: TokenLogprobs | None = None
     calls_whole: bool = False
     reworded: tuple[str, ...] = ()
+    is_excused: bool = False
 
     @property
     def charged(self) -> bool:
         """Whether the outcome is charged to the vendor."""
-        return self.failure not in NOT_CHARGED
+        return not self.is_excused and self.failure not in NOT_CHARGED
 
     @property
     def ending(self) -> str | None:

@@ -39,7 +39,6 @@ _NAN = math.nan
 _POSITION = {metric.name: position for position, metric in enumerate(RECORD_METRICS)}
 _SUMS = {metric.name: len(RECORD_METRICS) + 2 * place for place, metric in enumerate(POOLED)}
 _SENT = len(RECORD_METRICS) + 2 * len(POOLED)
-_WIDTH = _SENT + 1
 _WHOLE = frozenset(metric.name for metric in METRICS if metric.unit == "tokens")
 _NO_SUMS = (_NAN, _NAN)
 _NO_VALUES, _NO_POOLED = (None,) * len(RECORD_METRICS), (None,) * len(POOLED)
@@ -62,7 +61,7 @@ class ObservationTable:
         self._numbers_of: dict[Traits, int] = {}
         self._known: list[Traits] = []
         self._codes = array("i")
-        self._numbers = NumberColumns(_WIDTH)
+        self._numbers = NumberColumns(_SENT + 1)
         self._response_ids = PackedTexts()
         # 0 stands for none.
         self._digests = array("Q")
@@ -93,7 +92,6 @@ class ObservationTable:
         code = self._numbers_of.setdefault(row.traits, len(self._known))
         if code == len(self._known):
             self._known.append(row.traits)
-        traits = self._known[code]
         numbers = [_NAN if value is None else value for value in row.values or _NO_VALUES]
         for sums in row.pooled or _NO_POOLED:
             numbers += _NO_SUMS if sums is None else sums
@@ -111,9 +109,9 @@ class ObservationTable:
             self._response_ids.replace(place, row.response_id)
             self._digests[place], self._finals[place] = row.digest or 0, final
         # Nothing replaces a success, so a count made here never has to be undone.
-        if row.gaps and ICL not in traits.spoilt:
-            self.gaps.setdefault(traits.served_provider, Gaps()).add(row.gaps)
-            self.gapped[traits.served_provider] += 1
+        if row.gaps and ICL not in row.traits.spoilt:
+            self.gaps.setdefault(row.traits.served_provider, Gaps()).add(row.gaps)
+            self.gapped[row.traits.served_provider] += 1
         return "first" if is_new else "replaces"
 
     def set_misrouted_aside(self, pin: str) -> str | None:
@@ -131,6 +129,10 @@ class ObservationTable:
             self.gaps.pop(name, None)
             self.gapped.pop(name, None)
         return ", ".join(sorted(others))
+
+    def excuse(self) -> None:
+        """Charge none of the rows to the vendor."""
+        self._known, self._counted = [structs.replace(traits, is_excused=True) for traits in self._known], None
 
     def entries(self) -> Iterator[tuple[Key, Traits]]:
         """Keys and their traits."""
@@ -306,8 +308,7 @@ class ObservationTable:
             for sample, row in rows.items()
             if (traits := self._known[self._codes[row]]).charged and (suite, sample, repetition) not in self.misrouted
         }
-        lost = [sample for sample in missing if sample not in rows]
-        return {**decided, **dict.fromkeys(lost, "undecided")}
+        return decided | dict.fromkeys((sample for sample in missing if sample not in rows), "undecided")
 
     def values(self, metric: str) -> list[float]:
         """The measured values of one of ``RECORD_METRICS`` in the order of sending.

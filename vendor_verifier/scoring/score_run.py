@@ -12,7 +12,8 @@ Rules that decide which records a figure is taken over:
   interrupted one (see :mod:`vendor_verifier.scoring.trigger_f1`).
 - An entry that was asked for a stated time, or by a schedule, was planned what was begun; its decisions are compared
   over whole repetitions (see :mod:`vendor_verifier.scoring.repetitions`).
-- An entry without any record was not measured: everything about it is ``None``, nothing is 0.
+- An entry without any record was not measured: everything about it is ``None``, nothing is 0. Nor was one that refused
+  our key or credit whenever it was asked (see :mod:`vendor_verifier.scoring.refused_access`).
 - Times of two vendors are ranked by what was sent while both were being asked (see
   :mod:`vendor_verifier.scoring.common_window`); the figures themselves are over everything.
 - Averages are over the successes that measured; ``measured`` says over how many.
@@ -35,6 +36,7 @@ from vendor_verifier.scoring.irf import RANK_METRICS, Beside, K
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.ranked_times import ranked_spread
+from vendor_verifier.scoring.refused_access import excuse_refused_access
 from vendor_verifier.scoring.repetitions import compared
 from vendor_verifier.scoring.trigger_f1 import Run, baseline_counts, paired, self_counts, trigger_counts
 from vendor_verifier.scoring.vendor_figures import checks_score, regions_of, standings, suite_score
@@ -234,6 +236,8 @@ def _report(board: _Board, run: str) -> Report:
 def _standings(board: _Board) -> tuple[tuple[ModelScore, ...], list[str]]:
     """Every model's vendors in ranking order, and warnings about them."""
     baselines, doubts = _baselines(board.entries)
+    for entry in board.entries:
+        excuse_refused_access(board.rows(entry))
     doubts += [*_misrouted(board), *_withheld(board, baselines)]
     scores: dict[str, list[VendorScore]] = {}
     for entry in board.entries:

@@ -22,7 +22,7 @@ CHARGES: Mapping[Charge, str] = {
     "door": "the vendor; the network where another vendor had trouble on the same sample",
     "network": "the network",
     "rate_limit": "the rate limit",
-    "account": "us (key or credit), as a failed sample",
+    "account": "us (key or credit): as a failed sample, and where a vendor refused everything so, as none",
     "unasked": "us, as a sample never asked",
     "us": "us: nothing was asked of the vendor",
 }
@@ -263,6 +263,8 @@ def kinds_where(chosen: Callable[[Kind], bool]) -> frozenset[FailureKind]:
 
 # Failures that are ours: nothing was asked of the vendor, so nothing is held against it.
 NOT_CHARGED = kinds_where(lambda kind: kind.charge == "us")
+# Our key or our credit was refused.
+DENIED = kinds_where(lambda kind: kind.charge == "account")
 # Nothing was sent, or asking again would give the same result.
 NOT_SENT = kinds_where(lambda kind: kind.charge in ("us", "unasked"))
 # Refusals that a sample with a broken tool schema brings upon itself.
