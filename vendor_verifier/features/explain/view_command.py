@@ -18,7 +18,7 @@ from vendor_verifier.words import Language, Texts
 def view_command(
     *runs: Annotated[Path, Parameter(help="Run folders. [default: the last one under runs/]")],
     port: Annotated[
-        int, option("Serve on this port of loopback. [default: a free one]", OUTPUT, check=Number(gte=0, lte=65535))
+        int, option("Serve on this port of loopback; 0 takes a free one.", OUTPUT, check=Number(gte=0, lte=65535))
     ] = 0,
     print_only: Annotated[bool, flag("Print the address, open no browser.", OUTPUT, "--print")] = False,
     lang: Annotated[Language, option("Speak this language.", OUTPUT)] = "en",
