@@ -1,4 +1,4 @@
-"""The main job, scoring and comparing as functions for Python callers; they print nothing and do not exit."""
+"""The main job, capacity, scoring and comparing as functions for Python callers; they print nothing and do not exit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextvars import copy_context
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from vendor_verifier.config import read_environment
 from vendor_verifier.errors import UsageError
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
     from distributed import Client
     from pandas import DataFrame
 
+    from vendor_verifier.features.capacity.search import CapacityOutcome
+
 Folder = str | PathLike[str]
+Outcome = TypeVar("Outcome")
 
 
 def verify(
@@ -87,12 +90,57 @@ def verify(
     def finish() -> RunOutcome:
         return run(prepare(options, read_environment() if environ is None else environ), on_record=on_record)
 
-    with _certificates_of(dask_client):
-        outcome = _elsewhere(finish) if STOP_REQUEST.get() is None and _is_taken() else finish()
+    outcome = _sent(finish, dask_client)
     unkept = remember(outcome.folder, outcome.report, None if history is None else Path(history))
     if unkept is not None:
         warnings.warn(unkept, stacklevel=2)
     return outcome
+
+
+def find_capacity(
+    config: Folder = "config.yaml",
+    *,
+    samples: Folder | None = None,
+    models: Sequence[str] = (),
+    vendors: Sequence[str] = (),
+    output_dir: Folder | None = None,
+    environ: Mapping[str, str] | None = None,
+    dask_client: Client | None = None,
+    **settings: Any,
+) -> CapacityOutcome:
+    """Look for the load that every vendor of ``config`` bears, and write the folder of a search (docs/capacity.md).
+
+    ``settings`` are further fields of :class:`vendor_verifier.features.capacity.values.CapacityOptions`, named like the
+    flags of ``capacity``; unlike there, one process sends unless they say so. The others are as in :func:`verify`.
+
+    Raises:
+        ConfigError, DataError: the configuration or the samples, all problems at once.
+        UsageError: what was asked for contradicts itself, or cannot be sent from here.
+        StorageError: the disk refused a write; every record written before stays.
+        ClusterError: the cluster went away; what was found before stays.
+    """
+    from vendor_verifier.features.capacity.search import measure_capacity
+    from vendor_verifier.features.capacity.values import CapacityOptions
+
+    options = CapacityOptions(
+        config_file_path=Path(config),
+        test_file_path=None if samples is None else os.fspath(samples),
+        model=tuple(models),
+        vendor=tuple(vendors),
+        output_dir=None if output_dir is None else Path(output_dir),
+        **{"workers": 1, **_executor_of(dask_client), **settings},
+    )
+
+    def finish() -> CapacityOutcome:
+        return measure_capacity(options, prepare(options.of_run(), read_environment() if environ is None else environ))
+
+    return _sent(finish, dask_client)
+
+
+def _sent(finish: Callable[[], Outcome], client: Client | None) -> Outcome:
+    """The outcome of ``finish``, which sends, by the client's cluster if there is one."""
+    with _certificates_of(client):
+        return _elsewhere(finish) if STOP_REQUEST.get() is None and _is_taken() else finish()
 
 
 def _executor_of(client: Client | None) -> Mapping[str, Any]:
@@ -177,7 +225,7 @@ def _is_taken() -> bool:
     return True
 
 
-def _elsewhere(finish: Callable[[], RunOutcome]) -> RunOutcome:
+def _elsewhere(finish: Callable[[], Outcome]) -> Outcome:
     """The outcome of ``finish`` in a thread of its own; Ctrl-C here ends it in order, a second one at once."""
     stop = StopRequest()
     with ThreadPoolExecutor(1) as pool:
@@ -189,7 +237,7 @@ def _elsewhere(finish: Callable[[], RunOutcome]) -> RunOutcome:
                 stop.ask()
 
 
-def _submitted(pool: ThreadPoolExecutor, finish: Callable[[], RunOutcome], stop: StopRequest) -> Future[RunOutcome]:
+def _submitted(pool: ThreadPoolExecutor, finish: Callable[[], Outcome], stop: StopRequest) -> Future[Outcome]:
     context = copy_context()
     context.run(STOP_REQUEST.set, stop)
     return pool.submit(context.run, finish)

@@ -44,20 +44,6 @@ def test_a_word_that_names_no_command_is_refused_with_the_nearest(
     assert capsys.readouterr().err.startswith(answer)
 
 
-@pytest.mark.parametrize(
-    "words", [("--executor", "dask", "--dask-local", "2"), ("--executor=dask",), ("--dask-address", "tcp://h:1")]
-)
-def test_a_search_over_a_cluster_is_refused_with_the_way_on(
-    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One sentence, before anything is read: its limits hold over all levels, which a cluster's do not."""
-    assert run_app(["capacity", *words]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("error: capacity sends from this machine")
-    assert "--workers N" in said
-    assert said.count("\n") == 1
-
-
 def test_a_thread_that_cannot_handle_signals_is_named_before_anything_is_written(tmp_path: Path) -> None:
     """Only the main thread can; without verify(), which finds another way, no run folder is made."""
     raised: list[vendor_verifier.VerifierError] = []

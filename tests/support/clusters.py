@@ -16,12 +16,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from costs import PATIENCE_S
 
 from vendor_verifier.features.simulate.server import SimulatedVendors
+
+if TYPE_CHECKING:
+    from distributed import LocalCluster
 
 ROOT = Path(__file__).parents[2]
 _TOOL = {
@@ -190,11 +193,17 @@ class Site:
         path.write_text(path.read_text(encoding="utf-8").replace(line, f"{line}      {setting}\n"), encoding="utf-8")
 
     def start(
-        self, output: str, *arguments: str, own_group: bool = False, quiet: bool = True, **environment: str
+        self,
+        output: str,
+        *arguments: str,
+        own_group: bool = False,
+        quiet: bool = True,
+        job: str = "run",
+        **environment: str,
     ) -> subprocess.Popen[str]:
-        """Begin a run, on request in a process group of its own as a terminal would."""
+        """Begin a run, or another job, on request in a process group of its own as a terminal would."""
         command = [
-            sys.executable, "-m", "vendor_verifier.cli.main", "--config-file-path", "config.yaml",
+            sys.executable, "-m", "vendor_verifier.cli.main", job, "--config-file-path", "config.yaml",
             "--test-file-path", "samples.jsonl", "-o", output, *(["--quiet"] if quiet else []), *arguments,
         ]  # fmt: skip
         return subprocess.Popen(
@@ -269,6 +278,19 @@ def cluster_of(folder: Path, workers: int, **fields: Any) -> Iterator[Cluster]:
         yield cluster
     finally:
         cluster.stop()
+
+
+@contextlib.contextmanager
+def adapting_cluster() -> Iterator[LocalCluster]:
+    """A cluster that starts workers when there is work, up to three, and ends them again."""
+    from distributed import LocalCluster
+
+    anywhere = "127.0.0.1:0"
+    with LocalCluster(
+        n_workers=0, threads_per_worker=1, host="127.0.0.1", dashboard_address=anywhere, worker_dashboard_address=None
+    ) as cluster:
+        cluster.adapt(minimum=0, maximum=3)
+        yield cluster
 
 
 def assert_objectives_of_the_whole(site: Site, *two_workers: str) -> None:

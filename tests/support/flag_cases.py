@@ -322,6 +322,9 @@ CAPACITY: dict[str, tuple[str, ...]] = {
     "--sweep": ("2,4",),
     "--max-requests": ("900",), "--max-cost": ("3",), "--max-seconds": ("60",), "--timeout": ("33",),
     "--first-token-timeout": ("9",), "--transport": ("httpx2",), "--workers": ("2",),
+    "--executor": ("dask", "--dask-local", "1"), "--dask-scheduler": ("tcp://127.0.0.1:1", "--executor", "dask"),
+    "--dask-local": ("2", "--executor", "dask"), "--dask-hang-after": ("9", "--workers", "2"),
+    "--insecure-cluster": ("--executor", "dask", "--dask-local", "1"),
     "--temperature": ("0.5",), "--max-tokens": ("77",),
     "--slo": ("f1 >= 0.1",), "--at-least": ("2",), "--output-dir": ("OUT",), "--lang": ("zh",),
 }  # fmt: skip

@@ -11,7 +11,8 @@ import numpy as np
 from changing import replace
 from observed import observed
 
-from vendor_verifier.features.capacity.curve import Curve, read_limits
+from vendor_verifier.features.capacity.curve import Curve
+from vendor_verifier.features.capacity.limits import read_limits
 from vendor_verifier.features.capacity.values import Point, SearchBounds, Session, Stage
 from vendor_verifier.scoring.observation import Observation
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite

@@ -119,13 +119,13 @@ _ENGLISH = frozenset(form.name for form in REPORTS if not form.is_translated)
 _RULES: tuple[_Rule, ...] = (
     _Rule((*_RUNS,), ("--verbose",), lambda typed: "--quiet" in typed, "--quiet shows nothing of it; keep one of them"),
     _Rule(
-        _RUNS,
+        (*_RUNS, "capacity"),
         ("--insecure-cluster",),
         lambda typed: not _is_on_dask(typed),
         "speaks of a cluster; add --executor dask, or leave it out",
     ),
     _Rule(
-        _RUNS,
+        (*_RUNS, "capacity"),
         ("--dask-hang-after",),
         lambda typed: not _is_on_dask(typed) and typed.get("--workers", ["1"])[-1] == "1",
         "speaks of workers; add --executor dask or --workers, or leave it out",

@@ -227,7 +227,6 @@ def run_app(arguments: Sequence[str]) -> int:
     arguments = ["--help" if word == HELP_ALL else word for word in arguments]
     try:
         _refuse_unknown_command(arguments)
-        _refuse_cluster(arguments)
         result: Any = build_app(help_all=help_all)(arguments, exit_on_error=False, print_error=True)
     except CycloptsError:
         return output.EXIT_USAGE
@@ -246,15 +245,6 @@ def _refuse_unknown_command(arguments: Sequence[str]) -> None:
         near = difflib.get_close_matches(word[:40].casefold(), COMMAND_NAMES, 1, 0.5)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMAND_NAMES)}"
         raise UsageError(f"{word[:40]}: no such command; {hint}")
-
-
-def _refuse_cluster(arguments: Sequence[str]) -> None:
-    """A search keeps its books of requests, costs and time over all levels; over a cluster each run has its own."""
-    if arguments[:1] == ["capacity"] and any(word.startswith(("--executor", "--dask-")) for word in arguments):
-        raise UsageError(
-            "capacity sends from this machine, where its limits hold over all levels: use --workers N, or ask one "
-            "level of a cluster with run --executor dask --request-concurrency N"
-        )
 
 
 if __name__ == "__main__":

@@ -78,6 +78,14 @@ def option(help_text: str, group: Group, *names: str, check: Number | None = Non
     return Parameter(name=names or None, group=group, help=help_text, validator=check)
 
 
+# Shared by every command that sends over a cluster.
+EXECUTOR = option("Send from here, or over a Dask cluster.", CLIENT)
+DASK_SCHEDULER = option("Use this Dask scheduler, by address or file.", CLIENT, "--dask-scheduler", "--dask-address")
+DASK_LOCAL = option("Start N Dask workers here instead.", CLIENT, check=_AT_LEAST_1)
+DASK_HANG_AFTER = option("Take a worker as lost after so many silent seconds.", CLIENT, check=Number(gte=3, lt=inf))
+INSECURE_CLUSTER = flag("Allow a cluster without TLS off this machine.", CLIENT)
+
+
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
@@ -196,16 +204,11 @@ class RunOptions:
     workers: Annotated[
         WorkersWish | None, option("Send from N processes here. [default: as many as it takes]", CLIENT)
     ] = None
-    executor: Annotated[ExecutorName, option("Send from here, or over a Dask cluster.", CLIENT)] = _EXECUTOR.name
-    dask_scheduler: Annotated[
-        str | None,
-        option("Use this Dask scheduler, by address or file.", CLIENT, "--dask-scheduler", "--dask-address"),
-    ] = None
-    dask_local: Annotated[int | None, option("Start N Dask workers here instead.", CLIENT, check=_AT_LEAST_1)] = None
-    dask_hang_after: Annotated[
-        float, option("Take a worker as lost after so many silent seconds.", CLIENT, check=Number(gte=3, lt=inf))
-    ] = _EXECUTOR.hang_after_s
-    insecure_cluster: Annotated[bool, flag("Allow a cluster without TLS off this machine.", CLIENT)] = False
+    executor: Annotated[ExecutorName, EXECUTOR] = _EXECUTOR.name
+    dask_scheduler: Annotated[str | None, DASK_SCHEDULER] = None
+    dask_local: Annotated[int | None, DASK_LOCAL] = None
+    dask_hang_after: Annotated[float, DASK_HANG_AFTER] = _EXECUTOR.hang_after_s
+    insecure_cluster: Annotated[bool, INSECURE_CLUSTER] = False
 
     temperature: Annotated[
         float | None, option("Sample at this temperature, 0 to 2.", MODEL, check=Number(gte=0, lte=2))

@@ -21,7 +21,8 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import msgspec
 
@@ -233,6 +234,15 @@ class Spending:
             cost = cost_of(_estimated(attempt, sent_bytes))
         self.cost_usd += cost or 0.0
 
+    def books(self) -> dict[str, Any]:
+        """What was counted so far; for :meth:`take_over` where the limits are."""
+        return {"requests": self.requests, "cost_usd": self.cost_usd, "refused": self.refused}
+
+    def take_over(self, books: Mapping[str, Any]) -> None:
+        """Go on from what a copy of these books counted elsewhere."""
+        for name in self.books():
+            setattr(self, name, books[name])
+
     @property
     def is_used_up(self) -> bool:
         return self.max_cost_usd is not None and self.cost_usd >= self.max_cost_usd
@@ -265,6 +275,20 @@ class GuardedSpending(Spending):
     until_s: float = math.inf
     clock: Callable[[], float] = time.monotonic
     is_late: bool = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another machine is the time that is left: its clock shows something else."""
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "clock"}
+        return own | {"until_s": self.until_s - self.clock()}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.clock = time.monotonic
+        for name, value in state.items():
+            setattr(self, name, value)
+        self.until_s += self.clock()
+
+    def books(self) -> dict[str, Any]:
+        return {**Spending.books(self), "is_late": self.is_late}
 
     def take(self, *, is_open: bool = True) -> bool:
         """As in :class:`Spending`; nothing more is sent when time is up."""

@@ -7,7 +7,8 @@ An executor has four methods and no opinion on what is asked: :meth:`~Executor.o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from vendor_verifier.errors import UsageError, install_line
@@ -116,10 +117,33 @@ def choose_executor(choice: ExecutorChoice, cluster_side: ClusterSide, plan: Pla
         from vendor_verifier.run.cluster.process_executor import WorkersExecutor
 
         return WorkersExecutor(choice, cluster_side, reckoning)
-    try:
+    with _dask():
         from vendor_verifier.run.cluster.dask_executor import DaskExecutor
+    return DaskExecutor(choice, cluster_side)
+
+
+@contextmanager
+def kept_ready(choice: ExecutorChoice) -> Iterator[None]:
+    """Keep what several runs in a row are sent from, so that it is not started anew for each, until the block ends.
+
+    Raises:
+        UsageError: Dask is not installed.
+    """
+    if choice.local_workers is None:
+        yield
+        return
+    with _dask():
+        from vendor_verifier.run.cluster.dask_cluster import kept_local_cluster
+    with kept_local_cluster(choice.local_workers):
+        yield
+
+
+@contextmanager
+def _dask() -> Iterator[None]:
+    """Say how Dask is installed where it is not."""
+    try:
+        yield
     except ImportError:
         raise UsageError(
             f"--executor dask needs Dask distributed, which is not installed: {install_line('dask')}"
         ) from None
-    return DaskExecutor(choice, cluster_side)

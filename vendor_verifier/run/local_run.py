@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vendor_verifier.redaction import Scrubber
@@ -34,7 +34,8 @@ class RunEnd:
     ``limit`` is the spending limit that kept something from being sent. ``eased`` holds by account how many requests at
     a time were allowed, the fewest it came down to because the account limited our rate, and how many at the end.
     ``loop`` is the event loop's lag, where this process sent itself. ``load`` is by (model, label) the load that was
-    offered, where it had a shape.
+    offered, where it had a shape. ``lost`` says of each worker that was lost why, and ``held`` is how many requests of
+    such may still be in flight.
     """
 
     signal_number: int | None
@@ -44,6 +45,8 @@ class RunEnd:
     loop: LoopReport | None = None
     load: Mapping[tuple[str, str], LoadReport] | None = None
     refused: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    lost: Sequence[str] = ()
+    held: int = 0
 
 
 async def run_local(
@@ -100,8 +103,7 @@ class Work:
     ``emit`` keeps records, ``emit_duplicate`` those that came a second time. ``in_flight`` is where requests in flight
     are counted, by (model, label), by an executor that gives permits here. ``tools`` runs the real tools that models
     call; only an executor that sends from this process can use it. ``spending`` are books kept over several executions,
-    in place of the plan's limits; only executors of this machine keep them. ``on_notice`` is told what people may want
-    to know of the place it is sent from.
+    in place of the plan's limits. ``on_notice`` is told what people may want to know of the place it is sent from.
     """
 
     plan: Plan

@@ -45,12 +45,12 @@ def workers_for(wish: WorkersWish, streams: int, timed_streams: int, cores: int)
 def reckoned(plan: Plan, due: float) -> Reckoning:
     """The processes of a run that is sent without a cluster; ``due`` records are to be made, perhaps without end."""
     choice = plan.executor
-    streams = _streams(plan, due)
+    streams = most_in_flight(plan, due)
     wish = 1 if choice.workers == "auto" and all(entry.is_simulated for entry in plan.entries) else choice.workers
     return Reckoning(workers_for(wish, streams, choice.timed_streams, cores_here()), streams, choice.timed_streams)
 
 
-def _streams(plan: Plan, due: float) -> int:
+def most_in_flight(plan: Plan, due: float) -> int:
     """The most requests that may be in flight at a time, as far as places, records and the load tell."""
     at_once = plan.vendor_concurrency or len(plan.entries)
     places = sorted(limits_of(plan.entries, plan.request_concurrency).values(), reverse=True)[:at_once]

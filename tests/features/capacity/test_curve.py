@@ -5,7 +5,10 @@ from __future__ import annotations
 from changing import replace
 from load_levels import BOUNDS, SAMPLES, Conduct, curve, visit
 
-from vendor_verifier.features.capacity.values import Session
+from vendor_verifier.features.capacity.curve import standing
+from vendor_verifier.features.capacity.text import verdict
+from vendor_verifier.features.capacity.values import Ended, Session, Step
+from vendor_verifier.words import LANGUAGES, Texts
 
 GOOD, SLOW, MISSING = Conduct(), Conduct(ttft_ms=2500), Conduct(misses=0.5)
 
@@ -109,3 +112,36 @@ def test_a_rate_begins_with_what_one_request_after_the_other_makes() -> None:
     point = visit(known, GOOD, "unloaded", 1, repetitions=2)
     assert point.level == 0.5
     assert known.tried()[0].level == 0.5
+
+
+def test_a_session_that_we_spoilt_is_paid_for_and_judged_by_nobody() -> None:
+    """The level is sent once more, numbered on; what it took is gone from the budget and not from the level's share."""
+    known = curve(bounds=replace(BOUNDS, max_requests=2 * len(SAMPLES) + 200))
+    visit(known, Conduct(), "unloaded", 1, repetitions=2)
+    assert isinstance(known.next_step(), Step)
+    known.set_aside(Session("lost", "level", 2, 0, 1, 150, lost=1, words="told"))
+    assert known.repetitions_at("level", 2) == 1
+    assert not known.has_room_for(60)
+    visit(known, Conduct(), "level", 2)
+    assert [tried.requests for tried in known.tried()] == [2 * len(SAMPLES), len(SAMPLES)]
+    assert known.next_step() == Ended("requests", 2)
+    found = known.concluded()
+    assert (found.requests, found.notes[:1]) == (150 + 3 * len(SAMPLES), ("told",))
+    assert [(point.level, point.outcome) for point in found.points] == [(1, "holds"), (2, "holds")]
+
+
+def test_a_level_that_could_not_be_measured_is_no_verdict_on_the_vendor() -> None:
+    """Workers of ours were lost in it twice: it is neither borne nor broken, and what was shown before stays."""
+    known = curve()
+    visit(known, Conduct(), "unloaded", 1, repetitions=2)
+    visit(known, Conduct(), "level", 2)
+    point = known.add(Session("lost", "level", 4, 0, 1, 40, lost=1, cut="workers"), [])
+    assert (point.outcome, point.requests) == ("cut", 0)
+    found = known.concluded("workers")
+    assert (found.capacity, found.reason, found.broke_at) == (2, "workers", None)
+    assert standing(found, None) == "unknown"
+    for language in LANGUAGES:
+        assert verdict(found, "concurrency", Texts(language))
+    alone = curve()
+    alone.add(Session("lost", "unloaded", 1, 0, 2, 40, lost=1, cut="workers"), [])
+    assert alone.concluded("workers").capacity is None

@@ -12,7 +12,7 @@ import pytest
 
 from vendor_verifier.cli.main import build_app
 from vendor_verifier.features.capacity.command import capacity_command
-from vendor_verifier.features.capacity.curve import USUAL_LIMITS
+from vendor_verifier.features.capacity.limits import USUAL_LIMITS
 from vendor_verifier.features.capacity.values import FILLED, UNLOADED_REPEATS, Aspect, CapacityOptions, SearchBounds
 from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE, MIN_WATCH_S, STALL_NS
 from vendor_verifier.words import Texts

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vendor_verifier.features.capacity.curve import read_limits, standing
+from vendor_verifier.features.capacity.curve import standing
+from vendor_verifier.features.capacity.limits import read_limits
 from vendor_verifier.features.capacity.values import EndReason, LoadKind, VendorCapacity
 from vendor_verifier.gates.thresholds import ThresholdError
 

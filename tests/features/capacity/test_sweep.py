@@ -14,8 +14,9 @@ from changing import replace
 from load_levels import BOUNDS, SAMPLES, Conduct, curve, told, visit
 
 from vendor_verifier.features.capacity import falls as falls_of
-from vendor_verifier.features.capacity.curve import knee, next_step, read_limits
+from vendor_verifier.features.capacity.curve import knee, next_step
 from vendor_verifier.features.capacity.level import LevelEvidence
+from vendor_verifier.features.capacity.limits import read_limits
 from vendor_verifier.features.capacity.text import csv_of, told_shape
 from vendor_verifier.features.capacity.values import Ended, Point, Session, Stage, Step, Tried
 from vendor_verifier.scoring.observation import Observation

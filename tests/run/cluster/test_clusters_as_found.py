@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clusters import ROOT, Cluster, Site, cluster_of, keys_of
+from clusters import ROOT, Cluster, Site, adapting_cluster, cluster_of, keys_of
 from costs import PATIENCE_S, await_that
 from distributed import Client, LocalCluster
 
@@ -26,11 +26,7 @@ pytestmark = pytest.mark.slow  # clusters of real processes
 
 @pytest.fixture
 def adapting() -> Iterator[LocalCluster]:
-    """A cluster that starts workers when there is work, up to three, and ends them again."""
-    with LocalCluster(
-        n_workers=0, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, worker_dashboard_address=None
-    ) as cluster:
-        cluster.adapt(minimum=0, maximum=3)
+    with adapting_cluster() as cluster:
         yield cluster
 
 

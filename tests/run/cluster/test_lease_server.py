@@ -275,3 +275,21 @@ async def test_a_spending_limit_is_kept_over_all_workers() -> None:
     ]
     assert coordinator.of("closed") == [True]
     assert lease_server.facts()["limit"] == "--max-requests 3 was reached"
+
+
+async def test_what_a_session_that_was_given_up_may_have_in_flight_is_told() -> None:
+    """Of permits that it used, until it gives them back or is gone; nothing of sessions at work."""
+    lease_server, one, two = LeaseServer(plan(9)), Ear(), Ear()
+    lease_server.join("one", "w1", one)
+    lease_server.join("two", "w2", two)
+    for name, ear in (("one", one), ("two", two)):
+        lease_server.receive(name, {"acquire": asks(0, 1)})
+        await until(lambda ear=ear: len(permits(ear)) == 2)
+        lease_server.receive(name, {"took": [number for _, number, _ in ear.of("permit")]})
+    assert lease_server.facts()["held"] == 0
+    lease_server.worker_gone("w1")
+    assert lease_server.facts()["held"] == 2
+    lease_server.receive("one", {"release": [one.of("permit")[0][1]]})
+    assert lease_server.facts()["held"] == 1
+    lease_server.leave("one", "gone")
+    assert lease_server.facts()["held"] == 0

@@ -44,6 +44,7 @@ def _measured(options: CapacityOptions) -> CapacityOutcome:
     from vendor_verifier.features.capacity.search import measure_capacity
     from vendor_verifier.features.capacity.text import level_line
     from vendor_verifier.pipeline.plan import prepare
+    from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 
     t = Texts(options.lang, "narrow")
 
@@ -51,7 +52,11 @@ def _measured(options: CapacityOptions) -> CapacityOutcome:
         if not options.quiet:
             say(level_line(entry.label, point, options.by, t))
 
-    return measure_capacity(options, prepare(options.of_run(), read_environment()), on_point=tell)
+    def note(words: str) -> None:
+        if not options.quiet:
+            say(plain(t.said(words), MAX_SENTENCE))
+
+    return measure_capacity(options, prepare(options.of_run(), read_environment()), on_point=tell, on_notice=note)
 
 
 def _again(folder: Path, slos: Sequence[str], at_least: float | None, lang: Language, *, as_json: bool) -> int:

@@ -7,16 +7,13 @@ the middle between the highest that holds and the lowest that does not is tried,
 that stays undecided is asked more; if that does not settle it, it does not hold. What is known is all the state there
 is, so a search can be gone on with from what was stored. A sweep visits the levels it was given instead, all of them.
 
-``ceiling`` is what the vendor's own unloaded answers give against each other. A limit that is given replaces the usual
-one on the same thing (any time to first token replaces that to first token); the others stay. Where requests come by
-the clock, time runs from the moment they were due.
+``ceiling`` is what the vendor's own unloaded answers give against each other.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -26,7 +23,6 @@ from vendor_verifier.features.capacity.values import (
     Ended,
     EndReason,
     Fall,
-    LoadKind,
     Point,
     SearchBounds,
     Session,
@@ -35,7 +31,6 @@ from vendor_verifier.features.capacity.values import (
     Tried,
     VendorCapacity,
 )
-from vendor_verifier.gates.thresholds import COST_METRICS, ThresholdError, parse_threshold
 from vendor_verifier.scoring.observation import Observation
 from vendor_verifier.values.judgement import Threshold
 from vendor_verifier.values.record import Record
@@ -182,7 +177,7 @@ class Curve:
             evidence.add(record.run, row)
             self._rows.setdefault(key, []).append(row)
         reference = self._evidence["unloaded", self.sessions[0].level]
-        own = [one for one in self.sessions if (one.stage, one.level) == key]
+        own = [one for one in self.sessions if (one.stage, one.level) == key and not one.is_aside]
         point = judge_level(
             session.stage, session.level, evidence, reference, own, self.thresholds, self.samples, self.new_rng()
         )
@@ -191,6 +186,19 @@ class Curve:
             point = replace(point, level=float(f"{point.requests_per_s or 0:.3g}"))
         self._points[key] = point
         return point
+
+    def set_aside(self, session: Session) -> None:
+        """Add a session that nothing can be learnt from, because it was spoilt by us; its requests were sent."""
+        self.sessions.append(session)
+
+    def next_step(self) -> Step | Ended:
+        """The next step of the search; one level at least must have been sent."""
+        aside = sum(one.requests for one in self.sessions if one.is_aside)
+        return next_step(self.tried(), replace(self.bounds, max_requests=self.bounds.max_requests - aside))
+
+    def has_room_for(self, requests: int) -> bool:
+        """Whether so many more may be sent."""
+        return self.requests + requests <= self.bounds.max_requests
 
     def repetitions_at(self, stage: Stage, level: float) -> int:
         """The number of times that every sample has been asked at this level."""
@@ -218,7 +226,7 @@ class Curve:
         ]
 
     def _requests_at(self, key: _Key) -> int:
-        return sum(one.requests for one in self.sessions if (one.stage, one.level) == key)
+        return sum(one.requests for one in self.sessions if (one.stage, one.level) == key and not one.is_aside)
 
     def gave_way(self) -> Point | None:
         """The lowest level that does not hold."""
@@ -265,7 +273,7 @@ class Curve:
     def _ended(self, tried: Sequence[Tried], stopped: EndReason | None) -> Ended:
         if not tried:
             return Ended(stopped or "stopped", None)
-        found = next_step(tried, self.bounds)
+        found = self.next_step()
         if isinstance(found, Ended):
             return found
         # Only a search that is judged again, by other limits, is not through and was not stopped either.
@@ -346,41 +354,7 @@ def _unmeasured(unloaded: Point, levels: Sequence[Point]) -> list[str]:
 # enough: it bears what was asked for; too_little: it is known not to; unknown: the search ended before it could tell.
 Standing = Literal["enough", "too_little", "unknown"]
 # Reasons for an end that judging the same records again cannot change.
-RAN_OUT: frozenset[EndReason] = frozenset({"requests", "cost", "time", "stopped", "interrupted"})
-
-_ANY = ("success_rate >= 0.99", "f1 >= ceiling - 0.05", "schema_accuracy >= ceiling - 0.05")
-USUAL_LIMITS: Mapping[LoadKind, tuple[str, ...]] = {
-    "concurrency": ("avg_ttft_ms.p95 <= 2000", *_ANY),
-    "rate": ("ttft_from_schedule_ms.p95 <= 2000", *_ANY),
-}
-
-
-def read_limits(texts: Sequence[str], kind: LoadKind) -> tuple[Threshold, ...]:
-    """``texts`` and those of ``USUAL_LIMITS`` on things they do not name.
-
-    Raises:
-        ThresholdError: the first that does not follow the grammar, or that load has nothing to do with.
-    """
-    given = [_limit(text, kind) for text in texts]
-    named = {_thing(one) for one in given}
-    return (*given, *(one for one in map(parse_threshold, USUAL_LIMITS[kind]) if _thing(one) not in named))
-
-
-def _thing(limit: Threshold) -> str:
-    """The quantity that a limit's metric measures, shared by metrics that measure it in several ways."""
-    return next((thing for thing in ("ttft", "success_rate") if thing in limit.metric), limit.metric)
-
-
-_TTFT = re.compile(r"^\s*ttft(?=[\s.<>])")
-
-
-def _limit(text: str, kind: LoadKind) -> Threshold:
-    """``ttft`` is the time to first token that belongs to this kind of load."""
-    usual = "avg_ttft_ms" if kind == "concurrency" else "ttft_from_schedule_ms"
-    found = parse_threshold(_TTFT.sub(usual, text), of_load=True)
-    if found.metric in COST_METRICS:
-        raise ThresholdError(f"threshold {text!r}: what answers cost does not depend on load; use run --gate")
-    return found
+RAN_OUT: frozenset[EndReason] = frozenset({"requests", "cost", "time", "stopped", "interrupted", "workers"})
 
 
 def standing(vendor: VendorCapacity, at_least: float | None) -> Standing:

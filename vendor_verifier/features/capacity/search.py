@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 
 from msgspec import structs
 
 from vendor_verifier import __version__
 from vendor_verifier.config.gates import NO_F1
-from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.features.capacity.curve import Curve, next_step, read_limits, requests_at
+from vendor_verifier.errors import NobodyToSend, Problem, ProblemsError, UsageError
+from vendor_verifier.features.capacity.curve import Curve, requests_at
 from vendor_verifier.features.capacity.levels_asked import highest, sweep_levels, sweep_problems
+from vendor_verifier.features.capacity.limits import read_limits
 from vendor_verifier.features.capacity.sending import Bench, send_level
 from vendor_verifier.features.capacity.store import DOCUMENT, new_folder, new_rng, with_observations, write_capacity
 from vendor_verifier.features.capacity.values import (
@@ -31,6 +33,7 @@ from vendor_verifier.features.capacity.values import (
     EndReason,
     Point,
     SearchBounds,
+    Session,
     Stage,
     VendorCapacity,
 )
@@ -41,6 +44,7 @@ from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.budgets import GuardedSpending
+from vendor_verifier.run.executors import kept_ready
 from vendor_verifier.run.interruption import ensure_interruptible
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.store import RunFolder
@@ -74,7 +78,23 @@ class _Search:
     signal_number: int | None = None
 
     def visit(self, stage: Stage, level: float, repetitions: int) -> EndReason | None:
-        """Send one level and judge it; return the reason that it was cut short, or None."""
+        """Send one level and judge it; return the reason that it was cut short, or None.
+
+        Where workers of ours were lost it is sent once more, and not judged if that happens again.
+        """
+        session, records = self._send(stage, level, repetitions)
+        if session.is_aside and self.curve.has_room_for(session.requests):
+            self.curve.set_aside(session)
+            session, records = self._send(stage, level, repetitions)
+        if session.is_aside:
+            session = replace(session, cut="workers")
+        task = self.bench.prepared.plan.tasks[0]
+        own = [] if session.lost else records
+        suite = ready_suite(TRIGGER, {}, task.samples)
+        self.on_point(self.entry, self.curve.add(session, with_observations(own, task.samples, suite)))
+        return session.cut
+
+    def _send(self, stage: Stage, level: float, repetitions: int) -> tuple[Session, Sequence[Record]]:
         first = self.curve.repetitions_at(stage, level)
         unloaded = self.curve.unloaded
         # A refused place is not filled again at once: it comes back when an answer without load would have ended, as a
@@ -83,12 +103,7 @@ class _Search:
         session, records, self.signal_number = send_level(
             self.bench, self.entry, stage, level, first=first, repetitions=repetitions, rest_s=rest_s
         )
-        task = self.bench.prepared.plan.tasks[0]
-        point = self.curve.add(
-            session, with_observations(records, task.samples, ready_suite(TRIGGER, {}, task.samples))
-        )
-        self.on_point(self.entry, point)
-        return session.cut
+        return session, records
 
 
 def measure_capacity(
@@ -97,10 +112,12 @@ def measure_capacity(
     *,
     on_point: OnPoint = lambda _entry, _point: None,
     on_record: Callable[[Record], None] = lambda _record: None,
+    on_notice: Callable[[str], None] = lambda _words: None,
 ) -> CapacityOutcome:
     """Find the capacity of every vendor of the plan.
 
-    ``on_point`` is called for every level when it is judged, ``on_record`` for every counted answer as it comes.
+    ``on_point`` is called for every level when it is judged, ``on_record`` for every counted answer as it comes,
+    ``on_notice`` is told once where else one may look on.
 
     Raises:
         UsageError: signals cannot be handled here, a proxy that cannot be spoken to, what contradicts itself, a limit
@@ -108,6 +125,7 @@ def measure_capacity(
             this machine has open files for.
         RunFolderError: the folder holds something already.
         StorageError: the disk refused a write; every record written before stays.
+        ClusterError: the cluster went away; what was found before stays.
     """
     problems = list(_contradictions(options))
     if problems:
@@ -125,10 +143,15 @@ def measure_capacity(
     report = _blank_report(options, plan, bounds, thresholds, arrival)
     scrubber = Scrubber(prepared.configuration.secrets)
     with (
+        _withdrawn_if_refused(folder),
+        kept_ready(plan.executor),
         Journal(folder, scrubber) as journal,
         with_simulated_vendors(plan.entries, plan.seed, prepared.known_answers) as entries,
     ):
-        bench = Bench(report.run, plan, prepared, options.by, arrival, folder, journal, scrubber, guard, on_record)
+        told = cache(on_notice)
+        bench = Bench(
+            report.run, plan, prepared, options.by, arrival, folder, journal, scrubber, guard, on_record, told
+        )
         signal_number: int | None = None
         for entry in entries:
             search = _Search(bench, entry, _curve(entry, report, plan), on_point)
@@ -141,6 +164,16 @@ def measure_capacity(
             report = replace(report, vendors=(*report.vendors, found))
             write_capacity(folder, report, scrubber, language=options.lang)
     return CapacityOutcome(folder, report, signal_number)
+
+
+@contextmanager
+def _withdrawn_if_refused(folder: RunFolder) -> Iterator[None]:
+    """Take the folder away where nothing could be sent, so that the same command can be given again."""
+    try:
+        yield
+    except (UsageError, NobodyToSend, KeyboardInterrupt):
+        folder.withdraw([TRIGGER])
+        raise
 
 
 def _blank_report(
@@ -184,7 +217,7 @@ def _searched(search: _Search, keep: Callable[[VendorCapacity], None]) -> Vendor
     stopped = search.visit("unloaded", 1, UNLOADED_REPEATS)
     while stopped is None:
         keep(curve.concluded("interrupted"))
-        step = next_step(curve.tried(), curve.bounds)
+        step = curve.next_step()
         if isinstance(step, Ended):
             break
         stopped = search.visit("level", step.level, step.repetitions)

@@ -1,6 +1,7 @@
-"""Sends one level of a capacity search, from this process or from several, and says why one was cut short.
+"""Sends one level of a capacity search, as a run is sent, and says why one was cut short or cannot be judged.
 
-Limits and the account book are those of the whole level however many processes send it, and it judges nothing.
+Limits and the account book are those of the whole level however many processes or machines send it, and it judges
+nothing.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from vendor_verifier.transport.connect import most_connections
 from vendor_verifier.values.plan import Arrival, Entry, ExecutorChoice, LoadShape, Plan, RetryRules
 from vendor_verifier.values.record import Failure, Record
 from vendor_verifier.values.sample import listed
+from vendor_verifier.words import english
 
 # Where requests come by the clock, a vendor that does not keep up collects them; beyond this many they wait here.
 MOST_IN_FLIGHT = 1000
@@ -48,6 +50,7 @@ class Bench:
     scrubber: Scrubber
     guard: GuardedSpending
     on_record: Callable[[Record], None]
+    on_notice: Callable[[str], None]
 
 
 def send_level(
@@ -85,9 +88,12 @@ def send_level(
             scrubber=bench.scrubber,
             costs={},
             spending=bench.guard,
+            on_notice=bench.on_notice,
         )
     end = sent.end
     cut, words = why_cut(end, bench.guard, own.account, stage, records)
+    if end.lost and words is None:
+        words = str(english("level_lost", count=len(end.lost), level=f"{level:g}", reason=end.lost[-1]))
     core_share = None if end.loop is None else end.loop.core_share
     lag_ms = _lag_ms(end)
     session = Session(
@@ -101,8 +107,10 @@ def send_level(
         lag_p99_ms=lag_ms,
         core_share=core_share,
         client_limited=(lag_ms or 0.0) > STALL_NS / 1e6 or (core_share or 0.0) > MAX_CORE_SHARE,
-        cut=cut,
+        # What hangs may have requests of the level in flight, so that more would be too many.
+        cut="workers" if end.held and cut is None else cut,
         words=words,
+        lost=len(end.lost),
     )
     return session, tuple(records), end.signal_number
 
@@ -129,8 +137,8 @@ def _level_plan(bench: Bench, entry: Entry, stage: Stage, level: float, rest_s: 
         retry=RetryRules(retries=0),
         load=load,
         max_requests=None,
-        # One request after the other takes no second process.
-        executor=bench.plan.executor if places > 1 else ExecutorChoice(),
+        # One request after the other takes no second process; but what is compared comes from the same machines.
+        executor=bench.plan.executor if places > 1 or bench.plan.executor.name == "dask" else ExecutorChoice(),
     )
 
 

@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from vendor_verifier.errors import RunFolderError
-from vendor_verifier.features.capacity.curve import RAN_OUT, Curve, read_limits
+from vendor_verifier.features.capacity.curve import RAN_OUT, Curve
+from vendor_verifier.features.capacity.limits import read_limits
 from vendor_verifier.features.capacity.values import CapacityReport, VendorCapacity
 from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.suites import ready_suite
@@ -136,7 +137,10 @@ def judge_again(folder: RunFolder, limits: Sequence[str], at_least: float | None
         )
         suite = ready_suite(TRIGGER, {}, samples)
         for session in vendor.sittings:
-            own = records.get((vendor.model, vendor.label, session.name), [])
+            if session.is_aside:
+                curve.set_aside(session)
+                continue
+            own = [] if session.lost else records.get((vendor.model, vendor.label, session.name), [])
             curve.add(session, with_observations(own, samples, suite))
         vendors.append(_concluded(curve, vendor))
     left_out = [f"cannot be read and is not judged: {line}" for line in unreadable]

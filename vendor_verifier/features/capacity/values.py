@@ -13,10 +13,25 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vendor_verifier.pipeline.options import JUDGE, MODEL, OUTPUT, PACE, WHAT, RunOptions, flag, many, option
+from vendor_verifier.pipeline.options import (
+    DASK_HANG_AFTER,
+    DASK_LOCAL,
+    DASK_SCHEDULER,
+    EXECUTOR,
+    INSECURE_CLUSTER,
+    JUDGE,
+    MODEL,
+    OUTPUT,
+    PACE,
+    WHAT,
+    RunOptions,
+    flag,
+    many,
+    option,
+)
 from vendor_verifier.values.estimate import Estimate
 from vendor_verifier.values.judgement import Threshold
-from vendor_verifier.values.plan import Arrival, TransportName, WorkersWish
+from vendor_verifier.values.plan import Arrival, ExecutorChoice, ExecutorName, TransportName, WorkersWish
 from vendor_verifier.words import Language
 
 # The quantity raised from level to level: requests in flight, or requests started a second.
@@ -30,9 +45,10 @@ LimitOutcome = Literal["kept", "met", "missed", "broken", "unmeasured"]
 LevelOutcome = Literal["holds", "undecided", "broken", "client", "cut"]
 # edge: between a level that holds and one that does not; highest: every level up to the highest holds; client: nothing
 # can be said above; unloaded: a limit is missed without any load; drifted: a limit is missed without load afterwards;
-# the others: the budget that ran out, or the cause of the stop.
+# workers: a level could not be measured, because workers of ours were lost; the others: the budget that ran out, or the
+# cause of the stop.
 EndReason = Literal[
-    "edge", "highest", "client", "unloaded", "drifted", "requests", "cost", "time", "stopped", "interrupted"
+    "edge", "highest", "client", "unloaded", "drifted", "requests", "cost", "time", "stopped", "interrupted", "workers"
 ]
 # The subjects of limits, in the order in which causes are named: refusals explain failures, failures everything else.
 Aspect = Literal["rate_limit", "success", "latency", "speed", "quality", "other"]
@@ -90,7 +106,7 @@ class Session:
     ``name`` marks its records (``run``); ``repetitions`` are what it sent, from ``first_repetition`` on. ``lag_p99_ms``
     and ``core_share`` are of our own process, the worst of ``processes``, ``None`` where it was watched for too short;
     ``client_limited`` is what they mean: times are not the vendor's alone. ``cut`` is the reason for an early end,
-    ``words`` its sentence.
+    ``words`` its sentence. Where workers of ours were ``lost`` the load was another one, and nothing of it is judged.
     """
 
     name: str
@@ -105,6 +121,12 @@ class Session:
     client_limited: bool = False
     cut: EndReason | None = None
     words: str | None = None
+    lost: int = 0
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether the level was sent once more in its place."""
+        return bool(self.lost) and self.cut is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +247,7 @@ FILLED: Mapping[LoadKind, int] = {"concurrency": 4, "rate": 10}
 
 
 _AT_LEAST_1 = Number(gte=1)
+_EXECUTOR = ExecutorChoice()
 _POSITIVE = Number(gt=0)
 
 
@@ -263,6 +286,11 @@ class CapacityOptions:
     workers: Annotated[
         WorkersWish | None, option("Send levels from N processes here. [default: as many as it takes]", PACE)
     ] = None
+    executor: Annotated[ExecutorName, EXECUTOR] = _EXECUTOR.name
+    dask_scheduler: Annotated[str | None, DASK_SCHEDULER] = None
+    dask_local: Annotated[int | None, DASK_LOCAL] = None
+    dask_hang_after: Annotated[float, DASK_HANG_AFTER] = _EXECUTOR.hang_after_s
+    insecure_cluster: Annotated[bool, INSECURE_CLUSTER] = False
     temperature: Annotated[
         float | None, option("Sample at this temperature, 0 to 2.", MODEL, check=Number(gte=0, lte=2))
     ] = None
@@ -296,6 +324,11 @@ class CapacityOptions:
             output_dir=self.output_dir,
             transport=self.transport,
             workers=self.workers,
+            executor=self.executor,
+            dask_scheduler=self.dask_scheduler,
+            dask_local=self.dask_local,
+            dask_hang_after=self.dask_hang_after,
+            insecure_cluster=self.insecure_cluster,
             lang=self.lang,
             baseline_repeats=1,
         )

@@ -103,8 +103,11 @@ class Coordinator:
 
     @property
     def way_on(self) -> str:
-        """The advice for a run that broke off; one stretch of time cannot be gone on with."""
-        return "start a new run" if self._work.plan.load.plans_by_doing else "go on with --incremental"
+        """The advice for a run that broke off; a stretch of time or a level of a search cannot be gone on with."""
+        load = self._work.plan.load
+        if load.keeps_places:
+            return "start a new search"
+        return "start a new run" if load.plans_by_doing else "go on with --incremental"
 
     @property
     def is_finished(self) -> bool:
@@ -151,6 +154,8 @@ class Coordinator:
             {account: (given, low, now) for account, (given, low, now) in facts.get("eased", {}).items()},
             worst_loop(self.reports.values()),
             refused={(model, label): reason for model, label, reason in facts.get("refused", ())},
+            lost=[lost["reason"] for lost in self.losses.lost_sessions],
+            held=facts.get("held", 0),
         )
 
     def describe(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -21,7 +21,7 @@ import anyio
 from distributed import Client, Future, LocalCluster, Worker, get_worker
 
 from vendor_verifier.errors import ClusterError, UsageError, VerifierError, install_line
-from vendor_verifier.run.budgets import CostOf
+from vendor_verifier.run.budgets import Spending
 from vendor_verifier.run.cluster.dask_lease_plugin import CommChannel, LeaseServerPlugin, about_scheduler, open_channel
 from vendor_verifier.run.cluster.job import (
     Bench,
@@ -84,8 +84,37 @@ CONNECT_S = 15.0
 _HELLO_S = 15.0
 # The client of a program that runs a verification, whose cluster is to be used, with its certificates.
 DASK_CLIENT: ContextVar[Client | None] = ContextVar("dask_client", default=None)
+# The processes started here for several runs.
+KEPT_CLUSTER: ContextVar[LocalCluster | None] = ContextVar("kept_cluster", default=None)
 _HELLOS_AT_ONCE = 16
 _LOOPBACK = "127.0.0.1"
+
+
+def _local_cluster(workers: int, *, asynchronous: bool) -> Any:
+    """A scheduler in this process and so many worker processes; one that is ``asynchronous`` is to be awaited."""
+    return LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        host=_LOOPBACK,
+        dashboard_address=f"{_LOOPBACK}:0",
+        worker_dashboard_address=f"{_LOOPBACK}:0",
+        asynchronous=asynchronous,
+        silence_logs=logging.CRITICAL,
+    )
+
+
+@contextlib.contextmanager
+def kept_local_cluster(workers: int) -> Iterator[None]:
+    """Start processes here once for all runs until the block ends."""
+    with _local_cluster(workers, asynchronous=False) as cluster:
+        token = KEPT_CLUSTER.set(cluster)
+        try:
+            yield
+        finally:
+            KEPT_CLUSTER.reset(token)
+
+
 # What no worker offers.
 _NOWHERE = "agent-vendor-verifier wants a worker"
 
@@ -106,7 +135,9 @@ class DaskCluster:
         self._scheduler = scheduler
         self._local_workers = local_workers
         self._insecure = insecure_cluster
-        self._cluster: LocalCluster | None = None
+        # Of processes started here: for this run, or before it.
+        self._cluster: LocalCluster | None = None if local_workers is None else KEPT_CLUSTER.get()
+        self._is_kept = self._cluster is not None
         self._client: Client | None = None
         self._sessions: dict[str, Future[None]] = {}
         self._wanted: list[Future[None]] = []
@@ -134,17 +165,9 @@ class DaskCluster:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             if self._local_workers is not None:
-                self._cluster = await LocalCluster(
-                    n_workers=self._local_workers,
-                    threads_per_worker=1,
-                    processes=True,
-                    host=_LOOPBACK,
-                    dashboard_address=f"{_LOOPBACK}:0",
-                    worker_dashboard_address=f"{_LOOPBACK}:0",
-                    asynchronous=True,
-                    silence_logs=logging.CRITICAL,
-                )
-                address: Any = self._cluster
+                if self._cluster is None:
+                    self._cluster = await _local_cluster(self._local_workers, asynchronous=True)
+                address: Any = self._cluster.scheduler_address
             else:
                 assert self._scheduler is not None
                 address = scheduler_address(self._scheduler)
@@ -198,10 +221,10 @@ class DaskCluster:
         return found
 
     async def open_lease_server(
-        self, job: Job, costs: Mapping[tuple[str, str], CostOf], hang_after_s: float, attempt_s: float
+        self, job: Job, spending: Spending, hang_after_s: float, attempt_s: float
     ) -> CommChannel:
-        """Put the lease server into the scheduler and connect to it."""
-        plugin = LeaseServerPlugin(job, costs, hang_after_s, attempt_s)
+        """Put the lease server into the scheduler, with a copy of the books, and connect to it."""
+        plugin = LeaseServerPlugin(job, spending, hang_after_s, attempt_s)
         await self.client.register_plugin(plugin, name=plugin.name)
         connection = self.client.security.get_connection_args("client")
         return await open_channel(self.address, job.execution, connection)
@@ -282,7 +305,7 @@ class DaskCluster:
             future.release()
         if self._client is not None:
             await self._client.close()
-        if self._cluster is not None:
+        if self._cluster is not None and not self._is_kept:
             closing: Any = self._cluster.close()
             await closing
 

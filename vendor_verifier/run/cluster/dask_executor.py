@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from vendor_verifier.errors import ClusterError, NobodyToSend, UsageError
+from vendor_verifier.run.budgets import Spending
 from vendor_verifier.run.cluster.coordinator import Coordinator
 from vendor_verifier.run.cluster.dask_cluster import DaskCluster, failure_of
 from vendor_verifier.run.cluster.dask_lease_plugin import CommChannel
@@ -16,8 +18,9 @@ from vendor_verifier.run.cluster.job import ChannelClosed, ClusterSide, Outbox, 
 from vendor_verifier.run.cluster.load_coordinator import coordinator_of
 from vendor_verifier.run.interruption import interruptible
 from vendor_verifier.run.local_run import RunEnd, Work
+from vendor_verifier.run.process_count import most_in_flight
 from vendor_verifier.run.work_queue import BLOCK
-from vendor_verifier.values.plan import ExecutorChoice
+from vendor_verifier.values.plan import ExecutorChoice, Plan
 from vendor_verifier.words import english
 
 # A cluster may still be starting, or starting a worker anew.
@@ -31,9 +34,11 @@ _RECORDS_PER_WORKER = 4 * BLOCK
 _MOST_WORKERS = 64
 
 
-def _useful_workers(work: Work) -> int:
-    """Workers that a cluster which adapts to its work should start."""
-    return max(1, min(_MOST_WORKERS, len(work.queue) // _RECORDS_PER_WORKER))
+def useful_workers(plan: Plan, due: int) -> int:
+    """Workers that a cluster which adapts to its work should start, by ``due`` records and requests in flight."""
+    in_flight = most_in_flight(plan, math.inf if plan.load.plans_by_doing else due)
+    wanted = max(due // _RECORDS_PER_WORKER, -(-in_flight // plan.executor.timed_streams))
+    return max(1, min(_MOST_WORKERS, wanted))
 
 
 class DaskExecutor:
@@ -64,7 +69,7 @@ class DaskExecutor:
         self._dashboard = self._cluster.dashboard
         if self._dashboard is not None:
             work.on_notice(english("dask_dashboard", link=self._dashboard))
-        self._cluster.want(_useful_workers(work))
+        self._cluster.want(useful_workers(work.plan, len(work.queue)))
         deadline = time.monotonic() + WORKERS_WITHIN_S
         while True:
             addresses = await self._cluster.workers()
@@ -80,10 +85,12 @@ class DaskExecutor:
     async def run(self, work: Work) -> RunEnd:
         # Workers that join later are not counted; most of a cluster is there before its run.
         workers = max(1, len(await self._cluster.workers()))
+        plan = work.plan
+        spending = work.spending or Spending(plan.max_requests, plan.max_cost_usd, work.costs)
         self._channel = await self._cluster.open_lease_server(
-            work.job, work.costs, self._choice.hang_after_s, longest_attempt_s(work.plan)
+            work.job, spending, self._choice.hang_after_s, longest_attempt_s(plan)
         )
-        outbox = Outbox(self._channel, linger_of(work.plan))
+        outbox = Outbox(self._channel, linger_of(plan))
         coordinator = self._coordinator = coordinator_of(work, workers, outbox.send, is_far=True)
         self._spawn(outbox.run())
         self._spawn(self._listen(self._channel, coordinator, work))
@@ -93,6 +100,10 @@ class DaskExecutor:
         at_work = coordinator.wind_down()
         outbox.send("facts", True)
         await _within(coordinator.has_facts.wait(), _GRACE_S)
+        if coordinator.has_facts.is_set():
+            spending.take_over(coordinator.facts["books"])
+        elif work.spending is not None:
+            raise ClusterError(f"the scheduler does not tell what was spent; {coordinator.way_on} when it answers")
         outbox.send("finish", True)
         await _within(outbox.drain(), _GRACE_S)
         await self._cluster.end_sessions(at_work, _GRACE_S)

@@ -16,7 +16,7 @@ from distributed.comm.core import Comm, CommClosedError, connect
 from distributed.scheduler import WorkerState
 
 from vendor_verifier import __version__
-from vendor_verifier.run.budgets import CostOf
+from vendor_verifier.run.budgets import Spending
 from vendor_verifier.run.cluster.job import (
     LINGER_S,
     NEWS_LINGER_S,
@@ -83,12 +83,10 @@ def about_scheduler() -> dict[str, str]:
 class LeaseServerPlugin(SchedulerPlugin):
     """The lease server of one execution in the scheduler's process. The job's plan has no keys."""
 
-    def __init__(
-        self, job: Job, costs: Mapping[tuple[str, str], CostOf] | None, hang_after_s: float, attempt_s: float
-    ) -> None:
+    def __init__(self, job: Job, spending: Spending, hang_after_s: float, attempt_s: float) -> None:
         self.name = operation(job.execution)
         self._plan = job.plan
-        self._costs = costs
+        self._spending = spending
         self._hang_after_s = hang_after_s
         self._attempt_s = attempt_s
         self.run = job.run
@@ -98,7 +96,7 @@ class LeaseServerPlugin(SchedulerPlugin):
     async def start(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
         self._lease_server = LeaseServer(
-            self._plan, self._costs, hang_after_s=self._hang_after_s, attempt_s=self._attempt_s
+            self._plan, spending=self._spending, hang_after_s=self._hang_after_s, attempt_s=self._attempt_s
         )
         self._coordinator: Outbox | None = None
         self._watch = asyncio.ensure_future(self._lease_server.watch())

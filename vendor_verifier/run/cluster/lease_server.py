@@ -180,6 +180,8 @@ class LeaseServer:
             "refused": [[*name, reason] for name, reason in self._limiter.refused.items()],
             "limit": None if self._spending.reason is None else str(self._spending.reason),
             "eased": {name: [one.given, one.lowest, one.now] for name, one in self._limiter.eased.items()},
+            "books": self._spending.books(),
+            "held": sum(session.leases.used for session in self._sessions.values() if session.revoked),
             "cpu_s": time.process_time() - self._cpu_before_s,
         }
 

@@ -41,6 +41,11 @@ class Leases:
         """The numbers of those not known to be used."""
         return [number for number, lease in self._held.items() if lease.over_at is None]
 
+    @property
+    def used(self) -> int:
+        """How many are known to be used."""
+        return len(self._held) - len(self.unused())
+
     def over(self, now: float) -> Sequence[int]:
         """Take those back whose attempt's time is over; their places."""
         late = [number for number, lease in self._held.items() if lease.over_at is not None and lease.over_at < now]

@@ -70,6 +70,7 @@ class LoadCoordinator(Coordinator):
         self._waiting: deque[_Handed] = deque()
         self._handed: dict[int, _Handed] = {}
         self._busy: Counter[str] = Counter()
+        self._given: Counter[str] = Counter()
         self._offered: Mapping[EntryKey, LoadReport] | None = None
 
     def clock_ns(self) -> int:
@@ -130,6 +131,7 @@ class LoadCoordinator(Coordinator):
 
     def _get_ready(self, name: str) -> None:
         self._ready[name] = None
+        self._given[name] = max(self._given.values(), default=0)
         waiting, self._waiting = self._waiting, deque()
         for handed in waiting:
             self._give(handed)
@@ -157,8 +159,10 @@ class LoadCoordinator(Coordinator):
             # Workers come back, or nobody does within a minute and the run ends.
             self._waiting.append(handed)
             return
-        handed.session = min(self._ready, key=self._busy.__getitem__)
+        # In turn where all are as busy, so that requests one after the other come from all places, too.
+        handed.session = min(self._ready, key=lambda name: (self._busy[name], self._given[name]))
         self._busy[handed.session] += 1
+        self._given[handed.session] += 1
         self._issued += 1
         self._handed[self._issued] = handed
         due = handed.due
