@@ -235,7 +235,7 @@ class Spending:
         self.cost_usd += cost or 0.0
 
     def books(self) -> dict[str, Any]:
-        """What was counted so far; for :meth:`take_over` where the limits are."""
+        """The counts so far; for :meth:`take_over` where the limits are."""
         return {"requests": self.requests, "cost_usd": self.cost_usd, "refused": self.refused}
 
     def take_over(self, books: Mapping[str, Any]) -> None:
@@ -277,7 +277,7 @@ class GuardedSpending(Spending):
     is_late: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
-        """What travels to another machine is the time that is left: its clock shows something else."""
+        """The state with the time that is left: the clock of another machine shows something else."""
         own = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "clock"}
         return own | {"until_s": self.until_s - self.clock()}
 

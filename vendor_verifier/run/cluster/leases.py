@@ -43,7 +43,7 @@ class Leases:
 
     @property
     def used(self) -> int:
-        """How many are known to be used."""
+        """The number of those known to be used."""
         return len(self._held) - len(self.unused())
 
     def over(self, now: float) -> Sequence[int]:
