@@ -139,12 +139,12 @@ class Assembler:
         """Take one event that arrived at ``at_ns``."""
         if self._first_event_ns is None:
             self._first_event_ns = at_ns
-        size = _TAKERS[type(event)](self, event)
+        size = _TAKERS[event.__class__](self, event)
         if size:
             self.characters += size
             self._token_moments.append(at_ns)
             self._token_sizes.append(size)
-            if self._first_answer_ns is None and type(event) is not ReasoningDelta:
+            if self._first_answer_ns is None and event.__class__ is not ReasoningDelta:
                 self._first_answer_ns = at_ns
 
     def add_row(self, joined: StreamEvent, moments: Sequence[int], sizes: Sequence[int]) -> None:

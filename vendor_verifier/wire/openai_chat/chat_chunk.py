@@ -96,14 +96,6 @@ class ChatChunk(msgspec.Struct, forbid_unknown_fields=True):
         """Model, provider, fingerprint and id, as :class:`vendor_verifier.values.event.Identity` takes them."""
         return (self.model or None, self.provider or None, self.system_fingerprint or None, self.id or None)
 
-    @property
-    def choice(self) -> _Choice | None:
-        """The choice we asked for."""
-        for one in self.choices:
-            if one.index is None or one.index <= 0:
-                return one
-        return None
-
 
 _decode = msgspec.json.Decoder(ChatChunk).decode
 
@@ -120,12 +112,17 @@ def ordinary_chunk(data: str | bytes) -> ChatChunk | None:
 
 def events_of(chunk: ChatChunk) -> list[StreamEvent]:
     """The events of a chunk but its identity, in the general reader's order: deltas, usage, finish."""
-    choice = chunk.choice
-    found = [] if choice is None else _deltas(choice.delta)
+    found: list[StreamEvent] = []
+    finish = None
+    for choice in chunk.choices:
+        if choice.index is None or choice.index <= 0:
+            # The one we asked for.
+            found, finish = _deltas(choice.delta), choice.finish_reason
+            break
     if chunk.usage is not None:
         found.append(ordinary_usage(chunk.usage))
-    if choice is not None and choice.finish_reason:
-        found.append(chat_finish(choice.finish_reason))
+    if finish:
+        found.append(chat_finish(finish))
     return found
 
 

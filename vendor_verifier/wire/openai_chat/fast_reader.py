@@ -23,7 +23,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, repeat, takewhile
-from operator import sub
+from operator import eq
 from typing import TypeAlias
 
 import msgspec
@@ -160,7 +160,7 @@ class _Folding:
 
     def _row(self, events: Sequence[bytes], place: int, moments: Sequence[int], envelope: _Envelope) -> int:
         """Take the events from ``place`` on that stand in ``envelope``; their number."""
-        texts = _insides(_texts(events, place, envelope))
+        texts = _texts(events, place, envelope)
         if texts:
             decoded = _decoded(texts)
             joined = envelope.event("".join(decoded))
@@ -169,9 +169,8 @@ class _Folding:
 
     def _event(self, data: bytes, at_ns: int) -> _Envelope | None:
         """Take one event by itself; its envelope, if it is a text chunk that has one."""
-        add = self._assembler.add
         if data == _DONE:
-            add(StreamEnd(), at_ns)
+            self._assembler.add(StreamEnd(), at_ns)
             return None
         chunk = None if b"\n" in data else ordinary_chunk(data)
         if chunk is None:
@@ -179,35 +178,34 @@ class _Folding:
         identity = chunk.identity
         if identity != self._known and any(identity):
             self._known = identity
-            add(Identity(*identity), at_ns)
+            self._assembler.add(Identity(*identity), at_ns)
         found = events_of(chunk)
         for one in found:
-            add(one, at_ns)
+            self._assembler.add(one, at_ns)
         return _envelope(data, chunk, found[0]) if len(found) == 1 == len(chunk.choices) else None
 
 
 def _texts(events: Sequence[bytes], place: int, envelope: _Envelope) -> list[bytes]:
-    """The texts in ``envelope`` of the events from ``place`` on, up to the first that has another."""
+    """The insides of JSON strings in ``envelope`` of the events from ``place`` on, up to the first that has another."""
     before, after = envelope.before, envelope.after
-    is_around = (len(before) + len(after)).__eq__
+    begin, end, around = len(before), -len(after), after + before
     found: list[bytes] = []
     while True:
         some = events[place : place + _BLOCK]
-        texts = list(map(bytes.removesuffix, map(bytes.removeprefix, some, repeat(before)), repeat(after)))
-        # Only an event that has both is shorter by both without them.
-        count = [*map(is_around, map(sub, map(len, some), map(len, texts))), False].index(False)
-        found += texts[:count]
-        if count < _BLOCK:
-            return found
+        alike = some[: [*map(bytes.startswith, some, repeat(before)), False].index(False)]
+        texts = [event[begin:end] for event in alike]
+        # Of the same length, and the same bytes: so each of them ends as it should.
+        if b"%b%b%b" % (before, around.join(texts), after) != b"".join(alike):
+            again = [before + text + after for text in texts]
+            texts = texts[: [*map(eq, again, alike), False].index(False)]
+        found += texts
+        if len(texts) < _BLOCK:
+            break
         place += _BLOCK
-
-
-def _insides(texts: list[bytes]) -> list[bytes]:
-    """The leading ``texts`` that are the insides of JSON strings."""
-    lines = b"\n".join(texts)
-    if lines.count(b"\n") < len(texts) and _INSIDES.fullmatch(lines):
-        return texts
-    return list(takewhile(_INSIDE.fullmatch, texts))
+    lines = b"\n".join(found)
+    if lines.count(b"\n") < len(found) and _INSIDES.fullmatch(lines):
+        return found
+    return list(takewhile(_INSIDE.fullmatch, found))
 
 
 def _decoded(texts: Sequence[bytes]) -> list[str]:
@@ -228,24 +226,25 @@ def _envelope(data: bytes, chunk: ChatChunk, single: StreamEvent) -> _Envelope |
     if delta.reasoning and delta.reasoning_content:
         # Where one of them is empty the other is found.
         return None
-    for name, text, event in _places(single):
+    for name, event in _places(single):
+        # Once and without escapes around it: so it is the key, and what follows is the text.
         before, key, rest = data.partition(name + b':"')
         inside = _INSIDE.match(rest)
-        if not key or inside is None or data.count(name) != 1 or b"\\" in before:
+        if not inside or not inside.end() or data.count(name) != 1 or b"\\" in before:
             continue
         after = rest[inside.end() :]
-        if b"\\" not in after and _decoded([inside.group()]) == [text]:
+        if b"\\" not in after:
             return _Envelope(before + key, after, event)
     return None
 
 
-def _places(single: StreamEvent) -> Sequence[tuple[bytes, str, Callable[[str], StreamEvent]]]:
-    """The keys that may hold the one text of a chunk, that text, and the event to make of another."""
+def _places(single: StreamEvent) -> Sequence[tuple[bytes, Callable[[str], StreamEvent]]]:
+    """The keys that may hold the one text of a chunk, and the event to make of another text."""
     match single:
-        case TextDelta(text):
-            return ((b'"content"', text, TextDelta),)
-        case ReasoningDelta(text):
-            return ((b'"reasoning_content"', text, ReasoningDelta), (b'"reasoning"', text, ReasoningDelta))
-        case ToolCallDelta(int(index), None, None, str(text)):
-            return ((b'"arguments"', text, lambda more: ToolCallDelta(index, None, None, more)),)
+        case TextDelta():
+            return ((b'"content"', TextDelta),)
+        case ReasoningDelta():
+            return ((b'"reasoning_content"', ReasoningDelta), (b'"reasoning"', ReasoningDelta))
+        case ToolCallDelta(int(index), None, None, str(arguments)) if arguments:
+            return ((b'"arguments"', lambda more: ToolCallDelta(index, None, None, more)),)
     return ()
