@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vendor_verifier.wire import payload
 from vendor_verifier.wire.payload import (
     MAX_COUNT,
     MAX_DEPTH,
@@ -111,6 +112,38 @@ def test_only_payload_errors(text: str | bytes) -> None:
     else:
         refused = False
     assert refused or not is_refused_by_the_standard_library(text)
+
+
+_NUMBERS = st.from_regex(r"-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,4})?", fullmatch=True)
+_PIECES = st.sampled_from(
+    [
+        *'{}[],:" \t\n',
+        '"a":',
+        '"a"',
+        "\\",
+        '\\"',
+        "\\ud83d",
+        "\\ude00",
+        "\\u0000",
+        "\x00",
+        "true",
+        "null",
+        "NaN",
+        "ü",
+        "\ufeff",
+    ]
+)
+
+
+@given(JSON.map(json.dumps) | _NUMBERS | st.lists(_PIECES | _NUMBERS, max_size=12).map("".join))
+def test_the_quick_reader_reads_nothing_else(text: str) -> None:
+    """What the quick reader takes is to the last digit what the standard library reads, as text and as bytes."""
+    for each in (text, text.encode()):
+        try:
+            quickly = payload._quickly(each)
+        except (ValueError, RecursionError):
+            continue
+        assert repr(quickly) == repr(payload._slowly(each, None))
 
 
 @given(JSON | st.floats() | st.integers())

@@ -103,26 +103,27 @@ class _Unreadable(ValueError):
 
 def read_rows(lines: Iterable[bytes], file: Path) -> Iterator[Row | Problem]:
     """Every non-blank line as a row, or as the problem it has. Line numbers are physical and start at 1."""
-    pairs = _Pairs()
     for number, line in enumerate(lines, 1):
         content = line.removeprefix(_BOM)
         if not content.strip():
             continue
         try:
-            yield _row(number, content, pairs)
+            yield _row(number, content)
         except _Unreadable as problem:
             yield Problem(str(problem), file, number, problem.key)
 
 
-def _row(number: int, content: bytes, pairs: _Pairs) -> Row:
+def _row(number: int, content: bytes) -> Row:
     if len(content) > MAX_LINE_BYTES:
         raise _Unreadable(
             f"the line is longer than {MAX_LINE_BYTES // 2**20} MB; expected one request, not a whole file"
         )
     text = _decoded(content)
-    pairs.forget()
+    pairs = _Pairs()
     try:
-        value = parse_json(text, object_pairs_hook=pairs.take)
+        value = parse_json(text)
+        if _may_repeat_keys(content, value):
+            value = parse_json(text, object_pairs_hook=pairs.take)
     except PayloadError as error:
         raise _Unreadable(_explained(str(error), text)) from None
     if not isinstance(value, dict):
@@ -163,6 +164,22 @@ def _explained(reason: str, text: str) -> str:
     return f"not JSON at column {found[2]}: {what}, read {read}{hint}"
 
 
+def _may_repeat_keys(content: bytes, value: object) -> bool:
+    """Whether a key may occur twice in one object of ``content``, whose ``value`` then has fewer texts than it."""
+    try:
+        return _texts(content) != _texts(msgspec.json.encode(value))
+    except UnicodeEncodeError:
+        # Half a character, of which nothing can be written.
+        return True
+
+
+def _texts(written: bytes) -> int:
+    """Twice the number of keys and texts in JSON."""
+    if b"\\" in written:
+        written = written.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return written.count(b'"')
+
+
 class _Pairs:
     """Collects repeated keys while the parser builds objects from the inside out."""
 
@@ -170,22 +187,11 @@ class _Pairs:
         self.last: tuple[str, ...] = ()
         self.inner: dict[str, None] = {}
 
-    def forget(self) -> None:
-        """Reset for another row."""
-        self.last = ()
-        self.inner = {}
-
     def take(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        built = dict(pairs)
-        # Nearly no object repeats a key, and this is asked of every one.
-        if self.last or len(built) != len(pairs):
-            self._note(pairs)
-        return built
-
-    def _note(self, pairs: list[tuple[str, Any]]) -> None:
         self.inner.update(dict.fromkeys(self.last))
         seen: set[str] = set()
         self.last = tuple(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        return dict(pairs)
 
 
 def half_character(value: object) -> str | None:

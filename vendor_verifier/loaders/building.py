@@ -156,7 +156,9 @@ def unpacked(value: object, key: str, expected: str = "") -> object:
 def _array(body: Mapping[str, Any], key: str) -> object:
     """The value of a key, which may be an array as JSON text."""
     value = body.get(key)
-    return value if isinstance(value, str) and not value.strip() else unpacked(value, key, "expected an array, read ")
+    if not isinstance(value, str) or not value.strip():
+        return value
+    return unpacked(value, key, "expected an array, read ")
 
 
 _MAX_DEFECTS = 50

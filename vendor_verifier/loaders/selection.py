@@ -20,6 +20,8 @@ from vendor_verifier.values.sample import ChosenSamples, Sample, Samples, listed
 
 def expects_call(sample: Sample) -> bool | None:
     """Whether the right answer holds a tool call; None where the row does not say."""
+    if not sample.expected:
+        return None
     stated = sample.expected.get("expected_tool_call")
     if isinstance(stated, bool):
         return stated

@@ -6,7 +6,6 @@ on long integers with an error that is not a JSON error; here all of these are o
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 import re
@@ -14,6 +13,7 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, NoReturn
 
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.values.event import ToolCall
@@ -62,31 +62,33 @@ def parse_json(text: str | bytes, *, object_pairs_hook: Callable[[list[tuple[str
         PayloadError: not JSON, NaN or infinite, nested deeper than ``MAX_DEPTH``, or a number beyond reason.
     """
     try:
-        if isinstance(text, str) and not text.startswith("\ufeff"):
-            value = _decoded(text, _strict(object_pairs_hook))
-        else:
-            value = json.loads(
-                text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=object_pairs_hook
-            )
+        value = _quickly(text) if object_pairs_hook is None else _slowly(text, object_pairs_hook)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        # What the quick reader refuses is either no JSON, of which this says why, or has a half character in it.
+        value = _slowly(text, object_pairs_hook)
+    if len(text) > MAX_DEPTH and _may_be_deep(text) and _too_deep(value):
+        raise PayloadError(f"nested deeper than {MAX_DEPTH} levels")
+    return value
+
+
+# What it accepts it reads as :func:`_slowly` does; tests/wire/test_payload.py holds both against each other.
+_quickly = msgspec.json.Decoder().decode
+
+
+def _slowly(text: str | bytes, hook: Callable[[list[tuple[str, Any]]], Any] | None) -> Any:
+    """What the standard library's reader makes of ``text``, made strict.
+
+    Raises:
+        PayloadError: as in :func:`parse_json`, but of depth only where the reader cannot bear it.
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=hook)
     except RecursionError:
         raise PayloadError(f"nested deeper than {MAX_DEPTH} levels") from None
     except PayloadError:
         raise
     except ValueError as error:
         raise PayloadError(str(error)[:300]) from None
-    if _may_be_deep(text) and _too_deep(value):
-        raise PayloadError(f"nested deeper than {MAX_DEPTH} levels")
-    return value
-
-
-def _decoded(text: str, decoder: json.JSONDecoder) -> Any:
-    """As ``decoder.decode``, which looks for blanks around the value, where there hardly ever are any."""
-    try:
-        value, end = decoder.raw_decode(text)
-    except json.JSONDecodeError:
-        # Blanks before it; or an error, which is raised once more.
-        return decoder.decode(text)
-    return decoder.decode(text) if text[end:].strip(_BLANKS) else value
 
 
 def has_many_parts(text: str | bytes) -> bool:
@@ -106,8 +108,6 @@ def _parts(text: str) -> int:
 
 def _may_be_deep(text: str | bytes) -> bool:
     """Whether there are brackets enough; nearly always there are not, and nothing need be walked."""
-    if len(text) <= MAX_DEPTH:
-        return False
     if isinstance(text, str):
         return text.count("{") + text.count("[") > MAX_DEPTH
     # Bytes may be UTF-16, where a bracket is the same byte beside a zero.
@@ -123,12 +123,6 @@ def _finite(text: str) -> float:
     if not math.isfinite(value):
         raise PayloadError(f"number out of range: {text[:40]}")
     return value
-
-
-@functools.lru_cache(maxsize=4)
-def _strict(hook: Callable[[list[tuple[str, Any]]], Any] | None) -> json.JSONDecoder:
-    """A strict decoder, which json.loads would make anew for every text; it keeps no state."""
-    return json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=hook)
 
 
 def _too_deep(value: object) -> bool:
