@@ -22,8 +22,9 @@ def test_rows_are_found_as_in_a_dictionary(came: list[Key], other: Key) -> None:
     for key in came:
         assert keys.add(key) == expected.setdefault(key, len(expected))
     assert list(keys) == list(expected) == [keys[row] for row in range(len(keys))]
-    assert all(key in keys for key in expected)
-    assert (other in keys) == (other in expected)
+    for suite, repetition in {(other[0], other[2]), *((key[0], key[2]) for key in expected)}:
+        lacking = [sample for sample in "abcd" if (suite, sample, repetition) not in expected]
+        assert keys.lacking(suite, "abcd", repetition) == lacking
     assert list(keys.units()) == [key[1:] for key in expected]
     assert [keys.questions[number] for number in keys.asked().tolist()] == [key[:2] for key in expected]
     for repetition in (0, 1, 2, 3, 2**40):

@@ -25,7 +25,7 @@ from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.resources import shipped
 from vendor_verifier.sample_store import Shelf, file_digest, open_lines
 from vendor_verifier.suites import SuiteKind, compares
-from vendor_verifier.suites.schema import DialectCount
+from vendor_verifier.suites.schema import ArgumentChecker, DialectCount
 from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.plan import Task
 from vendor_verifier.values.sample import Sample
@@ -128,8 +128,9 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, *, skip_bad: bool) -> D
     def keep(sample: Sample) -> None:
         shelf.append(sample)
         classes.add(expects_call(sample))
-        defects.extend(_defects(sample, checkers))
-        dialects.add(checkers(sample))
+        checker = checkers(sample)
+        defects.extend(_defects(sample, checker))
+        dialects.add(checker)
 
     loaded = load_dataset(path, format=options.dataset_format, skip_bad=skip_bad, keep=keep)
     notices = tuple(dialects.notice())
@@ -164,14 +165,15 @@ def sample_defects(samples: Iterable[Sample]) -> list[str]:
     """Defects of the samples themselves, each with its line in the file."""
     checkers, dialects, defects = KeptCheckers(), DialectCount(), list[str]()
     for sample in samples:
-        defects += _defects(sample, checkers)
-        dialects.add(checkers(sample))
+        checker = checkers(sample)
+        defects += _defects(sample, checker)
+        dialects.add(checker)
     return [*defects, *dialects.notice()]
 
 
-def _defects(sample: Sample, checkers: KeptCheckers) -> Iterator[str]:
+def _defects(sample: Sample, checker: ArgumentChecker) -> list[str]:
     where = f"line {sample.source.line}" if sample.source else sample.id
-    return (f"{where}: {defect}" for defect in checkers(sample).defects)
+    return [f"{where}: {defect}" for defect in checker.defects]
 
 
 # By filter, the option of a run and of a suite that states it.

@@ -149,7 +149,7 @@ async def make_record(
         turns = await conversation.play(item.suite.play(item.sample), item.target, item.total_s, due_ns)
     except RunClosed:
         return None
-    if not any(attempt.timing for turn in turns for attempt in turn.attempts):
+    if not [attempt for turn in turns for attempt in turn.attempts if attempt.timing is not None]:
         # Nothing was sent, so nothing was awaited: many such records in a row must not block the loop.
         await asyncio.sleep(0)
     return Record(

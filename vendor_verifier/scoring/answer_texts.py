@@ -23,6 +23,7 @@ from vendor_verifier.wire.payload import parse_json
 MOST_SAMPLES = 2_000
 # As many as are compared; each part is cut by itself, since they are joined only when they are.
 _MOST_CHARACTERS = 1_000
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
 EntryKey = tuple[str, str]
 Question = tuple[str, str]
 
@@ -63,9 +64,10 @@ class AnswerTexts:
     def take(self, record: Record, sample: Sample, row: Observation) -> None:
         """Keep the answer of a successful record, if its sample is chosen and it is one of the first two."""
         question = (record.suite, record.sample)
-        if record.repetition > 1 or question not in self.chosen or not row.traits.succeeded or record.final is None:
+        if record.repetition > 1 or question not in self.chosen or not row.traits.succeeded:
             return
-        answer = record.final.response
+        final = record.final
+        answer = None if final is None else final.response
         if answer is not None:
             found = _answer(answer, sample, row)
             self.kept.setdefault((record.model, record.label), {}).setdefault(question, {})[record.repetition] = found
@@ -98,7 +100,7 @@ def _plain(text: str) -> str:
 
 def _call(call: ToolCall) -> str:
     try:
-        arguments = json.dumps(parse_json(call.arguments), sort_keys=True, ensure_ascii=False)
+        arguments = _CANONICAL.encode(parse_json(call.arguments))
     except ValueError:
         arguments = call.arguments
     return f"{call.name}({_plain(arguments)})"

@@ -78,8 +78,9 @@ class ObservationTable:
     def __len__(self) -> int:
         return len(self._keys) - len(self.misrouted)
 
-    def __contains__(self, key: Key) -> bool:
-        return key in self._keys
+    def lacking(self, suite: str, samples: Iterable[str], repetition: int) -> list[str]:
+        """Those of a suite's samples that have no row of a repetition."""
+        return self._keys.lacking(suite, samples, repetition)
 
     def add(self, row: Observation) -> Standing:
         """Add a row unless the one under its key takes precedence; its attempts are added in either case."""

@@ -42,29 +42,37 @@ class RowKeys:
     def __getitem__(self, row: int) -> Key:
         return (*self.questions[self._asked[row]], self._repetitions[row])
 
-    def __contains__(self, key: Key) -> bool:
-        number, rows = self._numbers.get(key[:2], -1), self._rows.get(key[2], ())
-        return 0 <= number < len(rows) and rows[number] >= 0
-
     def add(self, key: Key) -> int:
         """The row of a key; the next one for a key that is new."""
         question, repetition = key[:2], key[2]
-        number = self._numbers.setdefault(question, len(self.questions))
-        if number == len(self.questions):
+        number = self._numbers.get(question)
+        if number is None:
+            number = self._numbers[question] = len(self.questions)
             self.questions.append(question)
-        rows = self._rows.setdefault(repetition, array("i"))
-        if number >= len(rows):
-            rows.extend([-1] * (number + 1 - len(rows)))
-        if rows[number] < 0:
-            rows[number] = len(self._asked)
+        rows = self._rows.get(repetition)
+        if rows is None:
+            rows = self._rows[repetition] = array("i")
+        missing = number + 1 - len(rows)
+        if missing > 0:
+            rows.extend([-1] * missing)
+        row = rows[number]
+        if row < 0:
+            row = rows[number] = len(self._asked)
             self._asked.append(number)
             self._repetitions.append(repetition)
-        return rows[number]
+        return row
 
     def of_repetition(self, repetition: int) -> Iterator[tuple[Question, int]]:
         """The questions of a repetition and their rows."""
         rows = zip(self.questions, self._rows.get(repetition, ()), strict=False)
         return ((question, row) for question, row in rows if row >= 0)
+
+    def lacking(self, suite: str, samples: Iterable[str], repetition: int) -> list[str]:
+        """Those of a suite's samples that have no row of a repetition."""
+        rows, number_of = self._rows.get(repetition, ()), self._numbers.get
+        numbered = [(sample, number_of((suite, sample), -1)) for sample in samples]
+        there = range(len(rows))
+        return [sample for sample, number in numbered if number not in there or rows[number] < 0]
 
     def asked(self) -> NDArray[np.int32]:
         """The number of every row's question."""
@@ -82,9 +90,11 @@ class RowKeys:
         """The units of the rows."""
         import numpy as np
 
-        numbers: dict[str, int] = {}
-        samples = np.array([numbers.setdefault(name, len(numbers)) for _, name in self.questions], dtype=np.int32)
-        return Units(list(numbers), samples[self.asked()], self.repetitions())
+        names = [name for _, name in self.questions]
+        different = list(dict.fromkeys(names))
+        numbers = dict(zip(different, range(len(different)), strict=True))
+        samples = np.fromiter(map(numbers.__getitem__, names), dtype=np.int32, count=len(names))
+        return Units(different, samples[self.asked()], self.repetitions())
 
 
 class Units(Sequence[Unit]):

@@ -245,10 +245,9 @@ def _score(traits: Traits, suite: str, value: str) -> float | None:
 
 
 def _lost(table: ObservationTable, planned: Mapping[str, Sequence[str]], repeat: int) -> list[Unit]:
-    return [
-        (sample, number)
-        for suite, ids in planned.items()
-        for sample in ids
-        for number in range(repeat)
-        if (suite, sample, number) not in table
-    ]
+    found: list[Unit] = []
+    for suite, ids in planned.items():
+        lost = [frozenset(table.lacking(suite, ids, number)) for number in range(repeat)]
+        if any(lost):
+            found += [(sample, number) for sample in ids for number, lacks in enumerate(lost) if sample in lacks]
+    return found

@@ -89,7 +89,7 @@ class TriggerSuite:
         decision = decide(response, calls)
         checker = self.checkers(sample)
         verdicts = tuple([checker.check(call) for call in calls])
-        if any(verdict.verdict == "not_judged" for verdict in verdicts):
+        if "not_judged" in [verdict.verdict for verdict in verdicts]:
             anomalies = (*anomalies, NOT_JUDGED)
         return Score(self.name, decision, verdicts, anomalies=(*anomalies, *_disagreements(response, calls)))
 

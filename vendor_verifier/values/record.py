@@ -210,9 +210,10 @@ class Record(msgspec.Struct, frozen=True):
     @property
     def succeeded(self) -> bool:
         """Whether every turn ended in a success."""
-        # Read a dozen times a record when scoring: a loop costs a third of a generator.
+        # Read several times a record when scoring, so that no function is called here, not even ``Attempt.succeeded``.
         for turn in self.turns:
-            if not turn.attempts or not turn.attempts[-1].succeeded:
+            final = turn.attempts[-1] if turn.attempts else None
+            if final is None or final.failure is not None or final.response is None:
                 return False
         return bool(self.turns)
 
