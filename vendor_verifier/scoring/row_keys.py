@@ -70,9 +70,10 @@ class RowKeys:
     def lacking(self, suite: str, samples: Iterable[str], repetition: int) -> list[str]:
         """Those of a suite's samples that have no row of a repetition."""
         rows, number_of = self._rows.get(repetition, ()), self._numbers.get
-        numbered = [(sample, number_of((suite, sample), -1)) for sample in samples]
         there = range(len(rows))
-        return [sample for sample, number in numbered if number not in there or rows[number] < 0]
+        return [
+            sample for sample in samples if (number := number_of((suite, sample), -1)) not in there or rows[number] < 0
+        ]
 
     def asked(self) -> NDArray[np.int32]:
         """The number of every row's question."""
