@@ -76,7 +76,7 @@ _quickly = msgspec.json.Decoder().decode
 
 
 def _slowly(text: str | bytes, hook: Callable[[list[tuple[str, Any]]], Any] | None) -> Any:
-    """What the standard library's reader makes of ``text``, made strict.
+    """The value that the standard library's reader finds in ``text``, made strict.
 
     Raises:
         PayloadError: as in :func:`parse_json`, but of depth only where the reader cannot bear it.
