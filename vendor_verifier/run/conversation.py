@@ -21,7 +21,7 @@ from vendor_verifier.metrics.answer import LOOP_LAG
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import ask_for
-from vendor_verifier.run.event_loop_lag import STALL_NS, LoopLag
+from vendor_verifier.run.event_loop_lag import STALL_NS, LoopLag, Stalls
 from vendor_verifier.run.rate_limiter import Limiter
 from vendor_verifier.run.retry import attempt_until_done, refuses_usage, should_retry, stops_vendor
 from vendor_verifier.suites import AnyPlay
@@ -79,8 +79,8 @@ class Target:
 class _Question:
     """One turn ready to be asked of one entry, as often as it takes.
 
-    ``due_ns`` is when it was due by a schedule. ``begun_late_ns`` is how long after that it was ready, where it is the
-    first turn of what was due.
+    ``due_ns`` is when it was due by a schedule. ``begun_late_ns`` is how long it took to be ready once it could
+    begin, where it is the first turn of what was due.
     """
 
     target: Target
@@ -111,7 +111,8 @@ class _Question:
 class Conversation:
     """Sends the turns of plays, for all plays of one run. ``rng`` only spreads waits, ``tools`` runs real tools.
 
-    ``without_usage`` are model and label of entries that take no ``stream_options``.
+    ``without_usage`` are model and label of entries that take no ``stream_options``. ``permits`` are the stretches in
+    which another process, that gives the permits, stood still.
     """
 
     client: Client
@@ -122,6 +123,7 @@ class Conversation:
     keys: KeyRing
     clock_ns: Callable[[], int] = time.perf_counter_ns
     lag: LoopLag = field(default_factory=LoopLag)
+    permits: Stalls = field(default_factory=Stalls)
     answers: RoundLimit = field(default_factory=RoundLimit)
     starts: RoundLimit = field(default_factory=RoundLimit)
     blocked_by_proxy: dict[str, str] = field(default_factory=dict)
@@ -129,11 +131,17 @@ class Conversation:
     tools: ToolRunner | None = None
 
     async def play(
-        self, play: AnyPlay, target: Target, total_s: float | None = None, due_ns: int | None = None
+        self,
+        play: AnyPlay,
+        target: Target,
+        total_s: float | None = None,
+        due_ns: int | None = None,
+        taken_ns: int | None = None,
     ) -> tuple[TurnRecord, ...]:
         """Run one play to its end; ``total_s`` is the evaluation's own limit for a whole attempt.
 
         ``due_ns`` is when the play was due by a schedule, on ``clock_ns``: every attempt is timed from it as well.
+        ``taken_ns`` is since when it could begin.
 
         Raises:
             RunClosed: the limiter gave no more permits before the play was over.
@@ -143,7 +151,7 @@ class Conversation:
             step = next(play)
             while True:
                 if isinstance(step, Turn):
-                    turns.append(await self._send(step, target, total_s, due_ns, is_first=not turns))
+                    turns.append(await self._send(step, target, total_s, due_ns, None if turns else taken_ns))
                     step = play.send(turns[-1].attempts[-1])
                     continue
                 began_ns = self.clock_ns()
@@ -170,7 +178,7 @@ class Conversation:
         return ToolRun(results, ran.failure)
 
     async def _send(
-        self, turn: Turn, target: Target, total_s: float | None, due_ns: int | None, *, is_first: bool
+        self, turn: Turn, target: Target, total_s: float | None, due_ns: int | None, taken_ns: int | None
     ) -> TurnRecord:
         entry = target.entry
         # A run begins with hundreds at once: building and connecting all of them in one go would make us late. Answers
@@ -190,7 +198,7 @@ class Conversation:
             words = "not expressible on this wire: " + ", ".join(request.untranslatable)
             failure = Failure.of("untranslatable", words)
             return TurnRecord((Attempt(1, failure=failure),))
-        begun_late_ns = max(0, self.clock_ns() - due_ns) if is_first and due_ns is not None else None
+        begun_late_ns = None if taken_ns is None else max(0, self.clock_ns() - taken_ns)
         question = _Question(target, endpoint, request, turn, total_s, due_ns, begun_late_ns)
         first = await self._attempt(1, question)
         attempts = await self._again(first, question) if should_retry(first) else (first,)
@@ -325,8 +333,9 @@ class Conversation:
         """Our part of the time from due to sent: until it was ready, or a stall while it waited for its turn."""
         if question.begun_late_ns is None or exchange.scheduled_ns is None:
             return question.begun_late_ns
-        stalled_ns = self.lag.lateness_ns(due_ns, due_ns - exchange.scheduled_ns)
-        return max(question.begun_late_ns, stalled_ns or 0)
+        sent_ns = due_ns - exchange.scheduled_ns
+        stalled_ns = self.lag.lateness_ns(due_ns, sent_ns) or 0
+        return max(question.begun_late_ns, stalled_ns, self.permits.longest_ns(due_ns, sent_ns))
 
     def _plugin_failure(self, error: Exception, phase: Phase) -> Failure:
         """A bug on our side as a failure: it is counted as ours, never charged to the vendor."""

@@ -16,7 +16,7 @@ import anyio
 from vendor_verifier.loaders.fresh_prompts import asked_instead
 from vendor_verifier.run.baseline_pace import BaselinePace
 from vendor_verifier.run.conversation import Conversation, RunClosed
-from vendor_verifier.run.work_queue import Stream, WorkItem
+from vendor_verifier.run.work_queue import DueAt, Stream, WorkItem
 from vendor_verifier.values.record import Record
 
 Emit = Callable[[Sequence[Record]], None]
@@ -137,16 +137,16 @@ def is_skipped(record: Record) -> bool:
 
 
 async def make_record(
-    item: WorkItem, block: int, conversation: Conversation, run: str, due: tuple[int, float] | None = None
+    item: WorkItem, block: int, conversation: Conversation, run: str, due: DueAt | None = None
 ) -> Record | None:
     """The record of one item, after all its turns; ``None`` when the run takes nothing new.
 
-    ``due``: when it was to begin by a schedule, on our clock in ns and in seconds after the schedule's start.
+    ``due``: when it was to begin by a schedule.
     """
     entry = item.target.entry
-    due_ns, offered_s = due or (None, None)
+    due_ns, taken_ns = (None, None) if due is None else (due.due_ns, due.taken_ns)
     try:
-        turns = await conversation.play(item.suite.play(item.sample), item.target, item.total_s, due_ns)
+        turns = await conversation.play(item.suite.play(item.sample), item.target, item.total_s, due_ns, taken_ns)
     except RunClosed:
         return None
     if not [attempt for turn in turns for attempt in turn.attempts if attempt.timing is not None]:
@@ -162,6 +162,6 @@ async def make_record(
         repetition=item.repetition,
         turns=turns,
         block=block,
-        offered_s=offered_s,
+        offered_s=None if due is None else due.offered_s,
         asked=asked_instead(item.sample),
     )

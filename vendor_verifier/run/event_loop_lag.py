@@ -11,7 +11,7 @@ import gc
 import math
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -116,9 +116,13 @@ class LoopReport:
 
 
 class LoopLag:
-    """Measures the lag of the running loop while it is entered; before and after it reports none."""
+    """Measures the lag of the running loop while it is entered; before and after it reports none.
 
-    def __init__(self) -> None:
+    ``told`` is called with the nanoseconds by which each of its timers was late.
+    """
+
+    def __init__(self, told: Callable[[int], None] | None = None) -> None:
+        self._told = told
         self._counts = [0] * _BUCKETS
         self._stalls = 0
         self._most_ns = 0
@@ -177,6 +181,8 @@ class LoopLag:
         stall = Stall(self._due_ns, time.perf_counter_ns(), slept_since(self._slept_ns))
         self._past.add(stall)
         self._count(stall.length_ns)
+        if self._told is not None:
+            self._told(stall.length_ns)
         self._again()
 
     def _count(self, late_ns: int) -> None:

@@ -23,13 +23,11 @@ from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Emit, Slots, make_record
 from vendor_verifier.run.fine_timer import AHEAD_NS, FineTimer
 from vendor_verifier.run.load_lane import Lane, Start, due_times, lanes_of, opening_times
-from vendor_verifier.run.work_queue import WorkItem, WorkQueue
+from vendor_verifier.run.work_queue import DueAt, WorkItem, WorkQueue
 from vendor_verifier.values.plan import Plan
 from vendor_verifier.values.record import Record
 
 EntryKey = tuple[str, str]
-# When a play is due: on our clock in ns, and in seconds after the schedule's start.
-DueAt = tuple[int, float]
 
 # Plays of one entry that may wait beyond its places. Further ones are begun when one of these gets its turn: they begin
 # no later for it, and a rate that is too high fills neither memory nor the event loop.
@@ -171,11 +169,13 @@ class Load:
                 if not lane.is_stopped:
                     await self._wait_for_moment(due_ns - player.lead_ns, player)
                 # Also lets the others run, when many are due at once or none has to be waited for.
+                is_full = room.value == 0
                 await room.acquire()
+                taken_ns = player.clock_ns() if is_full else due_ns
                 start = None if self._over.is_set() else lane.next(due.at_s, due.sample)
                 if start is None:
                     return
-                group.start_soon(play, start, (due_ns, due.at_s))
+                group.start_soon(play, start, DueAt(due_ns, due.at_s, max(due_ns, taken_ns)))
 
     async def _by_places(self, lane: Lane, player: Player) -> None:
         zero_ns = player.clock_ns()
@@ -224,7 +224,7 @@ class Load:
         account = lane.entry.account
         playing = player.hand(start.item, start.number // self._block, due)
         if due is not None:
-            await self._wait_until(due[0], player)
+            await self._wait_until(due.due_ns, player)
         is_held = due is not None and self._under_way[account] >= self._cap(lane)
         self._under_way[account] += 1
         lane.sent()

@@ -36,6 +36,21 @@ from vendor_verifier.values.record import RecordKey
 from vendor_verifier.values.sample import Sample, Samples
 
 
+class DueAt(msgspec.Struct, frozen=True):
+    """When a play was due: on the clock of its process in ns, and in seconds after the schedule's start.
+
+    ``taken_ns`` is since when it could begin, which is later only where as many waited before it as may wait at a time.
+    """
+
+    due_ns: int
+    offered_s: float
+    taken_ns: int
+
+    def later(self, by_ns: int) -> DueAt:
+        """The same on a clock that shows so many ns more."""
+        return DueAt(self.due_ns + by_ns, self.offered_s, self.taken_ns + by_ns)
+
+
 class WorkItem(msgspec.Struct, frozen=True):
     """One record to be made."""
 

@@ -293,3 +293,17 @@ async def test_what_a_session_that_was_given_up_may_have_in_flight_is_told() -> 
     assert lease_server.facts()["held"] == 1
     lease_server.leave("one", "gone")
     assert lease_server.facts()["held"] == 0
+
+
+async def test_sessions_are_told_how_long_it_stood_still() -> None:
+    """Who waited for a permit meanwhile began late by our doing. An ordinary moment is told to nobody."""
+    ear, server = Ear(), LeaseServer(plan())
+    server.join("s", "w", ear)
+    async with anyio.create_task_group() as group:
+        group.start_soon(server.watch)
+        await a_moment()
+        time.sleep(0.3)
+        await until(lambda: ear.of("stalled") != [])
+        group.cancel_scope.cancel()
+    assert max(ear.of("stalled")) > 0.25e9
+    assert min(ear.of("stalled")) > 5e6

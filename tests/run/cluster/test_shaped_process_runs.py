@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -72,6 +73,23 @@ def test_what_a_lost_worker_had_is_asked_by_the_other(site: Site) -> None:
     assert running.returncode == 0, err
     assert offered_in(site.records("lost")) == pytest.approx(due_of(shape, 0))
     assert [lost["session"] for lost in site.manifest("lost")["executors"][-1]["lost_sessions"]] != []
+
+
+def test_what_waited_for_a_permit_while_the_command_stood_still_began_late_by_our_doing(site: Site) -> None:
+    """The command that gives permits is stopped, its processes are not: what they sent late bears the mark of it."""
+    site.configure("a: faithful", samples=20)
+    running = site.start("stood", *WORKERS, "--request-rate", "40", "--duration", "3", "--seed", "0")
+    site.vendors.wait_for(30)
+    os.kill(running.pid, signal.SIGSTOP)
+    time.sleep(0.8)
+    os.kill(running.pid, signal.SIGCONT)
+    _, err = running.communicate(timeout=PATIENCE_S)
+    assert running.returncode == 0, err
+    timings = [record["turns"][0]["attempts"][0]["timing"] for record in site.records("stood")]
+    late = [timing for timing in timings if -timing["scheduled_ns"] > 150e6]
+    assert len(late) >= 15
+    # A stall is measured from the timer that it held up, of which there is one every 20 ms.
+    assert [timing for timing in late if timing["begun_late_ns"] < 0.8 * -timing["scheduled_ns"] - 25e6] == []
 
 
 def test_processes_choose_themselves_where_one_is_too_few(

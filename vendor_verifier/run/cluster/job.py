@@ -13,7 +13,7 @@ from msgspec import structs
 
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.event_loop_lag import LoopReport
-from vendor_verifier.run.work_queue import WorkItem
+from vendor_verifier.run.work_queue import DueAt, WorkItem
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.sample import Sample
 
@@ -53,14 +53,13 @@ class BlockItem:
 class Block:
     """Some of one entry's work, as it is sent to a session.
 
-    ``due`` is when its only item is to begin: on the clock of the machine that does it, in ns, and in seconds after the
-    schedule's start.
+    ``due`` is when its only item is to begin, on the clock of the machine that does it.
     """
 
     number: int
     samples: tuple[Sample, ...]
     items: tuple[BlockItem, ...]
-    due: tuple[int, float] | None = None
+    due: DueAt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +124,7 @@ def travelling(plan: Plan) -> Plan:
     return structs.replace(plan, entries=tuple(without_secrets(entry) for entry in plan.entries), tasks=())
 
 
-def pack(
-    number: int, items: Sequence[WorkItem], entries: Sequence[Entry], due: tuple[int, float] | None = None
-) -> Block:
+def pack(number: int, items: Sequence[WorkItem], entries: Sequence[Entry], due: DueAt | None = None) -> Block:
     """Work items as references into ``entries`` and the block's own samples."""
     entry_places = {(entry.model, entry.label): place for place, entry in enumerate(entries)}
     samples: dict[tuple[str, str], Sample] = {}

@@ -25,6 +25,9 @@ A request that is granted when its session has left is never sent, for its task 
 session's name is admitted once: a scheduler that starts a task twice must not double its requests. The outcomes of
 attempts come in before the requests for permits of the same message, so that a pause or a stop holds for them.
 
+A request that waits for its permit while this process stands still begins late by our doing, and its own process cannot
+see it. So every session is told how long that was.
+
 Blocks and rows pass through unread, and nothing is ever sent to a vendor from here.
 """
 
@@ -39,9 +42,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from vendor_verifier.metrics.answer import LEAST_NS
 from vendor_verifier.run.budgets import Ask, CostOf, Spending
 from vendor_verifier.run.cluster.job import PERMIT_LIFE_S, Message
 from vendor_verifier.run.cluster.leases import Leases
+from vendor_verifier.run.event_loop_lag import LoopLag
 from vendor_verifier.run.rate_limiter import LocalLimiter
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Attempt
@@ -280,7 +285,15 @@ class LeaseServer:
         self._limiter.turn_ended(entry, attempt)
 
     async def watch(self) -> None:
-        """Look after sessions that are silent; runs until cancelled."""
+        """Look after sessions that are silent, and tell them when we stood still; runs until cancelled."""
+        with LoopLag(self._tell_stall):
+            await self._watch_sessions()
+
+    def _tell_stall(self, late_ns: int) -> None:
+        if late_ns > LEAST_NS:
+            self._broadcast("stalled", late_ns)
+
+    async def _watch_sessions(self) -> None:
         every_s = min(_LOOK_S, self._permit_life_s / 4, self._hang_after_s / 4)
         while True:
             slept_at = time.monotonic()

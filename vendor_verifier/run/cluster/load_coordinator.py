@@ -22,9 +22,9 @@ from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
 from vendor_verifier.run.cluster.job import Message, pack
 from vendor_verifier.run.cluster.worker_clocks import WorkerClocks
 from vendor_verifier.run.engine import VendorSlots
-from vendor_verifier.run.load import DueAt, EntryKey, Load, LoadReport
+from vendor_verifier.run.load import EntryKey, Load, LoadReport
 from vendor_verifier.run.local_run import RunEnd, Work
-from vendor_verifier.run.work_queue import BLOCK, WorkItem
+from vendor_verifier.run.work_queue import BLOCK, DueAt, WorkItem
 from vendor_verifier.values.record import Record
 
 
@@ -167,7 +167,7 @@ class LoadCoordinator(Coordinator):
         self._handed[self._issued] = handed
         due = handed.due
         if due is not None and self._clocks is not None:
-            due = (due[0] + self._clocks.offset_ns(handed.session), due[1])
+            due = due.later(self._clocks.offset_ns(handed.session))
         block = pack(handed.block, [handed.item], self._work.plan.entries, due)
         self._order("blocks", [handed.session, self._issued, pickle.dumps(block)])
 

@@ -33,7 +33,7 @@ from vendor_verifier.run.cluster.job import (
 )
 from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Engine, make_record
-from vendor_verifier.run.event_loop_lag import LoopLag
+from vendor_verifier.run.event_loop_lag import LoopLag, Stall
 from vendor_verifier.run.fine_timer import FineTimer
 from vendor_verifier.run.rate_limiter import Permit, places_of
 from vendor_verifier.store import encode_record
@@ -118,6 +118,9 @@ class _Session:
                 self._outbox.send("clock", [asked_ns, self._conversation.clock_ns()])
             if "beat" in message:
                 self._limiter.heard(message["beat"][-1])
+            for stalled_ns in message.get("stalled", ()):
+                now_ns = self._conversation.clock_ns()
+                self._conversation.permits.add(Stall(now_ns - stalled_ns, now_ns))
             if "permit" in message:
                 self._limiter.answer(message["permit"])
             if "over" in message:
@@ -145,7 +148,7 @@ class _Session:
         if block.due is None:
             await Engine(self._conversation, self._run, emit).make(items, block.number)
         else:
-            await self._moments.until(block.due[0])
+            await self._moments.until(block.due.due_ns)
             record = await make_record(items[0], block.number, self._conversation, self._run, block.due)
             emit(() if record is None else (record,))
         self._outbox.send("ended", dispatch)
