@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from costs import PATIENCE_S
 
-from vendor_verifier.transport.policy import MOST_PER_ROUND, RoundLimit
+from vendor_verifier.transport.policy import MOST_PER_ROUND, ONE_PER_ROUND, RoundLimit
 
 pytestmark = pytest.mark.anyio
 
@@ -39,6 +39,14 @@ async def test_no_more_than_a_few_are_read_before_the_loop_looks_again() -> None
     assert max(Counter(got).values()) <= MOST_PER_ROUND
     assert got == sorted(got)
     assert max(got) - min(got) < 3 * 100 / MOST_PER_ROUND
+
+
+async def test_one_at_a_time_while_few_of_the_streams_wait() -> None:
+    """Of a thousand streams a hundred that end together are read one a round; of eighty that is many."""
+    alone, several = [Counter(await rounds_of(100, RoundLimit(streams))) for streams in (1000, 80)]
+    assert max(alone.values()) == ONE_PER_ROUND
+    assert max(several.values()) == MOST_PER_ROUND
+    assert len(several) < len(alone) / 2
 
 
 async def test_whoever_ends_alone_does_not_wait() -> None:

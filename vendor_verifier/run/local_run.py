@@ -21,6 +21,7 @@ from vendor_verifier.run.rate_limiter import LocalLimiter
 from vendor_verifier.run.work_queue import BLOCK, WorkQueue, streams_of
 from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.connect import ensure_descriptors
+from vendor_verifier.transport.policy import RoundLimit
 from vendor_verifier.values.plan import Plan
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.tool_use import ToolRunner
@@ -85,7 +86,16 @@ async def run_local(
     ):
         with LoopLag() as lag, moments:
             conversation = Conversation(
-                client, limiter, plan.retry, rng, scrubber, KeyRing(scrubber), lag=lag, tools=tools
+                client,
+                limiter,
+                plan.retry,
+                rng,
+                scrubber,
+                KeyRing(scrubber),
+                lag=lag,
+                answers=RoundLimit(limiter.places),
+                starts=RoundLimit(limiter.places),
+                tools=tools,
             )
             if shaped is not None:
                 load = await shaped.offer(queue, LocalPlayer(conversation, run), slots)

@@ -39,6 +39,7 @@ from vendor_verifier.run.rate_limiter import Permit, places_of
 from vendor_verifier.store import encode_record
 from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.connect import ensure_descriptors
+from vendor_verifier.transport.policy import RoundLimit
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Attempt, Record, Response
 
@@ -54,7 +55,8 @@ async def serve(channel: Channel, bench: Bench, run: str, worker: str) -> None:
     """
     plan = bench.plan
     # No machine can get more leases than all have together.
-    ensure_descriptors(places_of(plan))
+    places = places_of(plan)
+    ensure_descriptors(places)
     async with open_client(plan.client, plan.limits, {entry.wire for entry in plan.entries}, plan.transport) as client:
         outbox = Outbox(channel, linger_of(plan))
         limiter = RemoteLimiter(plan, outbox)
@@ -62,7 +64,15 @@ async def serve(channel: Channel, bench: Bench, run: str, worker: str) -> None:
         cpu_before_s = time.process_time()
         with LoopLag() as lag, FineTimer() as moments:
             conversation = Conversation(
-                client, limiter, plan.retry, rng, bench.scrubber, KeyRing(bench.scrubber), lag=lag
+                client,
+                limiter,
+                plan.retry,
+                rng,
+                bench.scrubber,
+                KeyRing(bench.scrubber),
+                lag=lag,
+                answers=RoundLimit(places),
+                starts=RoundLimit(places),
             )
             session = _Session(channel, outbox, limiter, conversation, bench, run, worker, moments)
 
