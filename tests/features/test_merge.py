@@ -14,9 +14,12 @@ from hypothesis import strategies as st
 from msgspec import structs
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import ProblemsError, RunFolderError
+from vendor_verifier.features.bfcl.executables import read_rest_answers
 from vendor_verifier.features.merge import merge_runs
 from vendor_verifier.pipeline.audit import read_recount, recount
+from vendor_verifier.pipeline.suites import hooks_of
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.record_writer import RecordForm
@@ -155,11 +158,8 @@ def test_no_record_counts_twice(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_merged_is_refused_whole(tmp_path: Path) -> None:
-    """A load that was one stretch of time, a repetition nobody planned, a target in use: no run is left behind."""
+    """A repetition nobody planned, a target in use: no run is left behind."""
     one = made(tmp_path, "1", {"a": 1})
-    shaped = made(tmp_path, "2", {"a": 1}, settings={"repeat": 1, "load": {"request_rate": 3}})
-    with pytest.raises(ProblemsError, match="was sent under a shaped load"):
-        merge_runs([one, shaped], RunFolder(tmp_path / "x"), PLAIN)
     forged = made(tmp_path, "3", {"a": 2})
     raw = forged.read_manifest().raw
     forged.write_manifest(manifest_of({**raw, "entries": [{**raw["entries"][0], "repeat": 1}]}))
@@ -229,3 +229,128 @@ def test_runs_of_a_day_are_scored_as_one(bench: Any) -> None:
         assert bench(*words, *(("--no-history",) if words[0] == "score" else ()))[0] == 0, words
     assert bench("bundle", target, "-o", bench.folder / "day.tar.gz")[0] == 0
     assert bench("bundle", "--verify", bench.folder / "day.tar.gz")[0] == 0
+
+
+def timed(path: Path, name: str, begun: dict[str, int], finished: str = "", **load: Any) -> RunFolder:
+    """A run of a stated time that asked vendors so many questions, repetition after repetition."""
+    repeats = {label: -(-count // len(SAMPLES)) for label, count in begun.items()}
+    shape = {"request_rate": 3.0, "arrival": "constant", "duration_s": 5.0, **load}
+    folder = made(path, name, repeats, settings={"repeat": 1, "load": shape}, finished_at=finished or f"{name}~")
+    raw = folder.read_manifest().raw
+    entries = [{**entry, "begun": begun[entry["label"]]} for entry in raw["entries"]]
+    offered = {
+        f"m: {label}": {
+            "begun": count, "repetitions": repeats[label], "most_under_way": count, "cap": 9, "held_back": 1,
+            "warmup": 2, "warmup_failed": 0, "lag_p50_ms": None, "lag_p99_ms": float(count), "by_schedule": False,
+        }
+        for label, count in begun.items()
+    }  # fmt: skip
+    folder.write_manifest(manifest_of({**raw, "entries": entries, "load": offered}))
+    whole = read(folder)
+    asked = [[record for record in whole if record.label == label][:count] for label, count in begun.items()]
+    folder.records_file.unlink()
+    with Journal(folder, Scrubber()) as journal:
+        journal.append([record for records in asked for record in records])
+    return folder
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.dictionaries(st.sampled_from("abc"), st.integers(1, 10), min_size=1), min_size=2, max_size=4))
+def test_of_runs_by_time_whole_repetitions_stand_first(
+    tmp_path_factory: pytest.TempPathFactory, runs: list[dict[str, int]]
+) -> None:
+    """Whatever part of a repetition ended each run: every record has a place of its own, what is said to be whole is,
+    and there is no other whole one; merged in two steps it is the same."""
+    path = tmp_path_factory.mktemp("merge")
+    folders = [timed(path, f"run-{number}", begun) for number, begun in enumerate(runs)]
+    merge_runs(folders, RunFolder(path / "all"), PLAIN)
+    first, *others = folders
+    step = first
+    for number, other in enumerate(others):
+        merge_runs([step, other], RunFolder(path / f"step-{number}"), PLAIN)
+        step = RunFolder(path / f"step-{number}")
+    for target in (RunFolder(path / "all"), step):
+        found, manifest = read(target), target.read_manifest()
+        assert len({record.key[1:] for record in found}) == len(found) == sum(map(sum, map(dict.values, runs)))
+        for entry in manifest.entries:
+            sizes = Counter(record.repetition for record in found if record.label == entry.label)
+            assert entry.begun == sizes.total() == sum(begun.get(entry.label, 0) for begun in runs)
+            assert entry.whole == sum(begun.get(entry.label, 0) // len(SAMPLES) for begun in runs)
+            assert [sizes[number] == len(SAMPLES) for number in range(entry.repeat or 0)] == [
+                number < entry.whole for number in range(entry.repeat or 0)
+            ]
+
+
+def test_loads_of_runs_that_follow_each_other_are_added_up(tmp_path: Path) -> None:
+    """Counts are sums, of lateness and of the most in flight the worst stands; each run's own is kept beside."""
+    one, two = timed(tmp_path, "1", {"a": 4}), timed(tmp_path, "2", {"a": 7})
+    target = RunFolder(tmp_path / "both")
+    merge_runs([one, two], target, PLAIN)
+    manifest = target.read_manifest()
+    assert manifest.load is not None
+    load = manifest.load["m: a"]
+    assert (load.begun, load.held_back, load.warmup, load.cap) == (11, 2, 4, 9)
+    assert (load.most_under_way, load.lag_p50_ms, load.lag_p99_ms) == (7, None, 7.0)
+    assert [kept["load"]["m: a"]["begun"] for kept in manifest.raw["merged"]] == [4, 7]
+    assert any("holds for each run by itself" in warning for warning in manifest.warnings)
+
+
+def test_other_loads_and_loads_at_the_same_time_are_no_one_load(tmp_path: Path) -> None:
+    """Both are said, and nothing is written."""
+    one, other = timed(tmp_path, "1", {"a": 4}), timed(tmp_path, "2", {"a": 4}, request_rate=4.0)
+    with pytest.raises(ProblemsError, match=r"load: .*3 requests a second.*4 requests a second"):
+        merge_runs([one, other], RunFolder(tmp_path / "x"), PLAIN)
+    with pytest.raises(ProblemsError, match=r"load: .*3 requests a second"):
+        merge_runs([one, made(tmp_path, "3", {"a": 1})], RunFolder(tmp_path / "x"), PLAIN)
+    beside = timed(tmp_path, "0", {"a": 4}, finished="1 and a half")
+    with pytest.raises(ProblemsError, match="were sent at the same time"):
+        merge_runs([one, beside], RunFolder(tmp_path / "x"), PLAIN)
+    assert not (tmp_path / "x").exists()
+
+
+def test_answers_of_live_services_are_joined(tmp_path: Path) -> None:
+    """They go by what was called and not by run: the first answer counts, but not the first failure."""
+    rows = [
+        {"call": "x", "status": 200, "shape": "monday", "error": None},
+        {"call": "y", "status": None, "shape": None, "error": "connect_refused"},
+    ]
+    later = [
+        {"call": "x", "status": 200, "shape": "tuesday", "error": None},
+        {"call": "y", "status": 200, "shape": "tuesday", "error": None},
+        {"call": "z", "status": 404, "shape": None, "error": None},
+    ]
+    folders = []
+    for name, found in (("1", rows), ("2", later)):
+        folder = RunFolder(tmp_path / name)
+        folder.create_inside("bfcl")
+        folder.write("bfcl/rest.jsonl", "".join(json.dumps(row) + "\n" for row in found))
+        folders.append(folder)
+    target = RunFolder(tmp_path / "both")
+    target.create()
+    hooks_of(known_suite("bfcl")).merge(folders, target)
+    assert {call: (answer.status, answer.shape) for call, answer in read_rest_answers(target).items()} == {
+        "x": (200, "monday"),
+        "y": (200, "tuesday"),
+        "z": (404, None),
+    }
+
+
+def test_runs_of_a_day_under_one_load_are_scored_as_one(bench: Any) -> None:
+    """Latencies and success rest on all that was begun; no rate is made up from runs with a pause between them."""
+    bench.configure("official: faithful", "bad: quantised")
+    bench.samples(6)
+    words = ("--no-history", "--request-rate", "20", "--duration", "1", "--slo", "e2e_ms <= 60000")
+    for number in range(2):
+        bench.run(*words, "--seed", number, output=f"run-{number}")
+    runs = [bench.folder / f"run-{number}" for number in range(2)]
+    target = bench.folder / "day"
+    code, out, err = bench("merge", *runs, "--output", target)
+    assert code == 0, err
+    assert "holds for each run by itself" in out
+    vendors = json.loads((target / "scores.json").read_text())["models"]["simulated-model"]["vendors"]
+    begun = [json.loads((run / "manifest.json").read_text())["entries"] for run in runs]
+    for label, found in vendors.items():
+        asked = sum(entry["begun"] for entries in begun for entry in entries if entry["label"] == label)
+        assert found["counts"]["recorded"] == asked
+        assert found["goodput"]["asked"] + found["goodput"]["stalled"] == asked
+        assert (found["pace"], found["goodput"]["per_s"]) == (None, None)

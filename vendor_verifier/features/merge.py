@@ -3,6 +3,9 @@
 The repetitions of a vendor are numbered on from run to run, so that no record takes the place of another, and so are
 the blocks, so that what was asked on two mornings is not taken for one moment. A record keeps the name of the run it is
 of. The manifests are kept in ``merged/``, and the new one has the SHA-256 of every file of records that was read.
+
+Runs under a shaped load are merged where the load is the same and they follow each other. What a rate was, and the most
+in flight on average, holds for each of them; what was asked and answered is over all.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +27,7 @@ from cyclopts.validators import Number
 from msgspec import structs, to_builtins
 
 from vendor_verifier import __version__
+from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.console.output import gates_exit_code, print_report
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
 from vendor_verifier.pipeline.audit import FILE as RECOUNT
@@ -31,18 +36,21 @@ from vendor_verifier.pipeline.execute import duplicates_of
 from vendor_verifier.pipeline.manifest import ASKED, now_text, stored_manifest
 from vendor_verifier.pipeline.options import OUTPUT, flag, option
 from vendor_verifier.pipeline.score import score_folder, write_pages, write_reports
+from vendor_verifier.pipeline.suites import hooks_of
 from vendor_verifier.redaction import Scrubber
+from vendor_verifier.reports.run_conditions import load_words
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.record_writer import RecordForm
 from vendor_verifier.sample_store import file_digest
+from vendor_verifier.scoring.repetitions import whole_of
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.manifest import MANIFEST_SCHEMA, Manifest, manifest_of
 from vendor_verifier.values.record import Record
-from vendor_verifier.words import Language, english
+from vendor_verifier.words import Language, Texts, english
 
 KEPT = "merged"
-# What was found out about the answers of one run, by names that the merged run's answers do not have.
-_LEFT_OUT = "bfcl/rest.jsonl"
+# Of the load that was offered to an entry by several runs in a row, the figures that are no sums.
+_MOST_OF = ("most_under_way", "lag_p50_ms", "lag_p99_ms", "lag_max_ms", "by_schedule")
 _BATCH = 500
 _MOST_SHOWN = 20
 Name = tuple[str, str]
@@ -60,13 +68,33 @@ class Source:
         """By (model, label), how often it was asked everything."""
         return {entry.key: entry.repeat or self.manifest.settings.repeat for entry in self.manifest.entries}
 
+    @cached_property
+    def whole(self) -> dict[Name, int]:
+        """By (model, label), how many repetitions are whole: where a time or a schedule ended the run, the last is a
+        part."""
+        samples = sum(task.count for task in self.manifest.tasks)
+        return {
+            entry.key: whole_of(self.repeats[entry.key], entry.begun, samples) if entry.whole is None else entry.whole
+            for entry in self.manifest.entries
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The size of the runs merged so far: repetitions by (model, label), and blocks."""
+    """The repetitions and blocks that stand before those of a run.
 
-    repetitions: Counter[Name]
+    ``whole`` and ``parts`` are by (model, label) where its whole repetitions begin, and those that are parts: these
+    stand behind the whole ones of all runs.
+    """
+
+    whole: Counter[Name]
+    parts: Counter[Name]
     blocks: int = 0
+
+    def after(self, source: Source, blocks: int) -> Before:
+        """What stands before the next run."""
+        parts = {name: repeat - source.whole[name] for name, repeat in source.repeats.items()}
+        return Before(self.whole + Counter(source.whole), self.parts + Counter(parts), self.blocks + blocks)
 
 
 def _names(raw: Mapping[str, Any]) -> Iterator[str]:
@@ -106,6 +134,10 @@ def merge_runs(folders: Sequence[RunFolder], target: RunFolder, form: RecordForm
         with Journal(target, Scrubber(), form) as journal:
             counts = _copy(sources, target, journal, warnings)
         _copy_recounts(sources, target, warnings)
+        if sources[0].manifest.settings.load is not None:
+            warnings.append(english("warn_merged_rates", count=len(sources)))
+        for task in sources[0].manifest.tasks:
+            hooks_of(known_suite(task.suite)).merge([source.folder for source in sources], target)
         target.write_manifest(_merged(sources, counts, warnings))
 
 
@@ -119,9 +151,13 @@ def _problems(sources: Sequence[Source]) -> Iterator[str]:
         if count > 1
     ]
     yield from (f"run {run} is named or contained twice; its records would count twice" for run in twice)
-    for source in sources:
-        if source.manifest.settings.load is not None:
-            yield f"{source.folder.path} was sent under a shaped load, which is one stretch of time"
+    shaped = [source for source in sources if source.manifest.settings.load is not None]
+    for first, second in pairwise(shaped):
+        ended, began = first.manifest.raw.get("finished_at"), second.manifest.created_at
+        # Both are UTC in ISO 8601, which sorts.
+        if ended and began and began < ended:
+            both = f"{first.folder.path} and {second.folder.path}"
+            yield f"{both} were sent at the same time, so that vendors bore both loads; merge such as follow each other"
     stated: dict[str, tuple[Any, Source]] = {}
     for source in sources:
         for name, value in _facts(source).items():
@@ -136,6 +172,14 @@ def _facts(source: Source) -> dict[str, Any]:
     known = manifest.identity or {}
     facts: dict[str, Any] = {"evaluations": sorted(manifest.suites), "redacted texts": manifest.redacted}
     facts |= {name: known.get(name) for name in ("question_seed", "fresh_prompts")}
+    load = manifest.raw["settings"].get("load")
+    facts["load"] = load_words(load or {}, Texts("en"))
+    if load:
+        settings = manifest.settings
+        facts["requests in flight"] = settings.request_concurrency
+        facts["vendors in flight"] = settings.vendor_concurrency
+        caps = {f"{entry.model}: {entry.label}": entry.concurrency for entry in manifest.entries}
+        facts |= {f"requests in flight of {name}": cap for name, cap in caps.items()}
     for task in manifest.tasks:
         ids = sorted(source.folder.read_samples(task.suite).ids)
         digest = hashlib.sha256("\n".join(ids).encode()).hexdigest()
@@ -151,11 +195,12 @@ def _facts(source: Source) -> dict[str, Any]:
 
 def _copy(sources: Sequence[Source], target: RunFolder, journal: Journal, warnings: list[str]) -> list[int]:
     """Write the records of all runs, numbered on; how many each had. ``warnings`` get what was left out."""
-    before, counts = Before(Counter()), []
+    whole = sum((Counter(source.whole) for source in sources), Counter[Name]())
+    before, counts = Before(Counter(), whole), []
     for source in sources:
         count, blocks = _copy_one(source, before, target, journal, warnings)
         counts.append(count)
-        before = Before(before.repetitions + Counter(source.repeats), before.blocks + blocks)
+        before = before.after(source, blocks)
     return counts
 
 
@@ -180,8 +225,6 @@ def _copy_one(
     keep_duplicate = duplicates_of(target, Scrubber())
     for record in source.folder.read_duplicates(bad_line):
         keep_duplicate(_renumbered(record, source, before))
-    if (path / _LEFT_OUT).exists():
-        warnings.append(english("warn_merged_without", run=path.name, file=_LEFT_OUT))
     return count, last + 1
 
 
@@ -210,7 +253,9 @@ def _renumbered(record: Record, source: Source, before: Before) -> Record:
             f"manifest ({planned} planned); the run cannot be merged"
         )
     block = None if record.block is None else record.block + before.blocks
-    return structs.replace(record, repetition=record.repetition + before.repetitions[name], block=block)
+    part = record.repetition - source.whole[name]
+    number = before.whole[name] + record.repetition if part < 0 else before.parts[name] + part
+    return structs.replace(record, repetition=number, block=block)
 
 
 def _merged(sources: Sequence[Source], counts: Sequence[int], warnings: Sequence[str]) -> Manifest:
@@ -242,6 +287,7 @@ def _merged(sources: Sequence[Source], counts: Sequence[int], warnings: Sequence
                     name: places for raw in raws for name, places in (raw.get("concurrency_lowered") or {}).items()
                 },
                 "event_loop": _worst_loop(raws),
+                "load": _offered(raws),
                 "executors": executors,
                 "redacted": stated[0].redacted,
             },
@@ -255,7 +301,25 @@ def _described(source: Source, records: int) -> dict[str, Any]:
     raw = source.manifest.raw
     files = {file.name: file_digest(file) for file in source.folder.records_files()}
     own = {"run": source.manifest.run, "records": records, "sha256": files, "repeats": source.manifest.settings.repeat}
-    return own | {name: raw.get(name) for name in ("created_at", "finished_at", "status", "calibration", "merged")}
+    kept = ("created_at", "finished_at", "status", "calibration", "load", "pace", "merged")
+    return own | {name: raw.get(name) for name in kept}
+
+
+def _offered(raws: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The load that was offered to each entry by all runs, one after the other; of lateness the worst."""
+    offered: dict[str, dict[str, Any]] = {}
+    for raw in raws:
+        for name, found in (raw.get("load") or {}).items():
+            known = offered.get(name)
+            offered[name] = found if known is None else {key: _both(key, known.get(key), found[key]) for key in found}
+    return offered or None
+
+
+def _both(key: str, first: Any, second: Any) -> Any:
+    known = [value for value in (first, second) if value is not None]
+    if key == "cap":
+        return min(known)
+    return max(known, default=None) if key in _MOST_OF else sum(known)
 
 
 def _status(found: Sequence[str]) -> str:
@@ -268,12 +332,19 @@ def _status(found: Sequence[str]) -> str:
 def _entries(sources: Sequence[Source]) -> list[dict[str, Any]]:
     """Every entry once, asked as often as in all runs together."""
     asked: Counter[Name] = Counter()
+    begun: Counter[Name] = Counter()
+    whole: Counter[Name] = Counter()
     entries: dict[Name, dict[str, Any]] = {}
     for source in sources:
         asked.update(source.repeats)
+        whole.update(source.whole)
+        begun.update({entry.key: entry.begun for entry in source.manifest.entries if entry.begun is not None})
         for raw in source.manifest.raw["entries"]:
             entries.setdefault((raw["model"], raw["label"]), raw)
-    return [{**raw, "repeat": asked[name]} for name, raw in entries.items()]
+    return [
+        {**raw, "repeat": asked[name]} | ({"begun": begun[name], "whole": whole[name]} if name in begun else {})
+        for name, raw in entries.items()
+    ]
 
 
 def _worst_loop(raws: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

@@ -198,16 +198,19 @@ def _with_rates(report: Report, manifest: Manifest, tables: Tables, slos: Sequen
     most = manifest.settings.vendor_concurrency
     in_turns = (most is not None and most < len(manifest.entries)) or not is_one_session
     both = {key: tables.of(key) for key in tables.rows}
-    report = with_pace(report, both, _places(manifest), waited_for_turns=in_turns)
+    # Between merged runs nobody was offered anything, and which times of an open loop without a request belong to a run
+    # is not known: what was reached holds for each of them.
+    if not (manifest.is_merged and manifest.settings.is_open):
+        report = with_pace(report, both, _places(manifest), waited_for_turns=in_turns)
     return with_goodput(report, tables.rows, slos, is_timed=is_one_session) if slos else report
 
 
 def _places(manifest: Manifest) -> dict[tuple[str, str], int | None]:
     """The requested concurrency by (model, label); None where the load was a rate, or it is unknown."""
     settings = manifest.settings
-    is_open = settings.load is not None and bool(settings.load.request_rate or settings.load.schedule)
     return {
-        entry.key: None if is_open else entry.concurrency or settings.request_concurrency for entry in manifest.entries
+        entry.key: None if settings.is_open else entry.concurrency or settings.request_concurrency
+        for entry in manifest.entries
     }
 
 

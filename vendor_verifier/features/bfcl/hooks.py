@@ -28,7 +28,12 @@ from vendor_verifier.features.bfcl.dataset import (
     with_job,
     with_job_settings,
 )
-from vendor_verifier.features.bfcl.executables import fetch_rest_answers, find_functions, read_rest_answers
+from vendor_verifier.features.bfcl.executables import (
+    fetch_rest_answers,
+    find_functions,
+    merge_rest_answers,
+    read_rest_answers,
+)
 from vendor_verifier.features.bfcl.notices import leaderboard_rows, shipped_note
 from vendor_verifier.features.bfcl.source import SHIPPED, find_services, stated_rows
 from vendor_verifier.metrics.answer import too_many_spoilt
@@ -284,6 +289,9 @@ class BfclHooks(SuiteHooks):
 
     def after_run(self, folder: RunFolder, samples: Sequence[Sample], scrubber: Scrubber) -> None:
         fetch_rest_answers(folder, samples, self.keys, scrubber)
+
+    def merge(self, folders: Sequence[RunFolder], target: RunFolder) -> None:
+        merge_rest_answers(folders, target)
 
     def pages(self, folder: RunFolder, task: StoredTask) -> None:
         write_bfcl_pages(folder, task)
