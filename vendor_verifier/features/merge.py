@@ -92,7 +92,7 @@ class Before:
     blocks: int = 0
 
     def after(self, source: Source, blocks: int) -> Before:
-        """What stands before the next run."""
+        """The same for the next run."""
         parts = {name: repeat - source.whole[name] for name, repeat in source.repeats.items()}
         return Before(self.whole + Counter(source.whole), self.parts + Counter(parts), self.blocks + blocks)
 
