@@ -17,6 +17,13 @@ def with_entry(line: str) -> str:
     return f"m:\n  vendors:\n    - {{{line}}}\n"
 
 
+def test_models_below_a_heading_are_one_mistake(refusals):
+    """Other tools' files have `models:` around them; what stands in it is not judged as if it were a model."""
+    (problem,) = refusals("models:\n  m:\n    vendors:\n      - {name: a, model_id: m, url: 'http://127.0.0.1:1'}\n")
+    assert (problem.line, problem.key) == (1, "models")
+    assert re.search(r"read models below `models`; .*top level", problem.message)
+
+
 @pytest.mark.parametrize(
     ("line", "key", "expected"),
     [

@@ -26,7 +26,7 @@ from vendor_verifier.config.env_file import (
 from vendor_verifier.config.model_names import model_id_of
 from vendor_verifier.config.problems import Findings, listed, nearest
 from vendor_verifier.config.schema import RESERVED, ModelSection, Settings, VendorEntry, check_shape, quoted_raw
-from vendor_verifier.config.yaml_tree import Listing, Path, Table, find, walk
+from vendor_verifier.config.yaml_tree import Listing, Node, Path, Table, find, walk
 from vendor_verifier.registry import WIRES, Registry
 from vendor_verifier.values.labels import shown_label
 from vendor_verifier.values.plan import Entry
@@ -66,6 +66,10 @@ def read_drafts(root: Table, defaults: Settings, registry: Registry, findings: F
             continue
         if not model.isprintable() or model != model.strip() or len(model) > 100:
             findings.problem((model,), "a model name is one short line of text")
+        if _holds_models(root.items[model]):
+            words = f"read models below `{model}`; expected them at the top level: take this line away and indent less"
+            findings.problem((model,), words)
+            continue
         check_shape(ModelSection, (model,), findings)
         entries = list(_entries(model, root, findings))
         _one_baseline(entries, findings)
@@ -73,6 +77,12 @@ def read_drafts(root: Table, defaults: Settings, registry: Registry, findings: F
         found = (_draft(model, written, defaults, registry, findings) for written in entries)
         drafts += [draft for draft in found if draft is not None]
     return drafts
+
+
+def _holds_models(section: Node) -> bool:
+    """Whether there are models where the vendors of one belong."""
+    below = section.items.values() if isinstance(section, Table) and "vendors" not in section.items else ()
+    return any(isinstance(each, Table) and "vendors" in each.items for each in below)
 
 
 def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
