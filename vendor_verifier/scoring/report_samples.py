@@ -241,7 +241,8 @@ class Gathering:
         if speed is not None:
             entry.tps.add(speed)
         if sent is not None:
-            self.start = sent if self.start is None else min(self.start, sent)
+            if self.start is None or sent < self.start:
+                self.start = sent
             if entry.points.wants(digest):
                 entry.points.add(digest, Point(sent, first, speed, row.traits.succeeded))
         cases = entry.passed if row.traits.succeeded else entry.failed

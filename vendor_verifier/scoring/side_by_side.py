@@ -42,7 +42,10 @@ class SideBySide:
         """Keep what is compared of a record, if its sample is among those that are kept."""
         if record.repetition > 1:
             return
-        draw = self.draws.setdefault(((record.model, record.label), record.repetition), Draw(MAX_ANSWERS))
+        place = ((record.model, record.label), record.repetition)
+        draw = self.draws.get(place)
+        if draw is None:
+            draw = self.draws[place] = Draw(MAX_ANSWERS)
         digest = key_digest(record.suite, record.sample)
         if draw.wants(digest):
             failure = "" if row.traits.succeeded else row.traits.failure or "harness"

@@ -14,7 +14,7 @@ _SHOWN = re.compile(r"([^()\"\\]+) \(openrouter\)")
 
 def shown_label(label: str) -> str:
     """``openrouter (x)`` as ``x (openrouter)``; any other label as it is."""
-    found = _KEPT.fullmatch(label) if label.startswith("openrouter (") else None
+    found = _KEPT.fullmatch(label) if "openrouter (" in label else None
     return f"{found[1]} (openrouter)" if found else label
 
 

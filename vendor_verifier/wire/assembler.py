@@ -291,7 +291,8 @@ class Assembler:
             yield from call.anomalies
         if self._legacy_calls:
             yield from _of_the_old_field(self._calls.calls(), self._legacy_calls.calls())
-        yield from _of_ids(calls)
+        if len(calls) > 1:
+            yield from _of_ids(calls)
         if leaks:
             yield "markup_in_text"
         if self._ended and self._finish is None and self._fault is None:
@@ -354,9 +355,8 @@ def collect(events: Iterable[StreamEvent], *, streamed: bool = False) -> Collect
 def characters_of(event: StreamEvent) -> int:
     """The number of characters an event adds to the answer; if there are any it is a token."""
     if isinstance(event, ToolCallDelta):
-        size = len(event.name) if event.name else 0
         # Arguments as an object are as long as their text.
-        return size if event.arguments is None else size + len(str(event.arguments))
+        return len(f"{event.name or ''}{'' if event.arguments is None else event.arguments}")
     return len(event.text) if isinstance(event, (TextDelta, ReasoningDelta)) else 0
 
 

@@ -187,7 +187,11 @@ def as_amount(value: object) -> float | None:
 
 def is_well_formed(text: str) -> bool:
     """Whether ``text`` has no surrogate, lone or in two halves."""
-    return text.isascii() or _SURROGATE.search(text) is None
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def well_formed(text: str) -> str:

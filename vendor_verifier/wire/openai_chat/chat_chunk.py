@@ -138,7 +138,7 @@ def ordinary_usage(usage: ChatUsage) -> Usage:
         as_count(usage.completion_tokens),
         cached,
         as_count(outputs.reasoning_tokens) if outputs is not None else None,
-        as_amount(usage.cost),
+        None if usage.cost is None else as_amount(usage.cost),
     )
 
 

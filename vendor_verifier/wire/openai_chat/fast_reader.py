@@ -46,6 +46,8 @@ _LONG_EVENT = 2 * _BLOCK_BYTES
 _Chunks: TypeAlias = list[tuple[int, bytes]]
 # The inside of a JSON string, and of several with a line feed between two.
 _INSIDE = re.compile(rb'[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*')
+# What follows its key, as writers put it: without a blank, or with one.
+_VALUE = re.compile(rb': ?"(' + _INSIDE.pattern + rb')"')
 _INSIDES = re.compile(rb'[^"\\\x00-\x1f]*(?:(?:\\.|\n)[^"\\\x00-\x1f]*)*')
 
 _strings = msgspec.json.Decoder(list[str]).decode
@@ -137,6 +139,10 @@ class _Envelope:
         self.after = after
         self.event = event
 
+    def is_around(self, data: bytes) -> bool:
+        """Whether a chunk begins and ends so."""
+        return data.startswith(self.before) and data.endswith(self.after)
+
 
 class _Folding:
     """Adds a stream's events to an assembler, the texts of a row at once."""
@@ -155,7 +161,8 @@ class _Folding:
         while place < count:
             envelope = self._event(events[place], moments[place])
             place += 1
-            if envelope is not None and place < count and events[place].startswith(envelope.before):
+            # Where every chunk counts its tokens no two stand in one envelope, and no row is sought.
+            if envelope is not None and place < count and envelope.is_around(events[place]):
                 place += self._row(events, place, moments, envelope)
 
     def _row(self, events: Sequence[bytes], place: int, moments: Sequence[int], envelope: _Envelope) -> int:
@@ -228,13 +235,14 @@ def _envelope(data: bytes, chunk: ChatChunk, single: StreamEvent) -> _Envelope |
         return None
     for name, event in _places(single):
         # Once and without escapes around it: so it is the key, and what follows is the text.
-        before, key, rest = data.partition(name + b':"')
-        inside = _INSIDE.match(rest)
-        if not inside or not inside.end() or data.count(name) != 1 or b"\\" in before:
+        before, key, rest = data.partition(name)
+        value = _VALUE.match(rest)
+        if not value or not value[1] or data.count(name) != 1 or b"\\" in before:
             continue
-        after = rest[inside.end() :]
+        begin, end = value.span(1)
+        after = rest[end:]
         if b"\\" not in after:
-            return _Envelope(before + key, after, event)
+            return _Envelope(before + key + rest[:begin], after, event)
     return None
 
 
