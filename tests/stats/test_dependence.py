@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.fft import dct
 from scipy.signal import lfilter
 
 from vendor_verifier.scoring.row_keys import Units
 from vendor_verifier.stats.bootstrap import bootstrap
 from vendor_verifier.stats.dependence import (
     Dependence,
+    _cosines,
     common_windows,
     dependence,
     drift_level,
@@ -203,3 +205,10 @@ def test_a_percentile_of_slow_spells_is_less_sure_than_of_scattered_slowness() -
     assert percentile_interval(mixed, 95, in_order=True) == percentile_interval(mixed, 95)
     assert (together.effective or 2000) < 400
     assert (together.low or 0) < (percentile_interval(mixed, 95).low or 0)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 64, 1001])
+def test_cosines_are_those_of_the_library(count: int) -> None:
+    """The transform is SciPy's, to the last few bits, for even and odd lengths."""
+    series = np.random.default_rng(count).normal(size=count)
+    assert _cosines(series) == pytest.approx(dct(series, 2)[: count // 2 + 1], rel=1e-9, abs=1e-12)

@@ -182,16 +182,28 @@ def common_windows(moments: Sequence[NDArray[np.float64]]) -> list[NDArray[np.in
 def _spectrum(windows: NDArray[np.float64], white: float, fine: float) -> Spectrum:
     """The spectrum of a series of windows."""
     import numpy as np
-    from scipy.fft import dct
 
     if fine <= 0 or white <= 0:
         return Spectrum(fine)
-    power = np.square(dct(windows, 2)[1 : windows.size // 2 + 1]) / 2
+    power = np.square(_cosines(windows)[1:]) / 2
     scales = [_FIRST_SCALE << place for place in range(windows.size.bit_length())]
     degrees = [*_LOWEST, *(each for each in scales if each <= windows.size // 4)]
     sums = np.cumsum(power)
     levels = {each: float(sums[each - 1]) / each for each in degrees}
     return Spectrum(fine, white, levels, float(np.cumsum(power - white).max()))
+
+
+def _cosines(series: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The coefficients of the discrete cosine transform (DCT-II) up to half the length of a series.
+
+    By one real Fourier transform (J. Makhoul, 1980): ``scipy.fft`` takes a fifth of a second to load.
+    """
+    import numpy as np
+
+    turned = np.fft.rfft(np.concatenate([series[::2], series[1::2][::-1]]))
+    turn = np.exp(-0.5j * np.pi / series.size * np.arange(turned.size))
+    found: NDArray[np.float64] = 2 * (turned * turn).real
+    return found
 
 
 @lru_cache(maxsize=512)
