@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from msgspec import structs
 
 import vendor_verifier
 from vendor_verifier.errors import RunFolderError, UsageError
@@ -100,6 +102,31 @@ def test_parts_together_are_the_whole(run: RunData, name: str) -> None:
     parts = list(run.in_parts(name, rows=7))
     assert max(map(len, parts)) <= 7
     pd.testing.assert_frame_equal(pd.concat(parts, ignore_index=True), getattr(run, name))
+
+
+def test_the_memory_of_parts_does_not_grow_with_the_run(run: RunData, tmp_path: Path) -> None:
+    """Of a record that was read only a few bytes of its key stay, and a part holds no records."""
+    source = RunFolder(run.path)
+    asked = list(source.read_records(lambda *_: None))[:40]
+
+    def peak(repeat: int) -> int:
+        folder = RunFolder(tmp_path / str(repeat))
+        folder.create()
+        folder.write("manifest.json", source.manifest_file.read_bytes())
+        for suite in ("trigger", "mcptoolbench"):
+            folder.write_samples(suite, source.read_samples(suite))
+        again = (structs.replace(record, repetition=number) for number in range(repeat) for record in asked)
+        folder.write_pieces("records.jsonl", map(encode_record, again))
+        tracemalloc.start()
+        try:
+            assert sum(map(len, load_run(folder.path).in_parts("records", rows=20))) == 40 * repeat
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(60)
+    few, many = peak(20), peak(200)
+    assert many - few < 40 * 180 * 100
 
 
 def test_what_cannot_be_meant_is_refused(run: RunData, tmp_path: Path) -> None:

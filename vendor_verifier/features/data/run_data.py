@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,12 +30,13 @@ from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.reports.notebook import report_html
 from vendor_verifier.scoring.observation import observe
+from vendor_verifier.scoring.row_keys import RowKeys
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import Suite, suite_kind
 from vendor_verifier.suites.judging import judged, judged_calls
 from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.manifest import Manifest
-from vendor_verifier.values.record import Record, RecordKey, supersedes
+from vendor_verifier.values.record import Record, supersedes
 from vendor_verifier.values.sample import Sample, Samples, sample_in
 from vendor_verifier.values.score import Report
 
@@ -44,11 +46,14 @@ if TYPE_CHECKING:
 ROWS = 50_000
 
 
-class _Kept(msgspec.Struct, frozen=True):
-    """A record by its place in the file, and all that decides whether another one replaces it."""
+class _Outcome(msgspec.Struct, frozen=True):
+    """All of a record that decides whether another one replaces it."""
 
-    place: int
     succeeded: bool
+
+
+# By what is kept of a record: 0 for one that does not count.
+_OUTCOMES = (_Outcome(succeeded=False), _Outcome(succeeded=False), _Outcome(succeeded=True))
 
 
 def load_run(run: str | PathLike[str]) -> RunData:
@@ -135,10 +140,11 @@ class RunData:
                 f"read {name!r} in parts of {rows}; expected one of {', '.join(FRAMES)}, and 1 row or more"
             )
         left = iter(self._rows(name))
-        part = list(islice(left, rows))
+        first = list(islice(left, 1))
         while True:
-            yield frame_of(FRAMES[name], part)
-            if not (part := list(islice(left, rows))):
+            # A record is let go as soon as its row is read.
+            yield frame_of(FRAMES[name], chain(first, islice(left, rows - 1)))
+            if not (first := list(islice(left, 1))):
                 return
 
     def _frame(self, name: str) -> DataFrame:
@@ -171,23 +177,34 @@ class RunData:
         }
 
     @cached_property
-    def _counted(self) -> frozenset[int]:
-        """The places of the records that figures count, among the readable lines of the file."""
+    def _counted(self) -> bytearray:
+        """Of every readable line of the files of records, whether figures count its record: a byte each, 0 for no."""
         entries = {entry.key for entry in self.manifest.entries}
-        kept: dict[RecordKey, _Kept] = {}
+        kept: dict[tuple[str, str, str], tuple[RowKeys, array[int]]] = {}
+        found = bytearray()
         for place, record in enumerate(self._lines()):
-            now, before = _Kept(place, record.succeeded), kept.get(record.key)
-            if (record.model, record.label) in entries and (before is None or supersedes(now, before)):
-                kept[record.key] = now
-        return frozenset(each.place for each in kept.values())
+            found.append(0)
+            if (record.model, record.label) not in entries:
+                continue
+            keys, places = kept.setdefault((record.run, record.model, record.label), (RowKeys(), array("q")))
+            row = keys.add((record.suite, record.sample, record.repetition))
+            if row == len(places):
+                places.append(place)
+            elif supersedes(record, _OUTCOMES[found[places[row]]]):
+                found[places[row]], places[row] = 0, place
+            else:
+                continue
+            found[place] = 1 + record.succeeded
+        return found
 
     def _lines(self) -> Iterator[Record]:
         return self._folder.read_records(lambda _line, _reason: None)
 
     def _records(self) -> Iterator[tuple[Record, Sample]]:
         """The records that count, each with its sample."""
-        for place, record in enumerate(self._lines()):
-            sample = sample_in(self._samples, record.suite, record.sample) if place in self._counted else None
+        # A run that goes on may have more lines by now.
+        for counts, record in zip(self._counted, self._lines(), strict=False):
+            sample = sample_in(self._samples, record.suite, record.sample) if counts else None
             if sample is not None:
                 yield record, sample
 
