@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from changing import replace
 
 from vendor_verifier.audit.answers import BUDGET, answers_findings, answers_tests
 from vendor_verifier.scoring.answer_texts import AnswerText

@@ -103,6 +103,7 @@ def test_a_real_run_loads_no_statistics_before_it_has_sent_and_no_price_list_at_
     """What plans, sends and records needs no statistics and templates; a server on this machine has no list price."""
     vendor = {"name": "mine", "model_id": "m", "url": "http://127.0.0.1:9/v1", "validator": "openai"}
     (tmp_path / "config.yaml").write_text(json.dumps({"m": {"vendors": [vendor]}}))
+    (tmp_path / "mine.jsonl").write_text(json.dumps({"messages": [{"role": "user", "content": "Hello."}]}))
     program = """
 import sys
 from vendor_verifier.cli.main import run_app
@@ -119,7 +120,8 @@ def stop(folder, **how):
 run.score_folder = stop
 run_app(sys.argv[1:])
 """
-    modules = loaded(tmp_path, *"-n 1 --retries 0 --no-calibration --no-history -q -o run".split(), program=program)
+    words = "--test-file-path mine.jsonl -n 1 --retries 0 --no-calibration --no-history -q -o run"
+    modules = loaded(tmp_path, *words.split(), program=program)
     assert "vendor_verifier.transport.client" in modules
     assert (tmp_path / "run" / "records.jsonl").stat().st_size > 0
     assert modules & HEAVY <= SENDING | {"tenacity"}

@@ -17,9 +17,10 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from vendor_verifier.config.suite_options import TaskOptions
 from vendor_verifier.loaders import LoadedSamples
 from vendor_verifier.loaders.selection import select
-from vendor_verifier.pipeline.datasets import load_dataset
+from vendor_verifier.pipeline.datasets import load_dataset, suite_dataset
 from vendor_verifier.suites import SUITES, replay
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
 from vendor_verifier.suites.tool_calls.calls import read_expectation
@@ -69,6 +70,17 @@ def test_a_file_loads_without_any_defect(name: str) -> None:
     assert (loaded.format, loaded.skipped, loaded.defects) == ("tool_calls", (), ())
     assert len(loaded.samples) >= 60
     assert len({sample.tags["id"] for sample in loaded.samples}) == len(loaded.samples)
+
+
+SHIPPED = {kind.name: kind for kind in SUITES if isinstance(kind.dataset, str)}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_no_shipped_file_has_a_defect(name: str) -> None:
+    """Proves of every shipped file, read as a user's own, what runs take for granted of it: no tool has a defect."""
+    read = suite_dataset(SHIPPED[name], TaskOptions(test_file_path=str(ROOT / SHIPPED[name].dataset)), skip_bad=False)
+    assert len(read.samples) > 20
+    assert (read.defects, read.notices) == ((), ())
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import string
+import sys
 import tomllib
 from collections import Counter
 from copy import deepcopy
@@ -36,6 +37,26 @@ def test_every_text_is_there_in_every_language() -> None:
     lacking = {name: set(LANGUAGES) - words.keys() for name, words in entries().items()}
     assert {name: languages for name, languages in lacking.items() if languages} == {}
     assert [name for name, words in entries().items() if not all(words[language] for language in LANGUAGES)] == []
+
+
+def test_files_are_read_again_when_one_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read is kept beside compiled modules; never longer than a file stays as it is, nor if it is damaged."""
+    monkeypatch.setattr("vendor_verifier.words.__file__", str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "a.toml").write_text('[yes]\nen = "Yes"\n')
+    read = entries.__wrapped__
+    assert read() == {"yes": {"en": "Yes"}}
+    (kept,) = (tmp_path / "__pycache__").iterdir()
+    with monkeypatch.context() as again:
+        again.setattr("tomllib.loads", lambda _text: pytest.fail("it is kept"))
+        assert read() == {"yes": {"en": "Yes"}}
+    (tmp_path / "a.toml").write_text('[yes]\nen = "Indeed"\n')
+    assert read() == {"yes": {"en": "Indeed"}}
+    (tmp_path / "b.toml").write_text('[no]\nen = "No"\n')
+    assert read() == {"yes": {"en": "Indeed"}, "no": {"en": "No"}}
+    kept.write_bytes(kept.read_bytes()[:-9])
+    assert read() == {"yes": {"en": "Indeed"}, "no": {"en": "No"}}
 
 
 def test_the_languages_fill_in_the_same_values() -> None:

@@ -7,11 +7,13 @@ evaluation. An option that no evaluation of the run takes is refused.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from vendor_verifier.config.problems import listed, nearest
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
@@ -131,7 +133,11 @@ def read_options(kind: SuiteKind, options: Mapping[str, Any]) -> Any:
 
 
 def _read(kind: SuiteKind, option_class: Any, options: Mapping[str, Any]) -> Any:
-    # Slow to load, and few runs set an option.
+    if option_class is TaskOptions:
+        # Nearly always they are what they should be: a file, a number of samples.
+        with suppress(msgspec.ValidationError):
+            return msgspec.convert(options, TaskOptions)
+    # Slow to load, and few runs set an option of a suite's own.
     from pydantic import TypeAdapter, ValidationError
 
     try:

@@ -10,7 +10,8 @@ import heapq
 import json
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from vendor_verifier.scoring.draws import key_digest
 from vendor_verifier.scoring.observation import Observation
@@ -28,8 +29,7 @@ EntryKey = tuple[str, str]
 Question = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerText:
+class AnswerText(msgspec.Struct, frozen=True):
     """One answer: its text, its reasoning and its calls without ids, arguments in canonical form.
 
     ``asked_characters`` is the length of all messages asked, ``provider`` who served it, as far as it says.
@@ -48,12 +48,11 @@ class AnswerText:
     reworded: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class AnswerTexts:
+class AnswerTexts(msgspec.Struct):
     """Answers by (model, label), then question, then repetition."""
 
     chosen: frozenset[Question]
-    kept: dict[EntryKey, dict[Question, dict[int, AnswerText]]] = field(default_factory=dict)
+    kept: dict[EntryKey, dict[Question, dict[int, AnswerText]]] = msgspec.field(default_factory=dict)
 
     @classmethod
     def of(cls, tasks: Iterable[PlayedTask]) -> AnswerTexts:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from vendor_verifier.scoring.observation import Observation, observe, observe_check
 from vendor_verifier.scoring.observation_table import ObservationTable, Standing
@@ -19,12 +20,11 @@ EntryKey = tuple[str, str]
 Listener = Callable[[Record, Sample, Score, Observation, Standing], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
+class Tables(msgspec.Struct, frozen=True):
     """Observation tables by (model, label): ``rows`` for ranked tasks, ``apart`` for tasks outside the ranking."""
 
-    rows: dict[EntryKey, ObservationTable] = field(default_factory=dict)
-    apart: dict[EntryKey, ObservationTable] = field(default_factory=dict)
+    rows: dict[EntryKey, ObservationTable] = msgspec.field(default_factory=dict)
+    apart: dict[EntryKey, ObservationTable] = msgspec.field(default_factory=dict)
 
     def of(self, key: EntryKey) -> tuple[ObservationTable, ObservationTable]:
         """The entry's table of ranked tasks and its table of tasks outside the ranking."""

@@ -7,9 +7,10 @@ goes on alone, at another load of the machine or another hour, is neither better
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from vendor_verifier.metrics import RANKED, Metric
 from vendor_verifier.scoring.irf import Beside
@@ -53,8 +54,7 @@ def _common(one: _Asked, other: _Asked, metrics: Mapping[str, Metric]) -> Iterat
             yield name, (ours, theirs)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(msgspec.Struct, frozen=True):
     """A vendor's rows by the time of sending: ``moments`` ascending, and by metric the sums over all rows before.
 
     Rows of which nobody knows when they were sent stand in ``undated`` and always count.

@@ -10,9 +10,10 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Hashable
-from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
+
+import msgspec
 
 from vendor_verifier.values.details import Histogram
 
@@ -27,13 +28,12 @@ def key_digest(*parts: Hashable) -> int:
     return int.from_bytes(hashlib.blake2b(repr(parts).encode(errors="replace"), digest_size=8).digest(), "big")
 
 
-@dataclass(slots=True)
-class Draw(Generic[T]):
+class Draw(msgspec.Struct, Generic[T]):
     """The ``most`` items with the smallest digests; a digest stands for its key."""
 
     most: int
-    kept: dict[int, T] = field(default_factory=dict)
-    _largest: list[int] = field(default_factory=list)
+    kept: dict[int, T] = msgspec.field(default_factory=dict)
+    _largest: list[int] = msgspec.field(default_factory=list)
 
     def wants(self, digest: int) -> bool:
         """Whether :meth:`add` would keep an item, so that callers need not build the many that it would drop."""
@@ -58,11 +58,10 @@ class Draw(Generic[T]):
         return [self.kept[digest] for digest in sorted(self.kept)]
 
 
-@dataclass(slots=True)
-class LogCounts:
+class LogCounts(msgspec.Struct):
     """Counts of positive numbers in bins whose edges are a constant ratio apart; others are left out."""
 
-    bins: Counter[int] = field(default_factory=Counter)
+    bins: Counter[int] = msgspec.field(default_factory=Counter)
 
     def add(self, value: float) -> None:
         if 0 < value < math.inf:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.metrics import RECORD_METRICS
@@ -146,19 +146,18 @@ _Question = tuple[str, int]
 _BaselineAnswer = tuple[Decision, str]
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(msgspec.Struct):
     """The bounded sample of one entry's records."""
 
-    points: Draw[Point] = field(default_factory=lambda: Draw(MAX_POINTS))
-    failed: Draw[Case] = field(default_factory=lambda: Draw(MAX_CASES))
-    passed: Draw[Case] = field(default_factory=lambda: Draw(MAX_CASES))
-    ttft: LogCounts = field(default_factory=LogCounts)
-    tps: LogCounts = field(default_factory=LogCounts)
-    spoilt: Counter[str] = field(default_factory=Counter)
-    examples: dict[tuple[str, str], Draw[Example]] = field(default_factory=dict)
-    found: Counter[tuple[str, str]] = field(default_factory=Counter)
-    pending: Draw[tuple[_Question, Decision, Example]] = field(default_factory=lambda: Draw(_MAX_PENDING))
+    points: Draw[Point] = msgspec.field(default_factory=lambda: Draw(MAX_POINTS))
+    failed: Draw[Case] = msgspec.field(default_factory=lambda: Draw(MAX_CASES))
+    passed: Draw[Case] = msgspec.field(default_factory=lambda: Draw(MAX_CASES))
+    ttft: LogCounts = msgspec.field(default_factory=LogCounts)
+    tps: LogCounts = msgspec.field(default_factory=LogCounts)
+    spoilt: Counter[str] = msgspec.field(default_factory=Counter)
+    examples: dict[tuple[str, str], Draw[Example]] = msgspec.field(default_factory=dict)
+    found: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)
+    pending: Draw[tuple[_Question, Decision, Example]] = msgspec.field(default_factory=lambda: Draw(_MAX_PENDING))
     records: int = 0
 
     def admit(self, digest: int, standing: Standing) -> None:
@@ -207,15 +206,14 @@ class _Entry:
         )
 
 
-@dataclass(slots=True)
-class Gathering:
+class Gathering(msgspec.Struct):
     """The samples of all entries, gathered in one pass over the records."""
 
     entries: Mapping[tuple[str, str], _Entry]
     baselines: Mapping[str, str]
     suites: frozenset[str]
-    compared: SideBySide = field(default_factory=SideBySide)
-    baseline_answers: dict[str, dict[_Question, _BaselineAnswer]] = field(default_factory=dict)
+    compared: SideBySide = msgspec.field(default_factory=SideBySide)
+    baseline_answers: dict[str, dict[_Question, _BaselineAnswer]] = msgspec.field(default_factory=dict)
     start: float | None = None
 
     def take(self, record: Record, sample: Sample, score: Score, row: Observation, standing: Standing) -> None:

@@ -23,9 +23,9 @@ Rules that decide which records a figure is taken over:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.metrics import RANKED
@@ -98,8 +98,7 @@ def _words(suite: CallSuite, answers: Sequence[Traits], who: str) -> str | None:
     return english("warn_calls_none", **words) if len(wanting) >= _TELLING else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Board:
+class _Board(msgspec.Struct, frozen=True):
     """The plan with the observations made of it."""
 
     entries: Sequence[EntryInfo]
@@ -111,7 +110,7 @@ class _Board:
     rank_metrics: tuple[str, ...]
     k: int
     baseline_f1: Literal["fixed", "self"] = "fixed"
-    tables: Tables = field(default_factory=Tables)
+    tables: Tables = msgspec.field(default_factory=Tables)
 
     def rows(self, entry: EntryInfo) -> ObservationTable:
         """The entry's observations of ranked tasks."""
@@ -205,7 +204,7 @@ def score_run(
     suites = suites or {TRIGGER: TriggerSuite()}
     ignored = collect(tables, entries, board.tasks, records, suites, repeat, listener)
     if complete is None:
-        board = replace(board, complete=board.whole)
+        board = structs.replace(board, complete=board.whole)
     outside = [english("warn_outside", ignored=ignored)] if ignored else []
     report = _report(board, run)
     return structs.replace(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from vendor_verifier.metrics import RECORD_METRICS
 from vendor_verifier.scoring.draws import Draw, key_digest
@@ -17,8 +18,7 @@ _CUT = frozenset({"truncated"})
 _TOKENS = [metric.name for metric in RECORD_METRICS].index("total_tokens")
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(msgspec.Struct, frozen=True):
     """The parts of one answer that are compared; ``failure`` is "" for a success."""
 
     suite: str
@@ -32,11 +32,10 @@ class _Answer:
         return not self.failure and any(part not in (None, "undecided") for part in self.judgement)
 
 
-@dataclass(slots=True)
-class SideBySide:
+class SideBySide(msgspec.Struct):
     """The first two answers of each entry to the samples with the smallest digests, the same samples for all."""
 
-    draws: dict[tuple[EntryKey, int], Draw[_Answer]] = field(default_factory=dict)
+    draws: dict[tuple[EntryKey, int], Draw[_Answer]] = msgspec.field(default_factory=dict)
 
     def take(self, record: Record, score: Score, row: Observation) -> None:
         """Keep what is compared of a record, if its sample is among those that are kept."""

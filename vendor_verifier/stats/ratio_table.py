@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, ItemsView, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from vendor_verifier.metrics import METRICS, POOLED, RANKED, RECORD_METRICS
 from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE, call_validity, has_bad_call
@@ -118,8 +119,7 @@ TIMES = _TIMED | {name for name, column in MEANS.items() if column in _TIMED}
 JUDGED_MEANS: tuple[str, ...] = (*(name for name in RANKED if name in MEANS), "input_tokens")
 
 
-@dataclass(frozen=True, slots=True)
-class Trials:
+class Trials(msgspec.Struct, frozen=True):
     """One entry.
 
     ``runs``: decision by sample id, one mapping per repetition. ``ratios``: metric → (sample id, repetition) →
@@ -131,7 +131,7 @@ class Trials:
 
     label: str
     runs: tuple[Run, ...] = ()
-    ratios: Mapping[str, Mapping[Unit, Part]] = field(default_factory=dict)
+    ratios: Mapping[str, Mapping[Unit, Part]] = msgspec.field(default_factory=dict)
     sent: RatioColumn | None = None
 
 

@@ -8,13 +8,18 @@ in English. ``<language>_one`` is a text for ``n`` = 1, ``_wide`` one for places
 
 from __future__ import annotations
 
+import os
 import re
 import string
-import tomllib
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
-from importlib.resources import files
+from importlib.util import cache_from_source
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import msgspec
 
 HTML_LANG: Mapping[str, str] = {
     "en": "en",
@@ -112,14 +117,38 @@ def english(name: str, /, **values: object) -> Sentence:
     return Sentence(Texts("en")(name, **values), name, values)
 
 
+class _Kept(msgspec.Struct):
+    """All texts as they were read of files with these names, sizes and times."""
+
+    stamp: list[tuple[str, int, int]]
+    entries: dict[str, dict[str, str]]
+
+
 @cache
 def entries() -> Mapping[str, Mapping[str, str]]:
-    """Name → language (with ``_one`` and such behind it) → text, of all files."""
-    found: dict[str, Mapping[str, str]] = {}
-    for file in sorted(files(__name__).iterdir(), key=lambda each: each.name):
-        if file.name.endswith(".toml"):
-            found |= tomllib.loads(file.read_text(encoding="utf-8"))
-    return found
+    """Name → language (with ``_one`` and such behind it) → text, of all files.
+
+    What is read is kept where Python keeps compiled modules, if it may keep any, for as long as no file changes.
+    """
+    sources = sorted(Path(__file__).parent.glob("*.toml"))
+    stamp = [(file.name, about.st_size, about.st_mtime_ns) for file in sources for about in (file.stat(),)]
+    kept = Path(cache_from_source(str(Path(__file__).with_name("entries.py")))).with_suffix(".json")
+    # It may be absent, or cut off.
+    with suppress(OSError, msgspec.MsgspecError):
+        found = msgspec.json.decode(kept.read_bytes(), type=_Kept)
+        if found.stamp == stamp:
+            return found.entries
+    import tomllib
+
+    read: dict[str, dict[str, str]] = {}
+    for file in sources:
+        read |= tomllib.loads(file.read_text(encoding="utf-8"))
+    if not sys.dont_write_bytecode:
+        with suppress(OSError):
+            draft = kept.with_suffix(f".{os.getpid()}")
+            draft.write_bytes(msgspec.json.encode(_Kept(stamp, read)))
+            draft.replace(kept)
+    return read
 
 
 @cache
