@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from vendor_verifier.scoring.number_columns import BLOCK_ROWS
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.packed_texts import PackedTexts
 from vendor_verifier.scoring.row_keys import Question
@@ -80,4 +81,6 @@ class AnswerRows(msgspec.Struct, frozen=True):
 
     def ids(self) -> Iterator[str]:
         """The ids of the answers that have one."""
-        return filter(None, map(self.response_ids.__getitem__, self.places.tolist()))
+        # A list of a million numbers would take more room than what they stand for.
+        parts = (self.places[begin : begin + BLOCK_ROWS] for begin in range(0, len(self), BLOCK_ROWS))
+        return filter(None, (self.response_ids[place] for part in parts for place in part.tolist()))

@@ -194,7 +194,7 @@ class ObservationTable:
         """The rows with an answer, misrouted ones included."""
         import numpy as np
 
-        codes, output = np.array(self._codes), np.nan_to_num(self._last_tokens("output"))
+        codes = np.array(self._codes)
         rows = np.flatnonzero(np.array([traits.is_answered for traits in self._known], dtype=bool)[codes])
         return AnswerRows(
             self._known,
@@ -205,7 +205,7 @@ class ObservationTable:
             rows,
             self._response_ids,
             np.array(self._digests)[rows],
-            output.astype(np.int64)[rows],
+            np.nan_to_num(self._last_tokens("output")[rows], copy=False).astype(np.int64),
         )
 
     def answers_billing(self, part: TokenPart) -> list[tuple[str, Traits, Usage]]:

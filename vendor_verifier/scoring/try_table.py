@@ -80,11 +80,11 @@ class TryTable:
         """Begin and end of every attempt that was sent, whether it was answered, and whether its record's first."""
         import numpy as np
 
-        begins = self._numbers.column(_BEGIN)
+        begins, ends = self._numbers.column(_BEGIN), self._numbers.column(_SECONDS)
+        ends += begins
         sent = ~np.isnan(begins)
         answered = (np.frombuffer(bytes(self._flags), np.uint8) >> 4 & 1).astype(bool)
         first = np.diff(np.array(self.rows)[sent], prepend=-1) != 0
-        ends = begins + self._numbers.column(_SECONDS)
         return begins[sent], ends[sent], answered[sent], first
 
 

@@ -48,10 +48,9 @@ def pace(tables: Iterable[ObservationTable], places: int | None, *, waited_for_t
     """
     import numpy as np
 
-    tables = list(tables)
-    spans = [table.tries.spans() for table in tables]
-    tokens = np.concatenate([table.tries.output_tokens() for table in tables])
-    begins, ends, answered, first = (np.concatenate(parts) for parts in zip(*spans, strict=True))
+    sent = [(*table.tries.spans(), table.tries.output_tokens()) for table in tables]
+    begins, ends, answered, first, tokens = map(np.concatenate, zip(*sent, strict=True))
+    del sent
     if not begins.size:
         return None
     end = begins[first].max()
