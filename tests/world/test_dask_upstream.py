@@ -50,15 +50,29 @@ def schemas() -> Iterator[tuple[str, str, Any]]:
                 yield definition["spec"]["names"]["kind"], group, version["schema"]["openAPIV3Schema"]
 
 
-def test_the_operator_takes_our_job(record_property: Any) -> None:
-    """deploy/dask/operator.yaml is what the Dask operator's schema describes, to the last key; a wrong key is seen."""
-    record_property("server", "dask-kubernetes")
-    job = yaml.safe_load((ROOT / "deploy" / "dask" / "operator.yaml").read_text(encoding="utf-8"))
-    (schema,) = (one for kind, group, one in schemas() if (kind, group) == (job["kind"], job["apiVersion"]))
+def problems(resource: dict[str, Any]) -> list[str]:
+    """What the operator's schema of its kind says against a resource."""
+    (schema,) = (one for kind, group, one in schemas() if (kind, group) == (resource["kind"], resource["apiVersion"]))
     validator = jsonschema_rs.validator_for(closed(schema["properties"]["spec"]))
-    assert [error.message for error in validator.iter_errors(job["spec"])] == []
-    job["spec"]["cluster"]["spec"]["worker"]["spec"]["containers"][0]["comand"] = []
-    assert len(list(validator.iter_errors(job["spec"]))) == 1
+    return [error.message for error in validator.iter_errors(resource["spec"])]
+
+
+@pytest.mark.parametrize(
+    ("file", "kinds"), [("operator.yaml", ["DaskJob"]), ("operator-adaptive.yaml", ["DaskCluster", "DaskAutoscaler"])]
+)
+def test_the_operator_takes_our_resources(file: str, kinds: list[str], record_property: Any) -> None:
+    """Each is what the Dask operator's published schema describes, to the last key; a wrong key is seen."""
+    record_property("server", "dask-kubernetes")
+    documents = yaml.safe_load_all((ROOT / "deploy" / "dask" / file).read_text(encoding="utf-8"))
+    own = [each for each in documents if each["apiVersion"].startswith("kubernetes.dask.org/")]
+    assert [each["kind"] for each in own] == kinds
+    for resource in own:
+        assert problems(resource) == []
+        cluster = resource["spec"].get("cluster")
+        inside = cluster["spec"] if isinstance(cluster, dict) else resource["spec"]
+        part = inside["worker"]["spec"]["containers"][0] if "worker" in inside else inside
+        part["comand"] = []
+        assert len(problems(resource)) == 1
 
 
 def test_a_job_queue_starts_workers_for_a_run(tmp_path: Path, vendors: Any, record_property: Any) -> None:
