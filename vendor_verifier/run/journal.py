@@ -99,9 +99,8 @@ class Journal:
         if self._broken is not None:
             raise self._broken
         lines = [self._scrubber.bytes(encode_record(record)) for record in records]
-        for batch in self._files.batches(lines):
-            self._write(batch)
-            self.written += len(batch)
+        self._write(lines)
+        self.written += len(lines)
         now = time.monotonic()
         if now - self._synced_at >= _SYNC_EVERY_S and self._is_kept():
             self._synced_at = now

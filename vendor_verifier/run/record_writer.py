@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,10 +65,6 @@ class RecordWriter:
         is_new = self._form.compressed and not was_packed
         self._begin(number + (is_new or (was_packed and torn is not None)), packed=was_packed or is_new)
         return None if torn is None else (newest.name, torn)
-
-    def batches(self, lines: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
-        """The lines as they are written, each whole or not there: together where they are compressed, else alone."""
-        return [lines] if self._packer is not None else ([line] for line in lines)
 
     def write(self, batch: Sequence[bytes]) -> None:
         """Append a batch; it can be read as soon as this returns."""

@@ -171,8 +171,7 @@ class Coordinator:
     def receive(self, message: Message) -> None:
         """Take a message of the lease server. Rows come first: what ended with them is complete then."""
         try:
-            for _, dispatch, line in message.get("rows", ()):
-                self._keep(dispatch, decode_record(bytes(line)))
+            self._take_rows(message.get("rows", ()))
         except Exception as error:  # noqa: BLE001 whatever keeps a record from being kept ends the run, which reports it
             self.fail(error)
             return
@@ -192,23 +191,33 @@ class Coordinator:
         self._hand_out()
         self._news.set()
 
-    def _keep(self, dispatch: int, record: Record) -> None:
-        if not self._queue.awaits(record.key):
+    def _take_rows(self, rows: Iterable[tuple[str, int, bytes]]) -> None:
+        """Keep the rows of one message together: a write costs as much as all else that a row asks for."""
+        kept: list[Record] = []
+        try:
+            for _, dispatch, line in rows:
+                record = decode_record(bytes(line))
+                if self._keep(dispatch, record):
+                    kept.append(record)
+        finally:
+            # Those before one that cannot be read were paid for, too.
+            if kept:
+                self._work.emit(kept)
+
+    def _keep(self, dispatch: int, record: Record) -> bool:
+        """Expect a record no longer; whether it is to be written."""
+        if not self._queue.cross_off(record.key):
             self.losses.duplicates += 1
             self._work.emit_duplicate(record)
-            return
-        self._work.emit((record,))
-        self._queue.cross_off(record.key)
+            return False
         self._fruitless = 0
         if is_skipped(record):
             self._supplies[record.model, record.label].is_stopped = True
         sent = self._dispatches.get(dispatch)
-        if sent is not None:
-            sent.arrived(record.key)
-            return
         # From a session that had been given up: the one asked in its place need not be waited for.
-        for other in self._dispatches.values():
-            other.arrived(record.key)
+        for expecting in self._dispatches.values() if sent is None else (sent,):
+            expecting.arrived(record.key)
+        return True
 
     def _end(self, dispatch: int) -> None:
         sent = self._dispatches.pop(dispatch, None)
@@ -256,7 +265,7 @@ class Coordinator:
     def _send(self, supply: Supply) -> None:
         """Send the entry's next block to the session that has least of it."""
         block, items = supply.take()
-        missing = {self._key(item): item for item in items if self._queue.awaits(self._key(item))}
+        missing = {key: item for item in items if self._queue.awaits(key := self._key(item))}
         if not missing:
             return
         name = min(self._sessions, key=lambda name: (supply.out[name], self._out_of(name)))

@@ -178,16 +178,18 @@ class LoadCoordinator(Coordinator):
             self._busy[handed.session] -= 1
         return handed
 
-    def _keep(self, dispatch: int, record: Record) -> None:
+    def _keep(self, dispatch: int, record: Record) -> bool:
+        """Expect a record no longer; the load writes it, where it counts."""
         handed = self._taken(dispatch)
         if handed is None:
             # From a session that had been given up: another one was asked in its place.
             self.losses.duplicates += 1
             self._work.emit_duplicate(record)
-            return
+            return False
         self._fruitless = 0
         if not handed.answer.done():
             handed.answer.set_result(record)
+        return False
 
     def _end(self, dispatch: int) -> None:
         handed = self._taken(dispatch)
