@@ -360,9 +360,10 @@ def prompt_findings(
     """Findings on prompt tokens, against the baseline's and between vendors, where all were asked in the same words."""
     by_label = {each.label: each for each in trials}
     reference = by_label.get(baseline or "")
-    if reference is not None:
-        for label, each in by_label.items():
-            if label != baseline:
-                yield from prompt_token_findings(label, prompt_pairs(reference, each, reworded))
+    if reference is None:
+        return
+    for label, each in by_label.items():
+        if label != baseline:
+            yield from prompt_token_findings(label, prompt_pairs(reference, each, reworded))
     counts = {label: prompt_tokens(each) for label, each in by_label.items()}
     yield from same_counter_findings(counts, baseline, reworded)

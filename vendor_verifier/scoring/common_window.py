@@ -30,6 +30,8 @@ def common_times(tables: Mapping[Name, ObservationTable], metrics: Sequence[str]
 
     A metric that either did not measure in the common time is left out: their own values are all there is.
     """
+    if len(tables) < 2:
+        return {}
     timed = {name: RANKED[name] for name in metrics if name in RANKED and RANKED[name].is_timed}
     asked = {name: rows for name, table in tables.items() if (rows := _Asked.of(table, timed)) is not None}
     return {

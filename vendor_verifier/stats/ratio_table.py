@@ -14,7 +14,7 @@ import msgspec
 
 from vendor_verifier.metrics import METRICS, POOLED, RANKED, RECORD_METRICS
 from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE, call_validity, has_bad_call
-from vendor_verifier.scoring.number_columns import narrowed
+from vendor_verifier.scoring.number_columns import BLOCK_ROWS, narrowed
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.ranked_times import asked_at, is_mean_lost, judged_column
@@ -103,7 +103,11 @@ class _Items(ItemsView[Unit, Part]):
 
     def __iter__(self) -> Iterator[tuple[Unit, Part]]:
         column = self._mapping
-        return zip(column, zip(column.numerators.tolist(), column.denominators.tolist(), strict=True), strict=True)
+        # In parts, because lists of numbers take several times the room of the column.
+        for begin in range(0, len(column), BLOCK_ROWS):
+            part = slice(begin, begin + BLOCK_ROWS)
+            parts = zip(column.numerators[part].tolist(), column.denominators[part].tolist(), strict=True)
+            yield from zip(column.units.at(column.at[part]), parts, strict=True)
 
 
 # Metric → the column it is the mean of; pooled metrics are ratios of sums and follow below.
