@@ -10,13 +10,13 @@ whatever later lists state; only runs that stored none are priced by today's lis
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import structs
 
 from vendor_verifier.audit.cost import cost_ratios, cost_usd, money
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, UsageError
@@ -193,7 +193,7 @@ def with_costs(trials: Trials, table: ObservationTable, price: Price | None) -> 
         good = sum(each in _GOOD_CALLS for each in traits.classes)
         valid[sample, repetition] = valid.get((sample, repetition), 0) + good
     costs = cost_ratios(table.billed(), price, valid)
-    return replace(trials, ratios={**trials.ratios, **costs})
+    return structs.replace(trials, ratios={**trials.ratios, **costs})
 
 
 def money_of(vendor: VendorScore, table: ObservationTable, price: Price | None) -> Money | None:

@@ -288,7 +288,9 @@ class Conversation:
             return None
         watch.stop()
         late_ns = self._lateness_ns(exchange, scheduled_ns, began_ns)
-        await self.answers.take()
+        if exchange.chunks:
+            # Where nobody answered there is nothing to read, and what it means must be known before the next is asked.
+            await self.answers.take()
         try:
             timing, response, failure = await in_slices(
                 answer_in_steps(
