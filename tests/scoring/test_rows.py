@@ -14,7 +14,7 @@ from vendor_verifier.metrics import POOLED, RECORD_METRICS
 from vendor_verifier.scoring.observation import Observation, Traits, Try
 from vendor_verifier.scoring.observation_table import ObservationTable, known
 from vendor_verifier.scoring.row_keys import Key, Unit, Units
-from vendor_verifier.stats.ratio_table import RatioColumn
+from vendor_verifier.stats.ratio_table import RatioColumn, trials_of
 from vendor_verifier.values.event import Usage
 
 COUNTS = st.none() | st.integers(0, 2**53)
@@ -102,10 +102,22 @@ def test_ratio_columns_are_dictionaries_of_sums(steps: list[tuple[str, str, int,
 
 
 def test_a_record_takes_little_while_its_run_is_scored() -> None:
-    """Facts, eight metrics, who answered and what it cost: under 800 bytes, a quarter of what objects take."""
+    """Facts, eight metrics, who answered and what it cost: under 700 bytes, a quarter of what objects take."""
     # Columns grow in steps: a number just beyond one of them tells of the step.
     sizes = [_held_bytes(count) for count in (COUNT, 2 * COUNT)]
-    assert sum(sizes) / (3 * COUNT) < 800
+    assert sum(sizes) / (3 * COUNT) < 700
+
+
+def test_judging_holds_no_column_longer_than_it_is_used() -> None:
+    """The statistics' input takes under 270 bytes a record at its peak, most of them the decisions by sample."""
+    table = _scored(3 * COUNT)["table"]
+    planned = {"trigger": [sample for (_, sample, _), _ in table.entries()]}
+    trials_of("a", table, planned, repeat=1, complete=True)
+    tracemalloc.start()
+    trials_of("a", table, planned, repeat=1, complete=True)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak / (3 * COUNT) < 270
 
 
 def _held_bytes(count: int) -> int:

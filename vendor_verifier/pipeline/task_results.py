@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import json
 import tempfile
+from array import array
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 
-from vendor_verifier.scoring.draws import key_digest
 from vendor_verifier.scoring.observation import Observation
 from vendor_verifier.scoring.report_samples import first_failure
+from vendor_verifier.scoring.row_keys import RowKeys
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
 from vendor_verifier.values.record import Record
@@ -37,10 +38,16 @@ def run_folder(output: Path | None) -> Path | None:
 
 
 class TaskResults(msgspec.Struct):
-    """The rows of a run, taken one by one; of several records under one key the one that stands."""
+    """The rows of a run, taken one by one; of several records under one key the one that stands.
+
+    Of each there is its place in the temporary file, in the order in which keys came, and by entry the number of each.
+    """
 
     _file: IO[bytes] = msgspec.field(default_factory=tempfile.TemporaryFile)
-    _places: dict[int, tuple[int, int, bool]] = msgspec.field(default_factory=dict)
+    _begins: array[int] = msgspec.field(default_factory=lambda: array("q"))
+    _lengths: array[int] = msgspec.field(default_factory=lambda: array("q"))
+    _succeeded: bytearray = msgspec.field(default_factory=bytearray)
+    _numbers: dict[tuple[str, str], tuple[RowKeys, array[int]]] = msgspec.field(default_factory=dict)
 
     @classmethod
     def wanted(cls, suites: Collection[str], *, always: bool = False) -> TaskResults | None:
@@ -51,12 +58,18 @@ class TaskResults(msgspec.Struct):
 
     def take(self, record: Record, sample: Sample, score: Score, row: Observation) -> None:
         """Add one record of the plan."""
-        digest = key_digest(*row.key, record.model, record.label)
-        known = self._places.get(digest)
-        if known is not None and (known[2] or not record.succeeded):
+        keys, numbers = self._numbers.setdefault((record.model, record.label), (RowKeys(), array("q")))
+        place = keys.add(row.key)
+        if place == len(numbers):
+            numbers.append(len(self._begins))
+            self._begins.append(0)
+            self._lengths.append(0)
+            self._succeeded.append(False)
+        elif self._succeeded[numbers[place]] or not record.succeeded:
             return
-        line = json.dumps(_row(record, sample, score), default=str).encode()
-        self._places[digest] = (self._file.seek(0, 2), self._file.write(line), record.succeeded)
+        number, line = numbers[place], json.dumps(_row(record, sample, score), default=str).encode()
+        self._begins[number], self._succeeded[number] = self._file.seek(0, 2), record.succeeded
+        self._lengths[number] = self._file.write(line)
 
     def write(self, folder: RunFolder, report: Report, also: Path | None = None) -> None:
         """Write the file into the folder, and the same to another file if one is named; nothing is taken any more.
@@ -74,8 +87,8 @@ class TaskResults(msgspec.Struct):
     def _pieces(self, report: Report) -> Iterator[bytes]:
         head = {"run": report.run, "complete": report.complete, "summary": _summary(report)}
         yield json.dumps(head, indent=1).encode().removesuffix(b"\n}") + b',\n "tasks": ['
-        for number, (offset, length, _) in enumerate(self._places.values()):
-            self._file.seek(offset)
+        for number, (begin, length) in enumerate(zip(self._begins, self._lengths, strict=True)):
+            self._file.seek(begin)
             yield (b",\n  " if number else b"\n  ") + self._file.read(length)
         yield b"\n ]\n}\n"
 
