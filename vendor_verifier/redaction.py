@@ -8,6 +8,7 @@ import html
 import json
 import re
 import urllib.parse
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -20,6 +21,7 @@ from vendor_verifier.values.record import Attempt, Failure, Record, Response, Tu
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import CallVerdict, Score
+from vendor_verifier.values.steps import Steps, at_once
 from vendor_verifier.values.tool_use import ToolResult
 
 # Identifiers made by machines: too short for a sentence, and needed by reports for grouping.
@@ -173,6 +175,9 @@ _HEAD = 12
 _ESCAPE = 6
 # (text to search for, the whole text of which it is the beginning or the end).
 _Piece: TypeAlias = tuple[AnyStr, AnyStr]
+# Searched in one step for all pieces of all keys; and found in one, however often a key stands there.
+_WINDOW = 16 * 1024
+_SPANS_A_STEP = 32
 
 
 class Scrubber:
@@ -185,7 +190,7 @@ class Scrubber:
     Secrets shorter than six characters are too common to replace and are refused by the configuration instead.
     """
 
-    __slots__ = ("_bytes", "_holds", "_texts")
+    __slots__ = ("_bytes", "_holds", "_longest", "_texts")
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self.__setstate__(())
@@ -198,11 +203,29 @@ class Scrubber:
         self.__setstate__(tuple(sorted(found.union(self._texts))))
 
     def text(self, text: str) -> str:
-        is_found = self._holds(text.encode(errors="surrogatepass").lower())
-        return _masked(text, self._texts, MASK) if is_found else text
+        return at_once(self.text_in_steps(text))
+
+    def text_in_steps(self, text: str) -> Steps[str]:
+        """As :meth:`text`, in steps."""
+        is_found = yield from self._is_found(text.encode(errors="surrogatepass"))
+        return (yield from _masked(text, self._texts, MASK)) if is_found else text
+
+    def bytes_in_steps(self, data: bytes) -> Steps[bytes]:
+        """As :meth:`bytes`, in steps."""
+        is_found = yield from self._is_found(data)
+        return (yield from _masked(data, self._bytes, MASK.encode())) if is_found else data
+
+    def _is_found(self, data: bytes) -> Steps[bool]:
+        """Whether any piece of a secret stands in ``data``."""
+        for start in range(0, len(data), _WINDOW):
+            if start:
+                yield
+            if self._holds(data[start : start + _WINDOW + self._longest].lower()):
+                return True
+        return False
 
     def bytes(self, data: bytes) -> bytes:
-        return _masked(data, self._bytes, MASK.encode()) if self._holds(data.lower()) else data
+        return at_once(self.bytes_in_steps(data))
 
     def __getstate__(self) -> tuple[_Piece[str], ...]:
         return self._texts
@@ -211,6 +234,7 @@ class Scrubber:
         self._texts = texts
         self._bytes = tuple((sought.encode(), whole.encode()) for sought, whole in texts)
         self._holds = _holding([sought for sought, _ in self._bytes])
+        self._longest = max((len(sought) for sought, _ in self._bytes), default=0)
 
     def __repr__(self) -> str:
         return f"Scrubber({len(self._texts)} patterns)"
@@ -281,22 +305,33 @@ def _base64_disguises(secret: bytes) -> Iterator[str]:
             yield whole[-(-8 * before // 6) : 8 * (before + len(secret)) // 6]
 
 
-def _masked(content: AnyStr, pieces: Sequence[_Piece[AnyStr]], mask: AnyStr) -> AnyStr:
+def _masked(content: AnyStr, pieces: Sequence[_Piece[AnyStr]], mask: AnyStr) -> Steps[AnyStr]:
     """``content`` with every stretch that any secret covers replaced once, also where secrets overlap.
 
-    ``pieces`` are folded, and searched for in the content folded likewise.
+    ``pieces`` are folded, and searched for in the content folded likewise, window by window.
     """
     folded = _folded(content)
-    spans = sorted(span for sought, whole in pieces if sought in folded for span in _spans(folded, sought, whole))
+    # A span may begin so far before the place where it was found.
+    reach = max(len(whole) for _, whole in pieces)
     kept: list[AnyStr] = []
     kept_to = 0
     masked_to = -1
-    for start, end in spans:
-        if start > masked_to:
-            kept += [content[kept_to:start], mask]
-        kept_to = masked_to = max(masked_to, end)
-    if not kept:
-        return content
+    spans: list[tuple[int, int]] = []
+    for first in range(0, len(folded), _WINDOW):
+        last = first + _WINDOW
+        for sought, whole in pieces:
+            for span in _spans(folded, sought, whole, first, last):
+                spans.append(span)
+                if not len(spans) % _SPANS_A_STEP:
+                    yield
+        spans.sort()
+        settled = bisect_left(spans, (last - reach,)) if last < len(folded) else len(spans)
+        for start, end in spans[:settled]:
+            if start > masked_to:
+                kept += [content[kept_to:start], mask]
+            kept_to = masked_to = max(masked_to, end)
+        del spans[:settled]
+        yield
     kept.append(content[kept_to:])
     return content[:0].join(kept)
 
@@ -308,13 +343,16 @@ def _folded(content: AnyStr) -> AnyStr:
     return content.encode(errors="surrogatepass").lower().decode(errors="surrogatepass")
 
 
-def _spans(content: AnyStr, sought: AnyStr, whole: AnyStr) -> Iterator[tuple[int, int]]:
+def _spans(content: AnyStr, sought: AnyStr, whole: AnyStr, first: int, last: int) -> Iterator[tuple[int, int]]:
     """The spans of ``sought``, the beginning or the end of ``whole``, each extended as far as ``whole`` matches.
+
+    Only those found at a place from ``first`` on and before ``last``.
 
     The content may be JSON: no escape in it is cut in two.
     """
     is_beginning = whole.startswith(sought)
-    at = content.find(sought)
+    to = last + len(sought) - 1
+    at = content.find(sought, first, to)
     while at >= 0:
         start, end = at, at + len(sought)
         # A whole one is known at a glance, of which a vendor may send very many.
@@ -329,7 +367,7 @@ def _spans(content: AnyStr, sought: AnyStr, whole: AnyStr) -> Iterator[tuple[int
             before = content[max(0, end - len(whole)) : end]
             start = end - _common(before[::-1], whole[::-1])
         yield _escape(content, start)[1], end
-        at = content.find(sought, at + 1)
+        at = content.find(sought, at + 1, to)
 
 
 def _escape(content: AnyStr, place: int) -> tuple[int, int]:

@@ -20,6 +20,7 @@ from vendor_verifier.values.record import Attempt, Failure, Record, Response, Tu
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import CallVerdict, Score
+from vendor_verifier.values.steps import Steps
 
 SECRET_WORDS = ("peppermint", "look_up_patient", "diagnosis", "Ferdinand")
 LABELS = ("faithful", "quantised", "text-leaker")
@@ -112,8 +113,8 @@ def test_a_record_that_came_twice_is_redacted_too(tmp_path: Path, monkeypatch: p
     once = run.send
 
     def twice(*given: Any, emit: Any, emit_duplicate: Any, **more: Any) -> Any:
-        def both(records: Sequence[Record]) -> None:
-            emit(records)
+        def both(records: Sequence[Record]) -> Steps[None]:
+            yield from emit(records)
             for record in records:
                 emit_duplicate(record)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from asking import KEY, entry, plan_of, queue_of, samples
+from asking import KEY, entry, kept_in, plan_of, queue_of, samples
 from fault_server import DONE, FaultServer, say, stream, text
 
 from vendor_verifier.redaction import Scrubber
@@ -39,7 +39,7 @@ async def test_what_cannot_be_said_is_not_sent(server: FaultServer) -> None:
     (sample,) = samples(1)
     records: list[Record] = []
     work = queue_of([mute], [sample], wires={"a": MuteWire()})
-    await run_local(plan_of([mute], (sample,)), work, "run", records.extend, Scrubber())
+    await run_local(plan_of([mute], (sample,)), work, "run", kept_in(records), Scrubber())
     (record,) = records
     assert record.final is not None
     assert record.final.failure is not None
@@ -83,7 +83,7 @@ async def test_a_plugin_that_raises_is_our_failure_and_takes_no_other_vendor_alo
     asked = samples(3)
     records: list[Record] = []
     work = queue_of([good, bad], asked, wires={"bad": BuggyWire(where)})
-    await run_local(plan_of([good, bad], asked), work, "run", records.extend, Scrubber([KEY]))
+    await run_local(plan_of([good, bad], asked), work, "run", kept_in(records), Scrubber([KEY]))
     failures = [r.final.failure for r in records if r.label == "bad" and r.final]
     assert [failure.kind for failure in failures if failure] == ["harness"] * 3
     assert all(failure and "LookupError" in failure.message and KEY not in failure.message for failure in failures)

@@ -19,6 +19,7 @@ from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, who
 from vendor_verifier.errors import StorageError
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.local_run import run_local
+from vendor_verifier.values.steps import Steps
 
 pytestmark = pytest.mark.anyio
 
@@ -56,7 +57,8 @@ async def test_a_full_disk_ends_the_run(server: FaultServer) -> None:
     """When records cannot be kept nothing more is asked."""
     server.answer = lambda _: after(0.01)
 
-    def emit(_records: object) -> None:
+    def emit(_records: object) -> Steps[None]:
+        yield
         raise StorageError("disk full")
 
     one = entry(server, "a")

@@ -10,7 +10,7 @@ from itertools import pairwise
 from statistics import median
 
 import pytest
-from asking import plan_of, queue_of, samples
+from asking import kept_in, plan_of, queue_of, samples
 from costs import least_of
 
 from vendor_verifier.redaction import Scrubber
@@ -55,7 +55,7 @@ async def furthest_off_ms(clock_server: int) -> float:
     entry = Entry("m", "v", "plain", Endpoint(f"http://127.0.0.1:{clock_server}/v1", "m"), "openai", "account")
     asked, records = samples(60), list[Record]()
     plan = plan_of([entry], asked, request_concurrency=IN_FLIGHT)
-    await run_local(plan, queue_of([entry], asked), "run", records.extend, Scrubber([]))
+    await run_local(plan, queue_of([entry], asked), "run", kept_in(records), Scrubber([]))
     assert len(records) == 60
     ttft, gaps = list[float](), list[float]()
     for record in records:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import anyio
 import pytest
-from asking import KEY, Plain, entry, plan_of, queue_of, samples
+from asking import KEY, Plain, entry, kept_in, plan_of, queue_of, samples
 from fault_server import DONE, FaultServer, Script, Seen, delta, say, stream, text
 
 from vendor_verifier.redaction import MASK, Scrubber
@@ -54,7 +54,7 @@ async def records_of(server: FaultServer, runner: ToolRunner | None, count: int 
     asked, one = samples(count), entry(server, "v")
     records: list[Record] = []
     queue = queue_of([one], asked, suite=McpLiveSuite())
-    await run_local(plan_of([one], asked), queue, "run", records.extend, Scrubber([KEY]), tools=runner)
+    await run_local(plan_of([one], asked), queue, "run", kept_in(records), Scrubber([KEY]), tools=runner)
     return records
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.conversation import Target
+from vendor_verifier.run.engine import Emit
 from vendor_verifier.run.local_run import RunEnd, run_local
 from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.suites import Suite
@@ -20,6 +21,7 @@ from vendor_verifier.values.plan import Entry, Limits, Plan, RetryRules, Task
 from vendor_verifier.values.record import Attempt, Exchange, Record, Timing
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.sample import Sample, listed
+from vendor_verifier.values.steps import Steps
 from vendor_verifier.vendor import OpenAICompatible
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_chat import OpenAIChat
@@ -112,6 +114,16 @@ def plan_of(entries: Sequence[Entry], asked: tuple[Sample, ...], **plan: Any) ->
     return Plan(tuple(entries), (Task("trigger", asked),), **plan)
 
 
+def kept_in(records: list[Record]) -> Emit:
+    """Keeps records in a list, at once."""
+
+    def emit(made: Sequence[Record]) -> Steps[None]:
+        records.extend(made)
+        yield from ()
+
+    return emit
+
+
 @dataclass
 class Ran:
     """What a small run left."""
@@ -134,5 +146,5 @@ async def run(entries: Sequence[Entry], count: int = 10, into: Ran | None = None
     asked = samples(count)
     whole = plan_of(entries, asked, **{"limits": QUICK, "retry": RetryRules(2, max_wait_s=0.02)} | plan)
     work = queue_of(entries, asked, whole.repeat)
-    ran.end = await run_local(whole, work, "run", ran.records.extend, Scrubber([KEY]))
+    ran.end = await run_local(whole, work, "run", kept_in(ran.records), Scrubber([KEY]))
     return ran

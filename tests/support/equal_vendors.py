@@ -17,7 +17,7 @@ from typing import Any
 from unittest.mock import patch
 
 import jumping_loop
-from asking import KEY, Plain
+from asking import KEY, Plain, kept_in
 from synthetic_run import samples
 
 from vendor_verifier.run.conversation import Target
@@ -120,6 +120,6 @@ def run(
     targets = [Target(entry, Plain(), OpenAIChat()) for entry in whole.entries]
     queue = WorkQueue(targets, [Part(TriggerSuite(), listed(asked))], [whole.repeat_of(each) for each in whole.entries])
     with patch.object(jumping_loop, "_GRACE_S", 0):
-        engine = Engine(Machine(seed, slowness or {}), "run", made.extend)  # type: ignore[arg-type]
+        engine = Engine(Machine(seed, slowness or {}), "run", kept_in(made))  # type: ignore[arg-type]
         jumping_loop.run_jumping(engine.ask(streams_of(queue, whole), VendorSlots(None, vendors)))
     return made

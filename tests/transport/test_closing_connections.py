@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import AnyTransport, Ran, ask, entry, plan_of, queue_of, run, samples
+from asking import AnyTransport, Ran, ask, entry, kept_in, plan_of, queue_of, run, samples
 from closing_server import ANSWER, ClosingServer
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
 
@@ -212,7 +212,7 @@ async def test_a_budget_of_tokens_hears_of_both_sendings(monkeypatch: pytest.Mon
         plan = plan_of([one], samples(2), limits=LIMITS, retry=NO_RETRY, request_concurrency=1)
         ran = Ran()
         monkeypatch.setattr(local_run, "LocalLimiter", Watching)
-        await local_run.run_local(plan, queue_of([one], samples(2)), "run", ran.records.extend, Scrubber([]))
+        await local_run.run_local(plan, queue_of([one], samples(2)), "run", kept_in(ran.records), Scrubber([]))
     assert [attempt.resent for attempt in attempts(ran)] == [False, True]
     assert permits == []
     assert server.requests == 3

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.values.record import Exchange
+from vendor_verifier.values.steps import at_once
 from vendor_verifier.wire.assembler import Assembler, Collected
-from vendor_verifier.wire.base import Reader, at_once
+from vendor_verifier.wire.base import Reader
 from vendor_verifier.wire.openai_chat import fast_reader
 from vendor_verifier.wire.openai_chat.chat_chunk import ChatChunk, ordinary_chunk
 from vendor_verifier.wire.openai_chat.fast_reader import read_chat_stream

@@ -35,6 +35,7 @@ from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.run.budgets import CostOf, Spending
 from vendor_verifier.run.cluster.job import Bench, Block, ClusterSide, Hello, Job, travelling
 from vendor_verifier.run.conversation import Target
+from vendor_verifier.run.engine import Emit
 from vendor_verifier.run.executors import choose_executor
 from vendor_verifier.run.local_run import RunEnd, Work
 from vendor_verifier.run.work_queue import WorkItem, WorkQueue
@@ -71,7 +72,7 @@ def send(
     plan: Plan,
     queue: WorkQueue,
     *,
-    emit: Callable[[Sequence[Record]], None],
+    emit: Emit,
     emit_duplicate: Callable[[Record], None],
     scrubber: Scrubber,
     costs: Mapping[tuple[str, str], CostOf],

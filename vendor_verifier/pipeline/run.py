@@ -57,6 +57,7 @@ from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import listed
 from vendor_verifier.values.score import Report, SuiteScore
+from vendor_verifier.values.steps import Steps
 from vendor_verifier.values.tool_use import ToolRunner
 from vendor_verifier.words import english
 
@@ -319,10 +320,10 @@ def _send(
 ) -> Sent:
     redact = redactor(queue.parts) if plan.redact_content else None
 
-    def emit(records: Sequence[Record]) -> None:
+    def emit(records: Sequence[Record]) -> Steps[None]:
         if redact is not None:
             records = [redact(record) for record in records]
-        journal.append(records)
+        yield from journal.appending(records)
         for record in records:
             on_record(record)
 

@@ -174,8 +174,10 @@ class Conversation:
             return ToolRun(failure="real tools are run by `run` and `check` alone, in one process of this machine")
         ran = await self.tools.run(step.requests)
         # A tool that reads files must not hand one vendor the key of another.
-        results = tuple(structs.replace(each, text=self.scrubber.text(each.text)) for each in ran.results)
-        return ToolRun(results, ran.failure)
+        results = [
+            structs.replace(each, text=await in_slices(self.scrubber.text_in_steps(each.text))) for each in ran.results
+        ]
+        return ToolRun(tuple(results), ran.failure)
 
     async def _send(
         self, turn: Turn, target: Target, total_s: float | None, due_ns: int | None, taken_ns: int | None

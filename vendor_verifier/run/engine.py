@@ -17,9 +17,12 @@ from vendor_verifier.loaders.fresh_prompts import asked_instead
 from vendor_verifier.run.baseline_pace import BaselinePace
 from vendor_verifier.run.conversation import Conversation, RunClosed
 from vendor_verifier.run.work_queue import DueAt, Stream, WorkItem
+from vendor_verifier.transport.policy import in_slices
 from vendor_verifier.values.record import Record
+from vendor_verifier.values.steps import Steps
 
-Emit = Callable[[Sequence[Record]], None]
+# Keeps finished records, in steps.
+Emit = Callable[[Sequence[Record]], Steps[None]]
 
 
 class Slots(Protocol):
@@ -113,7 +116,7 @@ class Engine:
     async def _make(self, item: WorkItem, block: int) -> Record | None:
         record = await make_record(item, block, self._conversation, self._run)
         if record is not None:
-            self._emit((record,))
+            await in_slices(self._emit((record,)))
         return record
 
 

@@ -24,8 +24,11 @@ from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.record_writer import RecordForm, RecordWriter
 from vendor_verifier.store import FILE_MODE, RunFolder, encode_record
 from vendor_verifier.values.record import Record
+from vendor_verifier.values.steps import Steps, at_once
 
 _SYNC_EVERY_S = 1.0
+# A longer one is a millisecond or more of work by itself.
+_LONG_LINE = 256 * 1024
 
 
 class Journal:
@@ -96,9 +99,18 @@ class Journal:
             StorageError: the disk refused, now or before, or did not keep what it took; what was written until then
                 stays readable.
         """
+        at_once(self.appending(records))
+
+    def appending(self, records: Sequence[Record]) -> Steps[None]:
+        """As :meth:`append`, in steps, and raises the same; others may append between them."""
+        lines: list[bytes] = []
+        for record in records:
+            line = encode_record(record)
+            if len(line) > _LONG_LINE:
+                yield
+            lines.append((yield from self._scrubber.bytes_in_steps(line)))
         if self._broken is not None:
             raise self._broken
-        lines = [self._scrubber.bytes(encode_record(record)) for record in records]
         self._write(lines)
         self.written += len(lines)
         now = time.monotonic()

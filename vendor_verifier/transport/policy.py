@@ -26,8 +26,9 @@ from vendor_verifier.values.event import SseEvent
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Exchange, Failure, FailureKind, Phase
 from vendor_verifier.values.request import HttpRequest
+from vendor_verifier.values.steps import Result, Steps
 from vendor_verifier.wire.assembler import characters_of
-from vendor_verifier.wire.base import Reader, Result, Steps
+from vendor_verifier.wire.base import Reader
 from vendor_verifier.wire.sse import SseDecoder
 
 # A model that thinks in secret may send an empty event for each of its tokens.

@@ -35,7 +35,7 @@ from vendor_verifier.values.event import (
     Usage,
 )
 from vendor_verifier.values.record import Response
-from vendor_verifier.wire.base import Steps, at_once
+from vendor_verifier.values.steps import Steps, at_once
 from vendor_verifier.wire.payload import replacements, writable_in_steps
 from vendor_verifier.wire.reader_support import ToolCallAccumulator
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol
 from urllib.parse import quote
 
 import msgspec
@@ -107,17 +107,3 @@ class Notes:
     @property
     def rewritten(self) -> tuple[str, ...]:
         return tuple(self._rewritten)
-
-
-Result = TypeVar("Result")
-Steps: TypeAlias = Generator[None, None, Result]
-
-
-def at_once(steps: Steps[Result]) -> Result:
-    """The result of ``steps``, run without a pause."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as over:
-            result: Result = over.value
-            return result

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asking import kept_in
 from changing import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,6 +28,7 @@ from vendor_verifier.values.plan import Entry, LoadShape, Plan
 from vendor_verifier.values.record import Attempt, Failure, Record, RecordKey, TurnRecord
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.sample import Sample, listed
+from vendor_verifier.values.steps import Steps
 from vendor_verifier.vendor import OpenAICompatible
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
@@ -59,7 +61,7 @@ class Bench:
     def __post_init__(self) -> None:
         plan = Plan(tuple(ENTRIES), (), vendor_concurrency=self.vendor_concurrency)
         job = Job("run", "run", plan, {}, Path("config.yaml"))
-        work = Work(plan, work_of(self.count), job, self.emit or self.kept.extend, self.twice.append, Scrubber(()))
+        work = Work(plan, work_of(self.count), job, self.emit or kept_in(self.kept), self.twice.append, Scrubber(()))
         self.coordinator = Coordinator(work, 5, lambda kind, *items: self.orders.extend((kind, item) for item in items))
 
     def given(self) -> dict[int, tuple[str, list[Record]]]:
@@ -227,7 +229,8 @@ def test_work_that_kills_one_worker_after_another_ends_the_run() -> None:
 def test_a_record_that_cannot_be_kept_ends_the_run() -> None:
     """The disk's refusal is the run's end, and is told as it is."""
 
-    def full(_records: object) -> None:
+    def full(_records: object) -> Steps[None]:
+        yield
         raise StorageError("disk full")
 
     bench = Bench(5, emit=full)

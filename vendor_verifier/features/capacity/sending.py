@@ -30,6 +30,7 @@ from vendor_verifier.transport.connect import most_connections
 from vendor_verifier.values.plan import Arrival, Entry, ExecutorChoice, LoadShape, Plan, RetryRules
 from vendor_verifier.values.record import Failure, Record
 from vendor_verifier.values.sample import listed
+from vendor_verifier.values.steps import Steps
 from vendor_verifier.words import english
 
 # Where requests come by the clock, a vendor that does not keep up collects them; beyond this many they wait here.
@@ -70,8 +71,8 @@ def send_level(
     own = plan.entries[0]
     records: list[Record] = []
 
-    def emit(made: Sequence[Record]) -> None:
-        bench.journal.append(made)
+    def emit(made: Sequence[Record]) -> Steps[None]:
+        yield from bench.journal.appending(made)
         for record in made:
             records.append(record)
             bench.on_record(record)

@@ -24,6 +24,7 @@ from vendor_verifier.run.local_run import RunEnd, Work
 from vendor_verifier.run.work_queue import BLOCK, Stream, WorkItem, WorkQueue, streams_of
 from vendor_verifier.store import decode_record
 from vendor_verifier.values.record import Record, RecordKey
+from vendor_verifier.values.steps import at_once
 
 # Blocks of each entry that a session has at once: one under way while the last requests of another end.
 BLOCKS_PER_SESSION = 2
@@ -202,7 +203,7 @@ class Coordinator:
         finally:
             # Those before one that cannot be read were paid for, too.
             if kept:
-                self._work.emit(kept)
+                at_once(self._work.emit(kept))
 
     def _keep(self, dispatch: int, record: Record) -> bool:
         """Expect a record no longer; whether it is to be written."""

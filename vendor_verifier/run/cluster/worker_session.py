@@ -39,9 +39,10 @@ from vendor_verifier.run.rate_limiter import Permit, places_of
 from vendor_verifier.store import encode_record
 from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.connect import ensure_descriptors
-from vendor_verifier.transport.policy import RoundLimit
+from vendor_verifier.transport.policy import RoundLimit, in_slices
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Attempt, Record, Response
+from vendor_verifier.values.steps import Steps
 
 # What was finished goes out within so many seconds, if anybody is there to take it.
 _DRAIN_S = 2.0
@@ -148,10 +149,11 @@ class _Session:
         block = pickle.loads(data)  # noqa: S301 the cluster's own channel carries code anyway
         assert isinstance(block, Block)
 
-        def emit(records: Sequence[Record]) -> None:
+        def emit(records: Sequence[Record]) -> Steps[None]:
             for record in records:
                 placed = structs.replace(record, worker=self._worker, region=self._bench.region)
-                self._outbox.send("rows", [dispatch, self._bench.scrubber.bytes(encode_record(placed))])
+                line = yield from self._bench.scrubber.bytes_in_steps(encode_record(placed))
+                self._outbox.send("rows", [dispatch, line])
             self.records += len(records)
 
         items = self._bench.items(block)
@@ -160,7 +162,7 @@ class _Session:
         else:
             await self._moments.until(block.due.due_ns)
             record = await make_record(items[0], block.number, self._conversation, self._run, block.due)
-            emit(() if record is None else (record,))
+            await in_slices(emit(() if record is None else (record,)))
         self._outbox.send("ended", dispatch)
 
     async def _beat(self) -> None:

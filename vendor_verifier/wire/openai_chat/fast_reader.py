@@ -29,8 +29,8 @@ from typing import TypeAlias
 import msgspec
 
 from vendor_verifier.values.event import Identity, ReasoningDelta, StreamEnd, StreamEvent, TextDelta, ToolCallDelta
+from vendor_verifier.values.steps import Steps
 from vendor_verifier.wire.assembler import MAX_CHARACTERS, Assembler
-from vendor_verifier.wire.base import Steps
 from vendor_verifier.wire.openai_chat.chat_chunk import ChatChunk, events_of, ordinary_chunk
 from vendor_verifier.wire.sse import in_small_pieces
 

@@ -23,8 +23,8 @@ from vendor_verifier.values.event import (
     TextDelta,
     ToolCallDelta,
 )
+from vendor_verifier.values.steps import Steps
 from vendor_verifier.wire.assembler import Assembler
-from vendor_verifier.wire.base import Steps
 from vendor_verifier.wire.errors import read_fault
 from vendor_verifier.wire.logprobs import chat_logprobs
 from vendor_verifier.wire.openai_chat.chat_chunk import ChatChunk, events_of, ordinary_chunk
