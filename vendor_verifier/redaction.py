@@ -175,8 +175,8 @@ _HEAD = 12
 _ESCAPE = 6
 # (text to search for, the whole text of which it is the beginning or the end).
 _Piece: TypeAlias = tuple[AnyStr, AnyStr]
-# Searched in one step for all pieces of all keys; and found in one, however often a key stands there.
-_WINDOW = 16 * 1024
+# Bytes searched for the pieces of all keys in one step; and those masked in one, where a key may begin at every place.
+_SEARCHED, _WINDOW = 16 * 1024, 2 * 1024
 _SPANS_A_STEP = 32
 
 
@@ -217,10 +217,10 @@ class Scrubber:
 
     def _is_found(self, data: bytes) -> Steps[bool]:
         """Whether any piece of a secret stands in ``data``."""
-        for start in range(0, len(data), _WINDOW):
+        for start in range(0, len(data), _SEARCHED):
             if start:
                 yield
-            if self._holds(data[start : start + _WINDOW + self._longest].lower()):
+            if self._holds(data[start : start + _SEARCHED + self._longest].lower()):
                 return True
         return False
 

@@ -1,0 +1,78 @@
+"""From the socket to the disk no callback of a run keeps the event loop for long, whatever a vendor answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from asking import KEY, entry, plan_of, queue_of, samples
+from callback_watch import watched_callbacks
+from costs import least_of
+from fault_server import DONE, delta, text, whole
+from flooding import LONGEST_S, FloodServer, sized
+
+from vendor_verifier.redaction import MASK, Scrubber
+from vendor_verifier.run.journal import Journal
+from vendor_verifier.run.local_run import run_local
+from vendor_verifier.run.record_writer import RecordForm
+from vendor_verifier.store import RunFolder, encode_record
+from vendor_verifier.values.plan import RetryRules
+
+pytestmark = pytest.mark.anyio
+
+K = 1024
+ECHO = KEY + " "
+# Keys of other vendors, which a record is searched for as well.
+OTHERS = [f"sk-{number:048x}"[::-1] for number in range(1_000_003, 1_000_043)]
+
+
+def arguments(piece: str) -> bytes:
+    return delta(None, tool_calls=[{"index": 0, "id": "c", "function": {"name": "f", "arguments": piece}}])
+
+
+ANSWERS: dict[str, bytes] = {
+    "our key 20,000 times": sized(b"".join([text(ECHO * 200, None)] * 100) + text("!") + DONE),
+    "our key in one body": whole({"choices": [{"message": {"content": ECHO * 20_000}, "finish_reason": "stop"}]}),
+    "the end of our key, everywhere": sized(b"".join([text(KEY[-8:] * 500, None)] * 200) + text("!") + DONE),
+    "a long answer": sized(b"".join([text("a long answer " * 400, None)] * 150) + text("!") + DONE),
+    "characters of three bytes": sized(b"".join([text("長い答え" * 1000, None)] * 200) + text("!") + DONE),
+    "long arguments": sized(
+        arguments('{"a":[') + b"".join([arguments("1," * 2000)] * 200) + arguments("1]}") + text("") + DONE
+    ),
+    "deep arguments": sized(arguments("[" * 100_000) + arguments("]" * 100_000) + text("") + DONE),
+    "calls without number": sized(
+        b"".join(
+            delta(None, tool_calls=[{"index": n, "id": f"c{n}", "function": {"name": "f", "arguments": "{}"}}])
+            for n in range(10_000)
+        )
+        + DONE
+    ),
+    "a body of figures": whole(b'{"choices":[' + b"1," * (500 * K) + b"1]}"),
+    "a deep body": whole(b'{"choices":' + b"[" * (250 * K) + b"]" * (250 * K) + b"}"),
+}
+
+
+@pytest.mark.parametrize("compressed", [False, True], ids=["plain", "compressed"])
+@pytest.mark.parametrize("answer", ANSWERS)
+async def test_no_answer_holds_up_the_event_loop(
+    answer: str, compressed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked, read, scrubbed of forty keys, written: each step takes a moment of processor time, and no key is kept."""
+    folders = (RunFolder(tmp_path / str(number)) for number in range(100))
+
+    async def longest_s() -> float:
+        folder = next(folders)
+        folder.create()
+        scrubber = Scrubber([KEY, *OTHERS])
+        with FloodServer(ANSWERS[answer]) as server, Journal(folder, scrubber, RecordForm(compressed)) as journal:
+            one = entry(server, "a")
+            plan = plan_of([one], samples(1), retry=RetryRules(0))
+            with watched_callbacks(monkeypatch) as watched:
+                await run_local(plan, queue_of([one], samples(1)), "run", journal.appending, scrubber)
+        (record,) = folder.read_records(pytest.fail)
+        stored = encode_record(record).decode()
+        assert KEY not in stored
+        assert (MASK in stored) == answer.startswith(("our key", "the end of our key"))
+        return watched.longest_s
+
+    assert await least_of(longest_s, LONGEST_S, tries=5) < LONGEST_S
