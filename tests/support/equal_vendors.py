@@ -67,9 +67,7 @@ class Machine:
         self.phase = self.dice.random()
         self.period_s = self.dice.uniform(20, 100)
 
-    async def play(
-        self, play: Generator[Turn, Attempt, Any], target: Target, total_s: float | None, due_ns: int | None
-    ) -> tuple[TurnRecord, ...]:
+    async def play(self, play: Generator[Turn, Attempt, Any], target: Target, *_when: object) -> tuple[TurnRecord, ...]:
         """The answer to the one turn of a sample, when its vendor has a place for it."""
         turn = next(play)
         async with self.turns.setdefault(target.entry.label, asyncio.Semaphore(_PLACES)):
