@@ -57,6 +57,26 @@ async def test_an_end_is_noticed_on_both_sides() -> None:
     one.abort()
 
 
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_nothing_is_written_to_who_has_left(loop: str) -> None:
+    """Also where the loop calls it a defect: the channel says that it is closed, and the outbox ends."""
+    made = pytest.importorskip("uvloop").new_event_loop if loop == "uvloop" else asyncio.new_event_loop
+
+    async def whole() -> None:
+        one, two = await pair()
+        two.abort()
+        with pytest.raises(ChannelClosed):
+            await one.read()
+        one.abort()
+        await asyncio.sleep(0.01)
+        with pytest.raises(ChannelClosed):
+            await one.write({"beat": [True]})
+        one.write_raw(framed(b"too late"))
+
+    with asyncio.Runner(loop_factory=made) as runner:
+        runner.run(whole())
+
+
 async def test_a_quiet_outbox_writes_at_once_and_a_busy_one_together() -> None:
     """The first word does not wait; what is said within the next moments shares a write."""
     one, two = await pair()

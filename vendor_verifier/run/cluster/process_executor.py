@@ -90,6 +90,9 @@ class SocketChannel:
             raise ChannelClosed from None
 
     async def write(self, message: Message) -> None:
+        # A loop may refuse to write what another one drops.
+        if self._writer.is_closing():
+            raise ChannelClosed
         try:
             self._writer.write(framed(msgspec.msgpack.encode(message)))
             await self._writer.drain()
@@ -97,8 +100,9 @@ class SocketChannel:
             raise ChannelClosed from None
 
     def write_raw(self, data: bytes) -> None:
-        """Send what is framed already, without waiting for it to be on its way."""
-        self._writer.write(data)
+        """Send what is framed already, without waiting for it to be on its way; nothing where the other side left."""
+        if not self._writer.is_closing():
+            self._writer.write(data)
 
     def abort(self) -> None:
         self._writer.transport.abort()
