@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import subprocess
 import sys
@@ -23,6 +24,27 @@ def test_only_what_lies_between_two_moments_counts() -> None:
     assert stall.within(0, 20 * S) == 4 * S
     assert stall.within(11 * S, 12 * S) == 1 * S
     assert stall.within(13 * S, 20 * S) == 1 * S
+
+
+def test_few_objects_are_walked_at_a_time_while_streams_are_timed() -> None:
+    """However many are kept: each walk is of the youngest, and the settings of before come back."""
+    before, walked = gc.get_threshold(), []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            walked.append(len(gc.get_objects(info["generation"])))
+
+    kept: list[list[object]] = []
+    with event_loop_lag.quiet_collector():
+        gc.callbacks.append(note)
+        try:
+            for _ in range(60_000):
+                kept.append([kept])
+        finally:
+            gc.callbacks.remove(note)
+    assert walked
+    assert max(walked) < 6_000
+    assert gc.get_threshold() == before
 
 
 def test_sleep_that_the_clock_does_not_count_is_lateness() -> None:

@@ -303,7 +303,7 @@ async def test_sessions_are_told_how_long_it_stood_still() -> None:
         group.start_soon(server.watch)
         await a_moment()
         time.sleep(0.3)
-        await until(lambda: ear.of("stalled") != [])
+        # A busy machine may have made it stand still for a moment before.
+        await until(lambda: max(ear.of("stalled"), default=0) > 0.25e9)
         group.cancel_scope.cancel()
-    assert max(ear.of("stalled")) > 0.25e9
     assert min(ear.of("stalled")) > 5e6
