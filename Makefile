@@ -65,8 +65,11 @@ bench:
 
 # A request costs 3.0 to 3.8 raw limits; on a machine that others use as well single figures reach further.
 AT_MOST ?= 4
+# Calls of Python and of C that one more request costs: 1,120 to 1,160 without uvloop.
+CALLS ?= 1200
 bench-smoke: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/cost.py --requests 20000 --rounds 2 --at-most $(AT_MOST)
+	$(BIN)/python benchmarks/calls.py --at-most $(CALLS)
 
 # Everything that reads what others wrote, by coverage, for a stated time. Skipped with a message where atheris has no wheel.
 FUZZ_SECONDS ?= 300

@@ -141,6 +141,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs=2, default=SIZES, help="requests of the two runs")
     parser.add_argument("--concurrency", type=int, default=1, help="one at a time makes the counts the same every time")
+    parser.add_argument("--at-most", type=float, help="fail when one more request costs more calls of both kinds")
     parser.add_argument("--functions", type=int, default=0, help="print so many of the busiest functions as well")
     options = parser.parse_args()
     try:
@@ -150,6 +151,9 @@ def main() -> int:
         print(f"skipped: {reason}")
         return 0
     print("\n".join([*table(found), *busiest(found, options.functions)]))
+    if options.at_most is not None and sum(found.values()) > options.at_most:
+        print(f"too many: {sum(found.values()):.0f} calls a request, allowed are {options.at_most:g}")
+        return 1
     return 0
 
 

@@ -304,7 +304,7 @@ class Assembler:
             streamed
             and not self._is_calls_whole
             and moments[-1:] == moments[:1]
-            and sum(self._token_sizes) >= BUFFERED_CHARACTERS
+            and self.characters >= BUFFERED_CHARACTERS
         ):
             yield "buffered"
 
@@ -312,10 +312,9 @@ class Assembler:
         moments = self._token_moments
         if not moments:
             return TokenMoments(first_event_ns=self._first_event_ns)
-        gaps: list[int] = []
-        for start in range(0, len(moments) - 1, _GAPS_A_STEP):
-            if start:
-                yield
+        gaps = list(map(sub, moments[1 : _GAPS_A_STEP + 1], moments))
+        for start in range(_GAPS_A_STEP, len(moments) - 1, _GAPS_A_STEP):
+            yield
             some = moments[start : start + _GAPS_A_STEP + 1]
             gaps += map(sub, some[1:], some)
         return TokenMoments(
@@ -324,7 +323,7 @@ class Assembler:
             first_answer_ns=self._first_answer_ns,
             last_token_ns=moments[-1],
             gaps_ns=tuple(gaps),
-            first_chunk_share=sum(self._token_sizes[: bisect_right(moments, moments[0])]) / sum(self._token_sizes),
+            first_chunk_share=sum(self._token_sizes[: bisect_right(moments, moments[0])]) / self.characters,
         )
 
 

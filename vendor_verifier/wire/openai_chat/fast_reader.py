@@ -83,7 +83,7 @@ def _blocks(chunks: Sequence[tuple[int, bytes]]) -> Iterator[Sequence[tuple[int,
     Raises:
         _Unusual: an event is too long to be read at one go with others.
     """
-    if sum(len(chunk) for _, chunk in chunks) <= _BLOCK_BYTES:
+    if sum([len(chunk) for _, chunk in chunks]) <= _BLOCK_BYTES:
         # Nearly every answer.
         yield chunks
         return
