@@ -61,19 +61,41 @@ def permits(session: Ear) -> list[list[Any]]:
 
 
 async def test_leases_are_counted_over_all_sessions_and_per_account() -> None:
-    """Two sessions share two places; another account has its own; what is given back goes to who waits longest."""
+    """Two sessions share two places, one each while both wait; another account has its own; what is given back goes to
+    who waits."""
     lease_server, one, two = LeaseServer(plan()), Ear(), Ear()
     assert lease_server.join("one", "w1", one)
     assert lease_server.join("two", "w2", two)
     lease_server.receive("one", {"acquire": asks(0, 0, 0)})
     lease_server.receive("two", {"acquire": asks(0, 1)})
+    await until(lambda: len(permits(one) + permits(two)) == 3)
     await a_moment()
-    assert permits(one) == [[0, "granted"], [0, "granted"]]
-    assert permits(two) == [[1, "granted"]]
+    assert permits(one) == [[0, "granted"]]
+    assert sorted(permits(two)) == [[0, "granted"], [1, "granted"]]
+    lease_server.receive("two", {"took": [0], "release": [0]})
+    await until(lambda: len(permits(one)) == 2)
     lease_server.receive("one", {"took": [0, 1], "release": [0]})
     await until(lambda: len(permits(one)) == 3)
-    lease_server.receive("one", {"release": [1]})
-    await until(lambda: permits(two) == [[1, "granted"], [0, "granted"]])
+    assert all(permit == "granted" for _, permit in permits(one))
+
+
+async def test_one_that_hangs_gets_no_more_than_its_share_while_others_wait() -> None:
+    """It asked for much and takes and gives back nothing, as nobody knows yet: of six places it gets three, and the
+    other goes on with three for as long as it likes."""
+    lease_server, hung, busy = LeaseServer(plan(6)), Ear(), Ear()
+    lease_server.join("hung", "w1", hung)
+    lease_server.join("busy", "w2", busy)
+    lease_server.receive("hung", {"acquire": asks(*[0] * 50)})
+    lease_server.receive("busy", {"acquire": asks(*[0] * 60)})
+    for done in range(40):
+        await until(lambda done=done: len(permits(busy)) > done)
+        lease_server.receive("busy", {"took": [done], "release": [done]})
+        await asyncio.sleep(0)
+        assert len(permits(hung)) <= 4
+    # Alone it may have all: nobody else waits.
+    lease_server.leave("busy", "gone")
+    lease_server._settle_s = 0.0
+    await until(lambda: len(permits(hung)) == 6)
 
 
 async def test_a_session_cannot_give_back_what_it_does_not_hold() -> None:

@@ -5,7 +5,8 @@ and a worker that joins or dies changes all shares. So there is one :class:`Loca
 attempt asks it, over the connection that also carries blocks and rows; a limit then means the same on one machine and
 on a thousand. It costs a round trip per attempt, before the attempt is timed, and messages of some milliseconds travel
 together (:class:`~vendor_verifier.run.cluster.job.Outbox`). Sessions that ask for the same account get its permits in
-turn, so that none holds more than its share while others wait.
+turn, and none gets more than its share while others wait: one that has just begun to hang, which nobody knows yet, is
+given no more than that, so that the others never stand still.
 
 A permit given away is a lease: the server counts it until the worker says that the attempt is over. That the vendor
 never sees more than the limit rests on what happens when a worker does not. A session whose connection ended is
@@ -38,16 +39,16 @@ import math
 import pickle
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vendor_verifier.metrics.answer import LEAST_NS
 from vendor_verifier.run.budgets import Ask, CostOf, Spending
 from vendor_verifier.run.cluster.job import PERMIT_LIFE_S, Message
-from vendor_verifier.run.cluster.leases import Leases
+from vendor_verifier.run.cluster.leases import Leases, Send, Session
+from vendor_verifier.run.cluster.notifying_limiter import NotifyingLimiter
 from vendor_verifier.run.event_loop_lag import LoopLag
-from vendor_verifier.run.rate_limiter import LocalLimiter
+from vendor_verifier.run.rate_limiter import limits_of
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Attempt
 
@@ -58,52 +59,10 @@ HANG_AFTER_S = 10.0
 # Sessions are looked at so often.
 _LOOK_S = 0.5
 
-Send = Callable[..., None]
 # An attempt of which only its success matters.
 _FINE = Attempt(1)
 # Where no tokens are counted it does not matter what is asked.
 _NOTHING_COUNTED = Ask(0)
-
-
-@dataclass(slots=True)
-class _Session:
-    """One worker's session as the lease server knows it."""
-
-    name: str
-    worker: str
-    send: Send
-    leases: Leases
-    # When it last said what its clock showed, and what it was; ``echoed`` is the last that it was told again.
-    heard_at: float
-    beat: float | None = None
-    echoed: float | None = None
-    # What it asks for by account, as (place, number, ask), and who waits for the first; none while it is silent.
-    lines: dict[str, deque[tuple[int, int, Ask]]] = field(default_factory=dict)
-    asking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
-    counted: dict[int, Ask] = field(default_factory=dict)
-    is_silent: bool = False
-    revoked: bool = False
-
-
-class _NotifyingLimiter(LocalLimiter):
-    """A limiter that reports every account and entry that is finished, and the end of the run."""
-
-    on_stop: Callable[[str], None]
-    on_refusal: Callable[[Entry], None]
-    on_close: Callable[[], None]
-
-    def stop(self, entry: Entry, reason: str) -> None:
-        super().stop(entry, reason)
-        if entry.account not in self.stopped:
-            self.on_refusal(entry)
-
-    def _stop_account(self, account: str, reason: str) -> None:
-        super()._stop_account(account, reason)
-        self.on_stop(account)
-
-    def close(self) -> None:
-        super().close()
-        self.on_close()
 
 
 class LeaseServer:
@@ -124,7 +83,7 @@ class LeaseServer:
         """``attempt_s`` is the longest that one attempt may take."""
         self._entries = plan.entries
         self._spending = spending or Spending(plan.max_requests, plan.max_cost_usd, costs or {})
-        self._limiter = _NotifyingLimiter(
+        self._limiter = NotifyingLimiter(
             plan.entries, plan.request_concurrency, self._spending, in_flight, gives_way=plan.load.gives_way
         )
         self._limiter.on_stop = lambda account: self._broadcast("over", account)
@@ -134,7 +93,12 @@ class LeaseServer:
         self._attempt_s = attempt_s
         self._settle_s = settle_s
         self._permit_life_s = permit_life_s
-        self._sessions: dict[str, _Session] = {}
+        self._places = limits_of(plan.entries, plan.request_concurrency)
+        self._accounts = [entry.account for entry in plan.entries]
+        # By account, how many sessions are waited for, and those that have their share until somebody gives one back.
+        self._asking: Counter[str] = Counter()
+        self._sated: dict[str, dict[str, Session]] = {account: {} for account in self._accounts}
+        self._sessions: dict[str, Session] = {}
         self._claimed: set[str] = set()
         self._coordinator: Send | None = None
         self._cpu_before_s = time.process_time()
@@ -197,7 +161,7 @@ class LeaseServer:
         if name in self._claimed:
             return False
         self._claimed.add(name)
-        self._sessions[name] = _Session(name, worker, send, Leases(self._attempt_s), time.monotonic())
+        self._sessions[name] = Session(name, worker, send, Leases(self._attempt_s, self._accounts), time.monotonic())
         if self.closed:
             send("closed", True)
         if self._limiter.stopped:
@@ -252,7 +216,7 @@ class LeaseServer:
         if "ended" in message:
             self._notify("ended", *([name, dispatch] for dispatch in message["ended"]))
 
-    def _take_outcomes(self, session: _Session, message: Message) -> None:
+    def _take_outcomes(self, session: Session, message: Message) -> None:
         for place in message.get("fine", ()):
             self._succeeded(self._entries[place], _FINE, _NOTHING_COUNTED)
         for place, packed, size, number in message.get("attempt", ()):
@@ -269,7 +233,7 @@ class LeaseServer:
         for place, packed in message.get("turn", ()):
             self._limiter.turn_ended(self._entries[place], _unpacked(packed))
 
-    def _take_leases(self, session: _Session, message: Message) -> None:
+    def _take_leases(self, session: Session, message: Message) -> None:
         if "took" in message:
             session.leases.took(message["took"], time.monotonic())
         for number in message.get("unused", ()):
@@ -278,6 +242,7 @@ class LeaseServer:
             place = session.leases.back(number)
             if place is not None:
                 self._limiter.release(self._entries[place])
+                self._reconsider(self._accounts[place])
 
     def _succeeded(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
         """Count an attempt that succeeded, and with it its turn."""
@@ -306,7 +271,7 @@ class LeaseServer:
                     session.heard_at += late_s
                 self._look_at(session, now)
 
-    def _look_at(self, session: _Session, now: float) -> None:
+    def _look_at(self, session: Session, now: float) -> None:
         silent_s = now - session.heard_at
         if silent_s > self._permit_life_s:
             session.is_silent = True
@@ -317,14 +282,14 @@ class LeaseServer:
         if silent_s > self._hang_after_s:
             self._revoke(session, f"silent for {silent_s:.0f} s")
 
-    def _hear(self, session: _Session, beat: float) -> None:
+    def _hear(self, session: Session, beat: float) -> None:
         session.heard_at, session.beat = time.monotonic(), beat
         if session.is_silent:
             session.is_silent = False
             for account in session.lines:
                 self._serve(session, account)
 
-    def _revoke(self, session: _Session, reason: str) -> None:
+    def _revoke(self, session: Session, reason: str) -> None:
         """Give up a session. If it wakes up it may hand in its rows, but gets nothing more."""
         if session.revoked:
             return
@@ -335,15 +300,31 @@ class LeaseServer:
 
     # --- leases
 
-    def _serve(self, session: _Session, account: str) -> None:
+    def _serve(self, session: Session, account: str) -> None:
         """Have somebody wait for what the session asks for at an account, if it may have anything."""
         if not (session.is_silent or session.revoked or account in session.asking):
+            self._asking[account] += 1
             session.asking[account] = asyncio.ensure_future(self._grant(session, account))
 
-    async def _grant(self, session: _Session, account: str) -> None:
+    def _has_share(self, session: Session, account: str) -> bool:
+        """Whether the session has as much of an account as is due to it while others wait for some."""
+        others = self._asking[account] - 1
+        if not others:
+            return False
+        sharing = others + len(self._sated[account]) + (session.name not in self._sated[account])
+        return session.leases.held[account] * sharing >= self._places[account]
+
+    def _reconsider(self, account: str) -> None:
+        """Wait again in the name of those who had their share."""
+        if self._sated[account]:
+            sated, self._sated[account] = self._sated[account], {}
+            for session in sated.values():
+                self._serve(session, account)
+
+    async def _grant(self, session: Session, account: str) -> None:
         """Ask for one permit of the session after the other, so that sessions get them in turn and none takes all."""
         line = session.lines[account]
-        while line:
+        while line and not self._has_share(session, account):
             place, number, ask = line[0]
             permit = await self._limiter.acquire(self._entries[place], ask)
             line.popleft()
@@ -356,18 +337,28 @@ class LeaseServer:
                 session.send("beat", session.beat)
             session.send("permit", [place, number, permit])
         del session.asking[account]
+        self._asking[account] -= 1
+        if line:
+            self._sated[account][session.name] = session
+        else:
+            self._reconsider(account)
 
-    def _set_aside(self, session: _Session) -> None:
+    def _set_aside(self, session: Session) -> None:
         """Wait for nothing in the session's name."""
-        for task in session.asking.values():
-            task.cancel()
-        session.asking.clear()
+        accounts = list(session.asking)
+        for account in accounts:
+            session.asking.pop(account).cancel()
+            self._asking[account] -= 1
+        for account, sated in self._sated.items():
+            sated.pop(session.name, None)
+            self._reconsider(account)
 
-    def _give_back(self, session: _Session, number: int) -> None:
+    def _give_back(self, session: Session, number: int) -> None:
         """Take a permit back that nothing was sent by."""
         place = session.leases.back(number)
         if place is not None:
             self._limiter.give_back(self._entries[place], session.counted.pop(number, _NOTHING_COUNTED))
+            self._reconsider(self._accounts[place])
 
     def _free(self, places: Sequence[int]) -> None:
         for place in places:

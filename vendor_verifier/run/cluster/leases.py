@@ -1,9 +1,18 @@
-"""The leases of one session: permits given to it, and of those the ones in flight. It reads no clock."""
+"""The state of one worker's session at the lease server, with its leases: permits given to it, and which are in flight.
+
+It reads no clock.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from vendor_verifier.run.budgets import Ask
+
+Send = Callable[..., None]
 
 
 @dataclass(slots=True)
@@ -15,15 +24,21 @@ class _Lease:
 
 
 class Leases:
-    """Leases by number. An attempt takes ``attempt_s`` at most."""
+    """Leases by number. An attempt takes ``attempt_s`` at most; ``accounts`` are those of the places.
 
-    def __init__(self, attempt_s: float) -> None:
+    ``held`` counts them by account.
+    """
+
+    def __init__(self, attempt_s: float, accounts: Sequence[str]) -> None:
         self._attempt_s = attempt_s
+        self._accounts = accounts
         self._held: dict[int, _Lease] = {}
+        self.held: Counter[str] = Counter()
 
     def give(self, number: int, place: int) -> None:
         """Note a permit given."""
         self._held[number] = _Lease(place)
+        self.held[self._accounts[place]] += 1
 
     def took(self, numbers: Iterable[int], now: float) -> None:
         """Note that these are used from now on."""
@@ -35,7 +50,10 @@ class Leases:
     def back(self, number: int) -> int | None:
         """Take one back: its place, or None if it is not held."""
         lease = self._held.pop(number, None)
-        return None if lease is None else lease.place
+        if lease is None:
+            return None
+        self.held[self._accounts[lease.place]] -= 1
+        return lease.place
 
     def unused(self) -> Sequence[int]:
         """The numbers of those not known to be used."""
@@ -49,9 +67,28 @@ class Leases:
     def over(self, now: float) -> Sequence[int]:
         """Take those back whose attempt's time is over; their places."""
         late = [number for number, lease in self._held.items() if lease.over_at is not None and lease.over_at < now]
-        return [self._held.pop(number).place for number in late]
+        return [place for number in late if (place := self.back(number)) is not None]
 
     def all(self) -> Sequence[int]:
         """Take all back; their places."""
-        held, self._held = self._held, {}
-        return [lease.place for lease in held.values()]
+        return [place for number in list(self._held) if (place := self.back(number)) is not None]
+
+
+@dataclass(slots=True)
+class Session:
+    """One worker's session as the lease server knows it."""
+
+    name: str
+    worker: str
+    send: Send
+    leases: Leases
+    # When it last said what its clock showed, and what it was; ``echoed`` is the last that it was told again.
+    heard_at: float
+    beat: float | None = None
+    echoed: float | None = None
+    # What it asks for by account, as (place, number, ask), and who waits for the first; none while it is silent.
+    lines: dict[str, deque[tuple[int, int, Ask]]] = field(default_factory=dict)
+    asking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    counted: dict[int, Ask] = field(default_factory=dict)
+    is_silent: bool = False
+    revoked: bool = False
