@@ -71,6 +71,31 @@ def test_a_worker_that_wakes_after_its_work_went_to_others_sends_nothing_more(si
     assert site.vendors.asked_more_than_once() <= PLACES
 
 
+def test_a_worker_that_never_wakes_costs_the_others_its_own_places_and_those_for_an_attempt_s_time(
+    site: Site, cluster: Cluster
+) -> None:
+    """Of a cluster that is not ours to kill in: it holds no more than its share, the others go on at once and to the
+    end, within the limit, and every sample is answered once."""
+    configure(site)
+    victim = cluster.start_worker()
+    cluster.wait_for_workers()
+    words = ("--dask-hang-after", "3", "--timeout", "6")
+    running = site.start("lost", "--executor", "dask", "--dask-scheduler", cluster.address, *words)
+    site.vendors.wait_for(6 * PLACES)
+    victim.send_signal(signal.SIGSTOP)
+    _, err = running.communicate(timeout=PATIENCE_S)
+    victim.kill()
+    assert running.returncode == 0, err
+    assert site.vendors.most_in_flight["slow"] <= PLACES
+    records = site.records("lost")
+    assert set(keys_of(records).values()) == {1}
+    assert len(records) == SAMPLES
+    # What it had in flight was asked again by others.
+    assert site.vendors.asked_more_than_once() <= PLACES // 2
+    (lost,) = site.manifest("lost")["executors"][-1]["lost_sessions"]
+    assert "silent" in lost["reason"]
+
+
 @pytest.mark.parametrize(
     ("words", "by"),
     [(("--workers", "2", "--no-calibration"), OURS), (("--executor", "dask", "--dask-local", "2"), DASKS)],
