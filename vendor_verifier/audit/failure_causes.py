@@ -129,5 +129,5 @@ def _way(outcome: Traits) -> str:
 
 
 def _is_defective(outcome: Traits) -> bool:
-    """Whether a schema of the sample's own tools is unusable."""
+    """Whether the sample itself holds what nobody can take."""
     return "refused_defective_sample" in outcome.anomalies or "schema_unusable" in outcome.classes

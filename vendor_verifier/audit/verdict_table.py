@@ -297,6 +297,7 @@ def _by_success(about: Subject) -> Iterator[Facet]:
 def success(vendor: VendorScore) -> Estimate:
     """The share of answered requests among those that the vendor answered or is to blame for."""
     blamed = _failures(vendor, frozenset({"vendor", "question", "door"}))
+    blamed -= vendor.anomalies.get("refused_defective_sample", 0)
     return wilson(vendor.succeeded, vendor.succeeded + blamed)
 
 

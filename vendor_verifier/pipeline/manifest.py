@@ -16,6 +16,7 @@ from msgspec import structs, to_builtins
 from vendor_verifier import __version__
 from vendor_verifier.config import describe
 from vendor_verifier.errors import RunFolderError
+from vendor_verifier.loaders.parameters import parameter_defects
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.prices import stored_price
 from vendor_verifier.redaction import redacted_record, redacted_words
@@ -54,7 +55,7 @@ def redactor(parts: Iterable[Part]) -> Callable[[Record], Record]:
         sample = samples.named(record.sample)
         assert sample is not None
         score = judged(record, suite, sample, checkers)
-        if _is_refused(record) and schema_defects(sample):
+        if _is_refused(record) and (schema_defects(sample) or parameter_defects(sample.turn.parameters)):
             score = structs.replace(score, anomalies=(*score.anomalies, "refused_defective_sample"))
         return redacted_record(record, score)
 
@@ -68,7 +69,7 @@ def keeps_texts(suite: str) -> bool:
 
 
 def _is_refused(record: Record) -> bool:
-    """Whether the question was refused: a redacted sample no longer shows that its own schema brought it on."""
+    """Whether the question was refused: a redacted sample no longer shows that it brought this on."""
     finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
     return any(attempt.failure is not None and attempt.failure.kind in QUESTION_REFUSED for attempt in finals)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from vendor_verifier.loaders.parameters import parameter_defects
 from vendor_verifier.scoring.observation import Observation, observe, observe_check
 from vendor_verifier.scoring.observation_table import ObservationTable, Standing
 from vendor_verifier.suites import TRIGGER, Suite, replay
@@ -62,8 +63,10 @@ def collect(
             tables.apart[key].add(observe_check(record, replay(suite.play(sample), record.turns), sample))
         else:
             score = judged(record, suite, sample, checkers)
-            # An unusable schema explains a refusal and nothing else.
-            defective = not record.succeeded and bool(checkers(sample).schema_defects)
+            # A row that nobody can take explains a refusal and nothing else.
+            defective = not record.succeeded and bool(
+                checkers(sample).schema_defects or parameter_defects(sample.turn.parameters)
+            )
             row = observe(record, score, sample, defective=defective)
             standing = tables.rows[key].add(row)
             if listener is not None:

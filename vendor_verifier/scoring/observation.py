@@ -150,7 +150,7 @@ class Observation(msgspec.Struct, frozen=True):
 def observe(record: Record, score: Score, sample: Sample, *, defective: bool = False) -> Observation:
     """The observation of a record, given its score and its sample.
 
-    ``defective``: a schema of the sample's own tools is unusable, which explains a refusal.
+    ``defective``: a schema of the sample's own tools, or a parameter, is unusable, which explains a refusal.
     """
     # Read once, because it goes through all turns each time.
     finals, succeeded = [turn.attempts[-1] for turn in record.turns if turn.attempts], record.succeeded

@@ -18,7 +18,7 @@ Charge = Literal["vendor", "question", "door", "network", "rate_limit", "account
 
 CHARGES: Mapping[Charge, str] = {
     "vendor": "the vendor",
-    "question": "the data where a tool's schema is broken, else the vendor",
+    "question": "the data where a tool's schema or a parameter is unusable, else the vendor",
     "door": "the vendor; the network where another vendor had trouble on the same sample",
     "network": "the network",
     "rate_limit": "the rate limit",
@@ -267,7 +267,7 @@ NOT_CHARGED = kinds_where(lambda kind: kind.charge == "us")
 DENIED = kinds_where(lambda kind: kind.charge == "account")
 # Nothing was sent, or asking again would give the same result.
 NOT_SENT = kinds_where(lambda kind: kind.charge in ("us", "unasked"))
-# Refusals that a sample with a broken tool schema brings upon itself.
+# Refusals that a sample with an unusable tool schema or parameter brings upon itself.
 QUESTION_REFUSED = kinds_where(lambda kind: kind.charge == "question")
 
 

