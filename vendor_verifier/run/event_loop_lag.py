@@ -203,16 +203,16 @@ class LoopLag:
         return self._most_ns / 1e6
 
 
-# Young objects: a millisecond or two of walking. So many such walks before survivors are walked, and before all are.
-_THRESHOLDS = (5_000, 500, 100)
+# Objects more than were let go of before the youngest are walked, and so many such walks before the others are.
+_THRESHOLDS = (500_000, 50, 100)
 
 
 @contextmanager
 def quiet_collector() -> Iterator[None]:
     """Keeps the garbage collector from walking samples and plan while streams are timed, which takes tens of ms a time.
 
-    What exists now is frozen, garbage and all, because collecting it first is that very walk. A run makes few cycles:
-    only the youngest objects are looked at often, and few at a time: a walk of 50,000 took 20 ms and more.
+    What exists now is frozen, garbage and all, because collecting it first is that very walk. A run makes few cycles;
+    the pieces of all streams under way are no reason for a walk, which at 50,000 objects took 20 ms and more.
     """
     before = gc.get_threshold()
     gc.freeze()
