@@ -108,7 +108,7 @@ def _commands(bench: Bench) -> dict[str, list[tuple[str | Path, ...]]]:
             ("check", *sent, "--max-requests", "5", *ZH),
         ],
         "compare": [("compare", one, two, *ZH), ("compare", one, *ZH)],
-        "history": [("history", *ZH), ("history", "--model", "nothing", *ZH)],
+        "history": [("history", *ZH), ("history", "--history", bench.folder / "no-runs", *ZH)],
         "trend": [("trend", *ZH), ("trend", "--metric", "ttft", "--vendor", "good", *ZH)],
         "doctor": [("doctor", *config[:2], *ZH)],
     }

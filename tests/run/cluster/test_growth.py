@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 import jumping_loop
 import pytest
+from asking import kept_in
 
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
@@ -108,7 +109,7 @@ async def took_s(workers: int) -> float:
     queue = WorkQueue(targets, [Part(TriggerSuite(), listed(samples))], [1, 1])
     kept: list[Record] = []
     plan = Plan(ENTRIES, ())
-    work = Work(plan, queue, Job("run", "run", plan, {}, Path("c.yaml")), kept.extend, kept.append, Scrubber(()))
+    work = Work(plan, queue, Job("run", "run", plan, {}, Path("c.yaml")), kept_in(kept), kept.append, Scrubber(()))
     lease_server = LeaseServer(plan)
     coordinator = Coordinator(
         work, block_size(queue, workers), lambda kind, *items: lease_server.order({kind: [*items]})

@@ -104,11 +104,15 @@ def export_run(
     ]
 
 
+# By this ending folders of many files are named.
+_FOLDER = ".d"
+
+
 def _format(stated: TableFormat | None, output: Path | None) -> TableFormat:
     formats: tuple[TableFormat, ...] = (*_PIECES, "xlsx")
     suffix = output.suffix.lower() if output is not None and not output.is_dir() else ""
     ending = next((each for each in formats if suffix == f".{each}"), None)
-    if ending is None and suffix[1:].isalpha():
+    if ending is None and suffix[1:].isalpha() and suffix != _FOLDER:
         words = f"read a file that ends in {suffix}; expected {', '.join(f'.{each}' for each in formats)}, or a folder"
         raise ProblemsError([Problem(words, key="--output")])
     if stated is not None and ending not in (None, stated):
