@@ -17,6 +17,7 @@ def _samples(bench: Any, run: str = "run") -> dict[str, dict[str, Any]]:
     return {sample["id"]: sample for sample in map(json.loads, lines)}
 
 
+@pytest.mark.slow
 def test_two_runs_send_other_bytes_under_the_same_ids(bench: Any) -> None:
     """What was really sent stands in the records and among the samples; histories join the runs."""
     bench.configure("official: faithful", "twin: faithful")

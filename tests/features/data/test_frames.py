@@ -104,6 +104,7 @@ def test_parts_together_are_the_whole(run: RunData, name: str) -> None:
     pd.testing.assert_frame_equal(pd.concat(parts, ignore_index=True), getattr(run, name))
 
 
+@pytest.mark.slow
 def test_the_memory_of_parts_does_not_grow_with_the_run(run: RunData, tmp_path: Path) -> None:
     """Of a record that was read only a few bytes of its key stay, and a part holds no records."""
     source = RunFolder(run.path)

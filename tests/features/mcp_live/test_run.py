@@ -131,6 +131,7 @@ def test_several_processes_are_refused_in_a_sentence(bench: Bench, flags: tuple[
     assert "one MCP server for one sending process" in err
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_server_with_all_it_started(bench: Bench, tmp_path: Path) -> None:
     """Also one that hangs at a call, ignores SIGTERM and has a child of its own."""
     server = tmp_path / "stubborn.py"
