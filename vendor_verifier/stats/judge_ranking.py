@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from copy import deepcopy
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -59,16 +60,15 @@ def judge_ranking(
     Raises:
         ValueError: no samples, or labels or samples that are not unique.
     """
-    panel = build_panel(trials, samples, baseline=baseline, metrics=metrics, undecided=undecided)
+    build = partial(build_panel, trials, samples, baseline=baseline, metrics=metrics, undecided=undecided)
+    panel = build()
     chosen = choose_blocks(panel) if blocks is None else blocks
     # The same draws for the cut panel, so that a sample counts as often there as in the whole one.
     same_draws = deepcopy(rng)
     resampled = bootstrap(panel, rng, resamples=resamples, blocks=chosen)
     ranked, irf_resampled = panel, resampled
     if baseline is not None and baseline_f1 == "fixed" and "f1" in metrics:
-        ranked = build_panel(
-            trials, samples, baseline=baseline, metrics=metrics, undecided=undecided, baseline_f1="fixed"
-        )
+        ranked = build(baseline_f1="fixed")
         irf_resampled = _with_fixed_f1(resampled, ranked, baseline)
     overlaps = overlaps_of(trials, panel)
     cut = None if overlaps.panel is None else bootstrap(overlaps.panel, same_draws, resamples=resamples, blocks=chosen)
@@ -76,8 +76,7 @@ def judge_ranking(
     beside = common.beside(irf_resampled)
     differences = simultaneous_differences(resampled, cut=common)
     measured = _measured(panel)
-    left = [metric for metric in metrics if metric not in unranked]
-    figures = {label: {metric: ranked.value(label, metric) for metric in left} for label in ranked.labels}
+    figures = _figures(ranked, unranked)
     rows, gaps = irf_intervals(irf_resampled, len(samples), k, common, unranked)
     return RankingJudgement(
         labels=panel.labels,
@@ -97,6 +96,12 @@ def judge_ranking(
         pareto=pareto_front(figures, beside),
         overlaps=overlaps.reduced,
     )
+
+
+def _figures(panel: Panel, unranked: Container[str]) -> dict[str, dict[str, float | None]]:
+    """Label → the figures that it is ranked by."""
+    left = [metric for metric in panel.metrics if metric not in unranked]
+    return {label: {metric: panel.value(label, metric) for metric in left} for label in panel.labels}
 
 
 def _with_fixed_f1(resampled: Resampled, ranked: Panel, baseline: str) -> Resampled:
