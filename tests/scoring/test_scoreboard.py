@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
-from vendor_verifier.audit.verdict_table import success
 from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.values.event import ToolCall, Usage
@@ -261,34 +260,6 @@ def test_p20_buffered_answers_are_flagged_and_have_no_tps() -> None:
     answer = Attempt(1, at_once, Response("hi " * 40, finish_reason="stop", usage=Usage(10, 100)))
     rival = vendor(score(everything(BASE) + everything(RIVAL, answer)), "rival")
     assert (rival.metrics["tps"], rival.anomalies["buffered"], rival.metrics["avg_ttft_ms"]) == (None, 6, 9.0)
-
-
-def test_p42_a_broken_sample_is_reported_once_and_never_as_a_schema_error() -> None:
-    """The dataset's defect is named with its line; a refusal of that sample is marked as such (P42)."""
-    tools = ({"type": "function", "function": {"name": "f", "parameters": {"type": "wizard"}}},)
-    broken = Sample("s-broken", Turn(({"role": "user", "content": "x"},), tools), source=Source("set", 9))
-    rows = [
-        Record("run", "m", "official", "official", "trigger", broken.id, 0, (TurnRecord((bad("bad_request"),)),)),
-        Record("run", "m", "rival", "rival", "trigger", broken.id, 0, (TurnRecord((ok(),)),)),
-    ]
-    report = score_run((BASE, RIVAL), played(broken), rows, repeat=1, run="run", complete=True)
-    assert len(report.dataset) == 1
-    assert report.dataset[0].startswith("set line 9: the schema of tool 'f' is unusable")
-    assert vendor(report, "official").anomalies == {"refused_defective_sample": 1}
-    rival = vendor(report, "rival")
-    assert (rival.metrics["schema_accuracy"], rival.schema.classes) == (None, {"schema_unusable": 1})
-    told = score_run((BASE,), played(broken), rows, repeat=1, run="run", dataset=("line 1: odd",) * 2)
-    assert told.dataset == ("line 1: odd",)
-
-
-@pytest.mark.parametrize(("temperature", "of_the_row"), [("hot", True), (1.5, False)])
-def test_a_refusal_that_a_row_brings_upon_itself_is_nobodys(temperature: object, of_the_row: bool) -> None:
-    """The verdict on reliability counts it where the vendor could have taken the row, and not where nobody can."""
-    row = Sample("s-hot", Turn(({"role": "user", "content": "x"},), (), {"temperature": temperature}))
-    rows = [Record("run", "m", "official", "official", "trigger", row.id, 0, (TurnRecord((bad("bad_request"),)),))]
-    official = vendor(score_run((BASE,), played(row), rows, repeat=1, run="run", complete=True), "official")
-    assert success(official).n == (0 if of_the_row else 1)
-    assert official.anomalies == ({"refused_defective_sample": 1} if of_the_row else {})
 
 
 def test_a_success_supersedes_a_failure_else_the_first_stands() -> None:

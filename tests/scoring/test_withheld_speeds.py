@@ -25,7 +25,9 @@ ENTRIES = [EntryInfo("m", label, label, "m", is_baseline=label == "official") fo
 MS = 1_000_000
 
 
-def _record(label: str, number: int, dice: random.Random, *, fakes: bool, hidden: int | None, unshown: int) -> Record:
+def _record(
+    label: str, number: int, dice: random.Random, *, fakes: bool, hidden: int | None, unshown: int, late: int = 0
+) -> Record:
     """An answer of 20 to 600 tokens, decoded at 50 a second; ``hidden`` are reasoning tokens, ``unshown`` others."""
     tokens = dice.randint(20, 600)
     ttft = 200 * dice.lognormvariate(0, 0.1) + (20 * tokens if fakes else 0)
@@ -39,15 +41,20 @@ def _record(label: str, number: int, dice: random.Random, *, fakes: bool, hidden
     first = int(ttft * MS)
     timing = replace(
         attempt.timing, end_ns=first + sum(gaps), first_answer_ns=first, last_token_ns=first + sum(gaps),
-        gaps_ns=gaps, first_chunk_share=0.0, our_lateness_ns=0,
+        gaps_ns=gaps, first_chunk_share=0.0, our_lateness_ns=late,
     )  # fmt: skip
     said = replace(attempt.response, text="word " * tokens)
     turns = (replace(turn, attempts=(replace(attempt, timing=timing, response=said),)),)
     return replace(made, sample=SAMPLES[number].id, turns=turns)
 
 
-def _report(*, fakes: bool = False, hidden: int | None = None, of: int = 60, unshown: int = 0) -> tuple[Report, Tables]:
-    """A run whose vendor ``odd`` fakes its streams, or bills tokens nobody sees in the first ``of`` answers."""
+def _report(
+    *, fakes: bool = False, hidden: int | None = None, of: int = 60, unshown: int = 0, late: int = 0
+) -> tuple[Report, Tables]:
+    """A run whose vendor ``odd`` fakes its streams, or bills tokens nobody sees in the first ``of`` answers.
+
+    Its first ``late`` answers were read 30 s late by ourselves.
+    """
     tables = Tables()
 
     def records() -> Iterator[Record]:
@@ -58,6 +65,7 @@ def _report(*, fakes: bool = False, hidden: int | None = None, of: int = 60, uns
                 yield _record(
                     entry.label, number, dice,
                     fakes=fakes and is_odd, hidden=hidden if is_odd else None, unshown=unshown if is_odd else 0,
+                    late=30_000 * MS if entry.label == "odd" and number < late else 0,
                 )  # fmt: skip
 
     task = PlayedTask("trigger", SAMPLES, None)
@@ -84,6 +92,17 @@ def test_a_faked_stream_has_no_speed_and_no_rank_by_it() -> None:
     assert not {"tps", "tpot_ms"} & set(trials.ratios)
     assert twin.metrics["tps"] == pytest.approx(50, rel=0.2)
     assert not twin.withheld
+
+
+@pytest.mark.lateness
+def test_what_is_withheld_anyway_takes_no_rank_from_the_others() -> None:
+    """Rows that we read late took nothing from a vendor whose speed says nothing in any case."""
+    report, _ = _report(fakes=True, late=5)
+    odd, twin = _vendor(report), _vendor(report, "twin")
+    assert odd.stalled["tps"]
+    assert "tps" in odd.withheld
+    assert "tps" in twin.ranks
+    assert list(report.models[0].unranked) == []
 
 
 def test_hidden_tokens_in_every_answer_leave_no_speed() -> None:

@@ -317,9 +317,9 @@ def _offered(raws: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
 
 def _both(key: str, first: Any, second: Any) -> Any:
     known = [value for value in (first, second) if value is not None]
-    if key == "cap":
-        return min(known)
-    return max(known, default=None) if key in _MOST_OF else sum(known)
+    if not known:
+        return None
+    return min(known) if key == "cap" else max(known) if key in _MOST_OF else sum(known)
 
 
 def _status(found: Sequence[str]) -> str:

@@ -107,12 +107,12 @@ class _Question:
         return self.target.wire.reader(self.turn.tools)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Conversation:
     """Sends the turns of plays, for all plays of one run. ``rng`` only spreads waits, ``tools`` runs real tools.
 
     ``without_usage`` are model and label of entries that take no ``stream_options``. ``permits`` are the stretches in
-    which another process, that gives the permits, stood still.
+    which another process, that gives the permits, stood still. ``streams`` is the most that may be open at a time.
     """
 
     client: Client
@@ -124,11 +124,15 @@ class Conversation:
     clock_ns: Callable[[], int] = time.perf_counter_ns
     lag: LoopLag = field(default_factory=LoopLag)
     permits: Stalls = field(default_factory=Stalls)
-    answers: RoundLimit = field(default_factory=RoundLimit)
-    starts: RoundLimit = field(default_factory=RoundLimit)
+    streams: int = 0
+    answers: RoundLimit = field(init=False)
+    starts: RoundLimit = field(init=False)
     blocked_by_proxy: dict[str, str] = field(default_factory=dict)
     without_usage: set[tuple[str, str]] = field(default_factory=set)
     tools: ToolRunner | None = None
+
+    def __post_init__(self) -> None:
+        self.answers, self.starts = RoundLimit(self.streams), RoundLimit(self.streams)
 
     async def play(
         self,

@@ -19,10 +19,19 @@ from vendor_verifier.run.conversation import Conversation, RunClosed
 from vendor_verifier.run.work_queue import DueAt, Stream, WorkItem
 from vendor_verifier.transport.policy import in_slices
 from vendor_verifier.values.record import Record
-from vendor_verifier.values.steps import Steps
+from vendor_verifier.values.steps import Steps, at_once
 
 # Keeps finished records, in steps.
 Emit = Callable[[Sequence[Record]], Steps[None]]
+
+
+async def keep(steps: Steps[None]) -> None:
+    """Take the steps of keeping records; cancelled meanwhile, the rest at once: what was answered has been paid for."""
+    try:
+        await in_slices(steps)
+    except asyncio.CancelledError:
+        at_once(steps)
+        raise
 
 
 class Slots(Protocol):
@@ -116,7 +125,7 @@ class Engine:
     async def _make(self, item: WorkItem, block: int) -> Record | None:
         record = await make_record(item, block, self._conversation, self._run)
         if record is not None:
-            await in_slices(self._emit((record,)))
+            await keep(self._emit((record,)))
         return record
 
 

@@ -20,11 +20,10 @@ import anyio
 from vendor_verifier.metrics.base import percentile
 from vendor_verifier.metrics.latency import schedule_lag_ms
 from vendor_verifier.run.conversation import Conversation
-from vendor_verifier.run.engine import Emit, Slots, make_record
+from vendor_verifier.run.engine import Emit, Slots, keep, make_record
 from vendor_verifier.run.fine_timer import AHEAD_NS, FineTimer
 from vendor_verifier.run.load_lane import Lane, Start, due_times, lanes_of, opening_times
 from vendor_verifier.run.work_queue import DueAt, WorkItem, WorkQueue
-from vendor_verifier.transport.policy import in_slices
 from vendor_verifier.values.plan import Plan
 from vendor_verifier.values.record import Record
 
@@ -242,7 +241,7 @@ class Load:
             lag = schedule_lag_ms(record)
             if lag is not None:
                 self._lags.setdefault(_key(lane), array("d")).append(lag)
-            await in_slices(self._emit((record,)))
+            await keep(self._emit((record,)))
         return record
 
     def _cap(self, lane: Lane) -> int:

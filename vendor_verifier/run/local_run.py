@@ -21,7 +21,6 @@ from vendor_verifier.run.rate_limiter import LocalLimiter
 from vendor_verifier.run.work_queue import BLOCK, WorkQueue, streams_of
 from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.connect import ensure_descriptors
-from vendor_verifier.transport.policy import RoundLimit
 from vendor_verifier.values.plan import Plan
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.tool_use import ToolRunner
@@ -93,8 +92,7 @@ async def run_local(
                 scrubber,
                 KeyRing(scrubber),
                 lag=lag,
-                answers=RoundLimit(limiter.places),
-                starts=RoundLimit(limiter.places),
+                streams=limiter.places,
                 tools=tools,
             )
             if shaped is not None:

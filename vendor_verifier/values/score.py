@@ -288,8 +288,12 @@ class VendorScore(msgspec.Struct, frozen=True):
 
     @property
     def lost(self) -> list[str]:
-        """The figures that would rank if our own lateness had left any of their records."""
-        return [name for name, rows in self.stalled.items() if rows and not self.measured[name]]
+        """The figures that would rank if our own lateness had left any of their records; none that is withheld."""
+        return [
+            name
+            for name, rows in self.stalled.items()
+            if rows and not self.measured[name] and name not in self.withheld
+        ]
 
     @property
     def scores(self) -> dict[str, float]:

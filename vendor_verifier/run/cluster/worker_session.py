@@ -32,14 +32,13 @@ from vendor_verifier.run.cluster.job import (
     linger_of,
 )
 from vendor_verifier.run.conversation import Conversation
-from vendor_verifier.run.engine import Engine, make_record
+from vendor_verifier.run.engine import Engine, keep, make_record
 from vendor_verifier.run.event_loop_lag import LoopLag, Stall
 from vendor_verifier.run.fine_timer import FineTimer
 from vendor_verifier.run.rate_limiter import Permit, places_of
 from vendor_verifier.store import encode_record
 from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.connect import ensure_descriptors
-from vendor_verifier.transport.policy import RoundLimit, in_slices
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Attempt, Record, Response
 from vendor_verifier.values.steps import Steps
@@ -72,8 +71,7 @@ async def serve(channel: Channel, bench: Bench, run: str, worker: str) -> None:
                 bench.scrubber,
                 KeyRing(bench.scrubber),
                 lag=lag,
-                answers=RoundLimit(places),
-                starts=RoundLimit(places),
+                streams=places,
             )
             session = _Session(channel, outbox, limiter, conversation, bench, run, worker, moments)
 
@@ -162,7 +160,7 @@ class _Session:
         else:
             await self._moments.until(block.due.due_ns)
             record = await make_record(items[0], block.number, self._conversation, self._run, block.due)
-            await in_slices(emit(() if record is None else (record,)))
+            await keep(emit(() if record is None else (record,)))
         self._outbox.send("ended", dispatch)
 
     async def _beat(self) -> None:
