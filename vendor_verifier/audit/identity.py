@@ -129,7 +129,7 @@ def oftener_alike(pair: Mapping[Question, bool], itself: Mapping[Question, bool]
 
     On a question that tells the two apart either is the one that is alike equally often, where all four are one model.
     """
-    from scipy.special import bdtr
+    from vendor_verifier.special_functions import bdtr
 
     telling = [pair[each] for each in pair.keys() & itself.keys() if pair[each] != itself[each]]
     # Alike so often or oftener: unlike so often or more rarely.

@@ -310,7 +310,7 @@ def _fails_likewise(own: Estimate, about: Subject) -> bool:
 
     Given all failures of both, those of the vendor are binomial with its share of the requests.
     """
-    from scipy.special import bdtrc
+    from vendor_verifier.special_functions import bdtrc
 
     if about.reference is None:
         return False

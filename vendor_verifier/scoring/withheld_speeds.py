@@ -87,7 +87,8 @@ def partial_rank_correlation(
 ) -> tuple[float, float]:
     """Spearman's correlation of ``x`` and ``y`` with ``given`` held constant, and its one-sided p-value (t-test)."""
     import numpy as np
-    from scipy.special import stdtr
+
+    from vendor_verifier.special_functions import stdtr
 
     def ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
         rank_of = average_ranks(values.tolist(), "lower")

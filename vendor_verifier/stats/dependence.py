@@ -72,7 +72,7 @@ class Dependence(msgspec.Struct, frozen=True):
 
     def reach(self, quantile: float = Z) -> float:
         """Half the width of an interval for which independent requests would take ``quantile`` standard errors."""
-        from scipy.special import ndtr, stdtrit
+        from vendor_verifier.special_functions import ndtr, stdtrit
 
         tail = float(ndtr(-quantile))
         wide = (-float(stdtrit(degrees, tail)) * math.sqrt(variance) for degrees, variance in self.scales)
@@ -209,6 +209,6 @@ def _cosines(series: NDArray[np.float64]) -> NDArray[np.float64]:
 @lru_cache(maxsize=512)
 def _surely_more(degrees: int, level: float) -> float:
     """A mean of so many squared normals that is exceeded with probability ``level``."""
-    from scipy.special import chdtri
+    from vendor_verifier.special_functions import chdtri
 
     return float(chdtri(degrees, level)) / degrees

@@ -62,7 +62,7 @@ def clopper_pearson(successes: float, n: float, level: float = LEVEL) -> Estimat
     Raises:
         ValueError: ``successes`` is not in 0…n.
     """
-    from scipy.special import betaincinv
+    from vendor_verifier.special_functions import betaincinv
 
     _check(successes, n)
     if n == 0:
@@ -195,7 +195,7 @@ def _worth(is_above: NDArray[np.bool_]) -> float:
 
 def _binomial_quantile(share: float, n: int, chance: float) -> int:
     """The least count of ``n`` trials that no more than ``share`` of all draws stay below."""
-    from scipy.special import bdtr, bdtrik
+    from vendor_verifier.special_functions import bdtr, bdtrik
 
     near = math.ceil(float(bdtrik(share, n, chance)))
     return near - 1 if near > 0 and bdtr(near - 1, n, chance) >= share else near

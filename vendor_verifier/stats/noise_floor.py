@@ -96,7 +96,7 @@ def excess_test(expected: Run, again: Run, got: Run) -> PairedTest:
     three decided. Under one model each of the three is as likely to be it, so first is binomial(first + second, ⅓);
     one-sided, because a vendor that is odd less often disagrees with nobody.
     """
-    from scipy.special import bdtrc
+    from vendor_verifier.special_functions import bdtrc
 
     only_vendor = only_baseline = 0
     for name, decision in got.items():
@@ -118,7 +118,7 @@ def mcnemar(first: int, second: int) -> PairedTest:
     Mid-p = exact p − P(K = first), and 1 − ½·P where both are equal (Fagerland, Lydersen, Laake, BMC Med. Res. Meth.
     2013): the exact test is wrong in 2–5 % instead of 5 %, mid-p in 3.8–4.8 %.
     """
-    from scipy.special import bdtr
+    from vendor_verifier.special_functions import bdtr
 
     n = first + second
     if not n:

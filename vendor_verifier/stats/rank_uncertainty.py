@@ -333,7 +333,7 @@ def _quantile(values: NDArray[np.float64], level: float) -> float:
 
 def _critical(q: float, blocks: int) -> float:
     """The value of Student's t with blocks − 1 degrees that has the normal tail of ``q``."""
-    from scipy.special import ndtr, stdtrit
+    from vendor_verifier.special_functions import ndtr, stdtrit
 
     return max(q, -float(stdtrit(blocks - 1, ndtr(-q)))) if q > 0 else q
 

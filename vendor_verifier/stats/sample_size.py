@@ -24,7 +24,8 @@ def _faults_seen(noise: float, level: float) -> float:
     (i−j)² ≥ z²·(i+j); with none against it the sign test wants 2⁻ⁱ ≤ level as well.
     """
     import numpy as np
-    from scipy.special import gammainc, pdtr
+
+    from vendor_verifier.special_functions import gammainc, pdtr
 
     z2 = NormalDist().inv_cdf(1 - level / 2) ** 2
     reach = 8 * math.sqrt(noise) + 8

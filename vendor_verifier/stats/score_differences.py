@@ -30,7 +30,7 @@ def score_differences(panel: Panel, resampled: Resampled, scores: Sequence[str])
 
 def standard_error(difference: ScoreDifference) -> float:
     """The standard error behind a paired difference's interval, 0 where no sample moves it."""
-    from scipy.special import stdtrit
+    from vendor_verifier.special_functions import stdtrit
 
     delta = difference.delta
     if difference.p_value is None or delta.low is None or delta.high is None:
@@ -46,7 +46,8 @@ def _difference(
     Where no sample moves the difference the interval is that of two separate figures, and there is no p-value.
     """
     import numpy as np
-    from scipy.special import stdtr, stdtrit
+
+    from vendor_verifier.special_functions import stdtr, stdtrit
 
     own, other = (panel.value(label, metric) for label in pair)
     ours, theirs = (panel.influence(label, metric) for label in pair)

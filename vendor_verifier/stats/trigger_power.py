@@ -87,7 +87,8 @@ def _least(power_of: Callable[[float], float], low: float, high: float, power: f
 def seen(missed: float, n: int, design: TriggerDesign) -> float:
     """The share of simulated runs that prove a vendor worse which misses that share of its calls."""
     import numpy as np
-    from scipy.special import bdtrc, ndtri
+
+    from vendor_verifier.special_functions import bdtrc, ndtri
 
     patterns = _patterns(min(design.baseline_runs, _MOST_REPEATS), min(design.vendor_runs, _MOST_REPEATS))
     rng = np.random.default_rng([_SEED, n])

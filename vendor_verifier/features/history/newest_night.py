@@ -45,7 +45,7 @@ def newest_z(values: Sequence[float], least_effect: float) -> float | None:
 
 def warning_limit(runs: int, series: int) -> float:
     """The z from which on the newest of so many runs is far off, where so many series are judged at once."""
-    from scipy.special import stdtrit
+    from vendor_verifier.special_functions import stdtrit
 
     degrees = _Z_DEGREES if runs >= LEAST_ROBUST else _ASSUMED_NIGHTS + _nights_known(runs - 1)
     return max(_Z_ALARM, -float(stdtrit(degrees, _FAMILY_P_VALUE / series)))

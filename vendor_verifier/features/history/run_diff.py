@@ -206,7 +206,7 @@ def _change(model: str, paired: Paired, shared: float, comparisons: int) -> Metr
 
 
 def _interval(paired: Paired, comparisons: int, *, rate: bool) -> Estimate:
-    from scipy.special import stdtrit
+    from vendor_verifier.special_functions import stdtrit
 
     n = len(paired.changes)
     value = paired.after - paired.before if rate else float(paired.changes.mean())
