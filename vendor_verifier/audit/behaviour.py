@@ -181,7 +181,12 @@ def _counted(share: _Share, table: ObservationTable) -> tuple[int, int]:
 
 def _first_samples(table: ObservationTable, of: Callable[[Traits], bool]) -> tuple[str, ...]:
     """The first three samples with a row of these traits."""
-    return tuple(dict.fromkeys(key[1] for key, _ in table.entries_where(of)))[:3]
+    found: dict[str, None] = {}
+    for (_, sample, _), _ in table.entries_where(of):
+        found[sample] = None
+        if len(found) == 3:
+            break
+    return tuple(found)
 
 
 def _requests_lost(label: str, own: ObservationTable) -> Finding | None:

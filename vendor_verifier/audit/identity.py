@@ -28,9 +28,10 @@ _REPEATED_SHARE = 0.9
 _CUT_SHORT = 0.9
 _LEAST_OF_FAMILY = 5
 _LEAST_SHARE_OF_FAMILY = 0.02
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_PREFIX = re.compile(r"([A-Za-z]+)[-_]")
-_HEX = re.compile(r"[0-9a-f]+")
+_UUID = r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\Z"
+# A whole UUID, or a leading word, if any, and the kind of the rest.
+_SHAPE = re.compile(rf"(?P<whole>{_UUID})|(?:(?P<word>[A-Za-z]+)[-_])?(?:(?P<uuid>{_UUID})|(?P<hex>[0-9a-f]+\Z))?")
+_KINDS = {"whole": "uuid", "uuid": "uuid", "hex": "hex"}
 
 
 def identity_findings(
@@ -157,23 +158,19 @@ def _words(shapes: Counter[tuple[str, str]], ids: Callable[[], Iterator[str]]) -
     for (word, _), times in shapes.items():
         found[word] += times
     often = tuple(word for word, count in found.items() if word and _is_often(count, shapes.total()))
-    if not often:
-        return frozenset()
-    other = (each for each in ids() if each.startswith(often) and not _UUID.fullmatch(each))
-    begun = Counter(word for each in other for word in often if each.startswith(word))
+    begun = Counter({word: sum(found[each] for each in found if each.startswith(word)) for word in often})
+    if often and found[""] > shapes["", "uuid"]:
+        bare = (each for each in ids() if each.startswith(often) and _shape(each) in (("", "hex"), ("", "text")))
+        begun.update(word for each in bare for word in often if each.startswith(word))
     return frozenset(word for word in often if 2 * found[word] > begun[word])
 
 
 def _shape(response_id: str) -> tuple[str, str]:
     """The leading word, "" for none, and the kind of the rest."""
-    prefix = None if _UUID.fullmatch(response_id) else _PREFIX.match(response_id)
-    return ("", _kind(response_id)) if prefix is None else (prefix[1], _kind(response_id[prefix.end() :]))
-
-
-def _kind(text: str) -> str:
-    if _UUID.fullmatch(text):
-        return "uuid"
-    return "hex" if _HEX.fullmatch(text) else "text"
+    found = _SHAPE.match(response_id)
+    # Every part of the pattern may be missing.
+    assert found is not None
+    return found["word"] or "", _KINDS.get(found.lastgroup or "", "text")
 
 
 def _is_often(count: int, of: int) -> bool:
