@@ -113,6 +113,7 @@ class Conversation:
 
     ``without_usage`` are model and label of entries that take no ``stream_options``. ``permits`` are the stretches in
     which another process, that gives the permits, stood still. ``streams`` is the most that may be open at a time.
+    ``has_turn``: an answer was read, and nothing asked since.
     """
 
     client: Client
@@ -130,6 +131,7 @@ class Conversation:
     blocked_by_proxy: dict[str, str] = field(default_factory=dict)
     without_usage: set[tuple[str, str]] = field(default_factory=set)
     tools: ToolRunner | None = None
+    has_turn: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self.answers, self.starts = RoundLimit(self.streams), RoundLimit(self.streams)
@@ -188,8 +190,12 @@ class Conversation:
     ) -> TurnRecord:
         entry = target.entry
         # A run begins with hundreds at once: building and connecting all of them in one go would make us late. Answers
-        # have turns of their own, for one that stops its vendor must be read before the next is asked.
-        await self.starts.take()
+        # have turns of their own, for one that stops its vendor must be read before the next is asked; who has just
+        # read one asks on in the same turn.
+        if self.has_turn:
+            self.has_turn = False
+        else:
+            await self.starts.take()
         try:
             endpoint = self.keys.ready(entry) or await self._fetched(entry)
         except UsageError as error:
@@ -297,6 +303,7 @@ class Conversation:
         if exchange.chunks:
             # Where nobody answered there is nothing to read, and what it means must be known before the next is asked.
             await self.answers.take()
+            self.has_turn = True
         try:
             timing, response, failure = await in_slices(
                 answer_in_steps(

@@ -29,7 +29,7 @@ import msgspec
 
 from vendor_verifier.transport.header_fields import headers_of
 from vendor_verifier.transport.unpacking import Unpacker, unpacked, unpacker_of
-from vendor_verifier.wire.sse import is_quickly_read, small_pieces
+from vendor_verifier.wire.sse import PIECE_BYTES, is_quickly_read, small_pieces
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
@@ -208,14 +208,14 @@ class HttpConnection(asyncio.Protocol):
         if handler is None:
             self.abort()
             return
-        if self._work is None and self._unpacker is None and is_quickly_read(data):
+        if self._work is None and self._unpacker is None and len(data) <= PIECE_BYTES:
             self._at_ns = at_ns
             error = self._parse(data)
-            if self._unpacker is None:
-                # Nearly always.
+            # Of an answer that is over the handler reads nothing now.
+            if self._unpacker is None and (self._over or is_quickly_read(data)):
                 self._deliver(error, more=False)
                 return
-            # The head in this very piece declared a compressed body.
+            # The head in this very piece declared a compressed body, or the lines in it are many.
             self._work = self._slices(error)
         else:
             self._arrived.append((at_ns, data))
@@ -260,11 +260,17 @@ class HttpConnection(asyncio.Protocol):
                 yield
 
     def _unpacked(self, error: Exception | None, *, more: bool) -> Iterator[None]:
-        """As :meth:`_deliver`, pausing after each step of unpacking."""
-        if self._unpacker is not None and self._pieces:
+        """As :meth:`_deliver`, pausing after each step of unpacking, or after each piece of many lines."""
+        if self._pieces and (self._unpacker is not None or not self._over):
             data = b"".join(self._pieces)
             self._pieces.clear()
-            yield from self._unpack(data, self._unpacker)
+            if self._unpacker is not None:
+                yield from self._unpack(data, self._unpacker)
+            else:
+                for piece in small_pieces(data):
+                    if self._handler is not None:
+                        self._handler.on_data(self._at_ns, piece, is_last=False)
+                        yield
         self._deliver(error, more=more)
 
     def _follows(self, rest: bytes) -> bool:

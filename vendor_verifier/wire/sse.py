@@ -23,7 +23,7 @@ from vendor_verifier.wire.payload import MAX_BYTES
 # An event is decoded and parsed between two looks at the clock; a whole body, which comes alone, may be twice as long.
 MAX_LINE_BYTES = MAX_BYTES // 2
 # Read at one go: ordinary chunks of an answer, and what consists of little but line ends.
-_PIECE_BYTES = 32 * 1024
+PIECE_BYTES = 32 * 1024
 _PIECE_LINES = 512
 _DENSE_BYTES = 1024
 _BOM = b"\xef\xbb\xbf"
@@ -190,13 +190,13 @@ def in_small_pieces(chunks: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, 
 def is_quickly_read(data: bytes) -> bool:
     """Whether ``data`` can be decoded in a millisecond or two, whatever it holds: for lines cost, not bytes."""
     size = len(data)
-    return size <= _DENSE_BYTES or (size <= _PIECE_BYTES and data.count(b"\n") <= _PIECE_LINES)
+    return size <= _DENSE_BYTES or (size <= PIECE_BYTES and data.count(b"\n") <= _PIECE_LINES)
 
 
 def small_pieces(data: bytes) -> Iterator[bytes]:
     """``data`` in pieces each of which is quickly read."""
-    for start in range(0, len(data), _PIECE_BYTES):
-        piece = data[start : start + _PIECE_BYTES]
+    for start in range(0, len(data), PIECE_BYTES):
+        piece = data[start : start + PIECE_BYTES]
         if is_quickly_read(piece):
             yield piece
         else:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from vendor_verifier.values.event import (
+    Identity,
     ReasoningDelta,
     StreamEvent,
     TextDelta,
@@ -78,6 +79,10 @@ class ChatUsage(msgspec.Struct, forbid_unknown_fields=True):
     cost: float | None = None
 
 
+Names: TypeAlias = tuple[str | None, str | None, str | None, str | None]
+"""Model, provider, fingerprint and id as a chunk gives them, in the order of an identity's."""
+
+
 class ChatChunk(msgspec.Struct, forbid_unknown_fields=True):
     """One chunk of a chat-completions stream."""
 
@@ -92,9 +97,14 @@ class ChatChunk(msgspec.Struct, forbid_unknown_fields=True):
     usage: ChatUsage | None = None
 
     @property
-    def identity(self) -> tuple[str | None, str | None, str | None, str | None]:
-        """Model, provider, fingerprint and id, as :class:`vendor_verifier.values.event.Identity` takes them."""
-        return (self.model or None, self.provider or None, self.system_fingerprint or None, self.id or None)
+    def names(self) -> Names:
+        """Who answers, which nearly all chunks of a stream say alike."""
+        return (self.model, self.provider, self.system_fingerprint, self.id)
+
+
+def identity_said(names: Names) -> Identity:
+    """The identity that a chunk's names say."""
+    return Identity(*[name or None for name in names])
 
 
 _decode = msgspec.json.Decoder(ChatChunk).decode

@@ -21,17 +21,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, repeat, takewhile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate, takewhile
 from operator import eq
 from typing import TypeAlias
 
 import msgspec
 
-from vendor_verifier.values.event import Identity, ReasoningDelta, StreamEnd, StreamEvent, TextDelta, ToolCallDelta
+from vendor_verifier.values.event import ReasoningDelta, StreamEnd, StreamEvent, TextDelta, ToolCallDelta
 from vendor_verifier.values.steps import Steps
 from vendor_verifier.wire.assembler import MAX_CHARACTERS, Assembler
-from vendor_verifier.wire.openai_chat.chat_chunk import ChatChunk, events_of, ordinary_chunk
+from vendor_verifier.wire.openai_chat.chat_chunk import ChatChunk, Names, events_of, identity_said, ordinary_chunk
 from vendor_verifier.wire.sse import in_small_pieces
 
 _START = b"data: "
@@ -149,7 +149,7 @@ class _Folding:
 
     def __init__(self, assembler: Assembler) -> None:
         self._assembler = assembler
-        self._known: tuple[str | None, ...] = (None, None, None, None)
+        self._known: Names = (None, None, None, None)
 
     def take(self, events: Sequence[bytes], moments: Sequence[int]) -> None:
         """Add the next events in their order, each with its moment.
@@ -182,14 +182,18 @@ class _Folding:
         chunk = None if b"\n" in data else ordinary_chunk(data)
         if chunk is None:
             raise _Unusual
-        identity = chunk.identity
-        if identity != self._known and any(identity):
-            self._known = identity
-            self._assembler.add(Identity(*identity), at_ns)
+        if chunk.names != self._known:
+            self._identify(chunk.names, at_ns)
         found = events_of(chunk)
         for one in found:
             self._assembler.add(one, at_ns)
         return _envelope(data, chunk, found[0]) if len(found) == 1 == len(chunk.choices) else None
+
+    def _identify(self, names: Names, at_ns: int) -> None:
+        """Take who a chunk says is answering, unless it says nothing."""
+        if any(names):
+            self._known = names
+            self._assembler.add(identity_said(names), at_ns)
 
 
 def _texts(events: Sequence[bytes], place: int, envelope: _Envelope) -> list[bytes]:
@@ -198,8 +202,10 @@ def _texts(events: Sequence[bytes], place: int, envelope: _Envelope) -> list[byt
     begin, end, around = len(before), -len(after), after + before
     found: list[bytes] = []
     while True:
-        some = events[place : place + _BLOCK]
-        alike = some[: [*map(bytes.startswith, some, repeat(before)), False].index(False)]
+        alike = list(events[place : place + _BLOCK])
+        # Mostly a row ends in a few events of another kind.
+        while alike and not alike[-1].startswith(before):
+            alike.pop()
         texts = [event[begin:end] for event in alike]
         # Of the same length, and the same bytes: so each of them ends as it should.
         if b"%b%b%b" % (before, around.join(texts), after) != b"".join(alike):
@@ -246,13 +252,17 @@ def _envelope(data: bytes, chunk: ChatChunk, single: StreamEvent) -> _Envelope |
     return None
 
 
+_TEXT_PLACES: Mapping[type[StreamEvent], Sequence[tuple[bytes, Callable[[str], StreamEvent]]]] = {
+    TextDelta: ((b'"content"', TextDelta),),
+    ReasoningDelta: ((b'"reasoning_content"', ReasoningDelta), (b'"reasoning"', ReasoningDelta)),
+}
+
+
 def _places(single: StreamEvent) -> Sequence[tuple[bytes, Callable[[str], StreamEvent]]]:
     """The keys that may hold the one text of a chunk, and the event to make of another text."""
-    match single:
-        case TextDelta():
-            return ((b'"content"', TextDelta),)
-        case ReasoningDelta():
-            return ((b'"reasoning_content"', ReasoningDelta), (b'"reasoning"', ReasoningDelta))
-        case ToolCallDelta(int(index), None, None, str(arguments)) if arguments:
-            return ((b'"arguments"', lambda more: ToolCallDelta(index, None, None, more)),)
-    return ()
+    if isinstance(single, ToolCallDelta):
+        index = single.index
+        if index is None or single.id is not None or single.name is not None or not single.arguments:
+            return ()
+        return ((b'"arguments"', lambda more: ToolCallDelta(index, None, None, more)),)
+    return _TEXT_PLACES.get(single.__class__, ())

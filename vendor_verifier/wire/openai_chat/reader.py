@@ -27,7 +27,7 @@ from vendor_verifier.values.steps import Steps
 from vendor_verifier.wire.assembler import Assembler
 from vendor_verifier.wire.errors import read_fault
 from vendor_verifier.wire.logprobs import chat_logprobs
-from vendor_verifier.wire.openai_chat.chat_chunk import ChatChunk, events_of, ordinary_chunk
+from vendor_verifier.wire.openai_chat.chat_chunk import ChatChunk, Names, events_of, identity_said, ordinary_chunk
 from vendor_verifier.wire.openai_chat.fast_reader import read_chat_stream
 from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
 from vendor_verifier.wire.reader_support import (
@@ -50,7 +50,7 @@ class OpenAIChatReader:
     def __init__(self) -> None:
         self._identity = IdentityChanges()
         self._has_delta = False
-        self._last_identity: tuple[str | None, ...] = ()
+        self._last_names: Names | None = None
 
     def read_stream(self, chunks: Sequence[tuple[int, bytes]], assembler: Assembler) -> Steps[bool]:
         """Read a whole stream by :mod:`vendor_verifier.wire.openai_chat.fast_reader`; subclasses do without."""
@@ -63,16 +63,15 @@ class OpenAIChatReader:
 
     def _ordinary(self, chunk: ChatChunk) -> list[StreamEvent]:
         events: list[StreamEvent] = []
-        identity = chunk.identity
-        if identity != self._last_identity:
-            self._last_identity = identity
-            events += self._identity.changes(Identity(*identity))
+        if chunk.names != self._last_names:
+            self._last_names = chunk.names
+            events += self._identity.changes(identity_said(chunk.names))
         found = events_of(chunk)
         self._has_delta = self._has_delta or bool(found and isinstance(found[0], _DELTAS))
         return events + found
 
     def _any_event(self, event: SseEvent) -> Iterator[StreamEvent]:
-        self._last_identity = ()
+        self._last_names = None
         data = event.data.strip()
         if data == END_MARKER:
             yield StreamEnd()
