@@ -106,6 +106,7 @@ def test_the_books_come_back_between_levels(site: Site, cluster: Cluster) -> Non
     assert found["requests"] == len(site.vendors.arrived_at)
 
 
+@pytest.mark.lateness  # as in the command itself
 def test_a_level_in_which_a_worker_died_is_sent_again(site: Site, cluster: Cluster) -> None:
     """It is told, nothing of it is judged, not by a later judgement either, and the level is asked once more whole."""
     site.configure("v: slow", samples=SAMPLES)
