@@ -98,7 +98,7 @@ class ChatChunk(msgspec.Struct, forbid_unknown_fields=True):
 
     @property
     def names(self) -> Names:
-        """Who answers, which nearly all chunks of a stream say alike."""
+        """The names of the one that answers, which nearly all chunks of a stream say alike."""
         return (self.model, self.provider, self.system_fingerprint, self.id)
 
 
