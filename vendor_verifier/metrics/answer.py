@@ -39,7 +39,7 @@ def begun_late_ns(attempt: Attempt) -> float:
 
 def is_spoilt(late_ns: float, time_ns: float) -> bool:
     """Whether a time read this late is unusable."""
-    return late_ns > max(LEAST_NS, SHARE * time_ns)
+    return late_ns > LEAST_NS and late_ns > SHARE * time_ns
 
 
 def too_many_spoilt(spoilt: int, measured: int) -> bool:
@@ -65,25 +65,61 @@ _NOTHING_REPORTED = Usage()
 
 
 class Answer:
-    """``first_ns`` and ``answer_ns`` are those of a streamed answer; ``decoded`` as in :func:`decoding`.
+    """All that formulas read, of one attempt; what was not measured is ``None``.
 
+    Times are in ms and begin when the request was sent: to the first token, over a new (cold) and over a used (warm)
+    connection alike, the same with what connecting took, to the first token that is not reasoning, and to the end; and
+    the parts of connecting. Only a streamed answer has a first token. ``decoded`` as in :func:`decoding`.
     ``hides_tokens``: it bills more output tokens than it can hold, see :func:`hides_tokens`.
     """
 
-    __slots__ = ("answer_ns", "attempt", "decoded", "first_ns", "hides_tokens", "timing", "usage")
+    first_ms: float | None = None
+    first_cold_ms: float | None = None
+    first_warm_ms: float | None = None
+    first_from_submission_ms: float | None = None
+    answer_ms: float | None = None
+    end_ms: float | None = None
+    connect_ms: float | None = None
+    dns_ms: float | None = None
+    tcp_ms: float | None = None
+    tls_ms: float | None = None
+    decoded: Ratio | None = None
 
     def __init__(self, attempt: Attempt) -> None:
+        # One pass without calls: every record comes here.
         timing, response = attempt.timing, attempt.response
         self.attempt = attempt
         self.timing = timing
         self.usage = reported_usage(attempt)
         self.hides_tokens = response is not None and hides_tokens(response, self.usage)
-        self.first_ns: int | None = None
-        self.answer_ns: int | None = None
-        self.decoded: Ratio | None = None
-        if timing is not None and response is not None and response.streamed:
-            self.first_ns, self.answer_ns = timing.first_token_ns, timing.first_answer_ns
-            self.decoded = None if self.hides_tokens else decoding(timing, self.usage)
+        if timing is None:
+            return
+        self.end_ms = timing.end_ns / 1e6
+        connect_ns = timing.connect_ns
+        # Nearly every request finds its connection open.
+        if connect_ns is not None:
+            self.connect_ms = connect_ns / 1e6
+            self.dns_ms, self.tcp_ms, self.tls_ms = map(_ms, (timing.dns_ns, timing.tcp_ns, timing.tls_ns))
+        if response is None or not response.streamed:
+            return
+        first_ns, answer_ns, reused = timing.first_token_ns, timing.first_answer_ns, timing.connection_reused
+        if first_ns is not None:
+            self.first_ms = first_ns / 1e6
+            if reused:
+                self.first_warm_ms = self.first_ms
+            elif reused is False:
+                self.first_cold_ms = self.first_ms
+            # Where a connection was opened and nobody told how long that took, it is not known.
+            if connect_ns is not None or reused is not False:
+                self.first_from_submission_ms = (first_ns + (connect_ns or 0)) / 1e6
+        if answer_ns is not None:
+            self.answer_ms = answer_ns / 1e6
+        if not self.hides_tokens:
+            self.decoded = decoding(timing, self.usage)
+
+
+def _ms(ns: int | None) -> float | None:
+    return None if ns is None else ns / 1e6
 
 
 def reported_usage(attempt: Attempt) -> Usage:

@@ -22,34 +22,10 @@ queue, failed attempts and pauses between them are inside. The third is our part
 
 from __future__ import annotations
 
-from functools import partial
+from operator import attrgetter
 
-from vendor_verifier.metrics.answer import Answer
 from vendor_verifier.metrics.base import Figure, Metric, final_answers
 from vendor_verifier.values.record import Record
-
-
-def _ms(ns: int | None) -> float | None:
-    return None if ns is None else ns / 1e6
-
-
-def _ttft_ms(answer: Answer, *, reused: bool) -> float | None:
-    timing = answer.timing
-    return None if timing is None or timing.connection_reused is not reused else _ms(answer.first_ns)
-
-
-def _part_ms(answer: Answer, part: str) -> float | None:
-    timing = answer.timing
-    # Nearly every request finds its connection open.
-    return None if timing is None or timing.connect_ns is None else _ms(getattr(timing, part))
-
-
-def _from_submission_ms(answer: Answer) -> float | None:
-    """Milliseconds; ``None`` where a connection was opened and nobody told how long that took."""
-    timing = answer.timing
-    if timing is None or answer.first_ns is None or (timing.connect_ns is None and timing.connection_reused is False):
-        return None
-    return (answer.first_ns + (timing.connect_ns or 0)) / 1e6
 
 
 def ttft_from_schedule_ms(record: Record) -> float | None:
@@ -82,7 +58,7 @@ TTFT_MS = Metric(
     name="ttft_ms",
     titles=("TTFT (ms)", "首词元延迟 TTFT（毫秒）"),
     words="TTFT: first token − sent",
-    formula=lambda answer: _ms(answer.first_ns),
+    formula=attrgetter("first_ms"),
     figure=Figure(
         name="avg_ttft_ms",
         titles=("TTFT ms", "TTFT 毫秒"),
@@ -99,31 +75,31 @@ TTFT_COLD_MS = Metric(
     name="ttft_cold_ms",
     titles=("TTFT, new connection (ms)", "TTFT，新连接（毫秒）"),
     words="the same, of requests that were the first on their connection",
-    formula=partial(_ttft_ms, reused=False),
+    formula=attrgetter("first_cold_ms"),
 )
 TTFT_WARM_MS = Metric(
     name="ttft_warm_ms",
     titles=("TTFT, used connection (ms)", "TTFT，已用连接（毫秒）"),
     words="the same, of requests whose connection had been used before",
-    formula=partial(_ttft_ms, reused=True),
+    formula=attrgetter("first_warm_ms"),
 )
 TTFT_FROM_SUBMISSION_MS = Metric(
     name="ttft_from_submission_ms",
     titles=("TTFT from submission (ms)", "自提交起的 TTFT（毫秒）"),
     words="connecting, where the request had to, + TTFT: as the product's page defines it",
-    formula=_from_submission_ms,
+    formula=attrgetter("first_from_submission_ms"),
 )
 TTFAT_MS = Metric(
     name="ttfat_ms",
     titles=("TTFAT (ms)", "首个回答词元 TTFAT（毫秒）"),
     words="TTFAT: first token that is not reasoning − sent",
-    formula=lambda answer: _ms(answer.answer_ns),
+    formula=attrgetter("answer_ms"),
 )
 E2E_MS = Metric(
     name="e2e_ms",
     titles=("End to end (ms)", "端到端（毫秒）"),
     words="end − sent",
-    formula=lambda answer: None if answer.timing is None else answer.timing.end_ns / 1e6,
+    formula=attrgetter("end_ms"),
     turns="total",
 )
 TTFT_FROM_SCHEDULE_MS = Metric(
@@ -152,7 +128,7 @@ CONNECT_MS = Metric(
     name="connect_ms",
     titles=("Connecting (ms)", "建立连接（毫秒）"),
     words="opening the connection, of requests that had to; before the request was sent",
-    formula=partial(_part_ms, part="connect_ns"),
+    formula=attrgetter("connect_ms"),
 )
 
 
@@ -160,17 +136,17 @@ DNS_MS = Metric(
     name="dns_ms",
     titles=("Name look-up (ms)", "域名解析（毫秒）"),
     words="of it, name look-up; not measured where the address is stated in figures",
-    formula=partial(_part_ms, part="dns_ns"),
+    formula=attrgetter("dns_ms"),
 )
 TCP_MS = Metric(
     name="tcp_ms",
     titles=("TCP handshake (ms)", "TCP 握手（毫秒）"),
     words="of it, the TCP handshake",
-    formula=partial(_part_ms, part="tcp_ns"),
+    formula=attrgetter("tcp_ms"),
 )
 TLS_MS = Metric(
     name="tls_ms",
     titles=("TLS handshake (ms)", "TLS 握手（毫秒）"),
     words="of it, the TLS handshake",
-    formula=partial(_part_ms, part="tls_ns"),
+    formula=attrgetter("tls_ms"),
 )

@@ -16,7 +16,8 @@ from vendor_verifier.values.record import Record
 
 _NUMBERED = tuple(enumerate(RECORD_METRICS))
 # The same by how they are measured, so that nothing has to be asked of every metric of every record.
-_OF_RECORD = tuple([(place, metric.record) for place, metric in _NUMBERED if metric.record is not None])
+_OF_RECORD = tuple([(place, each.record) for place, each in _NUMBERED if each.record and not each.is_scheduled])
+_BY_SCHEDULE = tuple([(place, each.record) for place, each in _NUMBERED if each.record and each.is_scheduled])
 _OF_TURNS = tuple([(place, metric) for place, metric in _NUMBERED if metric.record is None])
 _FORMULAS = tuple([(place, metric.formula) for place, metric in _OF_TURNS if metric.formula is not None])
 _RATIOS = tuple([(place, metric.ratio, metric.scale) for place, metric in _OF_TURNS if metric.ratio is not None])
@@ -42,20 +43,25 @@ def measured(record: Record, answers: Sequence[Answer]) -> Measured:
 
     ``answers`` are those of :func:`vendor_verifier.metrics.base.read_answers`.
     """
-    late_ns = max([lateness_ns(answer.attempt) for answer in answers], default=0)
     values: list[float | None] = [None] * len(RECORD_METRICS)
     sums: list[Ratio | None] = [None] * len(RECORD_METRICS)
     for place, measure in _OF_RECORD:
         values[place] = measure(record)
+    if record.offered_s is not None:
+        for place, measure in _BY_SCHEDULE:
+            values[place] = measure(record)
+    late_ns: float = 0
     if len(answers) == 1:
         # Nearly every record is one turn that succeeded: its mean and its total are its own number.
         (answer,) = answers
+        late_ns = lateness_ns(answer.attempt)
         for place, formula in _FORMULAS:
             values[place] = formula(answer)
         for place, ratio, scale in _RATIOS:
             part = sums[place] = ratio(answer)
             values[place] = None if part is None else scale * part[0] / part[1]
     elif answers:
+        late_ns = max([lateness_ns(answer.attempt) for answer in answers])
         for place, metric in _OF_TURNS:
             values[place], sums[place] = metric.over_turns(answers)
     began_late_ns = begun_late_ns(answers[0].attempt) if answers else 0
