@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.metrics import inter_chunk_latency as module
-from vendor_verifier.metrics.base import distribution
-from vendor_verifier.metrics.inter_chunk_latency import MOST_EXACT, Gaps, gaps_ns, merged
+from vendor_verifier.metrics.base import distribution, read_answers
+from vendor_verifier.metrics.inter_chunk_latency import MOST_EXACT, Gaps, gaps_of, merged
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 
 MS = 1_000_000
@@ -89,6 +89,8 @@ def test_no_gaps_are_not_measured() -> None:
 
 def test_only_streamed_successes_have_gaps() -> None:
     """Every turn's gaps count; a failure's, and those of an answer that came whole, do not."""
-    assert gaps_ns(record(answered(1, 2), answered(3))) == (1, 2, 3)
-    assert gaps_ns(record(answered(1, 2, streamed=False))) == ()
-    assert gaps_ns(record(answered(1, 2), answered(3, failure=Failure("truncated", "stream", "cut")))) == ()
+    assert gaps_of(read_answers(record(answered(1, 2), answered(3)))) == (1, 2, 3)
+    assert gaps_of(read_answers(record(answered(1, 2, streamed=False)))) == ()
+    assert (
+        gaps_of(read_answers(record(answered(1, 2), answered(3, failure=Failure("truncated", "stream", "cut"))))) == ()
+    )

@@ -69,7 +69,8 @@ class Answer:
 
     Times are in ms and begin when the request was sent: to the first token, over a new (cold) and over a used (warm)
     connection alike, the same with what connecting took, to the first token that is not reasoning, and to the end; and
-    the parts of connecting. Only a streamed answer has a first token. ``decoded`` as in :func:`decoding`.
+    the parts of connecting. Only a streamed answer has a first token, and gaps between its pieces. ``decoded`` as in
+    :func:`decoding`.
     ``hides_tokens``: it bills more output tokens than it can hold, see :func:`hides_tokens`.
     """
 
@@ -84,6 +85,7 @@ class Answer:
     tcp_ms: float | None = None
     tls_ms: float | None = None
     decoded: Ratio | None = None
+    gaps_ns: tuple[int, ...] = ()
 
     def __init__(self, attempt: Attempt) -> None:
         # One pass without calls: every record comes here.
@@ -102,6 +104,7 @@ class Answer:
             self.dns_ms, self.tcp_ms, self.tls_ms = map(_ms, (timing.dns_ns, timing.tcp_ns, timing.tls_ns))
         if response is None or not response.streamed:
             return
+        self.gaps_ns = timing.gaps_ns
         first_ns, answer_ns, reused = timing.first_token_ns, timing.first_answer_ns, timing.connection_reused
         if first_ns is not None:
             self.first_ms = first_ns / 1e6

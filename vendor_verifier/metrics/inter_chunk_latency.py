@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from vendor_verifier.metrics.base import Metric, distribution, final_answers
-from vendor_verifier.values.record import Attempt, Record
+from vendor_verifier.metrics.answer import Answer
+from vendor_verifier.metrics.base import Metric, distribution
 from vendor_verifier.values.score import Distribution
 
 if TYPE_CHECKING:
@@ -38,19 +38,11 @@ RATIO = 1.02
 _BINS = 2 + math.ceil(math.log(1.2e12) / math.log(RATIO))
 
 
-def gaps_ns(record: Record) -> Sequence[int]:
-    """All gaps of a record's streamed answers; empty unless every turn succeeded."""
-    return gaps_of(final_answers(record))
-
-
-def gaps_of(finals: Iterable[Attempt]) -> Sequence[int]:
-    """All gaps of the streamed answers among these."""
-    found = [
-        attempt.timing.gaps_ns
-        for attempt in finals
-        if attempt.timing is not None and attempt.response is not None and attempt.response.streamed
-    ]
-    return found[0] if len(found) == 1 else tuple(chain.from_iterable(found))
+def gaps_of(answers: Sequence[Answer]) -> tuple[int, ...]:
+    """All gaps of these answers in ns, of those that were streamed."""
+    if len(answers) == 1:
+        return answers[0].gaps_ns
+    return tuple(chain.from_iterable([answer.gaps_ns for answer in answers]))
 
 
 def merged(parts: Iterable[Gaps]) -> Gaps:
@@ -72,7 +64,8 @@ class Gaps(msgspec.Struct):
 
     def add(self, gaps: Sequence[int]) -> None:
         """Add the gaps of one record, in ns."""
-        self.waiting.extend(gaps)
+        # A list is taken over in a third of the time of any other sequence.
+        self.waiting.fromlist(list(gaps))
         if len(self.waiting) > MOST_EXACT:
             self._count()
 

@@ -11,7 +11,7 @@ import msgspec
 
 from vendor_verifier.metrics import FIGURES, POOLED, RECORD_METRICS
 from vendor_verifier.metrics.answer import Answer, Ratio, begun_late_ns, is_spoilt, lateness_ns
-from vendor_verifier.metrics.inter_chunk_latency import ICL, gaps_ns
+from vendor_verifier.metrics.inter_chunk_latency import ICL, gaps_of
 from vendor_verifier.values.record import Record
 
 _NUMBERED = tuple(enumerate(RECORD_METRICS))
@@ -66,7 +66,7 @@ def measured(record: Record, answers: Sequence[Answer]) -> Measured:
             values[place], sums[place] = metric.over_turns(answers)
     began_late_ns = begun_late_ns(answers[0].attempt) if answers else 0
     begun_late = _begun_late(values, began_late_ns) if began_late_ns and is_spoilt(began_late_ns, 0) else ()
-    spoilt = (*(_spoil(record, values, sums, late_ns) if is_spoilt(late_ns, 0) else ()), *begun_late)
+    spoilt = (*(_spoil(answers, values, sums, late_ns) if is_spoilt(late_ns, 0) else ()), *begun_late)
     return Measured(tuple(values), tuple([sums[place] for place in _PLACES]), spoilt)
 
 
@@ -76,7 +76,9 @@ def _begun_late(values: list[float | None], late_ns: float) -> tuple[str, ...]:
     return tuple([name for name, value in times if value is not None and is_spoilt(late_ns, value * 1e6)])
 
 
-def _spoil(record: Record, values: list[float | None], sums: list[Ratio | None], late_ns: float) -> tuple[str, ...]:
+def _spoil(
+    answers: Sequence[Answer], values: list[float | None], sums: list[Ratio | None], late_ns: float
+) -> tuple[str, ...]:
     """Remove spoilt values in place and return their names; of several turns the latest-read one decides for all."""
     spoilt = []
     for place, (metric, value) in enumerate(zip(RECORD_METRICS, values, strict=True)):
@@ -84,7 +86,7 @@ def _spoil(record: Record, values: list[float | None], sums: list[Ratio | None],
         if time_ns is not None and is_spoilt(late_ns, time_ns):
             values[place] = sums[place] = None
             spoilt.append(metric.name)
-    gaps = gaps_ns(record)
+    gaps = gaps_of(answers)
     if gaps and is_spoilt(late_ns, sum(gaps) / len(gaps)):
         spoilt.append(ICL)
     return tuple(spoilt)

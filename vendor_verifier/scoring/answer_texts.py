@@ -57,7 +57,9 @@ class AnswerTexts(msgspec.Struct):
     @classmethod
     def of(cls, tasks: Iterable[PlayedTask]) -> AnswerTexts:
         """An empty store for at most ``MOST_SAMPLES`` samples of the tasks that join the ranking."""
-        every = ((task.suite, name) for task in tasks if not task.apart for name in listed(task.samples).ids)
+        every = [(task.suite, name) for task in tasks if not task.apart for name in listed(task.samples).ids]
+        if len(every) <= MOST_SAMPLES:
+            return cls(frozenset(every))
         return cls(frozenset(heapq.nsmallest(MOST_SAMPLES, every, key=lambda one: key_digest(*one))))
 
     def take(self, record: Record, sample: Sample, row: Observation) -> None:
@@ -94,7 +96,7 @@ def _characters(message: Mapping[str, object]) -> int:
 
 def _plain(text: str) -> str:
     """The beginning of a text in NFC, without blanks around it."""
-    return unicodedata.normalize("NFC", text[: 2 * _MOST_CHARACTERS]).strip()[:_MOST_CHARACTERS]
+    return text and unicodedata.normalize("NFC", text[: 2 * _MOST_CHARACTERS]).strip()[:_MOST_CHARACTERS]
 
 
 def _call(call: ToolCall) -> str:

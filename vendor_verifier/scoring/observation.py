@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import cast, get_args
 
 import msgspec
@@ -17,10 +18,11 @@ from vendor_verifier.scoring.row_keys import Key
 from vendor_verifier.values.event import FinishReason, TokenLogprobs, Usage
 from vendor_verifier.values.failure_kinds import KINDS, NOT_CHARGED, QUESTION_REFUSED
 from vendor_verifier.values.probes import LogprobsStatus
-from vendor_verifier.values.record import Attempt, FailureKind, Phase, Record
+from vendor_verifier.values.record import Attempt, FailureKind, Phase, Record, TurnRecord
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import CallClass, Decision, FeatureStatus, Score
 
+_RESENT, _VERDICT, _REWRITTEN = attrgetter("resent"), attrgetter("verdict"), attrgetter("rewritten")
 # The anomaly of an answer that bills more output tokens than it shows.
 TOKENS_NOT_SHOWN = "tokens_not_shown"
 # Two models may well say "Paris." alike; from this many characters on equal bytes mean something.
@@ -153,33 +155,36 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
     ``defective``: a schema of the sample's own tools, or a parameter, is unusable, which explains a refusal.
     """
     # Read once, because it goes through all turns each time.
-    finals, succeeded = [turn.attempts[-1] for turn in record.turns if turn.attempts], record.succeeded
+    turns, succeeded = record.turns, record.succeeded
+    finals = [turn.attempts[-1] for turn in turns if turn.attempts]
     answers = list(map(Answer, finals)) if succeeded else []
-    known, final = measured(record, answers), record.final
+    known, final = measured(record, answers), finals[-1] if turns and turns[-1].attempts else None
     failure = None if succeeded else next((each.failure for each in finals if each.failure is not None), None)
     kind = None if succeeded else "harness" if failure is None else failure.kind
     answer = None if final is None else final.response
     explained = ("refused_defective_sample",) if defective and kind in QUESTION_REFUSED else ()
-    tries = _tries(record, succeeded=succeeded)
+    tries = _tries(record, answers)
+    is_first_try = succeeded and len(tries) == len(finals)
+    max_tokens = sample.turn.parameters.get("max_tokens")
     category, difficulty, call_type = map(_word, map(sample.tags.get, _TAGS)) if sample.tags else _NO_TAGS
     traits = Traits(
         # One text for all keys of a run: a record that is read brings its own.
         suite=sys.intern(record.suite),
         succeeded=succeeded,
-        succeeded_first_try=succeeded and len(tries) == len(finals),
+        succeeded_first_try=is_first_try,
         attempts=len(tries),
-        resent=sum([each.resent for each in tries]),
+        resent=sum(map(_RESENT, tries)),
         decision=score.decision,
-        classes=tuple([call.verdict for call in score.calls]),
+        classes=tuple(map(_VERDICT, score.calls)),
         scores=tuple(score.values.items()),
-        problem=_problem(score),
+        problem=_problem(score) if score.details else None,
         category=category,
         difficulty=difficulty,
         call_type=call_type,
         failure=kind,
         phase=None if failure is None else failure.phase,
         is_rate_limited=failure is not None and (failure.rules.charge == "rate_limit" or failure.status == 429),
-        troubles=_troubles(record),
+        troubles=() if is_first_try else _troubles(record),
         anomalies=tuple(dict.fromkeys([*score.anomalies, *_anomalies(finals, answers), *explained])),
         is_answered=answer is not None,
         is_offered_tools=answer is not None and bool(sample.turn.tools) and bool(score.calls or not answer.tool_calls),
@@ -188,12 +193,12 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
         served_model=None if answer is None else answer.served_model,
         served_provider=None if answer is None else answer.served_provider,
         fingerprint=None if answer is None else answer.fingerprint or None,
-        max_tokens=_most_tokens(sample),
+        max_tokens=max_tokens if isinstance(max_tokens, int) else None,
         region=record.region,
         spoilt=known.spoilt,
-        turns=len(record.turns),
+        turns=len(turns),
         calls_whole=answer is not None and answer.calls_whole,
-        reworded=_reworded(record),
+        reworded=_reworded(turns) if any(map(_REWRITTEN, turns)) else (),
     )
     return Observation(
         sample=sample.id,
@@ -205,13 +210,8 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
         response_id=None if answer is None else answer.request_id or None,
         digest=answer_digest(final) if succeeded and final is not None else None,
         tries=tries,
-        gaps=tuple(gaps_of(finals)) if succeeded else (),
+        gaps=gaps_of(answers),
     )
-
-
-def _most_tokens(sample: Sample) -> int | None:
-    limit = sample.turn.parameters.get("max_tokens")
-    return limit if isinstance(limit, int) else None
 
 
 def observe_check(record: Record, score: Score | None, sample: Sample) -> Observation:
@@ -260,10 +260,7 @@ def sent_s(attempt: Attempt) -> float | None:
 
 def tries_of(record: Record) -> tuple[Try, ...]:
     """All attempts of a record, in their order."""
-    return _tries(record, succeeded=record.succeeded)
-
-
-def _tries(record: Record, *, succeeded: bool) -> tuple[Try, ...]:
+    succeeded = record.succeeded
     return tuple(
         [
             _try(attempt, useful=succeeded and attempt is turn.attempts[-1], succeeded=succeeded)
@@ -271,6 +268,17 @@ def _tries(record: Record, *, succeeded: bool) -> tuple[Try, ...]:
             for attempt in turn.attempts
         ]
     )
+
+
+def _tries(record: Record, answers: Sequence[Answer]) -> tuple[Try, ...]:
+    """As :func:`tries_of`, given the answers of a success. Nearly every record is one attempt that succeeded, of which
+    only times and usage have to be looked at."""
+    if len(answers) != 1 or len(record.turns[0].attempts) != 1:
+        return tries_of(record)
+    (answer,) = answers
+    begin = sent_s(answer.attempt)
+    seconds = None if begin is None or answer.timing is None else answer.timing.end_ns / 1e9
+    return (Try(answer.usage, True, False, True, answer.attempt.resent, True, begin, seconds),)
 
 
 def _try(attempt: Attempt, *, useful: bool, succeeded: bool) -> Try:
@@ -324,11 +332,9 @@ _IN_THE_PROMPT = frozenset({
 })  # fmt: skip
 
 
-def _reworded(record: Record) -> tuple[str, ...]:
+def _reworded(turns: Iterable[TurnRecord]) -> tuple[str, ...]:
     """The notes, in order, on tools or messages that were sent in other words; the same notes mean the same words."""
-    notes = {note for turn in record.turns for note in turn.rewritten}
-    if not notes:
-        return ()
+    notes = {note for turn in turns for note in turn.rewritten}
     return tuple(sorted(note for note in notes if note in _IN_THE_PROMPT or not note.startswith(_SETTINGS)))
 
 

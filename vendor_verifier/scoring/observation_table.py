@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -40,7 +40,7 @@ _POSITION = {metric.name: position for position, metric in enumerate(RECORD_METR
 _SUMS = {metric.name: len(RECORD_METRICS) + 2 * place for place, metric in enumerate(POOLED)}
 _SENT = len(RECORD_METRICS) + 2 * len(POOLED)
 _WHOLE = frozenset(metric.name for metric in METRICS if metric.unit == "tokens")
-_NO_SUMS = (_NAN, _NAN)
+_NO_SUMS = (None, None)
 _NO_VALUES, _NO_POOLED = (None,) * len(RECORD_METRICS), (None,) * len(POOLED)
 
 
@@ -72,7 +72,7 @@ class ObservationTable:
         self.faked: FakedStream | None = None
         self.cap: int | None = None
         self.tries, self.duplicates = TryTable(), TryTable()
-        self.gaps: dict[str | None, Gaps] = {}
+        self.gaps: dict[str | None, Gaps] = defaultdict(Gaps)
         self.gapped: Counter[str | None] = Counter()
 
     def __len__(self) -> int:
@@ -93,10 +93,10 @@ class ObservationTable:
         code = self._numbers_of.setdefault(row.traits, len(self._known))
         if code == len(self._known):
             self._known.append(row.traits)
-        numbers = [_NAN if value is None else value for value in row.values or _NO_VALUES]
+        numbers = [*(row.values or _NO_VALUES)]
         for sums in row.pooled or _NO_POOLED:
             numbers += _NO_SUMS if sums is None else sums
-        numbers.append(_NAN if row.sent_s is None else row.sent_s)
+        numbers.append(row.sent_s)
         final = len(self.tries) - 1 if row.tries else -1
         if is_new:
             self._codes.append(code)
@@ -111,8 +111,9 @@ class ObservationTable:
             self._digests[place], self._finals[place] = row.digest or 0, final
         # Nothing replaces a success, so a count made here never has to be undone.
         if row.gaps and ICL not in row.traits.spoilt:
-            self.gaps.setdefault(row.traits.served_provider, Gaps()).add(row.gaps)
-            self.gapped[row.traits.served_provider] += 1
+            provider = row.traits.served_provider
+            self.gaps[provider].add(row.gaps)
+            self.gapped[provider] += 1
         return "first" if is_new else "replaces"
 
     def set_misrouted_aside(self, pin: str) -> str | None:

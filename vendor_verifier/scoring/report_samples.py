@@ -257,7 +257,7 @@ class Gathering(msgspec.Struct):
                     "arguments", bad.verdict, record, sample, expected=shape, message=bad.message, pointer=bad.pointer
                 ),
             )
-        elif (reason := score.reason) is not None and _is_short(record.suite, score):
+        elif score.details and (reason := score.reason) is not None and _is_short(record.suite, score):
             entry.note(digest, example("evaluation", reason, record, sample, expected=compact(dict(sample.expected))))
         if record.suite == TRIGGER:
             self._compare(entry, digest, record, sample, score.decision)
@@ -331,4 +331,7 @@ def _is_short(suite: str, score: Score) -> bool:
 
 
 def _bad_call(score: Score) -> CallVerdict | None:
-    return next((call for call in score.calls if call.verdict not in _GOOD_ARGUMENTS), None)
+    for call in score.calls:
+        if call.verdict not in _GOOD_ARGUMENTS:
+            return call
+    return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_NAN = math.nan
 TokenPart = Literal["input", "output", "cached", "reasoning"]
 # Their columns in a table of attempts, where begin and duration come first.
 _PARTS: Mapping[TokenPart, int] = {"input": 2, "output": 3, "cached": 4, "reasoning": 5}
@@ -38,7 +36,7 @@ class TryTable:
         for each in tries:
             use = each.usage
             numbers = (each.begin_s, each.seconds, use.input, use.output, use.cached, use.reasoning, use.cost_usd)
-            self._numbers.append([_NAN if value is None else value for value in numbers])
+            self._numbers.append(numbers)
             flags = each.useful | each.retried << 1 | each.is_billed << 2 | each.resent << 3 | each.answered << 4
             self._flags.append(flags)
             self.rows.append(row)
