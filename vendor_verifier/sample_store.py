@@ -289,23 +289,19 @@ class Shelf(Samples):
         return found
 
     def line(self, place: int) -> bytes:
-        """The sample at a place as JSON, with its newline."""
-        begin = self._starts[place]
-        return self._line(begin, self._starts[place + 1] - begin)
+        """The sample at a place as JSON, with its newline; by way of cached blocks, because reads come in any order."""
+        begin, end = self._starts[place], self._starts[place + 1]
+        first = begin // _BLOCK_BYTES
+        found = self._block(first)
+        begin, end = begin - first * _BLOCK_BYTES, end - first * _BLOCK_BYTES
+        if end > _BLOCK_BYTES:
+            found += b"".join(map(self._block, range(first + 1, first + 1 + (end - 1) // _BLOCK_BYTES)))
+        return found[begin:end]
 
     def pieces(self) -> Iterator[bytes]:
         """The bytes of all lines, in large pieces."""
         for begin in range(0, self._starts[-1], _PIECE_BYTES):
             yield self._read(begin, min(_PIECE_BYTES, self._starts[-1] - begin))
-
-    def _line(self, begin: int, size: int) -> bytes:
-        """``size`` bytes of the file from ``begin``, by way of cached blocks, because reads come in any order."""
-        first, last = begin // _BLOCK_BYTES, (begin + size - 1) // _BLOCK_BYTES
-        block = self._block(first)
-        if first < last:
-            block += b"".join(map(self._block, range(first + 1, last + 1)))
-        start = begin - first * _BLOCK_BYTES
-        return block[start : start + size]
 
     def _block(self, number: int) -> bytes:
         found = self._blocks.get(number)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.values.bounded_cache import BoundedCache
 from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import ChosenSamples, JoinedSamples, Sample, listed, sample_in
+from vendor_verifier.values.sample import ChosenSamples, JoinedSamples, Sample, content_digest, listed, sample_in
 
 LISTS = st.lists(st.builds(Sample, id=st.text("abc", min_size=1, max_size=2), turn=st.just(Turn(()))), max_size=6)
 
@@ -55,3 +59,21 @@ def test_what_is_kept_never_exceeds_its_size_and_the_oldest_goes_first(given: li
             -number if number in dict(expected) else None for number in range(10)
         ]
         assert len(kept) == len(expected)
+
+
+_SAID = (
+    st.text(st.characters(max_codepoint=127), max_size=4)
+    | st.text(max_size=3)
+    | st.sampled_from(["\x7f", "\ud800", "é"])
+)
+_ANY = st.recursive(
+    _SAID | st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False), st.lists, max_leaves=3
+)
+_MESSAGES = st.lists(st.dictionaries(_SAID, _SAID, max_size=4) | st.dictionaries(_SAID, _ANY, max_size=3), max_size=3)
+
+
+@given(_MESSAGES)
+def test_the_identity_of_a_sample_is_a_digest_of_canonical_json(messages: list[dict[str, Any]]) -> None:
+    """As the standard library writes it, whatever the messages hold: ids join runs of all versions."""
+    written = json.dumps([messages, [], None], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    assert content_digest(Turn(tuple(messages))) == hashlib.sha256(written.encode()).hexdigest()[:16]

@@ -32,3 +32,4 @@ def test_equal_sets_are_one_object() -> None:
     first, second = sets.shared(_turn({"type": "object"})), sets.shared(_turn({"type": "object"}))
     assert first.tools is second.tools
     assert sets.shared(_turn({"type": "array"})).tools is not first.tools
+    assert sets.shared(second) is second

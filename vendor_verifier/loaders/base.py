@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from vendor_verifier.errors import DataError, Problem
+from vendor_verifier.loaders.declared_tools import QuickRows, quotes_in
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.wire.payload import PayloadError, parse_json
@@ -103,12 +104,14 @@ class _Unreadable(ValueError):
 
 def read_rows(lines: Iterable[bytes], file: Path) -> Iterator[Row | Problem]:
     """Every non-blank line as a row, or as the problem it has. Line numbers are physical and start at 1."""
+    quick = QuickRows()
     for number, line in enumerate(lines, 1):
         content = line.removeprefix(_BOM)
         if not content.strip():
             continue
+        fields = quick.read(content) if len(content) <= MAX_LINE_BYTES else None
         try:
-            yield _row(number, content)
+            yield _row(number, content) if fields is None else Row(number, fields)
         except _Unreadable as problem:
             yield Problem(str(problem), file, number, problem.key)
 
@@ -167,17 +170,10 @@ def _explained(reason: str, text: str) -> str:
 def _may_repeat_keys(content: bytes, value: object) -> bool:
     """Whether a key may occur twice in one object of ``content``, whose ``value`` then has fewer texts than it."""
     try:
-        return _texts(content) != _texts(msgspec.json.encode(value))
+        return quotes_in(content) != quotes_in(msgspec.json.encode(value))
     except UnicodeEncodeError:
         # Half a character, of which nothing can be written.
         return True
-
-
-def _texts(written: bytes) -> int:
-    """Twice the number of keys and texts in JSON."""
-    if b"\\" in written:
-        written = written.replace(b"\\\\", b"").replace(b'\\"', b"")
-    return written.count(b'"')
 
 
 class _Pairs:

@@ -18,6 +18,7 @@ from vendor_verifier.loaders.base import (
     kind_of,
     shortened,
 )
+from vendor_verifier.loaders.declared_tools import DeclaredTools, Usable
 from vendor_verifier.loaders.parameters import parameter_defects
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Digests, Sample, Source, ToolSets, numbered
@@ -26,6 +27,8 @@ from vendor_verifier.words import counted
 
 # Keys that the run sets, whatever the row states.
 REPLACED_KEYS = frozenset({"model", "stream", "stream_options"})
+# Most rows have no other keys.
+_NO_PARAMETERS = REPLACED_KEYS | {"messages", "tools"}
 # Keys of the right answer, as the data set states it.
 EXPECTED_KEYS = frozenset({"should_call_tool", "official_finish_reason", "scenario_check"})
 # Keys about the row, never part of a chat-completions body, as is every key that begins with "expected".
@@ -53,12 +56,14 @@ def read_question(row: Mapping[str, Any]) -> Question:
         UnusableRequest: no usable ``messages``, or ``tools`` that is no list.
     """
     body = _body(row)
-    messages = tuple(_message(position, item) for position, item in enumerate(_messages(body), 1))
+    messages = tuple([_message(position, item) for position, item in enumerate(_messages(body), 1)])
     tools, defects = _tools(body)
+    if body is row and _NO_PARAMETERS.issuperset(row):
+        return Question(Turn(messages, tools), {}, {}, defects)
     parameters = {
         key: value
         for key, value in body.items()
-        if value is not None and key not in ("messages", "tools") and key not in REPLACED_KEYS and not is_control(key)
+        if key not in _NO_PARAMETERS and value is not None and not is_control(key)
     }
     tags = control_tags(row if body is row else {**body, **row})
     expected = {key: value for key, value in tags.items() if key in EXPECTED_KEYS or key.startswith("expected")}
@@ -74,7 +79,9 @@ def control_tags(row: Mapping[str, Any]) -> dict[str, Any]:
     """The control keys of a row that say something; a ``tags`` object is spread, the row's own keys win over it."""
     tags = dict(as_dict(row.get("tags")))
     for key, value in row.items():
-        if is_control(key) and value is not None and not (key == "tags" and isinstance(value, dict)):
+        if key in _NO_PARAMETERS or value is None or not is_control(key):
+            continue
+        if key != "tags" or not isinstance(value, dict):
             tags[key] = value
     return tags
 
@@ -112,12 +119,21 @@ def _message(position: int, item: object) -> Mapping[str, Any]:
     return {**item, "role": "system"} if role == "_input" else item
 
 
-def _tools(body: Mapping[str, Any]) -> tuple[tuple[Mapping[str, Any], ...], tuple[str, ...]]:
+def _tools(body: Mapping[str, Any]) -> Usable:
     tools = _array(body, "tools")
     if tools is None or tools == "":
         return (), ()
     if not isinstance(tools, list):
         raise UnusableRequest(f"expected an array of tools, read {kind_of(tools)}; put it in brackets", "tools")
+    if not isinstance(tools, DeclaredTools):
+        return _usable(tools)
+    if tools.usable is None:
+        tools.usable = _usable(tools)
+    return tools.usable
+
+
+def _usable(tools: list[Any]) -> Usable:
+    """The tools that are objects, and what is wrong with any of them."""
     defects: list[str] = []
     usable: list[Mapping[str, Any]] = []
     names: set[str] = set()
@@ -203,8 +219,9 @@ def build_samples(
             continue
         assert isinstance(row, Row)
         take(_sample(question, tool_sets.shared(question.turn), row, dataset, seen))
-        for defect in _row_defects(question, row, place):
-            defects.add(defect)
+        if question.defects or row.repeated:
+            for defect in _row_defects(question, row, place):
+                defects.add(defect)
     if problems and not skip_bad:
         raise data_error(problems)
     if not seen.occurrences:

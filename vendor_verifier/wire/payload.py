@@ -66,7 +66,7 @@ def parse_json(text: str | bytes, *, object_pairs_hook: Callable[[list[tuple[str
     except (msgspec.MsgspecError, ValueError, RecursionError):
         # What the quick reader refuses is either no JSON, of which this says why, or has a half character in it.
         value = _slowly(text, object_pairs_hook)
-    if len(text) > MAX_DEPTH and _may_be_deep(text) and _too_deep(value):
+    if len(text) > MAX_DEPTH and may_be_deep(text) and _too_deep(value):
         raise PayloadError(f"nested deeper than {MAX_DEPTH} levels")
     return value
 
@@ -106,7 +106,7 @@ def _parts(text: str) -> int:
     return text.count(",") + text.count("[") + text.count("{")
 
 
-def _may_be_deep(text: str | bytes) -> bool:
+def may_be_deep(text: str | bytes) -> bool:
     """Whether there are brackets enough; nearly always there are not, and nothing need be walked."""
     if isinstance(text, str):
         return text.count("{") + text.count("[") > MAX_DEPTH
