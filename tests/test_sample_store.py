@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +14,9 @@ from hypothesis import strategies as st
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.loaders import read_dataset_file
-from vendor_verifier.sample_store import Shelf, lines_of
+from vendor_verifier.sample_store import Shelf, is_shelved, lines_of
 from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import ChosenSamples, Sample, Source
+from vendor_verifier.values.sample import ChosenSamples, Sample, Source, listed
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False)
@@ -106,6 +107,21 @@ def test_lines_are_copied_as_they_are_written(samples: list[Sample], data: st.Da
     shelf, chosen = filled(samples), [samples[place] for place in places]
     assert b"".join(lines_of(shelf)) == b"".join(lines_of(samples))
     assert b"".join(lines_of(ChosenSamples(shelf, places))) == b"".join(lines_of(chosen))
+
+
+@given(samples=SAMPLES, data=st.data())
+def test_shelved_samples_are_those_of_the_file_they_are_written_to(samples: list[Sample], data: st.DataObject) -> None:
+    """Read again they are the same; of samples that stand nowhere as lines this is not said."""
+    places = data.draw(st.lists(st.sampled_from(range(len(samples))), unique=True)) if samples else []
+    shelf = filled(samples)
+    for shelved in (shelf, ChosenSamples(shelf, places)):
+        assert is_shelved(shelved)
+        with tempfile.NamedTemporaryFile() as file:
+            file.writelines(lines_of(shelved))
+            file.flush()
+            assert list(Shelf(Path(file.name))) == list(shelved)
+    assert not is_shelved(samples)
+    assert not is_shelved(ChosenSamples(listed(samples), places))
 
 
 def test_equal_tools_are_one_object() -> None:

@@ -16,7 +16,7 @@ import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import msgspec
 from msgspec import structs
@@ -344,6 +344,11 @@ def lines_of(samples: Iterable[Sample]) -> Iterator[bytes]:
     if isinstance(samples, ChosenSamples) and isinstance(samples.whole, Shelf):
         return map(samples.whole.line, samples.places)
     return (encode_sample(sample) + b"\n" for sample in samples)
+
+
+def is_shelved(samples: Iterable[Sample]) -> TypeGuard[Samples]:
+    """Whether a file with these samples, read again, gives the same as they do: they are read from the same lines."""
+    return isinstance(samples, Shelf) or (isinstance(samples, ChosenSamples) and isinstance(samples.whole, Shelf))
 
 
 def _nameless() -> io.FileIO:

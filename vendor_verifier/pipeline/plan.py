@@ -25,10 +25,12 @@ from vendor_verifier.pipeline.task_results import run_folder
 from vendor_verifier.registry import WIRES, Registry, find_vendors
 from vendor_verifier.run.cluster.workers import is_loopback, scheduler_address
 from vendor_verifier.run.executors import check_choice
+from vendor_verifier.sample_store import is_shelved
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import compares
 from vendor_verifier.values.manifest import ScoreRequest
 from vendor_verifier.values.plan import Entry, ExecutorChoice, Limits, LoadShape, Plan, RetryRules, Task, WorkersWish
+from vendor_verifier.values.sample import Samples
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_completions import OpenAICompletions
@@ -101,6 +103,13 @@ class Prepared:
     def secrets(self) -> frozenset[str]:
         """The secrets that must never be written anywhere."""
         return self.configuration.secrets.union(*(each.secrets for each in self.hooks.values()))
+
+    @property
+    def written(self) -> dict[str, Samples]:
+        """The samples, by evaluation, that this session itself writes to the folder of the run as they are."""
+        if self.options.incremental or self.plan.redact_content:
+            return {}
+        return {task.suite: task.samples for task in self.plan.tasks if is_shelved(task.samples)}
 
 
 def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bool = True) -> Prepared:

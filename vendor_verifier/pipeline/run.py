@@ -215,7 +215,7 @@ def _run(
         recount(folder, prepared.configuration.tokenizers, redacted=prepared.plan.redact_content)
     file = results_file(prepared.options.output_dir)
     results = TaskResults.wanted(manifest.suites, always=file is not None)
-    report = score_folder(folder, results=results)
+    report = score_folder(folder, results=results, asked=prepared.written)
     folder.write_manifest(manifest.changed(**stored_pace(report)))
     write_reports(folder, report, language=prepared.options.lang)
     write_pages(folder, report)

@@ -81,11 +81,17 @@ def _only_volume(stated: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def score_folder(
-    folder: RunFolder, gates: Sequence[str] = (), *, results: TaskResults | None = None, **volume: int | None
+    folder: RunFolder,
+    gates: Sequence[str] = (),
+    *,
+    results: TaskResults | None = None,
+    asked: Mapping[str, Samples] | None = None,
+    **volume: int | None,
 ) -> Report:
     """Score the records of a run by its manifest, with ``gates`` and a monthly ``volume`` instead of its own if given.
 
-    ``results`` takes every answer as it is judged.
+    ``results`` takes every answer as it is judged. ``asked`` are samples by evaluation that stand in the folder and
+    need not be read from it again.
 
     Raises:
         RunFolderError: not a readable run folder.
@@ -95,7 +101,7 @@ def score_folder(
     slos = _thresholds(chosen, manifest)
     recounts = read_recount(folder)
     warnings = _stored_warnings(manifest, recounts)
-    played = [_played(folder, task) for task in stored]
+    played = [_played(folder, task, asked or {}) for task in stored]
     suites = _ready(folder, stored, played)
     hooks = {known.suite: hooks_of(known_suite(known.suite)) for known in played}
     warnings += [words for known in played for words in hooks[known.suite].unjudged(suites[known.suite], known.samples)]
@@ -236,9 +242,10 @@ def _duplicates(folder: RunFolder, tables: Tables, samples: Mapping[str, Samples
     return [english("warn_twice", count=count, file=folder.duplicates_file.name)] if count else []
 
 
-def _played(folder: RunFolder, task: StoredTask) -> PlayedTask:
+def _played(folder: RunFolder, task: StoredTask, asked: Mapping[str, Samples]) -> PlayedTask:
     kind = known_suite(task.suite)
-    return PlayedTask(kind.name, folder.read_samples(kind.name), kind.ranks_by, kind.apart)
+    samples = asked[kind.name] if kind.name in asked else folder.read_samples(kind.name)
+    return PlayedTask(kind.name, samples, kind.ranks_by, kind.apart)
 
 
 def ending_warnings(manifest: Manifest) -> Iterator[str]:
