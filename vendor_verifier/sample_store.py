@@ -193,7 +193,11 @@ class SampleReader:
         try:
             stored = _decode_stored(line)
             turn = stored.turn
-            tools = self._read_tools(bytes(turn.tools))
+            written = bytes(turn.tools)
+            tools = self._tools.get(written)
+            if tools is None:
+                tools = _decode_tools(written)
+                self._tools.keep(written, tools, len(written))
         except msgspec.DecodeError:
             return structs.replace(msgspec.convert(_slowly(line), Sample), id=sample_id)
         except RecursionError:
@@ -205,13 +209,6 @@ class SampleReader:
             stored.tags,
             stored.source,
         )
-
-    def _read_tools(self, written: bytes) -> Tools:
-        tools = self._tools.get(written)
-        if tools is None:
-            tools = _decode_tools(written)
-            self._tools.keep(written, tools, len(written))
-        return tools
 
 
 # Bytes of JSON; the shortest line is an object of some size too.

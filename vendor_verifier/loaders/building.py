@@ -172,9 +172,7 @@ def unpacked(value: object, key: str, expected: str = "") -> object:
 def _array(body: Mapping[str, Any], key: str) -> object:
     """The value of a key, which may be an array as JSON text."""
     value = body.get(key)
-    if not isinstance(value, str) or not value.strip():
-        return value
-    return unpacked(value, key, "expected an array, read ")
+    return unpacked(value, key, "expected an array, read ") if isinstance(value, str) and value.strip() else value
 
 
 _MAX_DEFECTS = 50

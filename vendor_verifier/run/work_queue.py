@@ -21,7 +21,7 @@ from __future__ import annotations
 import random
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, groupby
@@ -171,7 +171,8 @@ class WorkQueue:
         """
         for position, places in enumerate(order):
             numbers = [number for place in places for number in self._numbers_at(place, target)]
-            rng.shuffle(numbers)
+            if len(numbers) > 1:
+                rng.shuffle(numbers)
             for number in numbers:
                 yield position, self.item(number)
 
@@ -192,10 +193,11 @@ class WorkQueue:
             shift = repetition * count + target
             yield from (place * self._each + shift for place in order)
 
-    def _numbers_at(self, place: int, target: int) -> Iterator[int]:
+    def _numbers_at(self, place: int, target: int) -> Iterable[int]:
         """The numbers left of one sample of a target."""
         first = place * self._each + target
-        return filter(self.is_left, range(first, first + self.repeats[target] * len(self.targets), len(self.targets)))
+        numbers = range(first, first + self.repeats[target] * len(self.targets), len(self.targets))
+        return filter(self.is_left, numbers) if self._crossed else numbers
 
     def _groups(self) -> tuple[array[int], array[int]]:
         """Positions that have anything left, sorted by id; and where each id starts, and the end.
