@@ -19,6 +19,8 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+import msgspec
+
 from vendor_verifier.errors import RunFolderError
 
 RECORDS = "records.jsonl"
@@ -33,7 +35,7 @@ _ALWAYS_BYTES = 64 * 1024**2
 _MOST_LINE_BYTES = 256 * 1024**2
 
 
-class Line(NamedTuple):
+class Line(msgspec.Struct, frozen=True):
     """A line as it was written, newline included where it has one, and its place: see :func:`line_at`.
 
     ``number`` counts from 1 within the file. ``damage`` says why what follows could not be unpacked, ``text`` is empty

@@ -33,6 +33,7 @@ from vendor_verifier.sample_store import Shelf, lines_of
 from vendor_verifier.values.labels import shown_label, shown_labels
 from vendor_verifier.values.manifest import Manifest, UnreadableManifest, manifest_of
 from vendor_verifier.values.record import RECORD_SCHEMA, Record
+from vendor_verifier.values.record_blocks import RecordBlocks
 from vendor_verifier.values.sample import Sample, Samples
 from vendor_verifier.wire.payload import parse_json, well_formed
 
@@ -41,6 +42,7 @@ FILE_MODE = 0o600
 # Never through a link, which would redirect records to another place; they hold texts of vendors and users.
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _SAMPLES = "samples"
+_BLOCK_RECORDS, _BLOCK_BYTES = 32, 256 * 1024
 
 _decode_record = msgspec.json.Decoder(Record).decode
 _RECORD_READERS: Mapping[int, Callable[[bytes], Record]] = {1: _decode_record}
@@ -217,21 +219,25 @@ class RunFolder(msgspec.Struct, frozen=True):
         """
         return Shelf(self.samples_file(suite))
 
-    def read_records(self, on_bad_line: OnBadLine) -> Iterator[Record]:
+    def read_records(self, on_bad_line: OnBadLine) -> RecordBlocks:
         """Every readable record in the order written; unreadable lines are told by place and reason, never hidden.
 
         The half line at which a killed session left a compressed file is no such line once another session went on in
         the next file: the journal told of it then, and its sample was asked again.
         """
+        return RecordBlocks(self._record_blocks(on_bad_line))
+
+    def _record_blocks(self, on_bad_line: OnBadLine) -> Iterator[list[Record]]:
         *earlier, last = self.records_files() or (self.records_file,)
         for file in earlier:
-            yield from _read_records(file, on_bad_line, was_left=file.suffix == PACKED)
+            yield from _read_blocks(file, on_bad_line, was_left=file.suffix == PACKED)
         if last.exists():
-            yield from _read_records(last, on_bad_line)
+            yield from _read_blocks(last, on_bad_line)
 
-    def read_duplicates(self, on_bad_line: OnBadLine) -> Iterator[Record]:
+    def read_duplicates(self, on_bad_line: OnBadLine) -> RecordBlocks:
         """Every readable record that came a second time; unreadable lines are reported likewise."""
-        return _read_records(self.duplicates_file, on_bad_line) if self.duplicates_file.exists() else iter(())
+        file = self.duplicates_file
+        return RecordBlocks(_read_blocks(file, on_bad_line) if file.exists() else ())
 
     def write(self, name: str, content: str | bytes) -> Path:
         """Replace a file of the folder in one step: readers see the old content or the new, never half of it.
@@ -267,7 +273,10 @@ class RunFolder(msgspec.Struct, frozen=True):
         return target
 
 
-def _read_records(file: Path, on_bad_line: OnBadLine, *, was_left: bool = False) -> Iterator[Record]:
+def _read_blocks(file: Path, on_bad_line: OnBadLine, *, was_left: bool = False) -> Iterator[list[Record]]:
+    """The records of a file, in blocks of at most so many records, or bytes and a line."""
+    block: list[Record] = []
+    size = 0
     for line in lines_in(file):
         try:
             if line.damage:
@@ -278,7 +287,13 @@ def _read_records(file: Path, on_bad_line: OnBadLine, *, was_left: bool = False)
                 continue
             on_bad_line(f"{file.name}:{line.number}", str(error))
             continue
-        yield record
+        block.append(record)
+        size += len(line.text)
+        if len(block) == _BLOCK_RECORDS or size > _BLOCK_BYTES:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
 
 
 def _read_manifest(text: str) -> Manifest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 import synthetic_run
 from changing import replace
@@ -16,6 +17,7 @@ from vendor_verifier.scoring.report_samples import gather_details
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.details import MAX_ANSWERS, MAX_EXAMPLES, MAX_POINTS, ReportDetails, VendorDetails
 from vendor_verifier.values.record import Attempt, Failure, Record, TurnRecord
+from vendor_verifier.values.record_blocks import RecordBlocks
 from vendor_verifier.values.score import PlayedTask
 
 LABELS = ("official", "good", "bad")
@@ -32,6 +34,24 @@ def told(tasks: Sequence[PlayedTask], heard: Sequence[Record], labels: Sequence[
     played = {task.suite: task for task in tasks}
     collect(Tables(), who, played, heard, {"trigger": TriggerSuite()}, 1, gathering.take)
     return gathering.finished()
+
+
+@given(st.lists(st.integers(0, 7), max_size=40), st.sampled_from([1, 40]))
+def test_blocks_of_records_change_nothing(sizes: list[int], number: int) -> None:
+    """However records are cut into blocks, empty ones among them, every one is taken in its order."""
+    heard = run(number)
+    places = sorted({min(place, len(heard)) for place in accumulate(sizes)})
+    cuts = [0, *places, len(heard), len(heard)]
+    blocks = RecordBlocks([heard[begin:end] for begin, end in pairwise(cuts)])
+    tasks, took = [PlayedTask("trigger", synthetic_run.samples(number))], list[Record]()
+    who, played = synthetic_run.entries(LABELS), {task.suite: task for task in tasks}
+    tables, expected = Tables(), Tables()
+    collect(tables, who, played, blocks, {"trigger": TriggerSuite()}, 1, lambda record, *_: took.append(record))
+    collect(expected, who, played, heard, {"trigger": TriggerSuite()}, 1)
+    assert took == heard
+    for key, table in expected.rows.items():
+        assert list(tables.rows[key].every()) == list(table.every())
+        assert list(tables.rows[key].tries) == list(table.tries)
 
 
 def run(number: int, labels: Sequence[str] = LABELS) -> list[Record]:

@@ -67,7 +67,7 @@ def measured(record: Record, answers: Sequence[Answer]) -> Measured:
     began_late_ns = begun_late_ns(answers[0].attempt) if answers else 0
     begun_late = _begun_late(values, began_late_ns) if began_late_ns and is_spoilt(began_late_ns, 0) else ()
     spoilt = (*(_spoil(answers, values, sums, late_ns) if is_spoilt(late_ns, 0) else ()), *begun_late)
-    return Measured(tuple(values), tuple([sums[place] for place in _PLACES]), spoilt)
+    return Measured(tuple(values), tuple(map(sums.__getitem__, _PLACES)), spoilt)
 
 
 def _begun_late(values: list[float | None], late_ns: float) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ from vendor_verifier.suites import Suite
 from vendor_verifier.values.judgement import ModelVerdict, Threshold
 from vendor_verifier.values.manifest import Manifest, Offered, ScoreRequest, StoredLoad, StoredLoop, StoredTask
 from vendor_verifier.values.record import Record
+from vendor_verifier.values.record_blocks import RecordBlocks
 from vendor_verifier.values.sample import Sample, Samples, listed, sample_in
 from vendor_verifier.values.score import PlayedTask, Report, Score
 from vendor_verifier.words import Language, english
@@ -188,7 +189,7 @@ def _ready(folder: RunFolder, stored: Sequence[StoredTask], played: Sequence[Pla
     }
 
 
-def _read(folder: RunFolder, unreadable: list[str]) -> Iterator[Record]:
+def _read(folder: RunFolder, unreadable: list[str]) -> RecordBlocks:
     """The stored records; lines that are none are named in ``unreadable``."""
 
     def bad_line(line: str, reason: str) -> None:

@@ -14,6 +14,7 @@ from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.manifest import EntryInfo
 from vendor_verifier.values.record import Record
+from vendor_verifier.values.record_blocks import blocks_of
 from vendor_verifier.values.sample import Sample, listed, sample_in
 from vendor_verifier.values.score import PlayedTask, Score
 
@@ -54,21 +55,31 @@ def collect(
     checkers = trigger.checkers if isinstance(trigger, TriggerSuite) else KeptCheckers()
     repeats = {(entry.model, entry.label): repeat if entry.repeat is None else entry.repeat for entry in entries}
     ignored = 0
-    for record in records:
-        key = (record.model, record.label)
-        sample, suite = sample_in(asked, record.suite, record.sample), suites.get(record.suite)
-        if sample is None or suite is None or not 0 <= record.repetition < repeats.get(key, 0):
-            ignored += 1
-        elif tasks[record.suite].apart:
-            tables.apart[key].add(observe_check(record, replay(suite.play(sample), record.turns), sample))
-        else:
-            score = judged(record, suite, sample, checkers)
-            # A row that nobody can take explains a refusal and nothing else.
-            defective = not record.succeeded and bool(
-                checkers(sample).schema_defects or parameter_defects(sample.turn.parameters)
-            )
-            row = observe(record, score, sample, defective=defective)
-            standing = tables.rows[key].add(row)
-            if listener is not None:
+    for block in blocks_of(records):
+        taken: list[tuple[Record, Sample, Suite]] = []
+        for record in block:
+            key = (record.model, record.label)
+            sample, suite = sample_in(asked, record.suite, record.sample), suites.get(record.suite)
+            if sample is None or suite is None or not 0 <= record.repetition < repeats.get(key, 0):
+                ignored += 1
+            elif tasks[record.suite].apart:
+                tables.apart[key].add(observe_check(record, replay(suite.play(sample), record.turns), sample))
+            else:
+                taken.append((record, sample, suite))
+        scores = [judged(record, suite, sample, checkers) for record, sample, suite in taken]
+        rows = [
+            observe(record, score, sample, defective=not record.succeeded and _is_defective(sample, checkers))
+            for (record, sample, _), score in zip(taken, scores, strict=True)
+        ]
+        standings = [
+            tables.rows[record.model, record.label].add(row) for (record, _, _), row in zip(taken, rows, strict=True)
+        ]
+        if listener is not None:
+            for (record, sample, _), score, row, standing in zip(taken, scores, rows, standings, strict=True):
                 listener(record, sample, score, row, standing)
     return ignored
+
+
+def _is_defective(sample: Sample, checkers: KeptCheckers) -> bool:
+    """Whether nobody can take the sample, which explains a refusal and nothing else."""
+    return bool(checkers(sample).schema_defects or parameter_defects(sample.turn.parameters))

@@ -25,7 +25,7 @@ _MAX_BINS = 48
 
 def key_digest(*parts: Hashable) -> int:
     """A 64-bit digest of the parts, the same in every process."""
-    return int.from_bytes(hashlib.blake2b(repr(parts).encode(errors="replace"), digest_size=8).digest(), "big")
+    return int.from_bytes(hashlib.blake2b(f"{parts!r}".encode(errors="replace"), digest_size=8).digest(), "big")
 
 
 class Draw(msgspec.Struct, Generic[T]):

@@ -97,7 +97,7 @@ class ObservationTable:
         for sums in row.pooled or _NO_POOLED:
             numbers += _NO_SUMS if sums is None else sums
         numbers.append(row.sent_s)
-        final = len(self.tries) - 1 if row.tries else -1
+        final = len(self.tries.rows) - 1 if row.tries else -1
         if is_new:
             self._codes.append(code)
             self._numbers.append(numbers)

@@ -15,6 +15,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -31,6 +32,7 @@ from vendor_verifier.wire.payload import PayloadError, parse_json
 # A compiled schema takes tens of kB.
 _MOST_CHECKERS = 1000
 NOT_JUDGED = "arguments_not_judged"
+_VERDICT = attrgetter("verdict")
 
 
 Tools = Sequence[Mapping[str, Any]]
@@ -88,8 +90,8 @@ class TriggerSuite:
         calls, anomalies = complete_calls(response)
         decision = decide(response, calls)
         checker = self.checkers(sample)
-        verdicts = tuple([checker.check(call) for call in calls])
-        if "not_judged" in [verdict.verdict for verdict in verdicts]:
+        verdicts = tuple(map(checker.check, calls))
+        if "not_judged" in map(_VERDICT, verdicts):
             anomalies = (*anomalies, NOT_JUDGED)
         return Score(self.name, decision, verdicts, anomalies=(*anomalies, *_disagreements(response, calls)))
 

@@ -197,7 +197,7 @@ class RunData:
             found[place] = 1 + record.succeeded
         return found
 
-    def _lines(self) -> Iterator[Record]:
+    def _lines(self) -> Iterable[Record]:
         return self._folder.read_records(lambda _line, _reason: None)
 
     def _records(self) -> Iterator[tuple[Record, Sample]]:
