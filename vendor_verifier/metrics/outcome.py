@@ -78,7 +78,9 @@ def schema_counts(
             valid = response_validity(calls, each)
             if valid is not None:
                 found[valid] += times
-    bad = Counter(map(has_bad_call, map(tuple, offered)))
+    bad: Counter[bool | None] = Counter()
+    for calls, times in Counter(map(tuple, offered)).items():
+        bad[has_bad_call(calls)] += times
     judged = bad[True] + bad[False]
     accuracy = {each: _accuracy(classes, each) for each in verdicts}
     per_response = {each: _share(found[True], found.total()) for each, found in verdicts.items()}

@@ -9,6 +9,7 @@ import math
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import structs
@@ -40,8 +41,7 @@ _POSITION = {metric.name: position for position, metric in enumerate(RECORD_METR
 _SUMS = {metric.name: len(RECORD_METRICS) + 2 * place for place, metric in enumerate(POOLED)}
 _SENT = len(RECORD_METRICS) + 2 * len(POOLED)
 _WHOLE = frozenset(metric.name for metric in METRICS if metric.unit == "tokens")
-_NO_SUMS = (None, None)
-_NO_VALUES, _NO_POOLED = (None,) * len(RECORD_METRICS), (None,) * len(POOLED)
+_NO_SUMS, _NO_VALUES, _NO_POOLED = (None, None), (None,) * len(RECORD_METRICS), (None,) * len(POOLED)
 
 
 class ObservationTable:
@@ -111,9 +111,8 @@ class ObservationTable:
             self._digests[place], self._finals[place] = row.digest or 0, final
         # Nothing replaces a success, so a count made here never has to be undone.
         if row.gaps and ICL not in row.traits.spoilt:
-            provider = row.traits.served_provider
-            self.gaps[provider].add(row.gaps)
-            self.gapped[provider] += 1
+            self.gaps[row.traits.served_provider].add(row.gaps)
+            self.gapped[row.traits.served_provider] += 1
         return "first" if is_new else "replaces"
 
     def set_misrouted_aside(self, pin: str) -> str | None:
@@ -367,9 +366,10 @@ class ObservationTable:
 
     def schema(self, policy: SchemaPolicy) -> SchemaCounts:
         """The counts of tool calls by class, and what is derived from them."""
-        traits = self.traits()
-        offered = (each.classes for each in traits if each.is_offered_tools)
-        return schema_counts((each.classes for each in traits), policy, offered)
+        kinds = self.kinds().items()
+        every = (repeat(traits.classes, times) for traits, times in kinds)
+        offered = (repeat(traits.classes, times) for traits, times in kinds if traits.is_offered_tools)
+        return schema_counts(chain.from_iterable(every), policy, chain.from_iterable(offered))
 
     def judged_responses(self, policy: SchemaPolicy) -> int:
         """Responses with at least one call that counts under ``policy``."""
