@@ -128,3 +128,5 @@ run_app(sys.argv[1:])
     scored = {name.removeprefix("scored:") for name in modules if name.startswith("scored:")}
     # How seldom such a failure is, is exact.
     assert scored & HEAVY <= SENDING | {"tenacity", "numpy", "scipy"}
+    # Both cost more than all that is loaded beside them, for nothing that a run uses.
+    assert scored & {"scipy.special", "tornado"} == set()

@@ -19,6 +19,7 @@ from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from vendor_verifier.lazy_import import load_without
 from vendor_verifier.transport import policy
 from vendor_verifier.transport.connection import HttpConnection, Origin, RequestHead, Unusual, request_head
 from vendor_verifier.transport.exchange import ActiveExchange, Deadlines
@@ -155,8 +156,11 @@ def _tls_context() -> ssl.SSLContext:
     return tls_context()
 
 
-# What the first retry and the first host name load: amid a run that makes every answer under way late.
-_LOADED_AT_FIRST_USE = ("tenacity", "encodings.idna")
+def _load_ahead() -> None:
+    """Load what the first retry and the first host name need: amid a run that makes every answer under way late."""
+    # Where the extra `dask` is installed there is tornado, which takes three times as long as all of tenacity.
+    load_without("tenacity", "tornado")
+    import_module("encodings.idna")
 
 
 def open_client(
@@ -167,8 +171,7 @@ def open_client(
     Raises:
         UsageError: on entering, when a protocol has no official SDK.
     """
-    for module in _LOADED_AT_FIRST_USE:
-        import_module(module)
+    _load_ahead()
     network: AbstractAsyncContextManager[Client] = FastTransport(limits)
     # Each library is loaded by those who ask for it.
     if transport == "httpx2":
