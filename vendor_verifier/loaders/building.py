@@ -109,13 +109,15 @@ def _messages(body: Mapping[str, Any]) -> list[Any]:
 
 
 def _message(position: int, item: object) -> Mapping[str, Any]:
-    key = f"messages[{position}]"
     if not isinstance(item, dict):
-        raise UnusableRequest(f'expected an object such as {{"role": "user", …}}, read {kind_of(item)}', key)
+        expected = f'expected an object such as {{"role": "user", …}}, read {kind_of(item)}'
+        raise UnusableRequest(expected, f"messages[{position}]")
     role = item.get("role")
     if not isinstance(role, str) or not role:
         read = f"{kind_of(role)} as role" if "role" in item else "none"
-        raise UnusableRequest(f"expected a `role` (system, user, assistant, tool), read {read}", key)
+        raise UnusableRequest(
+            f"expected a `role` (system, user, assistant, tool), read {read}", f"messages[{position}]"
+        )
     return {**item, "role": "system"} if role == "_input" else item
 
 

@@ -131,8 +131,10 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, *, skip_bad: bool) -> D
         # Of the shipped files it is tested that they have none.
         if options.test_file_path is not None:
             checker = checkers(sample)
-            defects.extend(_defects(sample, checker))
-            dialects.add(checker)
+            if checker.defects:
+                defects.extend(_defects(sample, checker))
+            if checker.dialect:
+                dialects.add(checker)
 
     loaded = load_dataset(path, format=options.dataset_format, skip_bad=skip_bad, keep=keep)
     notices = tuple(dialects.notice())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
@@ -18,7 +18,8 @@ class BoundedCache(Generic[K, V]):
         self._size = 0
         # In a plain dict the first key is looked for from the beginning, over all that were taken out before it.
         self._values: OrderedDict[K, V] = OrderedDict()
-        self._sizes: dict[K, int] = {}
+        # In the order of the values.
+        self._sizes: deque[int] = deque()
         # The value under a key, or None. A dozen times a request, so that it is asked of the dictionary itself.
         self.get: Callable[[K], V | None] = self._values.get
 
@@ -30,8 +31,8 @@ class BoundedCache(Generic[K, V]):
         if size > self._most or key in self._values:
             return
         self._values[key] = value
-        self._sizes[key] = size
+        self._sizes.append(size)
         self._size += size
         while self._size > self._most:
-            gone, _ = self._values.popitem(last=False)
-            self._size -= self._sizes.pop(gone)
+            self._values.popitem(last=False)
+            self._size -= self._sizes.popleft()
