@@ -29,12 +29,14 @@ from msgspec import structs
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.record_files import PACKED, RECORDS, lines_in, record_files
+from vendor_verifier.record_pieces import is_long, pieces_of
 from vendor_verifier.sample_store import Shelf, lines_of
 from vendor_verifier.values.labels import shown_label, shown_labels
 from vendor_verifier.values.manifest import Manifest, UnreadableManifest, manifest_of
 from vendor_verifier.values.record import RECORD_SCHEMA, Record
 from vendor_verifier.values.record_blocks import RecordBlocks
 from vendor_verifier.values.sample import Sample, Samples
+from vendor_verifier.values.steps import Steps, at_once
 from vendor_verifier.wire.payload import parse_json, well_formed
 
 FOLDER_MODE = 0o700
@@ -67,7 +69,14 @@ class UnreadableLine(ValueError):
 
 def encode_record(record: Record) -> bytes:
     """One line, newline included, UTF-8. A lone surrogate in it, which UTF-8 cannot write, becomes U+FFFD."""
+    return at_once(encode_record_in_steps(record))
+
+
+def encode_record_in_steps(record: Record) -> Steps[bytes]:
+    """As :func:`encode_record`, in steps."""
     try:
+        if is_long(record):
+            return b"".join([*(yield from pieces_of(record)), b"\n"])
         return msgspec.json.encode(record) + b"\n"
     except UnicodeEncodeError:
         return msgspec.json.encode(_well_formed_value(msgspec.to_builtins(record))) + b"\n"

@@ -18,8 +18,8 @@ from fault_server import DONE, chunk, delta, event, head, stream, text
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.console.output import EXIT_INCOMPLETE
 
-# Three milliseconds are measured and five meant; a slow or shared processor takes a few times as long over it.
-LONGEST_S = 0.015
+# Of processor time: half of it is measured.
+LONGEST_S = 0.005
 K = 1024
 USAGE = event({"id": "r", "model": "m", "choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 4}})
 
@@ -101,11 +101,13 @@ def test_no_callback_of_a_run_takes_long(tmp_path: Path, monkeypatch: pytest.Mon
     with vendors() as port:
         write_job(tmp_path, port)
         # What our own code takes long for it takes long for every time.
-        for attempt in range(3):
+        for attempt in range(8):
             words = ["run", "--test-file-path", "samples.jsonl", "-o", f"run{attempt}", "--retries", "0"]
             with watched_callbacks(monkeypatch) as watched:
                 assert run_app(words) == EXIT_INCOMPLETE
             kept = (tmp_path / f"run{attempt}" / "records.jsonl").read_bytes().splitlines()
             assert len(kept) == 2 * len(ANSWERS)
             longest_s.append(watched.longest_s)
+            if watched.longest_s < LONGEST_S:
+                break
     assert min(longest_s) < LONGEST_S

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vendor_verifier.values.event import ToolCall
+from vendor_verifier.values.record import Response
+from vendor_verifier.values.steps import at_once
 from vendor_verifier.wire import payload
 from vendor_verifier.wire.payload import (
     MAX_COUNT,
@@ -19,8 +23,10 @@ from vendor_verifier.wire.payload import (
     as_dict,
     as_list,
     as_text,
+    has_many_parts,
     parse_json,
     well_formed,
+    writable_in_steps,
 )
 
 JSON = st.recursive(
@@ -226,3 +232,35 @@ def test_blanks_around_are_read_as_the_standard_library_reads_them(before: str, 
     """The same value, or the same words about the same place."""
     whole = before + text + after
     assert value_or_words(parse_json, whole) == value_or_words(json.loads, whole)
+
+
+def _values(value: object) -> int:
+    """The commas and brackets of the JSON of a value outside of texts."""
+    if not isinstance(value, (dict, list)):
+        return 0
+    inner = [*value.values()] if isinstance(value, dict) else value
+    return 1 + max(0, len(inner) - 1) + sum(map(_values, inner))
+
+
+@given(JSON, st.integers(0, 12))
+def test_values_are_counted_outside_of_texts(value: object, most: int) -> None:
+    """Whatever commas, quotes and backslashes stand in them."""
+    text = json.dumps(value, ensure_ascii=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(payload, "MAX_PARTS", most)
+        has_many = len(text) > most and _values(value) > most
+        # Very many quotes are many values, too.
+        if has_many or text.count('"') <= 4 * most:
+            assert has_many_parts(text) == has_many_parts(text.encode()) == has_many
+
+
+def test_ids_of_many_calls_are_looked_at_once() -> None:
+    """A thousand calls with an id of 500 characters each made two gigabytes of it, and took a second."""
+    calls = tuple(ToolCall("f", "{}", f"{number:0500}") for number in range(1024))
+    response = Response(tool_calls=calls)
+    tracemalloc.start()
+    try:
+        assert at_once(writable_in_steps(response)) is response
+        assert tracemalloc.get_traced_memory()[1] < 10 * 1024**2
+    finally:
+        tracemalloc.stop()

@@ -22,7 +22,7 @@ import filelock
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.record_writer import RecordForm, RecordWriter
-from vendor_verifier.store import FILE_MODE, RunFolder, encode_record
+from vendor_verifier.store import FILE_MODE, RunFolder, encode_record_in_steps
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.steps import Steps, at_once
 
@@ -105,25 +105,30 @@ class Journal:
         """As :meth:`append`, in steps, and raises the same; others may append between them."""
         lines: list[bytes] = []
         for record in records:
-            line = encode_record(record)
+            line = yield from encode_record_in_steps(record)
             if len(line) > _LONG_LINE:
                 yield
             lines.append((yield from self._scrubber.bytes_in_steps(line)))
+        data = b"".join(lines)
+        frame = yield from self._files.frame_in_steps(data)
         if self._broken is not None:
             raise self._broken
-        self._write(lines)
+        self._write(data, frame)
         self.written += len(lines)
         now = time.monotonic()
         if now - self._synced_at >= _SYNC_EVERY_S and self._is_kept():
             self._synced_at = now
             self._syncing = self._syncer.submit(self._sync)
 
-    def _write(self, batch: Sequence[bytes]) -> None:
+    def _write(self, data: bytes, frame: bytes | None) -> None:
         try:
             full = self._files.next_file()
             if full is not None:
                 self._syncing = self._syncer.submit(_keep_and_close, full, self._syncing)
-            self._files.write(batch)
+            if frame is None:
+                self._files.write(data)
+            else:
+                self._files.write_frame(frame)
         except OSError as error:
             self._broken = StorageError(
                 f"cannot write {self._files.file}: {error}; {self.written} records just written are safe"

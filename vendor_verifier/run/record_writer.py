@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from vendor_verifier.record_files import PACKED, file_name, file_number, record_files, torn_at, zstd_module
 from vendor_verifier.store import FILE_MODE, NO_LINK
+from vendor_verifier.values.steps import Steps
 
 # Higher levels cost several times as much for a tenth less.
 _LEVEL = 3
 # Damage costs the rest of a frame, and to show one record is to unpack its frame up to there.
 _FRAME_BYTES = 1024**2
+# A millisecond of compressing, whatever the bytes are.
+_STEP_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,23 @@ class RecordWriter:
         self._begin(number + (is_new or (was_packed and torn is not None)), packed=was_packed or is_new)
         return None if torn is None else (newest.name, torn)
 
-    def write(self, batch: Sequence[bytes]) -> None:
-        """Append a batch; it can be read as soon as this returns."""
-        data = b"".join(batch)
+    def frame_in_steps(self, lines: bytes) -> Steps[bytes | None]:
+        """Lines that are a frame's worth by themselves, compressed into one; ``None`` where they are not to be."""
+        if self._packer is None or len(lines) < _FRAME_BYTES:
+            return None
+        packer, packed = _packer(), []
+        for start in range(0, len(lines), _STEP_BYTES):
+            packed.append(packer.compress(lines[start : start + _STEP_BYTES]))
+            yield
+        return b"".join([*packed, packer.flush(packer.FLUSH_FRAME)])
+
+    def write_frame(self, frame: bytes) -> None:
+        """Append a frame of :meth:`frame_in_steps`."""
+        self.end_frame()
+        self._append(frame)
+
+    def write(self, data: bytes) -> None:
+        """Append lines; they can be read as soon as this returns."""
         if self._packer is not None:
             self._in_frame += len(data)
             is_end = self._in_frame >= _FRAME_BYTES

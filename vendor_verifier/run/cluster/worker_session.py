@@ -36,7 +36,7 @@ from vendor_verifier.run.engine import Engine, keep, make_record
 from vendor_verifier.run.event_loop_lag import LoopLag, Stall
 from vendor_verifier.run.fine_timer import FineTimer
 from vendor_verifier.run.rate_limiter import Permit, places_of
-from vendor_verifier.store import encode_record
+from vendor_verifier.store import encode_record_in_steps
 from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.connect import ensure_descriptors
 from vendor_verifier.values.plan import Entry, Plan
@@ -150,7 +150,8 @@ class _Session:
         def emit(records: Sequence[Record]) -> Steps[None]:
             for record in records:
                 placed = structs.replace(record, worker=self._worker, region=self._bench.region)
-                line = yield from self._bench.scrubber.bytes_in_steps(encode_record(placed))
+                line = yield from encode_record_in_steps(placed)
+                line = yield from self._bench.scrubber.bytes_in_steps(line)
                 self._outbox.send("rows", [dispatch, line])
             self.records += len(records)
 
