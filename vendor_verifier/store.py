@@ -20,6 +20,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ FILE_MODE = 0o600
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _SAMPLES = "samples"
 _BLOCK_RECORDS, _BLOCK_BYTES = 32, 256 * 1024
+_JOINED_A_STEP = 1024**2
 
 _decode_record = msgspec.json.Decoder(Record).decode
 _RECORD_READERS: Mapping[int, Callable[[bytes], Record]] = {1: _decode_record}
@@ -76,10 +78,21 @@ def encode_record_in_steps(record: Record) -> Steps[bytes]:
     """As :func:`encode_record`, in steps."""
     try:
         if is_long(record):
-            return b"".join([*(yield from pieces_of(record)), b"\n"])
+            return (yield from _joined([*(yield from pieces_of(record)), b"\n"]))
         return msgspec.json.encode(record) + b"\n"
     except UnicodeEncodeError:
         return msgspec.json.encode(_well_formed_value(msgspec.to_builtins(record))) + b"\n"
+
+
+def _joined(pieces: Iterable[bytes]) -> Steps[bytes]:
+    """The pieces as one, in steps: the system takes as long to find the room for megabytes as it takes to fill it."""
+    line, waiting = BytesIO(), 0
+    for piece in pieces:
+        waiting += line.write(piece)
+        if waiting > _JOINED_A_STEP:
+            waiting = 0
+            yield
+    return line.getvalue()
 
 
 def decode_record(line: bytes) -> Record:

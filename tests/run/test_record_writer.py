@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +20,7 @@ from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.record_writer import RecordForm
 from vendor_verifier.store import RunFolder, encode_record
 from vendor_verifier.values.record import Record
+from vendor_verifier.values.steps import at_once
 
 PLAIN, PACKED = RecordForm(), RecordForm(compressed=True)
 FORMS = st.builds(RecordForm, st.booleans(), st.none() | st.integers(1, 1500))
@@ -210,3 +212,60 @@ def test_one_part_in_two_forms_is_refused(tmp_path: Path) -> None:
     (tmp_path / "records.jsonl").write_bytes(b"")
     with pytest.raises(RunFolderError, match=r"holds records\.jsonl and records\.jsonl\.zst; move one of them away"):
         read(RunFolder(tmp_path))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.booleans(), BATCHES, st.randoms(use_true_random=False))
+def test_whoever_writes_between_the_steps_of_another_tears_nothing(
+    compressed: bool, batches: list[int], dice: Random
+) -> None:
+    """Several write at one time, in any order of their steps; what one has written to its end can be read."""
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record_writer, "_STEP_BYTES", 100)
+        folder = RunFolder(Path(name))
+        numbers = [sum(batches[:place]) for place in range(len(batches))]
+        told: set[str] = set()
+        with Journal(folder, Scrubber(), RecordForm(compressed, dice.choice([None, 700]))) as journal:
+            parts = [rows(first, size) for first, size in zip(numbers, batches, strict=True)]
+            under_way = [(journal.appending(part), part) for part in parts]
+            while under_way:
+                steps, part = dice.choice(under_way)
+                if next(steps, "over") == "over":
+                    under_way.remove((steps, part))
+                    told |= {record.sample for record in part}
+                    found, _torn = read(folder)
+                    assert told <= {record.sample for record in found}
+        found, bad = read(folder)
+        assert sorted(found, key=lambda record: len(record.sample)) == rows(0, sum(batches))
+        assert bad == []
+
+
+def test_what_is_left_of_a_line_is_written_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever was writing it may have gone."""
+    monkeypatch.setattr(record_writer, "_STEP_BYTES", 100)
+    folder = RunFolder(tmp_path)
+    with Journal(folder, Scrubber(), PLAIN) as journal:
+        next(journal.appending(rows(0, 5)))
+    assert read(folder) == (rows(0, 5), [])
+
+
+def test_a_disk_that_refuses_the_middle_of_a_line_keeps_what_was_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody's half line stays, and whoever waits behind it is told as well."""
+    monkeypatch.setattr(record_writer, "_STEP_BYTES", 100)
+    folder = RunFolder(tmp_path)
+
+    def full(_descriptor: int, _data: bytes) -> int:
+        raise OSError(28, "no space left on device")
+
+    with Journal(folder, Scrubber(), PLAIN) as journal:
+        journal.append(rows(0, 1))
+        first, second = journal.appending(rows(1, 2)), journal.appending(rows(3, 1))
+        next(first)
+        next(second)
+        monkeypatch.setattr(os, "write", full)
+        for steps in (second, first):
+            with pytest.raises(StorageError):
+                at_once(steps)
+    assert read(folder) == (rows(0, 1), [])

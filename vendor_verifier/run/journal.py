@@ -1,10 +1,10 @@
 """The append-only journal of a run: a record is on disk the moment it is finished, and is never changed.
 
-One line (where they are compressed, one batch of lines) is one ``write`` to a descriptor opened for appending, so a
-crash can lose at most what is being written; :mod:`vendor_verifier.run.record_writer` mends a torn end when the journal
-is next opened. A lock beside the files keeps a second writer out; it names who holds it. About every second a thread
-has the disk keep what was written, which may take a disk many milliseconds: on the event loop that would make every
-stream's moments late.
+One line (where they are compressed, one batch of lines) is one ``write`` to a descriptor opened for appending, a very
+long one some in a row, so a crash can lose at most what is being written; :mod:`vendor_verifier.run.record_writer`
+mends a torn end when the journal is next opened. A lock beside the files keeps a second writer out; it names who holds
+it. About every second a thread has the disk keep what was written, which may take a disk many milliseconds: on the
+event loop that would make every stream's moments late.
 """
 
 from __future__ import annotations
@@ -109,31 +109,23 @@ class Journal:
             if len(line) > _LONG_LINE:
                 yield
             lines.append((yield from self._scrubber.bytes_in_steps(line)))
-        data = b"".join(lines)
-        frame = yield from self._files.frame_in_steps(data)
         if self._broken is not None:
             raise self._broken
-        self._write(data, frame)
-        self.written += len(lines)
-        now = time.monotonic()
-        if now - self._synced_at >= _SYNC_EVERY_S and self._is_kept():
-            self._synced_at = now
-            self._syncing = self._syncer.submit(self._sync)
-
-    def _write(self, data: bytes, frame: bytes | None) -> None:
         try:
             full = self._files.next_file()
             if full is not None:
                 self._syncing = self._syncer.submit(_keep_and_close, full, self._syncing)
-            if frame is None:
-                self._files.write(data)
-            else:
-                self._files.write_frame(frame)
+            yield from self._files.write_in_steps(b"".join(lines))
         except OSError as error:
             self._broken = StorageError(
                 f"cannot write {self._files.file}: {error}; {self.written} records just written are safe"
             )
             raise self._broken from error
+        self.written += len(lines)
+        now = time.monotonic()
+        if now - self._synced_at >= _SYNC_EVERY_S and self._is_kept():
+            self._synced_at = now
+            self._syncing = self._syncer.submit(self._sync)
 
     def _is_kept(self) -> bool:
         """Whether the disk has done what it was last asked to.

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from vendor_verifier.record_files import PACKED, file_name, file_number, record_files, torn_at, zstd_module
 from vendor_verifier.store import FILE_MODE, NO_LINK
-from vendor_verifier.values.steps import Steps
+from vendor_verifier.values.steps import Steps, at_once
 
 # Higher levels cost several times as much for a tenth less.
 _LEVEL = 3
 # Damage costs the rest of a frame, and to show one record is to unpack its frame up to there.
 _FRAME_BYTES = 1024**2
-# A millisecond of compressing, whatever the bytes are.
+# A millisecond of compressing, whatever the bytes are, or half of one of writing.
 _STEP_BYTES = 256 * 1024
 
 
@@ -47,7 +48,12 @@ class RecordWriter:
         self.descriptor = -1
         self.file = folder / file_name(1, packed=form.compressed)
         self._form = form
-        self._size = 0
+        # The bytes of all that is written to its end, and of what is not.
+        self._size = self._half = 0
+        self._waiting: deque[memoryview] = deque()
+        # The bytes that were to be appended to any file, and those that were.
+        self._told = self._kept = 0
+        self._refusal: OSError | None = None
         self._packer: Any = None
         self._in_frame = 0
 
@@ -68,33 +74,27 @@ class RecordWriter:
         self._begin(number + (is_new or (was_packed and torn is not None)), packed=was_packed or is_new)
         return None if torn is None else (newest.name, torn)
 
-    def frame_in_steps(self, lines: bytes) -> Steps[bytes | None]:
-        """Lines that are a frame's worth by themselves, compressed into one; ``None`` where they are not to be."""
-        if self._packer is None or len(lines) < _FRAME_BYTES:
-            return None
-        packer, packed = _packer(), []
-        for start in range(0, len(lines), _STEP_BYTES):
-            packed.append(packer.compress(lines[start : start + _STEP_BYTES]))
-            yield
-        return b"".join([*packed, packer.flush(packer.FLUSH_FRAME)])
+    def write_in_steps(self, lines: bytes) -> Steps[None]:
+        """Append lines; they can be read as soon as it is over. Others may append between the steps: what comes first
+        stands first, and whoever comes next goes on with it.
+        """
+        return self._append_in_steps(lines) if self._packer is None else self._pack_in_steps(lines)
 
-    def write_frame(self, frame: bytes) -> None:
-        """Append a frame of :meth:`frame_in_steps`."""
-        self.end_frame()
-        self._append(frame)
-
-    def write(self, data: bytes) -> None:
-        """Append lines; they can be read as soon as this returns."""
-        if self._packer is not None:
-            self._in_frame += len(data)
+    def _pack_in_steps(self, lines: bytes) -> Steps[None]:
+        if len(lines) < _FRAME_BYTES:
+            self._in_frame += len(lines)
             is_end = self._in_frame >= _FRAME_BYTES
-            data = self._packer.compress(data, self._packer.FLUSH_FRAME if is_end else self._packer.FLUSH_BLOCK)
+            packed = self._packer.compress(lines, self._packer.FLUSH_FRAME if is_end else self._packer.FLUSH_BLOCK)
             self._in_frame = 0 if is_end else self._in_frame
-        self._append(data)
+            yield from self._append_in_steps(packed)
+        else:
+            frame = yield from _frame_in_steps(lines)
+            # Together, so that nobody begins the next frame between the two.
+            yield from self._append_in_steps(self._frame_end() + frame)
 
     def next_file(self) -> int | None:
         """Begin the next file where this one is full; the descriptor of the full one, which is to be closed, if so."""
-        if self._form.most_bytes is None or self._size < self._form.most_bytes:
+        if self._form.most_bytes is None or self._size < self._form.most_bytes or self._waiting:
             return None
         full = self.descriptor
         self.end_frame()
@@ -102,10 +102,16 @@ class RecordWriter:
         return full
 
     def end_frame(self) -> None:
-        """Write the end of what is compressed, so that others can read it without complaint."""
-        if self._in_frame:
-            self._in_frame = 0
-            self._append(self._packer.flush(self._packer.FLUSH_FRAME))
+        """Write what is left to be written, and the end of what is compressed, so that others can read it without
+        complaint."""
+        at_once(self._append_in_steps(self._frame_end()))
+
+    def _frame_end(self) -> bytes:
+        if not self._in_frame:
+            return b""
+        self._in_frame = 0
+        end: bytes = self._packer.flush(self._packer.FLUSH_FRAME)
+        return end
 
     def _begin(self, number: int, *, packed: bool) -> None:
         self.file = self.file.with_name(file_name(number, packed=packed))
@@ -113,17 +119,45 @@ class RecordWriter:
         self.descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK, FILE_MODE)
         self._size = os.fstat(self.descriptor).st_size
 
-    def _append(self, data: bytes) -> None:
-        written = 0
+    def _append_in_steps(self, data: bytes) -> Steps[None]:
+        if data:
+            self._waiting.append(memoryview(data))
+        self._told += len(data)
+        last = self._told
+        while self._kept < last:
+            self._write_some()
+            if self._kept < last:
+                yield
+
+    def _write_some(self) -> None:
+        """Write the next bytes of what waits."""
+        if self._refusal is not None:
+            raise self._refusal
+        data = self._waiting[0]
         try:
-            while written < len(data):
-                written += os.write(self.descriptor, data[written:])
-        except OSError:
+            count = os.write(self.descriptor, data[:_STEP_BYTES])
+        except OSError as error:
+            self._refusal = error
             # A half line would swallow the next one. What cannot be cut off now is repaired on opening.
             with contextlib.suppress(OSError):
                 os.ftruncate(self.descriptor, self._size)
             raise
-        self._size += written
+        self._kept += count
+        self._half += count
+        if count < len(data):
+            self._waiting[0] = data[count:]
+        else:
+            self._waiting.popleft()
+            self._size, self._half = self._size + self._half, 0
+
+
+def _frame_in_steps(lines: bytes) -> Steps[bytes]:
+    """Lines compressed into a frame of their own."""
+    packer, packed = _packer(), []
+    for start in range(0, len(lines), _STEP_BYTES):
+        packed.append(packer.compress(lines[start : start + _STEP_BYTES]))
+        yield
+    return b"".join([*packed, packer.flush(packer.FLUSH_FRAME)])
 
 
 def _packer() -> Any:
