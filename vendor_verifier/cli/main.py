@@ -170,8 +170,9 @@ def _epilogue(command: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
-    # A command makes many objects and few cycles: looking through the young ones every 700 costs a tenth of a run.
-    gc.set_threshold(50_000, 20, 50)
+    # A command makes many objects and few cycles: looking through the young ones every 700 costs a tenth of a run, and
+    # once for the 80,000 that loading leaves behind a thirtieth of one with a single sample.
+    gc.set_threshold(150_000, 20, 50)
     # The matrices of our statistics are small: a second thread of theirs spins for longer than it reckons, and takes
     # the core that a vendor's bytes wait for.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
