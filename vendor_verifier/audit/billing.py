@@ -68,6 +68,9 @@ def rewordings(tables: Mapping[str, ObservationTable]) -> Rewordings:
     """Those of all samples that any of these entries was asked in other words."""
     return {
         label: {key[1]: frozenset(traits.reworded) for key, traits in table.recorded() if traits.reworded}
+        # Nearly always no row is, and then none need be looked at.
+        if any(traits.reworded for traits in table.coded()[0])
+        else {}
         for label, table in tables.items()
     }
 
