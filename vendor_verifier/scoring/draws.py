@@ -21,6 +21,7 @@ T = TypeVar("T")
 _RATIO = 1.08
 _LOG_RATIO = math.log(_RATIO)
 _MAX_BINS = 48
+_ANY = 2**64
 
 
 def key_digest(*parts: Hashable) -> int:
@@ -34,10 +35,15 @@ class Draw(msgspec.Struct, Generic[T]):
     most: int
     kept: dict[int, T] = msgspec.field(default_factory=dict)
     _largest: list[int] = msgspec.field(default_factory=list)
+    # No greater digest is kept.
+    _bound: int = _ANY
+
+    def __post_init__(self) -> None:
+        self._bound = _ANY if self.most > 0 else -1
 
     def wants(self, digest: int) -> bool:
         """Whether :meth:`add` would keep an item, so that callers need not build the many that it would drop."""
-        return len(self.kept) < self.most or digest in self.kept or (self.most > 0 and digest < -self._largest[0])
+        return digest <= self._bound
 
     def add(self, digest: int, item: T) -> None:
         """Keep ``item`` if its digest is small enough; it replaces an item with the same digest."""
@@ -46,12 +52,15 @@ class Draw(msgspec.Struct, Generic[T]):
         self.kept[digest] = item
         while len(self.kept) > self.most:
             self.kept.pop(-heappop(self._largest), None)
+        if len(self.kept) == self.most > 0:
+            self._bound = -self._largest[0]
 
     def discard(self, digest: int) -> None:
         """Remove the item with this digest, if there is one."""
         if self.kept.pop(digest, None) is not None:
             self._largest.remove(-digest)
             self._largest.sort()
+            self._bound = _ANY
 
     def items(self) -> list[T]:
         """The kept items, smallest digest first."""

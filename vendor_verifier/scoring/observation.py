@@ -163,6 +163,7 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
     kind = None if succeeded else "harness" if failure is None else failure.kind
     answer = None if final is None else final.response
     explained = ("refused_defective_sample",) if defective and kind in QUESTION_REFUSED else ()
+    anomalies = [*score.anomalies, *_anomalies(finals, answers), *explained]
     tries = _tries(record, answers)
     is_first_try = succeeded and len(tries) == len(finals)
     max_tokens = sample.turn.parameters.get("max_tokens")
@@ -176,7 +177,7 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
         resent=sum(map(_RESENT, tries)),
         decision=score.decision,
         classes=tuple(map(_VERDICT, score.calls)),
-        scores=tuple(score.values.items()),
+        scores=tuple(score.values.items()) if score.values else (),
         problem=_problem(score) if score.details else None,
         category=category,
         difficulty=difficulty,
@@ -185,7 +186,7 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
         phase=None if failure is None else failure.phase,
         is_rate_limited=failure is not None and (failure.rules.charge == "rate_limit" or failure.status == 429),
         troubles=() if is_first_try else _troubles(record),
-        anomalies=tuple(dict.fromkeys([*score.anomalies, *_anomalies(finals, answers), *explained])),
+        anomalies=tuple(dict.fromkeys(anomalies)) if anomalies else (),
         is_answered=answer is not None,
         is_offered_tools=answer is not None and bool(sample.turn.tools) and bool(score.calls or not answer.tool_calls),
         finish_reason=None if answer is None else answer.finish_reason,

@@ -44,7 +44,8 @@ class RowKeys:
 
     def add(self, key: Key) -> int:
         """The row of a key; the next one for a key that is new."""
-        question, repetition = key[:2], key[2]
+        suite, sample, repetition = key
+        question = (suite, sample)
         number = self._numbers.get(question)
         if number is None:
             number = self._numbers[question] = len(self.questions)
@@ -52,12 +53,15 @@ class RowKeys:
         rows = self._rows.get(repetition)
         if rows is None:
             rows = self._rows[repetition] = array("i")
-        missing = number + 1 - len(rows)
-        if missing > 0:
-            rows.extend([-1] * missing)
-        row = rows[number]
+        known = len(rows)
+        row = rows[number] if number < known else -1
         if row < 0:
-            row = rows[number] = len(self._asked)
+            row = len(self._asked)
+            if number == known:
+                rows.append(row)
+            else:
+                rows.extend([-1] * (number + 1 - known))
+                rows[number] = row
             self._asked.append(number)
             self._repetitions.append(repetition)
         return row
