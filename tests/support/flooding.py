@@ -6,7 +6,7 @@ import contextlib
 import socket
 import threading
 
-# Of processor time: the longest known takes half of it.
+# Of processor time: the longest known takes a third of it.
 LONGEST_S = 0.005
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 
