@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import accumulate, takewhile
 from operator import eq
 from typing import TypeAlias
@@ -49,6 +50,13 @@ _INSIDE = re.compile(rb'[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*')
 # What follows its key, as writers put it: without a blank, or with one.
 _VALUE = re.compile(rb': ?"(' + _INSIDE.pattern + rb')"')
 _INSIDES = re.compile(rb'[^"\\\x00-\x1f]*(?:(?:\\.|\n)[^"\\\x00-\x1f]*)*')
+
+# The keys that may hold the one text of a chunk.
+_KEYS: Mapping[type[StreamEvent], Sequence[bytes]] = {
+    TextDelta: (b'"content"',),
+    ReasoningDelta: (b'"reasoning_content"', b'"reasoning"'),
+    ToolCallDelta: (b'"arguments"',),
+}
 
 _strings = msgspec.json.Decoder(list[str]).decode
 
@@ -187,7 +195,8 @@ class _Folding:
         found = events_of(chunk)
         for one in found:
             self._assembler.add(one, at_ns)
-        return _envelope(data, chunk, found[0]) if len(found) == 1 == len(chunk.choices) else None
+        is_single = len(found) == 1 == len(chunk.choices) and found[0].__class__ in _KEYS
+        return _envelope(data, chunk, found[0]) if is_single else None
 
     def _identify(self, names: Names, at_ns: int) -> None:
         """Take who a chunk says is answering, unless it says nothing."""
@@ -202,10 +211,9 @@ def _texts(events: Sequence[bytes], place: int, envelope: _Envelope) -> list[byt
     begin, end, around = len(before), -len(after), after + before
     found: list[bytes] = []
     while True:
-        alike = list(events[place : place + _BLOCK])
-        # Mostly a row ends in a few events of another kind.
-        while alike and not alike[-1].startswith(before):
-            alike.pop()
+        some = events[place : place + _BLOCK]
+        # The row's end is sought by halves, because mostly there is one. Were there another before it, it would show.
+        alike = some[: bisect_left(some, True, key=lambda event: not event.startswith(before))]
         texts = [event[begin:end] for event in alike]
         # Of the same length, and the same bytes: so each of them ends as it should.
         if b"%b%b%b" % (before, around.join(texts), after) != b"".join(alike):
@@ -235,11 +243,17 @@ def _decoded(texts: Sequence[bytes]) -> list[str]:
 
 def _envelope(data: bytes, chunk: ChatChunk, single: StreamEvent) -> _Envelope | None:
     """The envelope of a chunk that carries nothing but the one text of ``single``; None for any other."""
+    event: Callable[[str], StreamEvent] = single.__class__
+    if isinstance(single, ToolCallDelta):
+        index = single.index
+        if index is None or single.id is not None or single.name is not None or not single.arguments:
+            return None
+        event = partial(_more_arguments, index)
     delta = chunk.choices[0].delta
     if delta.reasoning and delta.reasoning_content:
         # Where one of them is empty the other is found.
         return None
-    for name, event in _places(single):
+    for name in _KEYS[single.__class__]:
         # Once and without escapes around it: so it is the key, and what follows is the text.
         before, key, rest = data.partition(name)
         value = _VALUE.match(rest)
@@ -252,17 +266,5 @@ def _envelope(data: bytes, chunk: ChatChunk, single: StreamEvent) -> _Envelope |
     return None
 
 
-_TEXT_PLACES: Mapping[type[StreamEvent], Sequence[tuple[bytes, Callable[[str], StreamEvent]]]] = {
-    TextDelta: ((b'"content"', TextDelta),),
-    ReasoningDelta: ((b'"reasoning_content"', ReasoningDelta), (b'"reasoning"', ReasoningDelta)),
-}
-
-
-def _places(single: StreamEvent) -> Sequence[tuple[bytes, Callable[[str], StreamEvent]]]:
-    """The keys that may hold the one text of a chunk, and the event to make of another text."""
-    if isinstance(single, ToolCallDelta):
-        index = single.index
-        if index is None or single.id is not None or single.name is not None or not single.arguments:
-            return ()
-        return ((b'"arguments"', lambda more: ToolCallDelta(index, None, None, more)),)
-    return _TEXT_PLACES.get(single.__class__, ())
+def _more_arguments(index: int, arguments: str) -> ToolCallDelta:
+    return ToolCallDelta(index, None, None, arguments)
