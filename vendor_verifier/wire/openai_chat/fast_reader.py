@@ -78,7 +78,9 @@ def read_chat_stream(chunks: Sequence[tuple[int, bytes]], assembler: Assembler) 
                 return False
             if assembler.characters > MAX_CHARACTERS:
                 return False
-            events = whole[len(_START) : -len(_END)].split(_BETWEEN)
+            events = whole.split(_BETWEEN)
+            events[0] = events[0][len(_START) :]
+            events[-1] = events[-1][: -len(_END)]
             folding.take(events, _moments(block, events))
     except _Unusual:
         return False
