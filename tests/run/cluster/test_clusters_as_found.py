@@ -107,6 +107,15 @@ def test_a_dashboard_is_named_where_there_is_one(site: Site) -> None:
     assert "dashboard" not in site.run("quiet", *words)[1]
 
 
+def seen_by(watching: Client) -> int:
+    """The clients that the scheduler has, the one that asks included."""
+    # A named function of this module the scheduler could not load.
+    found = watching.run_on_scheduler(
+        lambda dask_scheduler: sum(name.startswith("Client-") for name in dask_scheduler.clients)
+    )
+    return int(found)
+
+
 def test_where_no_worker_comes_no_folder_is_left(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the time that a cluster has to start one, and after Ctrl-C or SIGTERM while waiting, nothing is in the
     way."""
@@ -125,6 +134,9 @@ def test_where_no_worker_comes_no_folder_is_left(site: Site, tmp_path: Path, mon
         for number in (signal.SIGINT, signal.SIGTERM):
             waiting = site.start("stopped", "--executor", "dask", "--dask-scheduler", empty.address)
             await_that(lambda: (site.folder / "stopped" / "manifest.json").exists())
+            with Client(empty.address, set_as_default=False) as watching:
+                # It has come as well, so it waits.
+                await_that(lambda: seen_by(watching) > 1)
             waiting.send_signal(number)
             _, err = waiting.communicate(timeout=PATIENCE_S)
             assert waiting.returncode == 128 + number, err
