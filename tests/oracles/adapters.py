@@ -1,0 +1,52 @@
+"""The only file of this folder that knows how the package is called; where its inside changes, one function changes."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+import vendor_verifier
+from vendor_verifier import EvalTestCase, ToolCorrectnessMetric
+from vendor_verifier.suites import mcp_toolbench, tool_correctness, toolbench
+
+HERE = Path(__file__).parent
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    """The rows of a JSONL file of this folder."""
+    return [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
+
+
+def tool_score(row: dict[str, Any]) -> dict[str, Any]:
+    """The result of a tool evaluator for a row of ``tool_evaluators.jsonl``.
+
+    The mode falls away with the mode itself.
+    """
+    compat: Any = {} if "mode" not in inspect.signature(toolbench.evaluate).parameters else {"mode": "compat"}
+    if row["class"] == "crash":
+        compat = {}
+    if row["tool"] == "toolbench":
+        return toolbench.evaluate(row["task"], row["solution"], **compat)
+    if row["tool"] == "mcptoolbench":
+        return mcp_toolbench.evaluate(row["task"], row["solution"], **compat)
+    if row["tool"] == "tool_correctness":
+        result = tool_correctness.score(row["expected"], row["called"], **row["options"], **compat)
+        return {"score": result.score, "success": result.success, "error": result.reason}
+    return _batch(row, compat)
+
+
+def _batch(row: dict[str, Any], compat: dict[str, Any]) -> dict[str, Any]:
+    found: Any = vendor_verifier.evaluate(
+        [EvalTestCase(**row["case"])], [ToolCorrectnessMetric(**row["options"], **compat)]
+    )
+    if inspect.isawaitable(found):
+        import asyncio
+
+        async def waited() -> Any:
+            return await found
+
+        found = asyncio.run(waited())
+    (result,) = found[0].results
+    return {"score": result.score, "success": result.success}
