@@ -21,7 +21,7 @@ from vendor_verifier.words import Texts
 FILE = Path(__file__).parents[1] / "docs" / "judgement.md"
 PAGE = FILE.read_text(encoding="utf-8")
 VERDICT = PAGE.partition("\n## The verdict\n")[2].partition("\n## ")[0]
-ENGLISH = Texts("en")
+ENGLISH = Texts()
 EXCERPT = re.compile(r"(<!-- played: (.*?) -->\n)(.*?)(<!-- /played -->)", re.DOTALL)
 
 

@@ -30,7 +30,7 @@ def test_every_recipe_names_a_test_that_follows_it() -> None:
     """Nine ways to extend the product have one recipe each, and each the test that does what it says."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     recipes = dict(re.findall(r"^## Add an? ([^\n]+)\n(.*?)(?=^## )", text, re.MULTILINE | re.DOTALL))
-    kinds = "vendor, metric, failure kind, data-set format, evaluation, report format, report column, language"
+    kinds = "vendor, metric, failure kind, data-set format, evaluation, report format, report column"
     assert sorted(recipes) == sorted([*kinds.split(", "), "wire protocol"])
     for section in recipes.values():
         [(file, test)] = re.findall(r"^Held by `(tests/[\w/]+\.py)::(\w+)`\.$", section, re.MULTILINE)
@@ -78,8 +78,6 @@ def test_a_report_format_is_one_file_and_one_line(tmp_path: Path) -> None:
     assert "asciidoc" in copy.run("report", "--help")
     with pytest.raises(AssertionError, match="openmetrics, asciidoc"):
         copy.run("report", "run", "--format", "nothing")
-    with pytest.raises(AssertionError, match="--lang"):
-        copy.run("report", "run", "--format", "asciidoc", "--lang", "zh")
 
 
 @pytest.mark.slow
@@ -103,25 +101,11 @@ def test_a_report_format_gets_its_golden_files(tmp_path: Path) -> None:
 
 
 def test_a_report_column_is_one_line_and_its_heading(tmp_path: Path) -> None:
-    """Terminal, Markdown and page have it under its heading in the language asked for, CSV under its name."""
+    """Terminal, Markdown and page have it under its heading, CSV under its name."""
     copy = follow("Add a report column", tmp_path)
     write_run(tmp_path / "run")
-    for language, heading in (("en", "Asked again"), ("zh", "重新请求")):
-        command = ("report", "run", "--format", "terminal,md,html,csv", "-o", "out", "--lang", language)
-        assert heading in copy.run(*command)
-        assert all(heading in (tmp_path / "out" / name).read_text("utf-8") for name in ("report.md", "report.html"))
+    assert "Asked again" in copy.run("report", "run", "--format", "terminal,md,html,csv", "-o", "out")
+    assert all("Asked again" in (tmp_path / "out" / name).read_text("utf-8") for name in ("report.md", "report.html"))
     head, *rows = (tmp_path / "out" / "ranking.csv").read_text("utf-8").splitlines()
     assert head.endswith(",asked_again")
     assert [row.rpartition(",")[2] for row in rows] == ["0", "0"]
-
-
-def test_a_language_is_one_line_and_its_texts(tmp_path: Path) -> None:
-    """`--lang` takes it, its texts are said, and the rest in English; a language that nobody added is refused."""
-    copy = follow("Add a language", tmp_path)
-    write_run(tmp_path / "run")
-    page = copy.run("report", "run", "--format", "html", "--lang", "eo")
-    assert '<html lang="eo">' in page
-    assert "Ciferoj</h" in page
-    assert "Verdict by vendor" in page
-    with pytest.raises(AssertionError, match="eo"):
-        copy.run("report", "run", "--format", "html", "--lang", "tlh")

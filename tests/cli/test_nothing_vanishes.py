@@ -110,7 +110,7 @@ def test_every_flag_of_every_command_has_a_line_in_the_tables() -> None:
     known["bfcl"].remove("--suite")  # a job says itself which evaluation it is
     known["capacity"] = {*CAPACITY, "--from", "--quiet", "--json"}
     known["simulate"] = {"--port", "--seed", "--speed", "--test-file-path"}
-    known["view"] = {"RUNS", "--port", "--print", "--lang"}  # it serves until it is ended: test_viewing.py
+    known["view"] = {"RUNS", "--port", "--print"}  # it serves until it is ended: test_viewing.py
     assert {command: set(flags_of(command)) for command in COMMAND_NAMES} == known
     assert build_app().default_command is run_command
 
@@ -213,7 +213,7 @@ def test_a_search_for_capacity_hands_every_flag_on(bench: Bench, monkeypatch: py
 @pytest.mark.parametrize("flag", [*CAPACITY, "--quiet"])
 def test_judging_a_stored_search_again_refuses_every_flag_of_sending(flag: str, bench: Bench) -> None:
     """`--from` sends nothing, so a flag about sending would do nothing; the others are its own."""
-    if flag in ("--slo", "--at-least", "--lang"):
+    if flag in ("--slo", "--at-least"):
         return
     seen = bench.see("capacity", "--from", "begun", flag, *CAPACITY.get(flag, ()))
     assert seen.code == 2

@@ -106,7 +106,6 @@ def test_no_secret_in_what_other_commands_make_of_a_run(
     run_app(["explain", "run", "--vendor", echoes[0], "--sample", sample, "--json"])
     run_app(["report", "run", "--format", "json,csv,md,html,junit,summary,openmetrics", "-o", "reports"])
     run_app(["report", "run", "--format", "terminal"])
-    run_app(["report", "run", "--format", "html", "--lang", "zh"])
     for arguments in (
         ["bundle", "run", "-o", "bundle.tar.gz"], ["bundle", "--verify", "bundle.tar.gz"],
         ["compare", "run", "run"], ["history", "--history", "h.sqlite"], ["trend", "--history", "h.sqlite"],

@@ -23,12 +23,12 @@ WORDS_SAID = Metric(
     name="words_said",
     unit="words",
     direction="lower",
-    titles=("Words said", "回答字数"),
+    title="Words said",
     words="words of the text of an answer",
     formula=lambda answer: float(len(answer.attempt.response.text.split())),
     figure=Figure(
         name="avg_words",
-        titles=("Words each", "平均字数"),
+        title="Words each",
         page_title="Avg Words",
         words="Σ words ÷ answers",
         over="successes",
@@ -83,8 +83,7 @@ answer = {
     "csv": ranking.render_csv(report),
     "markdown": markdown.render(report),
     "terminal": console.export_text() + "\\n".join(terminal.plain_lines(report)),
-    "en": page.render(report, "en"),
-    "zh": page.render(report, "zh"),
+    "page": page.render(report),
     "prom": openmetrics.render(report),
     "junit": ci.render_junit(report),
     "gates": [str(each.threshold) + " " + each.outcome for each in gates],
@@ -143,21 +142,20 @@ def test_its_numbers_and_those_of_all_others_are_right(told: dict[str, Any]) -> 
         ("csv", ["avg_words", "rank_avg_words", "measured_avg_words", "words_said_p95"]),
         ("markdown", ["Avg Words", "Words said", "avg_words"]),
         ("terminal", ["Words each"]),
-        ("en", ["Words each", "Words said"]),
-        ("zh", ["平均字数", "回答字数"]),
+        ("page", ["Words each", "Words said"]),
         ("junit", ['name="avg_words"']),
         ("prom", ["_answer_words{", "_answer_words Mean of the words of an answer."]),
     ],
 )
 def test_every_output_names_it(told: dict[str, Any], output: str, words: list[str]) -> None:
-    """Under the title of its language, or under its name where programs read."""
+    """Under its title, or under its name where programs read."""
     assert [word for word in words if word not in told[output]] == []
 
 
 def test_it_is_written_as_a_quantity(told: dict[str, Any]) -> None:
     """Four significant digits, as everything with a unit, and not as a share of 1."""
     shown = f"{told['expected']['official']:.4g}"
-    for output in ("markdown", "terminal", "en", "zh"):
+    for output in ("markdown", "terminal", "page"):
         assert shown in told[output]
     assert f"{told['expected']['official']!r}" in told["csv"]
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from vendor_verifier.words import Texts
-
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
 
 
@@ -90,19 +88,6 @@ def test_the_measured_f1_of_the_baseline_can_rank(judged: Any, bench: Any) -> No
     assert "†" not in out
 
 
-def test_reports_tell_of_the_judgement_in_the_language_asked_for(judged: Any, bench: Any) -> None:
-    """report.md has the order and the ceiling, in Chinese as report.html is when that is asked for."""
-    judged("--lang", "zh")
-    for language in ("zh", "en"):
-        t = Texts(language, "wide")
-        bench("report", "run", "--format", "md", "--lang", language, "-o", language)
-        page = (bench.folder / language / "report.md").read_text(encoding="utf-8")
-        headings = {line.removeprefix("### ") for line in page.splitlines() if line.startswith("### ")}
-        assert {t("stability"), t("noise"), t("findings")} <= headings
-    assert 'lang="zh-Hans"' in (bench.folder / "run" / "report.html").read_text(encoding="utf-8")
-    assert 'lang="en"' in bench("report", "run", "--format", "html")[1]
-
-
 def test_published_results_show_their_bills_the_alias_and_the_broken_sample(bench: Any) -> None:
     """The resellers count 4 to 11 prompt tokens more, the maker serves another name, a broken sample is no one's."""
     if not SHARED.is_dir():
@@ -115,11 +100,11 @@ def test_published_results_show_their_bills_the_alias_and_the_broken_sample(benc
     given = [f"{label}={SHARED / name}" for label, name in files.items()]
     code, _, err = bench(
         "import", "--baseline", given[0], *given[1:], "--model", "deepseek-v3.2", "-o", "imported",
-        "--test-file-path", SHARED / "samples.jsonl", "--no-history", "--lang", "zh",
+        "--test-file-path", SHARED / "samples.jsonl", "--no-history",
         "--gate", "success_rate >= 0.9", "--gate", "f1 >= 0.99",
     )  # fmt: skip
     assert code == 1, err
-    assert "deepseek-v3.2: novita：f1 >= 0.99" in err
+    assert "deepseek-v3.2: novita: f1 >= 0.99" in err
     scores = json.loads((bench.folder / "imported" / "scores.json").read_text(encoding="utf-8"))
     judgement = scores["models"]["deepseek-v3.2"]["judgement"]
     found = {(each["label"], each["name"]): each for each in judgement["findings"]}
@@ -131,7 +116,6 @@ def test_published_results_show_their_bills_the_alias_and_the_broken_sample(benc
     assert alias["answers"] == alias["of"]
     outcomes = {(gate["label"], gate["threshold"]): gate["outcome"] for gate in judgement["gates"]}
     assert outcomes["ppio", "success_rate >= 0.9"] == "PASS"
-    assert 'lang="zh-Hans"' in (bench.folder / "imported" / "report.html").read_text(encoding="utf-8")
     assert bench("import", given[0], "--model", "m", "-o", "other", "--gate", "f2 >= 1")[0] == 2
     assert not (bench.folder / "other").exists()
     assert judgement["noise_floor"] is None

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from changing import replace
 
-from vendor_verifier.cli.main import run_app
 from vendor_verifier.console import main_job
 from vendor_verifier.console.output import EXIT_INCOMPLETE, EXIT_OK
 from vendor_verifier.pipeline.plan import prepare
@@ -85,4 +84,3 @@ def test_counts_of_several_pairs_of_runs_say_so(bench: Any) -> None:
     assert words in bench("score", bench.folder / "twice", "--no-history")[1]
     assert "summed over" not in bench("score", bench.folder / "once", "--no-history")[1]
     assert "summed over 2 pairs of a baseline" in (bench.folder / "twice" / "report.html").read_text()
-    assert run_app(["report", str(bench.folder / "twice"), "--format", "html", "--lang", "zh"]) == EXIT_OK

@@ -32,9 +32,9 @@ def test_every_format_says_so(name: str) -> None:
     form = next(each for each in REPORTS if each.name == name)
     marks = {"csv": "few_stretches", "junit": 'value="avg_ttft_ms 7"', "openmetrics": "few_stretches{"}
     mark = marks.get(name, "too few independent stretches")
-    assert mark in form.render(narrow()).replace("\\n", " ")
+    assert mark in form.text(narrow()).replace("\\n", " ")
     if name != "csv":
-        assert mark not in form.render(reports.full())
+        assert mark not in form.text(reports.full())
 
 
 def test_the_terminal_says_so() -> None:
@@ -47,11 +47,11 @@ def test_the_terminal_says_so() -> None:
 def test_values_are_there_for_programs() -> None:
     """The lines of CSV and the judgement in JSON name the metric of both vendors and of no third."""
     forms = {each.name: each for each in REPORTS}
-    lines = forms["csv"].render(narrow()).splitlines()
+    lines = forms["csv"].text(narrow()).splitlines()
     column = lines[0].split(",").index("few_stretches")
     assert column == len(lines[0].split(",")) - 1
     assert sum(line.endswith(",avg_ttft_ms") for line in lines[1:]) == 2
-    document = json.loads(forms["json"].render(narrow()))
+    document = json.loads(forms["json"].text(narrow()))
     (judged,) = (model["judgement"] for model in document["models"].values() if "judgement" in model)
     assert [each["stretches"] for each in judged["few_stretches"]] == [7.2, 6.8]
 

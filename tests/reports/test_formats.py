@@ -157,7 +157,7 @@ def test_first_attempt_rate_uses_the_denominator_of_the_success_rate(reports: Mo
 )
 def test_another_served_model_is_told(reports: ModuleType, asked: str, served: str, told: bool) -> None:
     """A vendor that answers under another model's name does not do so unseen."""
-    line = sentences.served_line(reports.vendor("v", model_id=asked, served_models={served: 3}), Texts("en"), str)
+    line = sentences.served_line(reports.vendor("v", model_id=asked, served_models={served: 3}), Texts(), str)
     assert (line is not None) == told
     assert line is None or line == f"asked for {asked}, answered as {served} 3"
 
@@ -167,6 +167,6 @@ def test_real_scores_render(reports: ModuleType) -> None:
     entries = [EntryInfo("m", "official", "official", "m-1", None, True), EntryInfo("m", "silent", "acme", "m-1")]
     report = score_run(entries, [], [], repeat=1, run="r", complete=True)
     for form in REPORTS:
-        assert ("silent" in form.render(report)) == (form.name != "failed")
+        assert ("silent" in form.text(report)) == (form.name != "failed")
     found = strict_json(scores_json.render(report))["models"]["m"]["vendors"]["silent"]
     assert {found[name] for name in (*reports.RANK_METRICS, "irf", "place", "first_attempt_success_rate")} == {None}

@@ -26,7 +26,7 @@ def warned() -> Report:
 @pytest.mark.parametrize("form", [form for form in REPORTS if form.name in READ_BY_PEOPLE], ids=lambda form: form.name)
 def test_a_long_warning_keeps_its_end_in_files(form: object) -> None:
     """The advice behind the names of twelve vendors is there."""
-    assert "with fewer requests at a time" in unescape(form.text(warned(), "en"))  # type: ignore[attr-defined]
+    assert "with fewer requests at a time" in unescape(form.text(warned()))  # type: ignore[attr-defined]
 
 
 def test_a_long_warning_keeps_its_end_on_a_screen() -> None:
@@ -44,6 +44,6 @@ def test_a_long_reason_keeps_its_end() -> None:
         for label, verdict in found.vendors.items()
     }
     report = replace(report, advice={model: replace(found, vendors=vendors)})
-    for text in (*(form.text(report, "en") for form in REPORTS if form.name in READ_BY_PEOPLE),
+    for text in (*(form.text(report) for form in REPORTS if form.name in READ_BY_PEOPLE),
                  "\n".join(terminal.plain_lines(report))):  # fmt: skip
         assert "points to the template" in text

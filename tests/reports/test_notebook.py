@@ -29,7 +29,7 @@ def test_it_is_the_first_line_and_a_table_a_model() -> None:
     """The sentence is that of every other output; a row a vendor, with the columns that Markdown has."""
     report = advised(sample_reports.single())
     page = read_page(report_html(report))
-    assert page.texts["strong"] == [first_line(report, Texts("en", "narrow"), page_label)]
+    assert page.texts["strong"] == [first_line(report, Texts("narrow"), page_label)]
     rows = sum(len(model.vendors) for model in report.models)
     names = [vendor.label for model in report.models for vendor in model.vendors]
     assert [tag for tag, _ in page.elements].count("tr") == rows + len(report.models)

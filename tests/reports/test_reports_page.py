@@ -9,7 +9,6 @@ from vendor_verifier.reports import REPORTS
 from vendor_verifier.reports.ci import MAX_BYTES as MAX_SUMMARY
 from vendor_verifier.reports.html.page import MAX_BYTES, MOST_BYTES
 from vendor_verifier.values.details import MAX_ANSWERS, MAX_CASES, MAX_EXAMPLES, MAX_POINTS
-from vendor_verifier.words import LANGUAGES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reports.md").read_text(encoding="utf-8")
 
@@ -20,16 +19,10 @@ def test_the_formats_are_those_of_the_code() -> None:
     assert rows == [(form.name, form.file_name, "yes" if form.by_default else "no") for form in REPORTS]
 
 
-def test_limits_and_languages_are_those_of_the_code() -> None:
+def test_limits_are_those_of_the_code() -> None:
     """Every number the page promises is the constant behind it."""
     for number in (MAX_BYTES, MOST_BYTES, MAX_ANSWERS, MAX_SUMMARY, MAX_CASES, MAX_POINTS, MAX_EXAMPLES):
         assert f"{number:,}" in PAGE
-    assert all(f"`--lang {language}`" in PAGE for language in LANGUAGES if language != "en")
-
-
-def test_only_formats_for_people_are_translated() -> None:
-    """Markdown, the page and a step's summary change with the language, the files for machines do not."""
-    assert [form.name for form in REPORTS if form.is_translated] == ["md", "html", "summary"]
 
 
 def test_the_judged_examples_are_what_is_printed() -> None:

@@ -144,7 +144,7 @@ def test_reports_say_how_much_of_a_pair_is_left() -> None:
     def told(ranking: RankingJudgement) -> tuple[str, str]:
         report = sample_reports.single()
         model, verdict = report.models[0], ModelVerdict(ranking)
-        [section] = judged_sections(model, verdict, Texts("en"), str)
+        [section] = judged_sections(model, verdict, Texts(), str)
         return "\n".join(plain_lines(replace(report, verdicts={model.model: verdict}))), " ".join(section.lines)
 
     screen, page = told(judged(trials("a", 1.0, noise(1)), trials("b", 2.0, noise(2))))

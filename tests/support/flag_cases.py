@@ -78,7 +78,6 @@ TOGETHER: dict[str, tuple[tuple[str, ...], Look]] = {
     "--monthly-requests": (("9",), told("score.monthly_requests")),
     "--redact-content": ((), told("redacted")),
     "--fresh-prompts": ((), told("settings.fresh_prompts")),
-    "--lang": (("zh",), lambda seen: 'lang="zh' in seen.files["report.html"]),
     "--json": ((), lambda seen: seen.out.startswith("{")),
     "--quiet": ((), lambda seen: "records and scores" in seen.err),
     "--history": (("OUT/history.sqlite",), lambda seen: "history.sqlite" in seen.files),
@@ -147,7 +146,7 @@ MIGRATE = ("migrate", "literal.yaml", "--dry-run")
 OTHERS: dict[str, dict[str, Shown]] = {
     "demo": {
         **{flag: Shown((flag, *words), ("demo", *REAL), look)
-           for flag, (words, look) in TOGETHER.items() if flag in ("--seed", "--lang", "--json", "--quiet")},
+           for flag, (words, look) in TOGETHER.items() if flag in ("--seed", "--json", "--quiet")},
         "--limit": Shown(("--limit", "1"), ("demo", "-o", "OUT", "--suite", "toolbench"), told("tasks.0.count")),
         "--head": Shown(("--head",), ("demo", "-n", "4", "-o", "OUT"), told("identity.samples")),
         "--suite": Shown(("--suite", "toolbench"), ("demo", *REAL), told("tasks.0.suite")),
@@ -168,7 +167,6 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--baseline-f1": Shown(("--baseline-f1", "self"), ("score", "begun", "--json")),
         "--monthly-requests": Shown(("--monthly-requests", "0"), ("score", "begun")),
         "--monthly-tokens": Shown(("--monthly-tokens", "0"), ("score", "begun")),
-        "--lang": Shown(("--lang", "zh"), ("score", "begun")),
         "--json": Shown(("--json",), ("score", "begun")),
         "--history": Shown(("--history", "OUT/h.sqlite"), ("score", "begun"), written_names),
         "--no-history": Shown(("--no-history",), ("score", "begun", "--history", "h.sqlite")),
@@ -181,7 +179,6 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--gate": Shown(("--gate", "avg_tokens <= 2"), ("report", "begun")),
         "--monthly-requests": Shown(("--monthly-requests", "8"), ("report", "priced", "--format", "md")),
         "--monthly-tokens": Shown(("--monthly-tokens", "8"), ("report", "priced", "--format", "md")),
-        "--lang": Shown(("--lang", "zh"), ("report", "begun", "--format", "html")),
     },
     "open": {
         "RUN": Shown(("begun",), ("open", "--print")),
@@ -203,7 +200,6 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--repetition": Shown(("--repetition", "1"), ("explain", "begun", "--vendor", "a", "--sample", "SAMPLE")),
         "--limit": Shown(("--limit", "1"), ("explain", "failed", "--vendor", "a")),
         "--full": Shown(("--full",), ("explain", "long", "--vendor", "a", "--sample", "LONG")),
-        "--lang": Shown(("--lang", "zh"), ("explain", "begun", "--vendor", "a")),
         "--json": Shown(("--json",), ("explain", "begun", "--vendor", "a")),
     },
     "bundle": {
@@ -218,7 +214,6 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--records-file-mb": Shown(
             ("--records-file-mb", "0.001"), ("merge", "dawn", "dusk", "-o", "OUT"), written_names
         ),
-        "--lang": Shown(("--lang", "zh"), ("merge", "dawn", "dusk", "-o", "OUT")),
     },
     "import": {
         "RESULTS": Shown(("b=results.jsonl",), ("import", "--model", "m", "-o", "OUT")),
@@ -229,7 +224,7 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--skip-bad-rows": Shown(("--skip-bad-rows",), ("import", "b=bad_results.jsonl", "--model", "m", "-o", "OUT")),
         **{flag: Shown((flag, *words), IMPORT, look)
            for flag, (words, look) in TOGETHER.items()
-           if flag in ("--undecided", "--schema", "--gate", "--slo", "--lang", "--json", "--history")},
+           if flag in ("--undecided", "--schema", "--gate", "--slo", "--json", "--history")},
         "--no-history": Shown(("--no-history",), (*IMPORT, "--history", "h")),
     },
     "compare": {
@@ -237,7 +232,6 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "AFTER": Shown(("begun",), ("compare", "begun")),
         "--fail-on": Shown(("--fail-on", "nothing"), ("compare", "begun", "begun")),
         "--history": Shown(("--history", "empty.sqlite"), ("compare", "begun")),
-        "--lang": Shown(("--lang", "zh"), ("compare", "begun", "begun")),
         "--json": Shown(("--json",), ("compare", "begun", "begun")),
     },
     "history": {
@@ -245,7 +239,6 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--vendor": Shown(("--vendor", "other"), ("history", "--history", "h.sqlite")),
         "--limit": Shown(("--limit", "1"), ("history", "--history", "h.sqlite")),
         "--history": Shown(("--history", "empty.sqlite"), ("history",)),
-        "--lang": Shown(("--lang", "zh"), ("history", "--history", "h.sqlite")),
         "--json": Shown(("--json",), ("history", "--history", "h.sqlite")),
     },
     "trend": {
@@ -255,7 +248,6 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--history": Shown(("--history", "h.sqlite"), ("trend", "--history", "empty.sqlite")),
         "--exit-code": Shown(("--exit-code",), ("trend", "--history", "worse.sqlite")),
         "--output": Shown(("--output", "OUT/t.html"), ("trend", "--history", "h.sqlite"), written_names),
-        "--lang": Shown(("--lang", "zh"), ("trend", "--history", "h.sqlite", "-o", "OUT/t.html"), written_texts),
         "--json": Shown(("--json",), ("trend", "--history", "h.sqlite")),
     },
     "init": {
@@ -269,7 +261,6 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--data": Shown(("--data", "old"), MIGRATE),
         "--output-dir": Shown(("--output-dir", "OUT"), ("migrate", "config.yaml", "--data", "old"), written_names),
         "--dry-run": Shown(("--dry-run",), ("migrate", "config.yaml")),
-        "--lang": Shown(("--lang", "zh"), MIGRATE),
     },
     "completion": {"SHELL": Shown(("bash",), ("completion",))},
     "convert": {
@@ -287,7 +278,6 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--vendor-path": Shown(("--vendor-path", "no such folder"), ("doctor",)),
         "--tokenizer-model": Shown(("--tokenizer-model", "x"), ("doctor",)),
         "--verbose": Shown(("--verbose",), ("doctor",)),
-        "--lang": Shown(("--lang", "zh"), ("doctor",)),
         "--json": Shown(("--json",), ("doctor",)),
     },
     "vendors": {
@@ -326,5 +316,5 @@ CAPACITY: dict[str, tuple[str, ...]] = {
     "--dask-local": ("2", "--executor", "dask"), "--dask-hang-after": ("9", "--workers", "2"),
     "--insecure-cluster": ("--executor", "dask", "--dask-local", "1"),
     "--temperature": ("0.5",), "--max-tokens": ("77",),
-    "--slo": ("f1 >= 0.1",), "--at-least": ("2",), "--output-dir": ("OUT",), "--lang": ("zh",),
+    "--slo": ("f1 >= 0.1",), "--at-least": ("2",), "--output-dir": ("OUT",),
 }  # fmt: skip

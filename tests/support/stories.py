@@ -28,7 +28,7 @@ from vendor_verifier.values.score import Report
 from vendor_verifier.words import Texts
 
 UNDER_LOAD = 12
-_ENGLISH = Texts("en")
+_ENGLISH = Texts()
 _FACETS = ("model", "tool calls", "bill", "reliability", "speed")
 
 

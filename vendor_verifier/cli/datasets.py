@@ -16,7 +16,7 @@ from vendor_verifier.pipeline.import_results import import_run
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, WHAT, flag, many, option
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.manifest import SchemaPolicy, ScoreRequest, Undecided
-from vendor_verifier.words import Language, counted
+from vendor_verifier.words import counted
 
 _SHOWN = 20
 
@@ -65,7 +65,6 @@ def import_command(
         tuple[str, ...], many('Fail below: "f1 >= 0.9", "verdict >= doubtful", or a preset (repeatable).', JUDGE)
     ] = (),
     slo: Annotated[tuple[str, ...], many('Hold each request to an SLO: "e2e_ms <= 9000" (repeatable).', JUDGE)] = (),
-    lang: Annotated[Language, option("Write reports in this language.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
     history: Annotated[
         Path | None, option("Keep the history of runs here. [default: user data folder]", OUTPUT)
@@ -89,14 +88,13 @@ def import_command(
         test_file=test_file_path,
         skip_bad=skip_bad_rows,
         score=ScoreRequest(undecided, schema, gates=gate, slos=slo),
-        language=lang,
     )
     unkept = remember(RunFolder(output_dir), report, file)
     if unkept is not None:
-        warn(unkept, lang)
-    print_report(report, lang, run=output_dir, as_json=json)
-    say_where(output_dir, lang)
-    return gates_exit_code(report, lang)
+        warn(unkept)
+    print_report(report, run=output_dir, as_json=json)
+    say_where(output_dir)
+    return gates_exit_code(report)
 
 
 def _labelled(words: Iterable[str], *, none_needed: bool = False) -> dict[str, list[Path]]:

@@ -13,7 +13,6 @@ import msgspec
 
 from vendor_verifier.console.output import say
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.reports import REPORTS
 from vendor_verifier.words import Texts
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ Typed = Mapping[str, Sequence[str]]
 
 # The commands that take every flag of a run; "" is none, which means run.
 _RUNS = ("", "run", "bfcl", "plan", "check")
-_JUDGING_STORED = ("--from", "--slo", "--at-least", "--lang", "--json")
+_JUDGING_STORED = ("--from", "--slo", "--at-least", "--json")
 # Flags without effect on a plan or a dry run, because they concern sending, judging and reporting.
 _OF_SENDING = (
     "--seed", "--connect-timeout", "--first-token-timeout", "--idle-timeout", "--client", "--transport",
@@ -70,9 +69,9 @@ def refuse_idle_flags(_app: App, commands: tuple[str, ...], arguments: ArgumentC
     if problems:
         raise ProblemsError(problems)
     if command == "plan":
-        _note([flag for flag in _NOT_PLANNED if flag in typed], "note_plan", typed)
+        _note([flag for flag in _NOT_PLANNED if flag in typed], "note_plan")
     elif command in _RUNS and "--dry-run" in typed:
-        _note([flag for flag in _NOT_SHOWN if flag in typed], "note_dry_run", typed)
+        _note([flag for flag in _NOT_SHOWN if flag in typed], "note_dry_run")
 
 
 def _problems(command: str, typed: Typed) -> Iterator[Problem]:
@@ -87,9 +86,9 @@ def _problems(command: str, typed: Typed) -> Iterator[Problem]:
                 yield Problem("--from judges a stored search again and sends nothing; leave it out", key=flag)
 
 
-def _note(flags: Sequence[str], name: str, typed: Typed) -> None:
+def _note(flags: Sequence[str], name: str) -> None:
     if flags:
-        t = Texts(typed.get("--lang", ["en"])[-1])
+        t = Texts()
         say(t("note_line", note=t(name, flags=", ".join(flags))))
 
 
@@ -114,8 +113,6 @@ def _formats(typed: Typed) -> set[str]:
     return {word.strip() for text in typed.get("--format", ["terminal"]) for word in text.split(",")}
 
 
-# Formats for programs, in English whatever is asked for.
-_ENGLISH = frozenset(form.name for form in REPORTS if not form.is_translated)
 _RULES: tuple[_Rule, ...] = (
     _Rule((*_RUNS,), ("--verbose",), lambda typed: "--quiet" in typed, "--quiet shows nothing of it; keep one of them"),
     _Rule(
@@ -184,7 +181,6 @@ _RULES: tuple[_Rule, ...] = (
     ),
     _Rule(("explain",), ("--full",), lambda typed: "--json" in typed, "JSON is never cut; leave it out"),
     _Rule(("bundle",), ("--output",), lambda typed: "--verify" in typed, "--verify writes nothing; leave it out"),
-    _Rule(("report",), ("--lang",), lambda typed: _formats(typed) <= _ENGLISH, "add html, md or terminal"),
     _Rule(
         ("report",),
         ("--output-dir",),

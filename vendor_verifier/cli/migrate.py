@@ -24,7 +24,7 @@ from vendor_verifier.pipeline.options import OUTPUT, WHAT, flag, option
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.reports.escape import plain as harmless
 from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder
-from vendor_verifier.words import Language, Texts
+from vendor_verifier.words import Texts
 
 # Flags that mean something else than in 0.1.0, in the order in which its help had them.
 CHANGED = ("test_file", "config_file", "vendor_concurrency", "retries", "incremental", "extra_body", "twice", "folders")
@@ -51,13 +51,12 @@ def migrate_command(
         "runs"
     ),
     dry_run: Annotated[bool, flag("Say what would be done; write nothing.", OUTPUT)] = False,
-    lang: Annotated[Language, option("Speak this language.", OUTPUT)] = "en",
 ) -> int:
     """Bring a configuration of 0.1.0 over: keys into .env, what changed, its results as runs. Prints no key.
 
     The configuration is changed at its keys alone; a backup is kept. Exit 2 while something is left to mend.
     """
-    t, registry = Texts(lang), find_vendors(())
+    t, registry = Texts(), find_vendors(())
     place = _read(config, env_file)
     moved = _move(place, registry)
     if not dry_run and moved.keys:
@@ -185,7 +184,7 @@ def _results(data: Path, entries: list[OldEntry], output_dir: Path, t: Texts, *,
         if dry_run:
             say(harmless(t("migrate_would_import", model=old.model, n=len(old.results), summaries=len(old.summaries))))
             continue
-        done = bring_over(old, output_dir, t.language)
+        done = bring_over(old, output_dir)
         if done.why is not None:
             say(harmless(t("migrate_not_imported", model=done.model, why=done.why)))
         elif done.results:

@@ -19,7 +19,6 @@ from vendor_verifier.pipeline.options import OUTPUT, flag, many, option
 from vendor_verifier.resources import shipped
 from vendor_verifier.values.nested_dict import nested_dict
 from vendor_verifier.values.plan import Assumptions
-from vendor_verifier.words import Language, Texts
 
 ASSUMED = Group("Assumptions", sort_key=0)
 _NO_OPTIONS = CommandOptions()
@@ -61,18 +60,18 @@ def plan_command(
     )
     prepared = prepare(options, read_environment(), require_keys=False)
     for warning in prepared.plan.warnings:
-        warn(warning, options.lang)
+        warn(warning)
     for dataset in prepared.datasets.values():
         for notice in dataset.notices:
-            say(f"{plain(dataset.name)}: {plain(Texts(options.lang).said(notice), MAX_SENTENCE)}")
+            say(f"{plain(dataset.name)}: {plain(notice, MAX_SENTENCE)}")
     for hook in prepared.hooks.values():
         for words in hook.planned():
-            say(plain(Texts(options.lang).said(words), MAX_SENTENCE))
+            say(plain(words, MAX_SENTENCE))
     foreseen = forecast(prepared, assumed, datetime.now(UTC))
     if options.json:
         sys.stdout.write(json_module.dumps(nested_dict(foreseen), indent=2) + "\n")
     else:
-        sys.stdout.write("".join(line + "\n" for line in forecast_lines(foreseen, options.lang)))
+        sys.stdout.write("".join(line + "\n" for line in forecast_lines(foreseen)))
     return EXIT_OK
 
 
@@ -95,7 +94,6 @@ def demo_command(
     output_dir: Annotated[
         Path | None, option("Write the run into this folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
     ] = None,
-    lang: Annotated[Language, option("Write reports in this language.", OUTPUT)] = "en",
     quiet: Annotated[bool, flag("Print no progress on stderr.", OUTPUT, "--quiet", "-q")] = False,
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
 ) -> int:
@@ -113,7 +111,6 @@ def demo_command(
         seed=seed,
         request_concurrency=8,
         output_dir=output_dir,
-        lang=lang,
         quiet=quiet,
         json=json,
         no_history=True,

@@ -24,7 +24,6 @@ from vendor_verifier.reports import REPORTS
 from vendor_verifier.reports.case_lines import case_document, case_lines
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.manifest import BaselineF1, SchemaPolicy, Undecided
-from vendor_verifier.words import Language
 
 _FORMATS = ("terminal", *(form.name for form in REPORTS))
 _VOLUME = Number(gte=1)
@@ -88,7 +87,6 @@ def score_command(
     compare_parameters: Annotated[bool, flag("tool_correctness: compare arguments, too.", JUDGE)] = False,
     bfcl_version: Annotated[BfclVersion | None, option("Reckon Overall Acc as of this version.", JUDGE)] = None,
     policies: Policies = _AS_RUN,
-    lang: Annotated[Language, option("Write reports in this language.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
     history: Annotated[
         Path | None, option("Keep the history of runs here. [default: user data folder]", OUTPUT)
@@ -106,26 +104,26 @@ def score_command(
         bfcl_version=bfcl_version,
     )
     if run.is_file():
-        return _score_answers(run, judging, lang, as_json=json)
+        return _score_answers(run, judging, as_json=json)
     from vendor_verifier.features.history.database import history_file, remember
 
     file = history_file(history, none=no_history)
     folder = RunFolder(run_named(run))
-    report = score_again(folder, lang, judging, **policies.changes())
+    report = score_again(folder, judging, **policies.changes())
     unkept = remember(folder, report, file)
     if unkept is not None:
-        warn(unkept, lang)
-    print_report(report, lang, run=run, as_json=json)
-    return gates_exit_code(report, lang)
+        warn(unkept)
+    print_report(report, run=run, as_json=json)
+    return gates_exit_code(report)
 
 
-def _score_answers(file: Path, judging: RunOptions, lang: Language, *, as_json: bool) -> int:
+def _score_answers(file: Path, judging: RunOptions, *, as_json: bool) -> int:
     """Print the scores of the answers in a file."""
     found = evaluate_file(file, judging)
     if as_json:
         sys.stdout.write(json_module.dumps(case_document(found), indent=2, ensure_ascii=False) + "\n")
     else:
-        sys.stdout.write("".join(line + "\n" for line in case_lines(found, file.name, lang)))
+        sys.stdout.write("".join(line + "\n" for line in case_lines(found, file.name)))
     return EXIT_OK
 
 
@@ -147,11 +145,10 @@ def report_command(
     monthly_tokens: Annotated[
         int | None, option("Reckon the cost of N tokens a month. [default: the run's own]", JUDGE, check=_VOLUME)
     ] = None,
-    lang: Annotated[Language, option("Speak this language.", OUTPUT)] = "en",
 ) -> int:
     """Render a stored run in other formats, or several side by side with what changed; nothing is run again."""
     if further:
-        return _side_by_side([run, *further], _formats(format), output_dir, gate, lang)
+        return _side_by_side([run, *further], _formats(format), output_dir, gate)
     report = score_folder(
         RunFolder(run_named(run)), gates=gate, monthly_requests=monthly_requests, monthly_tokens=monthly_tokens
     )
@@ -159,19 +156,17 @@ def report_command(
     if output_dir is not None:
         target = RunFolder(output_dir)
         target.create()
-        for path in write_reports(target, report, wanted, lang):
+        for path in write_reports(target, report, wanted):
             say(str(path))
     for name in wanted:
         if name == "terminal":
-            print_report(report, lang, run=run, as_json=False)
+            print_report(report, run=run, as_json=False)
         elif output_dir is None:
-            sys.stdout.write(next(form for form in REPORTS if form.name == name).text(report, lang))
-    return gates_exit_code(report, lang)
+            sys.stdout.write(next(form for form in REPORTS if form.name == name).text(report))
+    return gates_exit_code(report)
 
 
-def _side_by_side(
-    runs: Sequence[Path], wanted: Sequence[str], output_dir: Path | None, gates: tuple[str, ...], lang: Language
-) -> int:
+def _side_by_side(runs: Sequence[Path], wanted: Sequence[str], output_dir: Path | None, gates: tuple[str, ...]) -> int:
     """Vendors × runs, each run held against the one before it; the exit code is of the last run's gates."""
     from vendor_verifier.features.history import page
 
@@ -182,14 +177,14 @@ def _side_by_side(
     reports = [score_folder(folder, gates=gates) for folder in folders]
     found = [compare_folders(before, after) for before, after in pairwise(folders)]
     for name in wanted:
-        text = page.render_runs(reports, found, lang) if name == "html" else page.render_runs_text(reports, found, lang)
+        text = page.render_runs(reports, found) if name == "html" else page.render_runs_text(reports, found)
         if output_dir is None or name == "terminal":
             sys.stdout.write(text)
             continue
         target = RunFolder(output_dir)
         target.create()
         say(str(target.write(f"runs.{name}", text)))
-    return gates_exit_code(reports[-1], lang)
+    return gates_exit_code(reports[-1])
 
 
 def _formats(text: str) -> list[str]:

@@ -42,25 +42,25 @@ def run_main_job(options: CommandOptions, *, meant_to_fail: Collection[str] = ()
     prepared = prepare(options, read_environment(), require_keys=not options.dry_run)
     # Shown before anything is spent, with --quiet too, being no progress; the printed result does not repeat them.
     shown = prepared.plan.warnings
-    t = Texts(options.lang)
+    t = Texts()
     for warning in shown:
-        warn(warning, options.lang)
+        warn(warning)
     if options.dry_run:
         _print_plan(prepared, t)
         return EXIT_OK
-    with progress(quiet=options.quiet, verbose=options.verbose, language=options.lang) as watcher:
+    with progress(quiet=options.quiet, verbose=options.verbose) as watcher:
         outcome = run(
             prepared,
             on_start=watcher.started,
             on_record=watcher.finished,
-            on_notice=lambda words: None if options.quiet else say(plain(t.said(words), MAX_SENTENCE)),
+            on_notice=lambda words: None if options.quiet else say(plain(words, MAX_SENTENCE)),
         )
     unkept = None if history is None else registered("remembering a run")(outcome.folder, outcome.report, history)
     if unkept is not None:
-        warn(unkept, options.lang)
-    print_report(outcome.report, options.lang, run=outcome.folder.path, as_json=options.json, shown=shown)
+        warn(unkept)
+    print_report(outcome.report, run=outcome.folder.path, as_json=options.json, shown=shown)
     if not options.quiet:
-        say_where(outcome.folder.path, options.lang)
+        say_where(outcome.folder.path)
     return _exit_code(outcome, meant_to_fail, t, can_go_on=not prepared.plan.load.plans_by_doing)
 
 
@@ -71,7 +71,7 @@ def _print_plan(prepared: Prepared, t: Texts) -> None:
     for task in plan.tasks:
         name = prepared.datasets[task.suite].name
         lines.append(plain(t("plan_task", suite=task.suite, samples=len(task.samples), dataset=name, asked=again)))
-        lines += ["  " + plain(t.said(words), _PLAN_WIDTH) for words in prepared.hooks[task.suite].planned()]
+        lines += ["  " + plain(words, _PLAN_WIDTH) for words in prepared.hooks[task.suite].planned()]
     lines += ["  " + plain(_planned(plan, entry, t)) for entry in plan.entries]
     shape = stored_load(plan.load)
     lines += [plain(load_words(shape, t))] if shape is not None else []
@@ -105,12 +105,12 @@ def _exit_code(outcome: RunOutcome, meant_to_fail: Collection[str], t: Texts, *,
         return SIGNAL_BASE + outcome.signal_number
     unfinished = unfinished_vendors(outcome)
     for _, words in unfinished:
-        say(t("said_incomplete", words=plain(t.said(words), MAX_SENTENCE)))
+        say(t("said_incomplete", words=plain(words, MAX_SENTENCE)))
     if outcome.limit is not None:
         words = t("said_go_on", words=outcome.limit) if can_go_on else outcome.limit
         say(t("said_incomplete", words=words))
     # What is proven of a run that is not whole stays proven.
-    if (code := gates_exit_code(outcome.report, t.language)) != EXIT_OK:
+    if (code := gates_exit_code(outcome.report)) != EXIT_OK:
         return code
     is_whole = outcome.limit is None and all(name in meant_to_fail for name, _ in unfinished)
     return EXIT_OK if is_whole else EXIT_INCOMPLETE

@@ -19,7 +19,7 @@ from msgspec import structs
 
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.theme import COLOURS, Meaning
-from vendor_verifier.words import Language, Texts
+from vendor_verifier.words import Texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,10 +54,10 @@ def say(message: str, meaning: Meaning | None = None) -> None:
     Console(stderr=True, highlight=False).print(Text(message, COLOURS[meaning]), soft_wrap=True)
 
 
-def warn(words: str, language: Language = "en") -> None:
+def warn(words: str) -> None:
     """One line on stderr with a warning, in which a stranger's characters are harmless."""
-    t = Texts(language)
-    say(t("said_warning", words=plain(t.said(words), MAX_SENTENCE)), "doubtful")
+    t = Texts()
+    say(t("said_warning", words=plain(words, MAX_SENTENCE)), "doubtful")
 
 
 def stdout_console() -> Console:
@@ -67,9 +67,7 @@ def stdout_console() -> Console:
     return Console(highlight=False)
 
 
-def print_report(
-    report: Report, language: Language = "en", *, run: Path, as_json: bool, shown: Collection[str] = ()
-) -> None:
+def print_report(report: Report, *, run: Path, as_json: bool, shown: Collection[str] = ()) -> None:
     """Print the result of the run in the folder ``run``: tables on a terminal, plain lines elsewhere, or scores.json.
 
     Warnings ``shown`` on this screen before are not repeated; the document holds all of them.
@@ -84,19 +82,19 @@ def print_report(
     report = structs.replace(report, warnings=tuple(words for words in report.warnings if words not in shown))
     if sys.stdout.isatty():
         # Cropping would cut a path or a command, which a terminal breaks without harm.
-        stdout_console().print(terminal.render(report, language, str(run)), crop=False)
+        stdout_console().print(terminal.render(report, str(run)), crop=False)
     else:
-        sys.stdout.write("\n".join(terminal.plain_lines(report, language, str(run))) + "\n")
+        sys.stdout.write("\n".join(terminal.plain_lines(report, str(run))) + "\n")
 
 
-def say_where(run: Path, language: Language = "en") -> None:
+def say_where(run: Path) -> None:
     """Print the last line of a run: its folder, and the file to hand on."""
-    say(Texts(language)("said_where", run=run, page=run / "report.html"))
+    say(Texts()("said_where", run=run, page=run / "report.html"))
 
 
-def gates_exit_code(report: Report, language: Language = "en") -> int:
+def gates_exit_code(report: Report) -> int:
     """1 when a gate failed, each of which is named on stderr, else 0; an undecided gate does not fail."""
-    t = Texts(language)
+    t = Texts()
     failed = [
         t("gate_failed", vendor=f"{model}: {gate.label}", gate=str(gate.threshold), reason=gate.reason)
         for model, verdict in report.verdicts.items()

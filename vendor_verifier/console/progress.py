@@ -28,7 +28,7 @@ from vendor_verifier.reports.tables import aligned
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.scoring.observation import tries_of
 from vendor_verifier.values.record import Record
-from vendor_verifier.words import Language, Texts
+from vendor_verifier.words import Texts
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -156,18 +156,18 @@ _HEADS = ("vendor", "done", "failed", "in_flight", "rate", "ttft", "cost", "left
 _WIDEST_NAME = 40
 
 
-def progress_lines(rows: Sequence[Row], *, is_complete: bool, language: Language = "en") -> list[str]:
+def progress_lines(rows: Sequence[Row], *, is_complete: bool) -> list[str]:
     """A table with a row for each vendor and, where there are several, one for all."""
-    t = Texts(language)
+    t = Texts()
     shown = [*rows, whole(rows)] if len(rows) > 1 else list(rows)
     table = [[t(f"progress_{head}") for head in _HEADS], *(_cells(row, t) for row in shown)]
     lines = aligned(table, left=1)
     return [*lines, t("progress_scoring")] if is_complete else [*lines]
 
 
-def status_line(rows: Sequence[Row], language: Language = "en") -> str:
+def status_line(rows: Sequence[Row]) -> str:
     """The same on one line: all vendors, then in brackets how far each is."""
-    t, row = Texts(language), whole(rows)
+    t, row = Texts(), whole(rows)
     words = [
         t("status_done", done=_done(row)),
         t("status_failed", failed=row.failed),
@@ -180,9 +180,9 @@ def status_line(rows: Sequence[Row], language: Language = "en") -> str:
     return t.joined(words, "clause") + (f" [{each}]" if len(rows) > 1 else "")
 
 
-def failure_line(record: Record, language: Language = "en") -> str:
+def failure_line(record: Record) -> str:
     """A line with a failed sample and its reason."""
-    t, final = Texts(language), record.final
+    t, final = Texts(), record.final
     failure = final.failure if final else None
     words = f"{failure.kind} ({failure.phase}): {failure.message[:200]}" if failure else t("wrong_no_answer")
     tries = len(record.turns[-1].attempts) if record.turns else 0
@@ -190,9 +190,9 @@ def failure_line(record: Record, language: Language = "en") -> str:
     return plain(t("status_failure", sample=sample, failure=words, tries=tries))
 
 
-def work_line(outlook: Outlook, due: int | None, language: Language = "en") -> str:
+def work_line(outlook: Outlook, due: int | None) -> str:
     """The number of samples to ask, ``due`` of them with those that were answered before."""
-    t, before = Texts(language), sum(outlook.done.values())
+    t, before = Texts(), sum(outlook.done.values())
     work = t("work_open") if due is None else t("work_due", count=due - before)
     return t("work_before", work=work, count=before) if before else work
 
@@ -251,9 +251,7 @@ class Watcher(Protocol):
 
 
 @contextmanager
-def progress(
-    *, quiet: bool, verbose: bool, every_s: float | None = None, language: Language = "en"
-) -> Iterator[Watcher]:
+def progress(*, quiet: bool, verbose: bool, every_s: float | None = None) -> Iterator[Watcher]:
     """The watcher that fits this terminal; ``every_s`` None draws a table each second or a line each ten."""
     if quiet:
         yield _Silent()
@@ -263,11 +261,11 @@ def progress(
 
         # No auto-refresh, whose thread would draw four times a second.
         with Live(console=Console(stderr=True, highlight=False), auto_refresh=False, transient=True) as live:
-            table = _Table(live, language)
+            table = _Table(live)
             with _now_and_then(table.draw, every_s or _TABLE_EVERY_S):
                 yield table
     else:
-        lines = _Lines(verbose=verbose, language=language)
+        lines = _Lines(verbose=verbose)
         with _now_and_then(lines.draw, every_s or _LINE_EVERY_S):
             yield lines
 
@@ -297,9 +295,8 @@ class _Silent:
 
 
 class _Table:
-    def __init__(self, live: Live, language: Language = "en") -> None:
+    def __init__(self, live: Live) -> None:
         self._live = live
-        self._language = language
         self._tally: Tally | None = None
 
     def started(self, outlook: Outlook) -> None:
@@ -314,29 +311,28 @@ class _Table:
 
         if self._tally is not None:
             rows = self._tally.rows(time.monotonic())
-            lines = progress_lines(rows, is_complete=self._tally.is_complete, language=self._language)
+            lines = progress_lines(rows, is_complete=self._tally.is_complete)
             self._live.update(Text("\n".join(lines), no_wrap=True, overflow="ellipsis"), refresh=True)
 
 
 class _Lines:
-    def __init__(self, *, verbose: bool, language: Language = "en") -> None:
+    def __init__(self, *, verbose: bool) -> None:
         self._verbose = verbose
-        self._language = language
         self._tally: Tally | None = None
 
     def started(self, outlook: Outlook) -> None:
         self._tally = Tally(outlook, time.monotonic())
-        say(work_line(outlook, whole(self._tally.rows(time.monotonic())).due, self._language))
+        say(work_line(outlook, whole(self._tally.rows(time.monotonic())).due))
 
     def finished(self, record: Record) -> None:
         assert self._tally is not None
         self._tally.add(record, time.monotonic())
         if self._verbose and not is_answered(record):
-            say(failure_line(record, self._language))
+            say(failure_line(record))
         if self._tally.is_complete:
-            say(status_line(self._tally.rows(time.monotonic()), self._language))
+            say(status_line(self._tally.rows(time.monotonic())))
 
     def draw(self) -> None:
         # The call for the last record prints the last line; nothing follows it.
         if self._tally is not None and not self._tally.is_complete:
-            say(status_line(self._tally.rows(time.monotonic()), self._language))
+            say(status_line(self._tally.rows(time.monotonic())))

@@ -46,7 +46,7 @@ from vendor_verifier.scoring.repetitions import whole_of
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.manifest import MANIFEST_SCHEMA, Manifest, manifest_of
 from vendor_verifier.values.record import Record
-from vendor_verifier.words import Language, Texts, english
+from vendor_verifier.words import Texts, english
 
 KEPT = "merged"
 # Of the load that was offered to an entry by several runs in a row, the figures that are no sums.
@@ -173,7 +173,7 @@ def _facts(source: Source) -> dict[str, Any]:
     facts: dict[str, Any] = {"evaluations": sorted(manifest.suites), "redacted texts": manifest.redacted}
     facts |= {name: known.get(name) for name in ("question_seed", "fresh_prompts")}
     load = manifest.raw["settings"].get("load")
-    facts["load"] = load_words(load or {}, Texts("en"))
+    facts["load"] = load_words(load or {}, Texts())
     if load:
         settings = manifest.settings
         facts["requests in flight"] = settings.request_concurrency
@@ -363,7 +363,6 @@ def merge_command(
         float | None,
         option("Begin another file of records after so many MiB. [default: one file]", OUTPUT, check=Number(gt=0)),
     ] = None,
-    lang: Annotated[Language, option("Write reports in this language.", OUTPUT)] = "en",
 ) -> int:
     """Merge runs into one and score it: repetitions go on from run to run, and no record is lost.
 
@@ -372,7 +371,7 @@ def merge_command(
     folder = RunFolder(output)
     merge_runs([RunFolder(run) for run in runs], folder, RecordForm.of(records_file_mb, compressed=compress))
     report = score_folder(folder)
-    write_reports(folder, report, language=lang)
+    write_reports(folder, report)
     write_pages(folder, report)
-    print_report(report, lang, run=output, as_json=False)
-    return gates_exit_code(report, lang)
+    print_report(report, run=output, as_json=False)
+    return gates_exit_code(report)

@@ -17,21 +17,19 @@ from vendor_verifier.values.record import Attempt, Record
 from vendor_verifier.values.score import Distribution
 
 Direction = Literal["higher", "lower"]
-Titles = tuple[str, ...]
-"""English, Chinese and so on, in the order of ``words.LANGUAGES``."""
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """The number per vendor that ranks it by a metric.
 
-    ``page_title`` heads the product page's column, which stands at ``column``; ``titles`` are the short ones. ``words``
+    ``page_title`` heads the product page's column, which stands at ``column``; ``title`` is the short one. ``words``
     and ``over`` are its row in docs/metrics.md. ``family`` is its name in OpenMetrics, which ends in the unit, and
     ``help`` its line there. ``scheduled`` is the metric that it is the mean of where a cap of the user's
     held requests of an open loop back.
     """
 
     name: str
-    titles: Titles
+    title: str
     page_title: str
     words: str
     over: str
@@ -54,7 +52,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    titles: Titles
+    title: str
     unit: str = "ms"
     direction: Direction = "lower"
     words: str = ""

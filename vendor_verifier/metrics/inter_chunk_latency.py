@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ICL_MS = Metric(
     name="icl_ms",
-    titles=("Gaps, ICL (ms)", "词元间隔 ICL（毫秒）"),
+    title="Gaps, ICL (ms)",
     words="ICL: gaps between pieces, pooled one by one; n counts gaps, not requests",
 )
 ICL = ICL_MS.name

@@ -56,12 +56,12 @@ def schedule_lag_ms(record: Record) -> float | None:
 
 TTFT_MS = Metric(
     name="ttft_ms",
-    titles=("TTFT (ms)", "首词元延迟 TTFT（毫秒）"),
+    title="TTFT (ms)",
     words="TTFT: first token − sent",
     formula=attrgetter("first_ms"),
     figure=Figure(
         name="avg_ttft_ms",
-        titles=("TTFT ms", "TTFT 毫秒"),
+        title="TTFT ms",
         page_title="TTFT (ms)",
         words="Σ (first token − sent) ÷ answers measured, in ms",
         over="streamed successes",
@@ -73,52 +73,52 @@ TTFT_MS = Metric(
 )
 TTFT_COLD_MS = Metric(
     name="ttft_cold_ms",
-    titles=("TTFT, new connection (ms)", "TTFT，新连接（毫秒）"),
+    title="TTFT, new connection (ms)",
     words="the same, of requests that were the first on their connection",
     formula=attrgetter("first_cold_ms"),
 )
 TTFT_WARM_MS = Metric(
     name="ttft_warm_ms",
-    titles=("TTFT, used connection (ms)", "TTFT，已用连接（毫秒）"),
+    title="TTFT, used connection (ms)",
     words="the same, of requests whose connection had been used before",
     formula=attrgetter("first_warm_ms"),
 )
 TTFT_FROM_SUBMISSION_MS = Metric(
     name="ttft_from_submission_ms",
-    titles=("TTFT from submission (ms)", "自提交起的 TTFT（毫秒）"),
+    title="TTFT from submission (ms)",
     words="connecting, where the request had to, + TTFT: as the product's page defines it",
     formula=attrgetter("first_from_submission_ms"),
 )
 TTFAT_MS = Metric(
     name="ttfat_ms",
-    titles=("TTFAT (ms)", "首个回答词元 TTFAT（毫秒）"),
+    title="TTFAT (ms)",
     words="TTFAT: first token that is not reasoning − sent",
     formula=attrgetter("answer_ms"),
 )
 E2E_MS = Metric(
     name="e2e_ms",
-    titles=("End to end (ms)", "端到端（毫秒）"),
+    title="End to end (ms)",
     words="end − sent",
     formula=attrgetter("end_ms"),
     turns="total",
 )
 TTFT_FROM_SCHEDULE_MS = Metric(
     name="ttft_from_schedule_ms",
-    titles=("TTFT from schedule (ms)", "自计划时刻起的 TTFT（毫秒）"),
+    title="TTFT from schedule (ms)",
     words="first token of the first turn − due, where requests have due times ([load](load.md))",
     record=ttft_from_schedule_ms,
     is_scheduled=True,
 )
 E2E_FROM_SCHEDULE_MS = Metric(
     name="e2e_from_schedule_ms",
-    titles=("End to end from schedule (ms)", "自计划时刻起的端到端（毫秒）"),
+    title="End to end from schedule (ms)",
     words="end of the last turn − due, likewise: failed attempts and waits are inside",
     record=e2e_from_schedule_ms,
     is_scheduled=True,
 )
 SCHEDULE_LAG_MS = Metric(
     name="schedule_lag_ms",
-    titles=("Schedule lag (ms)", "计划滞后（毫秒）"),
+    title="Schedule lag (ms)",
     words="first attempt sent − due − time to connect: how late we were ourselves, failures included",
     record=schedule_lag_ms,
     is_scheduled=True,
@@ -126,7 +126,7 @@ SCHEDULE_LAG_MS = Metric(
 )
 CONNECT_MS = Metric(
     name="connect_ms",
-    titles=("Connecting (ms)", "建立连接（毫秒）"),
+    title="Connecting (ms)",
     words="opening the connection, of requests that had to; before the request was sent",
     formula=attrgetter("connect_ms"),
 )
@@ -134,19 +134,19 @@ CONNECT_MS = Metric(
 
 DNS_MS = Metric(
     name="dns_ms",
-    titles=("Name look-up (ms)", "域名解析（毫秒）"),
+    title="Name look-up (ms)",
     words="of it, name look-up; not measured where the address is stated in figures",
     formula=attrgetter("dns_ms"),
 )
 TCP_MS = Metric(
     name="tcp_ms",
-    titles=("TCP handshake (ms)", "TCP 握手（毫秒）"),
+    title="TCP handshake (ms)",
     words="of it, the TCP handshake",
     formula=attrgetter("tcp_ms"),
 )
 TLS_MS = Metric(
     name="tls_ms",
-    titles=("TLS handshake (ms)", "TLS 握手（毫秒）"),
+    title="TLS handshake (ms)",
     words="of it, the TLS handshake",
     formula=attrgetter("tls_ms"),
 )

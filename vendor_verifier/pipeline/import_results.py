@@ -23,7 +23,6 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import TRIGGER
 from vendor_verifier.values.manifest import ScoreRequest
 from vendor_verifier.values.score import Report
-from vendor_verifier.words import Language
 
 
 def import_run(
@@ -35,7 +34,6 @@ def import_run(
     test_file: str | PathLike[str] | None = None,
     skip_bad: bool = False,
     score: ScoreRequest | None = None,
-    language: Language = "en",
 ) -> Report:
     """Import ``files`` (label → a path for each run of it) under one model name, write the run folder and score it.
 
@@ -73,7 +71,7 @@ def import_run(
         }
         folder.write_manifest(imported_manifest(run, imported, _dataset(imported, asked), sources, judged))
     report = score_folder(folder)
-    write_reports(folder, report, language=language)
+    write_reports(folder, report)
     return report
 
 

@@ -196,7 +196,7 @@ def refuse_other_plan(folder: RunFolder, stored: Manifest, plan: Plan) -> None:
             "on with; start a new run with another --output-dir"
         )
     sent_as, now_as = (
-        load_words(load or {}, Texts("en")) for load in (stored.raw["settings"].get("load"), stored_load(plan.load))
+        load_words(load or {}, Texts()) for load in (stored.raw["settings"].get("load"), stored_load(plan.load))
     )
     if sent_as != now_as:
         raise RunFolderError(

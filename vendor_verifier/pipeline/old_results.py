@@ -24,7 +24,7 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.values.labels import shown_label
 from vendor_verifier.values.score import Report
 from vendor_verifier.wire.payload import as_count, parse_json
-from vendor_verifier.words import Language, Texts
+from vendor_verifier.words import Texts
 
 FIGURES_FILE = "figures_of_0.1.0.md"
 _ROUTER = "openrouter"
@@ -94,7 +94,7 @@ def _by_name(stem: str, models: Iterable[str]) -> OldEntry:
     return OldEntry(model, stem.removeprefix(f"{model}_") or model)
 
 
-def bring_over(old: OldResults, output_dir: Path, language: Language) -> Brought:
+def bring_over(old: OldResults, output_dir: Path) -> Brought:
     """Import one model's files into ``output_dir/imported-<model>``, and write down what 0.1.0 had measured."""
     folder = RunFolder(output_dir / f"imported-{re.sub(r'[^A-Za-z0-9.-]+', '_', old.model).strip('.') or 'model'}")
     report = None
@@ -107,14 +107,13 @@ def bring_over(old: OldResults, output_dir: Path, language: Language) -> Brought
                 model=old.model,
                 output_dir=folder.path,
                 skip_bad=True,
-                language=language,
             )
         except VerifierError as error:
             return Brought(old.model, folder.path, why=str(error))
     figures = {label: read for label, path in old.summaries.items() if (read := read_summary(path)) is not None}
     if figures:
         folder.create()
-        folder.write(FIGURES_FILE, figures_page(old, figures, report, Texts(language, "wide")))
+        folder.write(FIGURES_FILE, figures_page(old, figures, report, Texts("wide")))
     return Brought(old.model, folder.path, len(old.results), len(figures))
 
 

@@ -29,7 +29,6 @@ from vendor_verifier.values.plan import (
     WorkersWish,
 )
 from vendor_verifier.wire.payload import parse_json
-from vendor_verifier.words import Language
 
 WHAT = Group("What to ask whom", sort_key=1)
 PACE = Group("Pace and patience", sort_key=2)
@@ -250,7 +249,6 @@ class RunOptions:
         float | None,
         option("Begin another file of records after so many MiB. [default: one file]", RECORDS, check=_POSITIVE),
     ] = None
-    lang: Annotated[Language, option("Write reports in this language.", OUTPUT)] = "en"
 
     @property
     def suites(self) -> tuple[str, ...]:

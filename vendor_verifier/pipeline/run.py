@@ -217,7 +217,7 @@ def _run(
     results = TaskResults.wanted(manifest.suites, always=file is not None)
     report = score_folder(folder, results=results, asked=prepared.written)
     folder.write_manifest(manifest.changed(**stored_pace(report)))
-    write_reports(folder, report, language=prepared.options.lang)
+    write_reports(folder, report)
     write_pages(folder, report)
     if results is not None:
         results.write(folder, report, file)

@@ -37,15 +37,13 @@ from vendor_verifier.values.record import Record
 from vendor_verifier.values.record_blocks import RecordBlocks
 from vendor_verifier.values.sample import Sample, Samples, listed, sample_in
 from vendor_verifier.values.score import PlayedTask, Report, Score
-from vendor_verifier.words import Language, english
+from vendor_verifier.words import english
 
 # The manifest of a killed run still holds "running"; whether it is complete is then seen from its records.
 _COMPLETE = {"finished": True, "imported": True, "interrupted": False}
 
 
-def score_again(
-    folder: RunFolder, language: Language = "en", options: RunOptions | None = None, **changes: Any
-) -> Report:
+def score_again(folder: RunFolder, options: RunOptions | None = None, **changes: Any) -> Report:
     """Score a stored run with some of its policies changed, store them in its manifest, and rewrite its files.
 
     ``options`` state other options of its evaluations, of those that only say how answers are judged.
@@ -67,7 +65,7 @@ def score_again(
     folder.write_manifest(manifest.changed(score=chosen))
     results = TaskResults.wanted(manifest.suites)
     report = score_folder(folder, results=results)
-    write_reports(folder, report, language=language)
+    write_reports(folder, report)
     write_pages(folder, report)
     if results is not None:
         results.write(folder, report)
@@ -314,9 +312,7 @@ def write_pages(folder: RunFolder, report: Report) -> None:
         hooks_of(known_suite(task.suite)).pages(folder, task)
 
 
-def write_reports(
-    folder: RunFolder, report: Report, formats: Iterable[str] | None = None, language: Language = "en"
-) -> list[Path]:
+def write_reports(folder: RunFolder, report: Report, formats: Iterable[str] | None = None) -> list[Path]:
     """Write the chosen formats (default: those of every run) into the run folder and return the paths."""
     chosen = set(formats) if formats is not None else {form.name for form in REPORTS if form.by_default}
-    return [folder.write(form.file_name, form.text(report, language)) for form in REPORTS if form.name in chosen]
+    return [folder.write(form.file_name, form.text(report)) for form in REPORTS if form.name in chosen]

@@ -8,14 +8,14 @@ from typing import Any
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.suites.tool_cases import Evaluation
-from vendor_verifier.words import Language, Texts
+from vendor_verifier.words import Texts
 
 _MOST_SHOWN = 20
 
 
-def case_lines(found: Evaluation, file: str, language: Language = "en") -> Iterator[str]:
+def case_lines(found: Evaluation, file: str) -> Iterator[str]:
     """The number of answers, each metric's mean, and the answers below the full score, each with its reason."""
-    t = Texts(language)
+    t = Texts()
     yield plain(t("cases_head", file=file, n=len(found)))
     for at, metric in enumerate(found.metrics):
         score = found.scores[metric.name]

@@ -21,7 +21,7 @@ from vendor_verifier.values.details import Case, VendorDetails
 from vendor_verifier.values.failure_kinds import KINDS, Charge
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
 from vendor_verifier.values.verdict import FAILING
-from vendor_verifier.words import Language, Texts, counted
+from vendor_verifier.words import Texts, counted
 
 _OUTCOMES: Mapping[Charge, str] = {"us": "error", "unasked": "skipped"}
 
@@ -110,7 +110,7 @@ def _verdict(vendor: VendorScore, model: ModelScore, report: Report) -> Iterator
         return
     verdict = advice.vendors[vendor.label]
     outcome = "failure" if verdict.status in FAILING else "skipped" if verdict.status == "too_little_evidence" else None
-    message = f"{vendor.label}: {status_word(verdict, Texts('en'))}: {verdict.reason}"
+    message = f"{vendor.label}: {status_word(verdict, Texts())}: {verdict.reason}"
     yield _Line("verdict", "verdict", None, outcome, verdict.status, message, message)
 
 
@@ -169,9 +169,9 @@ _MAX_WARNINGS = 20
 _SIGNS = {"PASS": "✅", "FAIL": "❌", "UNDECIDED": "❔"}
 
 
-def render_step_summary(report: Report, language: Language = "en") -> str:
+def render_step_summary(report: Report) -> str:
     """GitHub Markdown, at most 1,000,000 bytes of UTF-8, ending in one newline."""
-    t = Texts(language, "wide")
+    t = Texts("wide")
     ending = f"\n\n{t('summary_shortened')}\n"
     text = ""
     for block in _blocks(report, t):
@@ -210,15 +210,14 @@ def _judged(model: ModelScore, report: Report, t: Texts) -> Iterator[str]:
     if verdict is not None and verdict.gates:
         rows = [
             f"| {_SIGNS[gate.outcome]} {gate.outcome} | {markdown_label(gate.label)} | {markdown(str(gate.threshold))} "
-            f"| {markdown(t.said(gate.reason), MAX_SENTENCE)} |"
+            f"| {markdown(gate.reason, MAX_SENTENCE)} |"
             for gate in verdict.gates
         ]
         header = [f"| {t('outcome')} | {t('vendor')} | {t('gate')} | {t('reason')} |", "|---|---|---|---|"]
         yield "\n".join([t("gates_of", model=name), "", *header, *rows])
     if verdict is not None and verdict.findings:
         lines = [
-            f"- {markdown_label(found.label)}: {markdown(t.said(found.statement), MAX_SENTENCE)}"
-            for found in verdict.findings
+            f"- {markdown_label(found.label)}: {markdown(found.statement, MAX_SENTENCE)}" for found in verdict.findings
         ]
         yield "\n".join([t("findings_on", model=name), "", *lines])
     failures = [

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.values.plan import EntryForecast, Forecast
-from vendor_verifier.words import Language, Texts
+from vendor_verifier.words import Texts
 
 
-def forecast_lines(forecast: Forecast, language: Language = "en") -> Iterator[str]:
+def forecast_lines(forecast: Forecast) -> Iterator[str]:
     """One line a vendor, then totals, time, the drop of F1 that the run could show, and the assumptions."""
-    t = Texts(language)
+    t = Texts()
     for entry in forecast.entries:
         yield _entry_line(entry, t)
     yield t("forecast_all", requests=f"{forecast.requests:,}", retries=forecast.retries, money=_money(forecast, t))

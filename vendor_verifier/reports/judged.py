@@ -79,7 +79,7 @@ def gates(judged: _Judged) -> Section | None:
         Column("gate", lambda gate: Cell(visible(str(gate.threshold)), kind="code"), prose=True),
         Column("outcome", lambda gate: _outcome(gate.outcome), prose=True),
         Column("measured_value", lambda gate: _gate_figure(gate), writers=_PAGE),
-        Column("reason", lambda gate: words(t.said(gate.reason), MAX_SENTENCE), prose=True),
+        Column("reason", lambda gate: words(gate.reason, MAX_SENTENCE), prose=True),
     )
     items = [Item(gate.label, gate, judged.places.get(gate.label)) for gate in found]
     ordered = sorted(items, key=lambda item: (_WORST_FIRST.index(item.about.outcome), item.vendor or 0))
@@ -101,7 +101,7 @@ def findings(judged: _Judged) -> Section | None:
         return None
 
     def statement(found: Finding) -> Cell:
-        return words(visible(t.said(found.statement), MAX_SENTENCE) + evidence(found, t), 2 * MAX_SENTENCE)
+        return words(visible(found.statement, MAX_SENTENCE) + evidence(found, t), 2 * MAX_SENTENCE)
 
     columns = [Column("findings", statement, prose=True)]
     items = [Item(found.label, found, judged.places.get(found.label)) for found in judged.verdict.findings]

@@ -15,7 +15,7 @@ from vendor_verifier.reports.verdicts import advised, first_line, markdown_reaso
 from vendor_verifier.values.judgement import Finding
 from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.values.verdict import Advice
-from vendor_verifier.words import Language, Texts
+from vendor_verifier.words import Texts
 
 _MAX_LISTED = 200
 _MAX_FINDINGS = 100
@@ -23,16 +23,16 @@ _JUDGED = ("stability", "noise", "gates", "money", "blame", "findings")
 _READING = ("irf", "success", "f1", "schema", "tokens", "ttft", "tps")
 
 
-def render(report: Report, language: Language = "en") -> str:
+def render(report: Report) -> str:
     """The whole page, ending in one newline."""
-    t = Texts(language, "wide")
+    t = Texts("wide")
     lines = [f"# {t('md_title', run=markdown_label(report.run))}", "", first_line(report, t, markdown_label)]
     for model, advice in advised(report):
         lines += _verdicts(model, advice, report, t)
     lines += _block(f"## {t('warnings')}", _bullets(sentences.cautions(report, t), t))
     for model in report.models:
         lines += _model(model, report, t)
-    lines += _block(f"## {t('dataset')}", _bullets((t.said(defect) for defect in report.dataset), t))
+    lines += _block(f"## {t('dataset')}", _bullets((defect for defect in report.dataset), t))
     lines += _block(f"## {t('clock')}", _bullets(clock_lines(report, t), t))
     names = ", ".join(f"`{name}`" for name in report.rank_metrics if name.isidentifier()) or t("nothing_ranked")
     reading = [t(f"reading_{name}", k=report.k, metrics=names) for name in _READING]
@@ -113,7 +113,7 @@ def _section(section: Section, findings: Sequence[Finding], t: Texts) -> list[st
     for table in section.tables:
         body += [*([""] if body else []), *markdown_lines(table)]
     if section.id == "findings":
-        statements = [f"{found.label}: {t.said(found.statement)}" for found in findings]
+        statements = [f"{found.label}: {found.statement}" for found in findings]
         body = [
             f"{line} (`{found.name}`)"
             for line, found in zip(_bullets(statements, t, _MAX_FINDINGS), findings, strict=False)

@@ -17,7 +17,7 @@ _MOST_VENDORS = 20
 
 def report_html(report: Report) -> str:
     """A piece of HTML without style or script; every text of strangers in it is escaped."""
-    t = Texts("en", "narrow")
+    t = Texts("narrow")
     told = tag("p", tag("strong", first_line(report, t, page_label)))
     return str(Markup().join([told, *(_table(model, report, t) for model in report.models if model.vendors)]))
 

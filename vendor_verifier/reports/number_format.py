@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from vendor_verifier.metrics import FIGURES, METRICS, SPREADS, is_share
 from vendor_verifier.values.estimate import Estimate
 from vendor_verifier.values.score import ModelScore, VendorScore
-from vendor_verifier.words import LANGUAGES, Texts
+from vendor_verifier.words import Texts
 
 MISSING = "–"
 BY_DEFINITION = "†"
@@ -35,19 +35,12 @@ def figure_title(name: str, t: Texts) -> str:
     figure = next((each for each in FIGURES if each.name == name), None)
     if figure is None:
         return name
-    first, *others = figure.titles
-    return _title([figure.page_title if t.room == "wide" else first, *others], t)
+    return figure.page_title if t.room == "wide" else figure.title
 
 
-def speed_title(name: str, t: Texts) -> str:
+def speed_title(name: str) -> str:
     """The heading of a time, speed or number of tokens of single requests."""
-    return next((_title(each.titles, t) for each in METRICS if each.name == name), name)
-
-
-def _title(titles: Sequence[str], t: Texts) -> str:
-    """The title of the language; English where a metric has none."""
-    place = LANGUAGES.index(t.language)
-    return titles[place] if place < len(titles) else titles[0]
+    return next((each.title for each in METRICS if each.name == name), name)
 
 
 def finite(value: float | None) -> float | None:

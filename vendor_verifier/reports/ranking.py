@@ -172,7 +172,7 @@ def _advised(report: Report, model: ModelScore, vendor: VendorScore) -> VendorVe
 
 def render_csv(report: Report) -> str:
     """ranking.csv: UTF-8-encodable, a row for each model and vendor."""
-    return tables.csv_lines(ranking(report, report.models, Texts("en")))
+    return tables.csv_lines(ranking(report, report.models, Texts()))
 
 
 def metric_cell(vendor: VendorScore, name: str, verdict: ModelVerdict | None, t: Texts) -> Cell:

@@ -57,7 +57,7 @@ def valid_calls(vendor: VendorScore) -> int:
 
 def cautions(report: Report, t: Texts) -> list[str]:
     """The report's warnings, led by a notice where the run is incomplete."""
-    warnings = [t.said(warning) for warning in report.warnings]
+    warnings = list(report.warnings)
     if report.complete:
         return warnings
     shape = shape_of(report)
@@ -136,7 +136,7 @@ def model_notes(model: ModelScore, report: Report, t: Texts, escape: Escape) -> 
 
 def _measured(vendor: VendorScore, t: Texts) -> str | None:
     """Every ranked figure that was not measured on all that was planned; None if all were."""
-    wide = Texts(t.language, "wide")
+    wide = Texts("wide")
     short = [
         number_format.figure_title(name, wide) + " " + number_format.taken(vendor, name, t)
         for name in number_format.PAGE_METRICS

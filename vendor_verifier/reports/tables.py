@@ -64,7 +64,7 @@ class Column(msgspec.Struct, frozen=True):
     writers: frozenset[str] = EVERYWHERE
 
     def headed(self, t: Texts) -> str:
-        """The column's heading in the language of ``t``."""
+        """The column's heading."""
         return t(self.key) if self.title is None else self.title
 
 

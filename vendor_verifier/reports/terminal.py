@@ -23,7 +23,7 @@ from vendor_verifier.reports.verdicts import advised, first_line, matrix, reason
 from vendor_verifier.values.judgement import ModelVerdict, RankingJudgement
 from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.values.verdict import Advice
-from vendor_verifier.words import Language, Texts
+from vendor_verifier.words import Texts
 
 if TYPE_CHECKING:
     import rich.table
@@ -45,7 +45,7 @@ _COLOURS = {
 _WORTH_A_LINE = 0.9
 
 
-def render(report: Report, language: Language = "en", folder: str | None = None) -> RenderableType:
+def render(report: Report, folder: str | None = None) -> RenderableType:
     """The report as one renderable: what to do, the verdicts, warnings, then per model a table and its notes.
 
     It is to be printed without cropping, so that the terminal itself breaks a command that is longer than a line.
@@ -55,7 +55,7 @@ def render(report: Report, language: Language = "en", folder: str | None = None)
     from rich.padding import Padding
     from rich.text import Text
 
-    t = Texts(language, "narrow")
+    t = Texts("narrow")
     parts: list[RenderableType] = [_Prose(first_line(report, t, label), COLOURS["title"])]
     for model, advice in advised(report):
         shown = matrix(model, advice, t)
@@ -77,9 +77,9 @@ def render(report: Report, language: Language = "en", folder: str | None = None)
     return Group(*parts)
 
 
-def plain_lines(report: Report, language: Language = "en", folder: str | None = None) -> list[str]:
+def plain_lines(report: Report, folder: str | None = None) -> list[str]:
     """The same as text without colour or box, one line per vendor with named figures; no line ends inside."""
-    t = Texts(language, "narrow")
+    t = Texts("narrow")
     lines = [first_line(report, t, label)]
     for model, advice in advised(report):
         lines += [_title(model, t), *_matrix_lines(matrix(model, advice, t))]

@@ -120,7 +120,7 @@ def arguments(model: ModelScore, t: Texts) -> Table:
         _field("responses", count),
         *(_field(key, share) for key in ("per_response_lenient", "per_response_strict")),
         _field("tool_requests", count),
-        _field(TOOL_CALL_ERROR_RATE.name, share, number_format.speed_title(TOOL_CALL_ERROR_RATE.name, t)),
+        _field(TOOL_CALL_ERROR_RATE.name, share, number_format.speed_title(TOOL_CALL_ERROR_RATE.name)),
     ]
     return table(t("arguments"), t("vendor"), columns, vendor_items(model.vendors, lambda vendor: vendor.schema), t)
 
@@ -129,7 +129,7 @@ def speed(model: ModelScore, t: Texts) -> Table:
     """The averages of decoding speed beside each other."""
     columns = [Column("tps_ratio", lambda vendor: Cell(number_format.metric(vendor, "tps")))]
     columns += [_field(key, number) for key in ("tps_mean", "tps_p50")]
-    columns.append(_field("e2e_tps", number, number_format.speed_title("e2e_tps", t)))
+    columns.append(_field("e2e_tps", number, number_format.speed_title("e2e_tps")))
     return table(t("speed"), t("vendor"), columns, vendor_items(model.vendors), t)
 
 
@@ -142,7 +142,7 @@ def distributions(model: ModelScore, t: Texts) -> Table:
     known = {metric for metric, spread in spreads if spread.n or spread.stalled}
     ordered = [metric for metric in (*number_format.SPEED_METRICS, *_TOKENS) if metric in known]
     items = [
-        Item(number_format.speed_title(metric, t), (metric, vendor, vendor.distributions[metric]))
+        Item(number_format.speed_title(metric), (metric, vendor, vendor.distributions[metric]))
         for metric in [*ordered, *sorted(known.difference(ordered))]
         for vendor in model.vendors
         if metric in vendor.distributions

@@ -159,7 +159,7 @@ def reason_line(verdict: VendorVerdict, facet: Facet, t: Texts, escape: Escape, 
     """``reseller, Model: ✘ not as sold: answered as …``: the label goes through ``escape``, the reason ``prose``."""
     status = f"{SIGNS[facet.status]} {t(f'status_{facet.status}')}"
     named = {"label": escape(verdict.label), "facet": t(f"facet_{facet.name}")}
-    return t("reason_line", **named, status=status, reason=prose(t.said(facet.reason)))
+    return t("reason_line", **named, status=status, reason=prose(facet.reason))
 
 
 def markdown_reasons(advice: Advice, report: Report, t: Texts) -> list[str]:

@@ -8,7 +8,7 @@ from load_levels import BOUNDS, SAMPLES, Conduct, curve, visit
 from vendor_verifier.features.capacity.curve import standing
 from vendor_verifier.features.capacity.text import verdict
 from vendor_verifier.features.capacity.values import Ended, Session, Step
-from vendor_verifier.words import LANGUAGES, Texts
+from vendor_verifier.words import Texts
 
 GOOD, SLOW, MISSING = Conduct(), Conduct(ttft_ms=2500), Conduct(misses=0.5)
 
@@ -140,8 +140,7 @@ def test_a_level_that_could_not_be_measured_is_no_verdict_on_the_vendor() -> Non
     found = known.concluded("workers")
     assert (found.capacity, found.reason, found.broke_at) == (2, "workers", None)
     assert standing(found, None) == "unknown"
-    for language in LANGUAGES:
-        assert verdict(found, "concurrency", Texts(language))
+    assert verdict(found, "concurrency", Texts())
     alone = curve()
     alone.add(Session("lost", "unloaded", 1, 0, 2, 40, lost=1, cut="workers"), [])
     assert alone.concluded("workers").capacity is None

@@ -62,4 +62,4 @@ def test_the_numbers_of_the_page_are_the_code_s() -> None:
 
 def test_every_cause_that_can_be_named_is_on_the_page() -> None:
     """A reader finds what the first word of a verdict means."""
-    assert [words for words in map(Texts("en"), ASPECTS) if words not in PAGE] == []
+    assert [words for words in map(Texts(), ASPECTS) if words not in PAGE] == []

@@ -11,8 +11,6 @@ import pytest
 from changing import replace
 
 from vendor_verifier.features.capacity.page import Panel, Trace, curves, render
-from vendor_verifier.features.capacity.text import verdict, why
-from vendor_verifier.words import Texts, entries
 
 
 class _Tags(HTMLParser):
@@ -76,21 +74,6 @@ def test_marks_are_hollow_where_a_level_does_not_hold_and_all_lie_inside() -> No
     limit = float(re.findall(r'd="M[\d.]+ ([\d.]+)L[\d.]+ [\d.]+" class="ceiling"', drawn)[0])
     assert float(x1) < float(x2)
     assert float(y2) < limit < float(y1)
-
-
-def test_in_chinese_every_sentence_of_ours_is_chinese() -> None:
-    """Verdicts, notes on each level and the method; no English sentence of the English page is left."""
-    report = capacity_reports.report()
-    chinese = html.unescape(re.sub(r"<style>.*?</style>", "", render(report, "zh"), flags=re.DOTALL))
-    assert '<html lang="zh-Hans">' in chinese
-    english = Texts("en")
-    for vendor in report.vendors:
-        assert verdict(vendor, report.kind, english) not in chinese
-        told = [why(point, english) for point in vendor.points]
-        assert not [words for words in told if words and f">{words}<" in chinese]
-    texts = [words["en"] for name, words in entries().items() if name.startswith("capacity_")]
-    assert not [text for text in texts if "{" not in text and len(text) > 4 and f">{text}<" in chinese]
-    assert "可承受 6 个并发请求" in chinese
 
 
 def test_many_vendors_make_one_sentence_and_few_a_line_each() -> None:

@@ -71,7 +71,7 @@ def test_a_fall_inside_the_limit_is_said_with_the_level_from_which_on() -> None:
         assert visit(known, conduct, "level", level, repetitions=4).outcome == "holds"
     found = known.concluded()
     assert [(fall.metric, fall.level) for fall in found.falls] == [("f1", 16)]
-    words = next(told_shape(found, "concurrency", Texts("en")))
+    words = next(told_shape(found, "concurrency", Texts()))
     assert words.startswith("F1 against unloaded 1.00 → 0.9")
     assert words.endswith("from 16 in flight on, within the limit you set")
 

@@ -58,14 +58,14 @@ def test_a_level_is_told_in_one_line_when_it_is_judged() -> None:
     known = curve()
     visit(known, Conduct(), "unloaded", 1, repetitions=2)
     point = visit(known, Conduct(misses=0.5), "level", 8)
-    assert level_line("reseller", point, "concurrency", Texts("en", "narrow")) == (
+    assert level_line("reseller", point, "concurrency", Texts("narrow")) == (
         "reseller: 8 in flight, 40 requests: success 1, TTFT p95 300 ms, F1 0.595 ✗ misses f1 >= ceiling - 0.05"
     )
 
 
 def test_a_vendor_that_only_we_could_not_measure_is_not_said_to_bear_nothing() -> None:
     """Our own late clock at the first level is told as ours; of the vendor nothing is known, so nothing is said."""
-    t = Texts("en", "narrow")
+    t = Texts("narrow")
     said = verdict(VendorCapacity("m", "l", "v", None, "client", broke_at=2), "concurrency", t)
     assert said.startswith("not measurable: at 2 in flight the client is the limit")
     known = verdict(VendorCapacity("m", "l", "v", 4, "client", broke_at=8), "concurrency", t)

@@ -270,7 +270,7 @@ def test_one_table_with_a_line_a_vendor_and_what_its_counts_say(
     assert "188 / 143" in padded
     assert [line for line in rest if "hint" in line] == [rest[0]]
     assert rest[0].startswith("padded: hint: the question “text” is 143 prompt tokens here and 17 at official")
-    assert rest[-2:] == ["2 usable, 0 usable with reservations, 0 NOT USABLE", Texts("en")("doctor_see_more")]
+    assert rest[-2:] == ["2 usable, 0 usable with reservations, 0 NOT USABLE", Texts()("doctor_see_more")]
 
 
 def test_a_proxy_that_refuses_is_named_with_its_variable(

@@ -19,7 +19,7 @@ from vendor_verifier.features.explain.view_server import Site, ViewServer
 from vendor_verifier.store import RunFolder
 from vendor_verifier.words import Texts
 
-EN = Texts("en")
+EN = Texts()
 MODEL = "simulated-model"
 
 

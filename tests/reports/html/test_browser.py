@@ -48,15 +48,14 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def seven(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The page of seven vendors in a language."""
-    report = synthetic_run.report(60, SEVEN)
-    return {language: written(report, tmp_path_factory, language) for language in ("en", "zh")}.__getitem__
+def seven(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of seven vendors."""
+    return written(synthetic_run.report(60, SEVEN), tmp_path_factory)
 
 
-def written(report: Report, folders: pytest.TempPathFactory, language: str = "en") -> Path:
+def written(report: Report, folders: pytest.TempPathFactory) -> Path:
     path = folders.mktemp("page") / "report.html"
-    path.write_text(render(report, language), encoding="utf-8")
+    path.write_text(render(report), encoding="utf-8")
     return path
 
 
@@ -245,21 +244,16 @@ def test_the_page_itself_never_scrolls_sideways(page: Any, width: int) -> None:
     assert cut == []
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_table_of_figures_fits_its_box(
-    seven: Callable[[str], Path], opened: Callable[..., Any], language: str
-) -> None:
+def test_the_table_of_figures_fits_its_box(seven: Path, opened: Callable[..., Any]) -> None:
     """On a laptop nothing of it is clipped, the price least of all."""
-    page = opened(seven(language))
+    page = opened(seven)
     box = page.locator(".scroll", has=page.locator("#m0r")).first
     assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
 
 
-def test_seven_vendors_take_four_screens_at_most_before_the_evidence(
-    seven: Callable[[str], Path], opened: Callable[..., Any]
-) -> None:
+def test_seven_vendors_take_four_screens_at_most_before_the_evidence(seven: Path, opened: Callable[..., Any]) -> None:
     """Sentence, matrix and table stand on them, and the sentence and the matrix's head on the first."""
-    page = opened(seven("en"))
+    page = opened(seven)
     keep(page, "seven", full_page=True)
     assert page.locator("#m0vendors").bounding_box()["y"] <= 4 * 800
     assert page.locator("h1").bounding_box()["y"] < page.locator(".matrix tbody tr").first.bounding_box()["y"] < 800
@@ -267,16 +261,16 @@ def test_seven_vendors_take_four_screens_at_most_before_the_evidence(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("language", "width", "scheme"),
-    [("en", 1280, "light"), ("en", 1280, "dark"), ("en", 390, "light"), ("zh", 1280, "light")],
+    ("width", "scheme"),
+    [(1280, "light"), (1280, "dark"), (390, "light")],
 )
 def test_nothing_hinders_those_who_see_or_point_less(
-    seven: Callable[[str], Path], opened: Callable[..., Any], language: str, width: int, scheme: str
+    seven: Path, opened: Callable[..., Any], width: int, scheme: str
 ) -> None:
     """axe finds no violation in any form of the page, closed or all open, and finds one that is put there."""
     pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
     axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-    page = opened(seven(language), width, scheme)
+    page = opened(seven, width, scheme)
     page.evaluate(axe)
 
     def violations() -> list[str]:

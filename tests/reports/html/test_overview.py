@@ -15,7 +15,7 @@ from vendor_verifier.values.score import Report
 from vendor_verifier.values.verdict import FACETS
 from vendor_verifier.words import Texts
 
-EN = Texts("en")
+EN = Texts()
 
 
 @pytest.fixture(scope="module")

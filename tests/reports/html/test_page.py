@@ -20,7 +20,7 @@ from vendor_verifier.reports.verdicts import choice_line, evidence_command, usua
 from vendor_verifier.values.details import Example, ReportDetails, VendorDetails
 from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.values.verdict import FACETS
-from vendor_verifier.words import LANGUAGES, Texts
+from vendor_verifier.words import Texts
 
 _END = r'(?=<details class="vendor"|</section>)'
 BADNESS = ("unusable", "not_as_sold", "doubtful", "too_little_evidence", "as_sold")
@@ -40,14 +40,13 @@ def sha(text: str) -> str:
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("case", ["full", "empty", "single", "judged", "regional"])
-def test_pages_are_well_formed(judged: Report, case: str, language: str) -> None:
+def test_pages_are_well_formed(judged: Report, case: str) -> None:
     """Every element is closed in order and no identifier occurs twice, whatever the report holds."""
     report = judged if case == "judged" else getattr(sample_reports, case)()
-    page = read_page(render(report, language))  # type: ignore[arg-type]
+    page = read_page(render(report))  # type: ignore[arg-type]
     assert page.faults == []
-    assert page.elements[0] == ("html", {"lang": {"en": "en", "zh": "zh-Hans"}[language]})
+    assert page.elements[0] == ("html", {"lang": "en"})
 
 
 def test_the_policy_allows_the_bundled_style_and_script_and_nothing_else(judged: Report) -> None:
@@ -89,8 +88,8 @@ def test_a_page_that_would_be_too_large_has_fewer_examples_and_says_so(judged: R
     full = {name: replace(one, examples=(long,) * 20, examples_found=20) for name, one in vendors.items()}
     page = render(replace(judged, details=ReportDetails({synthetic_run.MODEL: full})))
     assert len(page.encode()) <= MAX_BYTES
-    assert Texts("en")("excerpts_cut") in page
-    assert Texts("en")("excerpts_cut") not in render(judged)
+    assert Texts()("excerpts_cut") in page
+    assert Texts()("excerpts_cut") not in render(judged)
 
 
 def test_hostile_texts_stay_texts() -> None:
@@ -126,14 +125,13 @@ def test_the_verdict_is_the_first_thing_said(judged: Report) -> None:
     """The heading is the sentence that every report begins with."""
     page = read_page(render(judged))
     (verdict,) = page.texts["span"][:1]
-    assert verdict == choice_line(judged.models[0], judged, Texts("en"), str)
+    assert verdict == choice_line(judged.models[0], judged, Texts(), str)
     assert verdict.startswith("kimi-k2.5: ")
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_word_of_the_matrix_leads_to_its_evidence(judged: Report, language: str) -> None:
+def test_every_word_of_the_matrix_leads_to_its_evidence(judged: Report) -> None:
     """A row a vendor with a link for the verdict and one for each facet, each to a place in that vendor's own part."""
-    text = render(judged, language)  # type: ignore[arg-type]
+    text = render(judged)
     [matrix] = re.findall(r'<table class="matrix".*?</table>', text, re.DOTALL)
     places = re.findall(r'<a [^>]*href="#([^"]+)"', matrix)
     assert len(places) == len(judged.models[0].vendors) * (2 + len(FACETS))
@@ -179,8 +177,7 @@ def test_nothing_is_told_in_powers_of_ten(judged: Report) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_forty_vendors_of_ten_models_stay_below_three_million_bytes(language: str) -> None:
+def test_forty_vendors_of_ten_models_stay_below_three_million_bytes() -> None:
     """And say what was left out; every word of the matrices still leads somewhere."""
     one = synthetic_run.report(500, tuple(f"vendor {number} (router)" for number in range(40)))
     [model], names = one.models, [f"model-{number}" for number in range(10)]
@@ -192,9 +189,9 @@ def test_forty_vendors_of_ten_models_stay_below_three_million_bytes(language: st
         verdicts=dict.fromkeys(names, one.verdicts[synthetic_run.MODEL]),
         advice=dict.fromkeys(names, one.advice[synthetic_run.MODEL]),
     )
-    text = render(report, language)  # type: ignore[arg-type]
+    text = render(report)
     assert MAX_BYTES < len(text.encode()) < MOST_BYTES
-    assert Texts(language)("much_left_out") in text  # type: ignore[arg-type]
+    assert Texts()("much_left_out") in text  # type: ignore[arg-type]
     page = read_page(text)
     assert page.faults == []
     assert {place[1:] for place in page.attribute("href") if place.startswith("#")} <= set(page.attribute("id"))
@@ -231,14 +228,6 @@ def test_every_chart_is_told_as_a_table_too(judged: Report) -> None:
     assert all(attributes.get("scope") in ("col", "row") for tag, attributes in page.elements if tag == "th")
 
 
-def test_a_chinese_page_says_its_words_in_chinese(judged: Report) -> None:
-    """No English word of the catalogue is left in the headings of the Chinese page."""
-    page = read_page(render(judged, "zh"))
-    headings = [word for tag in ("h2", "h3") for word in page.texts[tag]]
-    assert len(headings) > 8
-    assert [word for word in headings if word in Texts("en")._texts.values()] == []
-
-
 def test_sortable_cells_hold_their_numbers(judged: Report) -> None:
     """What is sorted by is the exact figure, and a figure that is missing has none."""
     page = read_page(render(judged))
@@ -258,8 +247,8 @@ def test_nothing_is_drawn_of_what_was_not_measured(judged: Report) -> None:
     page = html.unescape(render(replace(judged, details=ReportDetails({synthetic_run.MODEL: untimed}))))
     assert {"m0time", "m0ttft_ms"}.isdisjoint(read_page(page).attribute("id"))
     assert "m0heat" in read_page(page).attribute("id")
-    assert Texts("en")("heat_baseline") not in page
+    assert Texts()("heat_baseline") not in page
     baseline = next(vendor.label for vendor in judged.models[0].vendors if vendor.is_baseline)
     twice = {**found, baseline: replace(found[baseline], answers=found[synthetic_run.LABELS[1]].answers)}
     page = html.unescape(render(replace(judged, details=ReportDetails({synthetic_run.MODEL: twice}))))
-    assert Texts("en")("heat_baseline") in page
+    assert Texts()("heat_baseline") in page

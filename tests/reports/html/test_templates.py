@@ -21,7 +21,7 @@ from vendor_verifier.words import Texts
 compiled = []
 usual = Environment.compile
 Environment.compile = lambda *given, **named: compiled.append(given) or usual(*given, **named)
-pages = [plain_page("title", [], [], [], Texts("en")) for _ in range(2)]
+pages = [plain_page("title", [], [], [], Texts()) for _ in range(2)]
 assert pages[0] == pages[1]
 print(len(compiled))
 print(pages[0])
@@ -47,7 +47,7 @@ def test_the_first_page_compiles_each_template_once_and_later_starts_none(tmp_pa
     for kept in tmp_path.rglob("__jinja2_*"):
         kept.write_bytes(kept.read_bytes()[:40])
     assert made(tmp_path) == (first, page)
-    assert page == plain_page("title", [], [], [], Texts("en"))
+    assert page == plain_page("title", [], [], [], Texts())
 
 
 @pytest.mark.parametrize("writes", [False, True])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from vendor_verifier.console.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, say
 from vendor_verifier.features.capacity.values import CapacityOptions
-from vendor_verifier.words import Language, Texts
+from vendor_verifier.words import Texts
 
 if TYPE_CHECKING:
     from vendor_verifier.features.capacity.search import CapacityOutcome
@@ -29,14 +29,14 @@ def capacity_command(options: CapacityOptions = _NO_OPTIONS) -> int:
     ended a search before.
     """
     if options.from_folder is not None:
-        return _again(options.from_folder, options.slo, options.at_least, options.lang, as_json=options.json)
+        return _again(options.from_folder, options.slo, options.at_least, as_json=options.json)
     outcome = _measured(options)
-    _print(outcome.report, options.lang, as_json=options.json)
+    _print(outcome.report, as_json=options.json)
     if not options.quiet:
         say(f"records and report: {outcome.folder.path}/")
     if outcome.signal_number is not None:
         return SIGNAL_BASE + outcome.signal_number
-    return _exit_code(outcome.report, options.lang)
+    return _exit_code(outcome.report)
 
 
 def _measured(options: CapacityOptions) -> CapacityOutcome:
@@ -46,7 +46,7 @@ def _measured(options: CapacityOptions) -> CapacityOutcome:
     from vendor_verifier.pipeline.plan import prepare
     from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 
-    t = Texts(options.lang, "narrow")
+    t = Texts("narrow")
 
     def tell(entry: Entry, point: Point) -> None:
         if not options.quiet:
@@ -54,12 +54,12 @@ def _measured(options: CapacityOptions) -> CapacityOutcome:
 
     def note(words: str) -> None:
         if not options.quiet:
-            say(plain(t.said(words), MAX_SENTENCE))
+            say(plain(words, MAX_SENTENCE))
 
     return measure_capacity(options, prepare(options.of_run(), read_environment()), on_point=tell, on_notice=note)
 
 
-def _again(folder: Path, slos: Sequence[str], at_least: float | None, lang: Language, *, as_json: bool) -> int:
+def _again(folder: Path, slos: Sequence[str], at_least: float | None, *, as_json: bool) -> int:
     """A stored search, judged again; its files are written anew."""
     from vendor_verifier.features.capacity.store import judge_again, write_capacity
     from vendor_verifier.redaction import Scrubber
@@ -67,28 +67,28 @@ def _again(folder: Path, slos: Sequence[str], at_least: float | None, lang: Lang
 
     stored = RunFolder(folder)
     report = judge_again(stored, slos, at_least)
-    write_capacity(stored, report, Scrubber(()), language=lang)
-    _print(report, lang, as_json=as_json)
-    return _exit_code(report, lang)
+    write_capacity(stored, report, Scrubber(()))
+    _print(report, as_json=as_json)
+    return _exit_code(report)
 
 
-def _print(report: CapacityReport, lang: Language, *, as_json: bool) -> None:
+def _print(report: CapacityReport, *, as_json: bool) -> None:
     from vendor_verifier.features.capacity import store
     from vendor_verifier.features.capacity.text import capacity_lines
 
     if as_json:
         sys.stdout.write(store.render(report))
     else:
-        sys.stdout.write("".join(f"{line}\n" for line in capacity_lines(report, lang)))
+        sys.stdout.write("".join(f"{line}\n" for line in capacity_lines(report)))
 
 
-def _exit_code(report: CapacityReport, lang: Language) -> int:
+def _exit_code(report: CapacityReport) -> int:
     """3 where a search was ended before it could tell, else 1 where too little is borne."""
     from vendor_verifier.features.capacity.curve import standing
     from vendor_verifier.features.capacity.text import verdict
     from vendor_verifier.reports.escape import plain
 
-    t = Texts(lang, "narrow")
+    t = Texts("narrow")
     found = [(vendor, standing(vendor, report.at_least)) for vendor in report.vendors]
     for vendor, how in found:
         if how != "enough":

@@ -23,7 +23,7 @@ from vendor_verifier.reports.html import charts
 from vendor_verifier.reports.html.charts import figure, short
 from vendor_verifier.reports.html.page import drawn
 from vendor_verifier.reports.tables import Cell, Column, Item, Table, page_label
-from vendor_verifier.words import Language, Texts
+from vendor_verifier.words import Texts
 
 WIDTH = 960.0
 _HEIGHT = 216.0
@@ -133,9 +133,9 @@ _FEW = 3
 _LEAST_CURVE = 2
 
 
-def render(report: CapacityReport, language: Language = "en") -> str:
+def render(report: CapacityReport) -> str:
     """The whole page, UTF-8-encodable."""
-    t = Texts(language)
+    t = Texts()
     return drawn(
         "capacity.html.j2",
         t,
@@ -146,7 +146,7 @@ def render(report: CapacityReport, language: Language = "en") -> str:
             f"agent-vendor-verifier {report.version}",
             t("capacity_samples", n=report.bounds.samples),
         ],
-        warnings=[visible(t.said(warning), MAX_SENTENCE) for warning in report.warnings],
+        warnings=[visible(warning, MAX_SENTENCE) for warning in report.warnings],
         overview=_overview(report, t),
         vendors=[_vendor(vendor, report, t) for vendor in report.vendors],
         method=list(_method(report, t)),
@@ -192,7 +192,7 @@ def _vendor(vendor: VendorCapacity, report: CapacityReport, t: Texts) -> dict[st
         "throughput": _throughput(vendor, report, t),
         "shape": list(told_shape(vendor, report.kind, t)),
         "table": levels(vendor, report, t),
-        "notes": [visible(t.said(note), MAX_SENTENCE) for note in vendor.notes],
+        "notes": [visible(note, MAX_SENTENCE) for note in vendor.notes],
     }
 
 

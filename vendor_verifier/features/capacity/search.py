@@ -162,7 +162,7 @@ def measure_capacity(
             else:
                 found = search.curve.concluded("interrupted")
             report = replace(report, vendors=(*report.vendors, found))
-            write_capacity(folder, report, scrubber, language=options.lang)
+            write_capacity(folder, report, scrubber)
     return CapacityOutcome(folder, report, signal_number)
 
 

@@ -39,7 +39,6 @@ from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.labels import shown_labels
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
-from vendor_verifier.words import Language
 
 if TYPE_CHECKING:
     import numpy as np
@@ -100,7 +99,6 @@ def write_capacity(
     report: CapacityReport,
     scrubber: Scrubber,
     only: str | None = None,
-    language: Language = "en",
 ) -> list[Path]:
     """Write the document, the page and the table, or one of them; the paths written."""
     from vendor_verifier.features.capacity import page, text
@@ -109,7 +107,7 @@ def write_capacity(
     if only in (None, DOCUMENT):
         written.append(folder.write(DOCUMENT, scrubber.text(render(report))))
     if only in (None, PAGE):
-        written.append(folder.write(PAGE, scrubber.text(page.render(report, language))))
+        written.append(folder.write(PAGE, scrubber.text(page.render(report))))
     if only in (None, TABLE):
         written.append(folder.write(TABLE, scrubber.text(text.csv_of(report))))
     return written

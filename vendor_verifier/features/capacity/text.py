@@ -10,7 +10,7 @@ from vendor_verifier.features.capacity.values import CapacityReport, LimitVerdic
 from vendor_verifier.reports import number_format, tables
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.tables import Cell, Column, Item, Table
-from vendor_verifier.words import Language, Texts
+from vendor_verifier.words import Texts
 
 _MAX_LABEL = 60
 _SENTENCE = 600
@@ -164,18 +164,18 @@ def levels(vendor: VendorCapacity, report: CapacityReport, t: Texts) -> Table:
     return tables.table(caption, t(f"unit_{report.kind}"), columns, items, t)
 
 
-def capacity_lines(report: CapacityReport, language: Language = "en") -> Iterator[str]:
+def capacity_lines(report: CapacityReport) -> Iterator[str]:
     """Everything, one vendor after the other; no line ends inside."""
-    t = Texts(language, "narrow")
+    t = Texts("narrow")
     for warning in report.warnings:
-        yield t("warning_line", text=plain(t.said(warning), MAX_SENTENCE))
+        yield t("warning_line", text=plain(warning, MAX_SENTENCE))
     for vendor in report.vendors:
         words = verdict(vendor, report.kind, t)
         yield plain(t("of_vendor", label=f"{vendor.model} / {vendor.label}", words=words), _SENTENCE)
         yield from _table_lines(levels(vendor, report, t).of("terminal"))
         yield from (f"  {plain(line, _SENTENCE)}" for line in told_shape(vendor, report.kind, t))
         for note in vendor.notes:
-            yield "  " + t("note_line", note=plain(t.said(note), MAX_SENTENCE))
+            yield "  " + t("note_line", note=plain(note, MAX_SENTENCE))
         yield ""
     yield t("capacity_limits_line", limits=t.joined(map(str, report.thresholds), "semicolon"))
     yield from shown_needs(report, t)
@@ -188,7 +188,7 @@ def csv_of(report: CapacityReport) -> str:
     def figure(key: str) -> Column:
         return Column(key, lambda row: tables.raw(getattr(row[1], key)))
 
-    t = Texts("en")
+    t = Texts()
     columns = (
         Column("model", lambda row: tables.raw(row[0].model)),
         Column("label", lambda row: tables.raw(row[0].label)),

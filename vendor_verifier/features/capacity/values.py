@@ -32,7 +32,6 @@ from vendor_verifier.pipeline.options import (
 from vendor_verifier.values.estimate import Estimate
 from vendor_verifier.values.judgement import Threshold
 from vendor_verifier.values.plan import Arrival, ExecutorChoice, ExecutorName, TransportName, WorkersWish
-from vendor_verifier.words import Language
 
 # The quantity raised from level to level: requests in flight, or requests started a second.
 LoadKind = Literal["concurrency", "rate"]
@@ -301,7 +300,6 @@ class CapacityOptions:
         Path | None,
         option("Write into this folder. [default: runs/<timestamp>-capacity]", OUTPUT, "--output-dir", "-o"),
     ] = None
-    lang: Annotated[Language, option("Speak this language, in capacity.html too.", OUTPUT)] = "en"
     quiet: Annotated[bool, flag("Print no progress on stderr.", OUTPUT, "--quiet", "-q")] = False
     json: Annotated[bool, flag("Print capacity.json instead of tables.", OUTPUT)] = False
 
@@ -329,6 +327,5 @@ class CapacityOptions:
             dask_local=self.dask_local,
             dask_hang_after=self.dask_hang_after,
             insecure_cluster=self.insecure_cluster,
-            lang=self.lang,
             baseline_repeats=1,
         )

@@ -149,7 +149,7 @@ RECORDS: FrameKind[RecordRow] = FrameKind(
         Column("anomalies", "string", "departures from the standard, with commas",
                lambda row: ",".join(row.observation.traits.anomalies) or None),
         Column("region", "string", "region it was asked from", lambda row: row.record.region),
-        *(_metric(place, each.unit, each.words or each.titles[0], each.name)
+        *(_metric(place, each.unit, each.words or each.title, each.name)
           for place, each in enumerate(RECORD_METRICS) if each.name != "success"),
     ),
     (

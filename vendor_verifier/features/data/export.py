@@ -149,7 +149,7 @@ def _frames(run: RunData, name: str, *, wide: bool) -> Iterator[DataFrame]:
 
 def wide_ranking(report: Report) -> DataFrame:
     """Every column that ranking.csv has, in its order."""
-    table = ranking(report, report.models, Texts("en")).of("csv")
+    table = ranking(report, report.models, Texts()).of("csv")
     rows = [[bare(cell) for cell in row.cells] for row in table.rows]
     return typed_frame(
         (column.key, _dtype(column.key, values), values)

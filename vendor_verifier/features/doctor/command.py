@@ -16,7 +16,6 @@ from vendor_verifier.pipeline.options import OUTPUT, WHAT, flag, many, option
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.values.nested_dict import nested_dict
-from vendor_verifier.words import Language
 
 
 def as_json(diagnoses: Sequence[Diagnosis], scrubber: Scrubber) -> str:
@@ -43,7 +42,6 @@ def doctor_command(
     vendor: Annotated[tuple[str, ...], many("Check this vendor or label only (repeatable).", WHAT)] = (),
     vendor_path: Annotated[tuple[Path, ...], many("Load vendor plugins from this folder (repeatable).", WHAT)] = (),
     tokenizer_model: Annotated[str | None, option("Take the chat template from this folder or hub name.", WHAT)] = None,
-    lang: Annotated[Language, option("Speak this language.", OUTPUT)] = "en",
     verbose: Annotated[bool, flag("Show every check, its evidence and the time line of an answer.", OUTPUT)] = False,
     json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
 ) -> int:
@@ -59,12 +57,12 @@ def doctor_command(
     request = DoctorRequest(config_file_path, env_file, vendor_path, model, vendor, tokenizer_model)
     visit = doctor(request, read_environment())
     for warning in visit.warnings:
-        warn(visit.scrubber.text(warning), lang)
+        warn(visit.scrubber.text(warning))
     found = visit.diagnoses
     if json:
         sys.stdout.write(as_json(found, visit.scrubber))
     elif sys.stdout.isatty():
-        stdout_console().print(render(found, visit.scrubber, lang, verbose=verbose), crop=False)
+        stdout_console().print(render(found, visit.scrubber, verbose=verbose), crop=False)
     else:
-        sys.stdout.write(as_text(found, visit.scrubber, lang, verbose=verbose))
+        sys.stdout.write(as_text(found, visit.scrubber, verbose=verbose))
     return exit_code_of(visit.diagnoses)

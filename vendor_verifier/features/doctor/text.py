@@ -15,7 +15,7 @@ from vendor_verifier.features.doctor.values import Diagnosis, Spending, Status, 
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.theme import COLOURS
-from vendor_verifier.words import Language, Texts
+from vendor_verifier.words import Texts
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -39,21 +39,17 @@ _COLOURS = {
 _COLUMNS = ("vendor", "verdict", "answered", "first_token", "tools", "streams", "tokens", "sdk", "address")
 
 
-def as_text(
-    diagnoses: Sequence[Diagnosis], scrubber: Scrubber, language: Language = "en", *, verbose: bool = False
-) -> str:
+def as_text(diagnoses: Sequence[Diagnosis], scrubber: Scrubber, *, verbose: bool = False) -> str:
     """The same as :func:`render` without colour, a line a vendor however long it is."""
     from rich.console import Console
 
     console = Console(file=StringIO(), width=_ANY_WIDTH, color_system=None, force_terminal=False)
-    console.print(render(diagnoses, scrubber, language, verbose=verbose))
+    console.print(render(diagnoses, scrubber, verbose=verbose))
     written = console.file.getvalue() if isinstance(console.file, StringIO) else ""
     return "\n".join(line.rstrip() for line in written.splitlines()) + "\n"
 
 
-def render(
-    diagnoses: Sequence[Diagnosis], scrubber: Scrubber, language: Language = "en", *, verbose: bool = False
-) -> RenderableType:
+def render(diagnoses: Sequence[Diagnosis], scrubber: Scrubber, *, verbose: bool = False) -> RenderableType:
     """The table, a line for everything that departs, hints, and how many vendors are what.
 
     ``verbose``: the blocks of all checks, timelines and refusals stand below.
@@ -61,8 +57,8 @@ def render(
     from rich.console import Group
     from rich.text import Text
 
-    pages = [_Page(diagnosis, scrubber, Texts(language)) for diagnosis in diagnoses]
-    t = Texts(language)
+    pages = [_Page(diagnosis, scrubber, Texts()) for diagnosis in diagnoses]
+    t = Texts()
     parts: list[RenderableType] = [_Fitting(pages, t), Text()]
     departures = [(line, colour) for page in pages for line, colour in page.departures()]
     parts += [Text(line, style=colour) for line, colour in departures]
@@ -115,7 +111,7 @@ def _total(diagnoses: Sequence[Diagnosis], t: Texts) -> str:
 
 
 class _Page(msgspec.Struct, frozen=True):
-    """One diagnosis as words of one language."""
+    """One diagnosis in words."""
 
     diagnosis: Diagnosis
     scrubber: Scrubber
@@ -145,14 +141,14 @@ class _Page(msgspec.Struct, frozen=True):
         t, label = self.t, self.safe(self.diagnosis.label, _MAX_LABEL)
         for check in self.diagnosis.checks:
             if check.status in ("failed", "warning"):
-                name, words = t(f"check_{check.name.replace(' ', '_')}"), t.said(check.evidence)
+                name, words = t(f"check_{check.name.replace(' ', '_')}"), check.evidence
                 line = t("doctor_departs", label=label, status=t(f"doctor_is_{check.status}"), name=name, words=words)
                 yield self.safe(line), _COLOURS[check.status]
         for line in dict.fromkeys(self._sdk_departures()):
             words = t("doctor_departs", label=label, status=t("doctor_is_failed"), name="sdk", words=line)
             yield self.safe(words), _COLOURS["failed"]
         for hint in self.diagnosis.hints:
-            yield self.safe(t("doctor_hint", label=label, words=t.said(hint)), 2 * MAX_EVIDENCE), COLOURS["hint"]
+            yield self.safe(t("doctor_hint", label=label, words=hint), 2 * MAX_EVIDENCE), COLOURS["hint"]
 
     def block(self) -> Iterator[str]:
         """Everything that is known of the vendor, line by line."""
@@ -164,16 +160,16 @@ class _Page(msgspec.Struct, frozen=True):
         yield "  " + safe(t("doctor_proxy", proxy=found.reach.proxy or t("explain_none")))
         for check in found.checks:
             name = t(f"check_{check.name.replace(' ', '_')}")
-            yield f"  {t(f'doctor_is_{check.status}'):8} {name:16} {safe(t.said(check.evidence))}"
+            yield f"  {t(f'doctor_is_{check.status}'):8} {name:16} {safe(check.evidence)}"
         for finding in found.sdk:
             status = t("doctor_is_ok" if finding.status == "consistent" else "doctor_is_failed")
-            evidence = t.said(finding.evidence) if finding.evidence else t(f"sdk_{finding.status}")
+            evidence = finding.evidence or t(f"sdk_{finding.status}")
             words = t("sdk_line", sdk=finding.sdk, route=finding.route, question=finding.question, evidence=evidence)
             yield f"  {status:8} {'sdk':16} {safe(words)}"
         if found.timeline_of is not None:
             yield "  " + safe(t("timeline_of", question=found.timeline_of))
         for moment in found.timeline:
-            words = t("timeline_text", what=moment.what, text=moment.text) if moment.text else t.said(moment.what)
+            words = t("timeline_text", what=moment.what, text=moment.text) if moment.text else moment.what
             yield f"  {moment.at_ms:10.1f} ms  {safe(words)}"
         if found.error_body is not None:
             yield "  " + safe(t("doctor_body", body=found.error_body), MAX_BODY)
@@ -202,9 +198,8 @@ class _Page(msgspec.Struct, frozen=True):
     def _sdk_departures(self) -> Iterator[str]:
         for finding in self.diagnosis.sdk:
             if finding.status in ("crashes", "loses"):
-                evidence = self.t.said(finding.evidence)
                 values = {"sdk": finding.sdk, "route": finding.route, "question": finding.question}
-                yield self.t("sdk_line", **values, evidence=evidence)
+                yield self.t("sdk_line", **values, evidence=finding.evidence)
 
 
 def spent(spending: Spending, t: Texts) -> str:

@@ -19,17 +19,17 @@ from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.scoring.report_samples import compact
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.record import Attempt, Record, Response, Timing
-from vendor_verifier.words import Language, Texts
+from vendor_verifier.words import Texts
 
 SHORT, FULL = 2_000, 1_000_000
 
 
-def sample_lines(listed: BadSamples, language: Language = "en") -> Iterator[str]:
+def sample_lines(listed: BadSamples) -> Iterator[str]:
     """One line a sample, worst first, and how to see one of them."""
-    t = Texts(language)
-    yield from (plain(t.said(note), MAX_SENTENCE) for note in listed.notes)
+    t = Texts()
+    yield from (plain(note, MAX_SENTENCE) for note in listed.notes)
     for sample in listed.shown:
-        words = t.said(sample.reasons)
+        words = t.joined(sample.reasons, "semicolon")
         line = f"{sample.model} / {sample.label}  {sample.suite}  {sample.sample}  {words}"
         yield plain(line if sample.records == 1 else t("explain_times", line=line, count=sample.records))
     found = t("explain_found", found=listed.found, records=listed.records)
@@ -39,9 +39,9 @@ def sample_lines(listed: BadSamples, language: Language = "en") -> Iterator[str]
         yield t("explain_see")
 
 
-def explanation_lines(explained: Explanation, limit: int = SHORT, language: Language = "en") -> Iterator[str]:
+def explanation_lines(explained: Explanation, limit: int = SHORT) -> Iterator[str]:
     """Prompt, reply, expectation, schema errors, the other vendors and a curl; no text above ``limit`` characters."""
-    t = Texts(language)
+    t = Texts()
     yield from _head(explained, t)
     yield from _asked(explained, t, limit)
     yield from _replies(explained.record, t, limit)
@@ -227,7 +227,7 @@ def _curl(explained: Explanation, t: Texts) -> Iterator[str]:
         return
     yield t("explain_again")
     # Already harmless, and a cut would make it another request.
-    yield from str(t.said(explained.curl)).splitlines()
+    yield from str(explained.curl).splitlines()
 
 
 def _inner(text: str, limit: int) -> str:
@@ -255,7 +255,6 @@ def explain_command(
         int, option("List at most N samples.", OUTPUT, "--limit", "-n", check=Number(gte=1, lte=10_000))
     ] = 20,
     full: Annotated[bool, flag("Do not cut long texts.", OUTPUT)] = False,
-    lang: Annotated[Language, option("Speak this language.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
 ) -> int:
     """Show why a vendor's answer counts as it does: prompt, reply with its moments, what was expected, schema errors
@@ -271,10 +270,10 @@ def explain_command(
     folder = RunFolder(run_named(run))
     if sample is None:
         listed = worst_samples(folder, wanted, limit)
-        lines, document = list(sample_lines(listed, lang)), msgspec.to_builtins(listed, enc_hook=str)
+        lines, document = list(sample_lines(listed)), msgspec.to_builtins(listed, enc_hook=str)
     else:
         found = explain(folder, wanted)
-        lines = [line for each in found for line in explanation_lines(each, FULL if full else SHORT, lang)]
+        lines = [line for each in found for line in explanation_lines(each, FULL if full else SHORT)]
         document = msgspec.to_builtins(found, enc_hook=str)
     if json:
         import json as json_module

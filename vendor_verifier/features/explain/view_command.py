@@ -12,7 +12,7 @@ from cyclopts.validators import Number
 from vendor_verifier.console.output import EXIT_OK, say
 from vendor_verifier.pipeline.latest_run import RUNS, pointed_to, run_named
 from vendor_verifier.pipeline.options import OUTPUT, flag, option
-from vendor_verifier.words import Language, Texts
+from vendor_verifier.words import Texts
 
 
 def view_command(
@@ -21,7 +21,6 @@ def view_command(
         int, option("Serve on this port of loopback; 0 takes a free one.", OUTPUT, check=Number(gte=0, lte=65535))
     ] = 0,
     print_only: Annotated[bool, flag("Print the address, open no browser.", OUTPUT, "--print")] = False,
-    lang: Annotated[Language, option("Speak this language.", OUTPUT)] = "en",
 ) -> int:
     """Look through all samples and answers in the browser: filter, search, compare, see every piece arrive.
 
@@ -34,7 +33,7 @@ def view_command(
     from vendor_verifier.store import RunFolder
 
     index = build_index([RunFolder(run_named(run)) for run in runs or (pointed_to(RUNS),)])
-    t = Texts(lang)
+    t = Texts()
     server = ViewServer(Site(index, t), port)
     say(t("view_serving", questions=len(index.cells), answers=index.answers, address=server.address))
     if not print_only:

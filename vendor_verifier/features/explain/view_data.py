@@ -99,7 +99,7 @@ def shown_question(index: RunIndex, question: Question, t: Texts) -> dict[str, A
     is_baseline = [(number, each.record.model, each.record.label) in baselines for number, each in every]
     reference = next((_words(each) for (_, each), own in zip(every, is_baseline, strict=True) if own), None)
     answers = [
-        _answer(number, each, None if own else reference, t) | {"is_baseline": own}
+        _answer(number, each, None if own else reference) | {"is_baseline": own}
         for (number, each), own in zip(every, is_baseline, strict=True)
     ]
     answers.sort(key=lambda each: (each["run"], not each["is_baseline"], each["label"], each["repetition"]))
@@ -133,7 +133,7 @@ def _text(rest: Mapping[str, Any]) -> str:
     return visible(content if isinstance(content, str) else compact(content), _MOST_TEXT)
 
 
-def _answer(run: int, explained: Explanation, reference: Sequence[str] | None, t: Texts) -> dict[str, Any]:
+def _answer(run: int, explained: Explanation, reference: Sequence[str] | None) -> dict[str, Any]:
     record, final = explained.record, explained.record.final
     response = final.response if final is not None and final.response is not None else Response()
     attempts = [attempt for turn in record.turns for attempt in turn.attempts]
@@ -142,7 +142,7 @@ def _answer(run: int, explained: Explanation, reference: Sequence[str] | None, t
         "run": run,
         "label": record.label,
         "repetition": record.repetition,
-        "reasons": [str(t.said(each)) for each in explained.reasons],
+        "reasons": [str(each) for each in explained.reasons],
         "decision": explained.score.decision,
         "values": dict(explained.score.values),
         "text": visible(response.text, _MOST_TEXT),
@@ -165,7 +165,7 @@ def _answer(run: int, explained: Explanation, reference: Sequence[str] | None, t
         "attempts": len(attempts),
         "failures": [f"{each.kind}: {visible(each.message)}" for each in failures],
         "turns": len(record.turns),
-        "curl": None if explained.curl is None else str(t.said(explained.curl)),
+        "curl": None if explained.curl is None else str(explained.curl),
     }  # fmt: skip
 
 

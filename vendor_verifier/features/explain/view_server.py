@@ -62,7 +62,7 @@ class Site(msgspec.Struct):
         """The report of a run, whose examples lead to their samples here; made when it is first asked for."""
         if number not in self.reports:
             run = self.index.runs[number]
-            self.reports[number] = render(score_folder(run.folder), self.t.language, evidence_at="../")
+            self.reports[number] = render(score_folder(run.folder), evidence_at="../")
         return self.reports[number]
 
     def data(self, name: str, query: Mapping[str, str]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from vendor_verifier.errors import Problem, ProblemsError, UsageError, VerifierE
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, WHAT, flag, many, option
 from vendor_verifier.values.history import Trend
 from vendor_verifier.values.nested_dict import nested_dict
-from vendor_verifier.words import Language, Texts, english
+from vendor_verifier.words import Texts, english
 
 if TYPE_CHECKING:
     from vendor_verifier.features.history.scheduled_check import Webhook
@@ -59,10 +59,10 @@ def check_command(options: CommandOptions = _RUN, check: CheckOptions = _CHECK) 
     except VerifierError as error:
         from vendor_verifier.values.history import CheckResult
 
-        _tell(webhook, check, CheckResult("error", error.exit_code, error=str(error)), options.lang)
+        _tell(webhook, check, CheckResult("error", error.exit_code, error=str(error)))
         raise
     _print(result, options)
-    _tell(webhook, check, result, options.lang)
+    _tell(webhook, check, result)
     return result.exit_code
 
 
@@ -102,7 +102,7 @@ def _checked(options: CommandOptions, check: CheckOptions) -> CheckResult:
         prepared = prepare(options, read_environment())
         check_figures(check.fail_on, options.suites)
         thresholds = check_gates(prepared.configuration.gates, options.gate, options.suites)
-        with progress(quiet=not options.verbose, verbose=options.verbose, language=options.lang) as watcher:
+        with progress(quiet=not options.verbose, verbose=options.verbose) as watcher:
             outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
         result = judge_check(outcome, thresholds, history, check.fail_on)
         if age is not None:
@@ -126,7 +126,7 @@ def _print(result: CheckResult, options: CommandOptions) -> None:
     if options.json:
         sys.stdout.write(_document(result))
         return
-    lines = notice_lines(result, options.lang)
+    lines = notice_lines(result)
     if options.verbose or len(lines) > 1 or result.status != "passed":
         _write(lines)
 
@@ -139,16 +139,16 @@ def _print_json(value: object) -> None:
     sys.stdout.write(json_module.dumps(value, indent=2) + "\n")
 
 
-def _tell(webhook: Webhook | None, check: CheckOptions, result: CheckResult, lang: Language) -> None:
+def _tell(webhook: Webhook | None, check: CheckOptions, result: CheckResult) -> None:
     if webhook is None or (check.notify == "failure" and result.status == "passed"):
         return
     from vendor_verifier.features.history.notice import as_json, for_slack
     from vendor_verifier.features.history.scheduled_check import post
 
-    document = for_slack(result, lang) if webhook.is_slack else as_json(result)
+    document = for_slack(result) if webhook.is_slack else as_json(result)
     trouble = post(webhook, json_module.dumps(document, allow_nan=False).encode())
     if trouble is not None:
-        warn(english("check_not_told", trouble=trouble), lang)
+        warn(english("check_not_told", trouble=trouble))
 
 
 _PAIRED = {
@@ -168,7 +168,6 @@ def compare_command(
         tuple[str, ...], many("Exit with 1 if this metric got worse (repeatable). [default: any]", JUDGE)
     ] = (),
     history: Annotated[Path | None, option("Read the history from here. [default: user data folder]", OUTPUT)] = None,
-    lang: Annotated[Language, option("Speak this language.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print JSON with every flipped sample.", OUTPUT)] = False,
 ) -> int:
     """Compare two runs: verdicts, paired changes with intervals, what changed in the question, samples that flipped.
@@ -176,7 +175,7 @@ def compare_command(
     Exit codes: 0 nothing got worse, 1 a figure or a verdict did, 2 the runs have nothing to compare.
     """
     if after is None:
-        return _against_history(before, fail_on, history, lang, as_json=json)
+        return _against_history(before, fail_on, history, as_json=json)
     from vendor_verifier.features.history.run_diff import compare_folders
     from vendor_verifier.features.history.text import comparison_lines
     from vendor_verifier.features.history.verdict_changes import got_worse
@@ -187,9 +186,9 @@ def compare_command(
     if json:
         _print_json(nested_dict(comparison))
     else:
-        _write(comparison_lines(comparison, lang))
+        _write(comparison_lines(comparison))
     if not comparison.changes:
-        say(Texts(lang)("compare_nothing"))
+        say(Texts()("compare_nothing"))
         return EXIT_USAGE
     minded = _minded(fail_on, {"verdict", *(change.metric for change in comparison.changes)})
     worse = [change for change in comparison.changes if change.verdict == "worse" and change.metric in minded]
@@ -206,9 +205,7 @@ def _minded(words: tuple[str, ...], known: set[str]) -> set[str]:
     return found or known
 
 
-def _against_history(
-    run: Path, fail_on: tuple[str, ...], history: Path | None, lang: Language, *, as_json: bool
-) -> int:
+def _against_history(run: Path, fail_on: tuple[str, ...], history: Path | None, *, as_json: bool) -> int:
     from vendor_verifier.features.history.database import default_history_file
     from vendor_verifier.features.history.regression import history_trends
     from vendor_verifier.features.history.text import trend_lines
@@ -220,7 +217,7 @@ def _against_history(
     if as_json:
         _print_json([nested_dict(trend) for trend in found])
     else:
-        _write(trend_lines(found, lang))
+        _write(trend_lines(found))
     return EXIT_THRESHOLD if any(trend.verdict == "regression" for trend in found) else EXIT_OK
 
 
@@ -230,7 +227,6 @@ def history_command(
     vendor: Annotated[tuple[str, ...], many("List runs with this vendor or label only (repeatable).", WHAT)] = (),
     limit: Annotated[int, option("List the newest N runs.", WHAT, "--limit", "-n", check=Number(gte=1))] = 20,
     history: Annotated[Path | None, option("Read the history from here. [default: user data folder]", OUTPUT)] = None,
-    lang: Annotated[Language, option("Speak this language.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print JSON with every figure.", OUTPUT)] = False,
 ) -> int:
     """List the scored runs of the history, newest last, and whose answers bore other names than in the run before."""
@@ -247,7 +243,7 @@ def history_command(
     if json:
         _print_json([nested_dict(run) for run in runs])
         return EXIT_OK
-    t = Texts(lang)
+    t = Texts()
     for position, run in enumerate(runs, len(known) - len(runs)):
         models = ", ".join(dict.fromkeys(entry.model for entry in run.entries))
         words = t("history_vendors", models=models, count=len(run.entries))
@@ -272,7 +268,6 @@ def trend_command(
     history: Annotated[Path | None, option("Read the history from here. [default: user data folder]", OUTPUT)] = None,
     exit_code: Annotated[bool, flag("Exit with 1 if anything got worse.", JUDGE)] = False,
     output: Annotated[Path | None, option("Write an HTML page, such as trend.html.", OUTPUT, "--output", "-o")] = None,
-    lang: Annotated[Language, option("Speak this language.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
 ) -> int:
     """Plot figures over the runs that asked the same, and say whether a vendor got worse.
@@ -287,21 +282,21 @@ def trend_command(
 
     found = history_trends(history or default_history_file(), metrics=metric, models=model, labels=vendor)
     if output is not None:
-        say(str(_write_page(output, found, lang)))
+        say(str(_write_page(output, found)))
     if json:
         _print_json([nested_dict(trend) for trend in found])
     else:
-        lines = [*verdict_trend_lines(found, Texts(lang)), *trend_lines(found, lang)]
+        lines = [*verdict_trend_lines(found, Texts()), *trend_lines(found)]
         for trend in found:
             if (metric and vendor) or trend.verdict in ("regression", "improvement", "warning"):
-                lines += ["", *plot(trend, lang)]
+                lines += ["", *plot(trend)]
         _write(lines)
     if not found:
-        say(Texts(lang)("history_empty"))
+        say(Texts()("history_empty"))
     return EXIT_THRESHOLD if exit_code and any(trend.verdict == "regression" for trend in found) else EXIT_OK
 
 
-def _write_page(path: Path, found: Sequence[Trend], lang: Language) -> Path:
+def _write_page(path: Path, found: Sequence[Trend]) -> Path:
     """The trends as a page of their own, readable by its owner alone.
 
     Raises:
@@ -312,4 +307,4 @@ def _write_page(path: Path, found: Sequence[Trend], lang: Language) -> Path:
 
     folder = RunFolder(path.parent)
     folder.create()
-    return folder.write(path.name, page.render_trend(found, lang))
+    return folder.write(path.name, page.render_trend(found))

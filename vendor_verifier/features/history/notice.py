@@ -13,7 +13,7 @@ from vendor_verifier.reports.number_format import finite
 from vendor_verifier.reports.scores_json import verdict_document
 from vendor_verifier.values.history import CheckResult
 from vendor_verifier.values.verdict import FAILING, VendorVerdict
-from vendor_verifier.words import Language, Texts
+from vendor_verifier.words import Texts
 
 NOTICE_SCHEMA = 1
 # Slack cuts longer texts itself, in the middle of a line.
@@ -22,9 +22,9 @@ _MOST_NAMES = 4
 _LOUD = ("regression", "improvement")
 
 
-def headline(result: CheckResult, language: Language = "en") -> str:
+def headline(result: CheckResult) -> str:
     """``check failed: m / reseller not as sold, 1 gate failed, 1 regression (run …)``."""
-    t = Texts(language)
+    t = Texts()
     bad = [t("check_vendor", vendor=name, status=t(f"status_{verdict.status}")) for name, verdict in _failing(result)]
     counts = {
         "check_gates": sum(verdict.outcome == "FAIL" for _, verdict in result.gates),
@@ -37,9 +37,9 @@ def headline(result: CheckResult, language: Language = "en") -> str:
     return plain(t("check_run", head=head, run=result.run) if result.run else head)
 
 
-def notice_lines(result: CheckResult, language: Language = "en") -> list[str]:
+def notice_lines(result: CheckResult) -> list[str]:
     """The headline and a line for everything that a person should know; only the headline when all is well."""
-    return [headline(result, language), *(f"  {line}" for line in _findings(result, Texts(language)))]
+    return [headline(result), *(f"  {line}" for line in _findings(result, Texts()))]
 
 
 def _failing(result: CheckResult) -> Iterator[tuple[str, VendorVerdict]]:
@@ -59,7 +59,7 @@ def _findings(result: CheckResult, t: Texts) -> Iterator[str]:
         if verdict.outcome == "FAIL":
             vendor, gate = f"{model} / {verdict.label}", str(verdict.threshold)
             yield plain(t("check_gate", outcome=verdict.outcome, vendor=vendor, gate=gate, reason=verdict.reason))
-    yield from trend_lines((trend for trend in result.trends if trend.verdict in _LOUD), t.language)
+    yield from trend_lines(trend for trend in result.trends if trend.verdict in _LOUD)
     yield from _warned(result, t)
     yield from _not_yet(result, t)
     for model, finding in result.identity:
@@ -164,10 +164,10 @@ def as_json(result: CheckResult) -> dict[str, Any]:
     }
 
 
-def for_slack(result: CheckResult, language: Language = "en") -> dict[str, Any]:
+def for_slack(result: CheckResult) -> dict[str, Any]:
     """An incoming webhook's document; text of strangers can neither mention anybody nor make a link."""
-    lines = notice_lines(result, language)
+    lines = notice_lines(result)
     if len(lines) > _MOST_LINES:
-        lines = [*lines[:_MOST_LINES], "  " + Texts(language)("check_more", count=len(lines) - _MOST_LINES)]
+        lines = [*lines[:_MOST_LINES], "  " + Texts()("check_more", count=len(lines) - _MOST_LINES)]
     text = "\n".join(lines).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return {"text": text, "mrkdwn": False}

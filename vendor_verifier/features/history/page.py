@@ -26,15 +26,15 @@ from vendor_verifier.reports.tables import Cell, Column, Item, Section, Table, p
 from vendor_verifier.reports.verdicts import status_cell
 from vendor_verifier.values.history import LevelChange, MetricChange, RunComparison, Trend
 from vendor_verifier.values.score import Report, VendorScore
-from vendor_verifier.words import Language, Texts
+from vendor_verifier.words import Texts
 
 _CSS = {"worse": "gate-fail", "improved": "gate-pass", "undecided": "gate-undecided"}
 _MOST_CHANGES = 500
 
 
-def render_runs(reports: Sequence[Report], comparisons: Sequence[RunComparison], language: Language = "en") -> str:
+def render_runs(reports: Sequence[Report], comparisons: Sequence[RunComparison]) -> str:
     """The page of ``reports`` in the order given; ``comparisons`` are of each with the one before it."""
-    t = Texts(language)
+    t = Texts()
     sections = [Section("runs", t("runs_which"), tables=(_runs(reports, t),))]
     sections += [_model(index, model, reports, t) for index, model in enumerate(models_of(reports))]
     sections += [_changes(index, found, t) for index, found in enumerate(comparisons)]
@@ -145,7 +145,7 @@ def _changes(index: int, found: RunComparison, t: Texts) -> Section:
     caption = f"{t('runs_changes')}: {page_label(found.before)} → {page_label(found.after)}"
     made = table(caption, t("vendor"), columns, items, t)
     return Section(
-        f"c{index}", caption, lines=tuple(visible(t.said(note), MAX_SENTENCE) for note in found.notes), tables=(made,)
+        f"c{index}", caption, lines=tuple(visible(note, MAX_SENTENCE) for note in found.notes), tables=(made,)
     )
 
 
@@ -172,9 +172,9 @@ _MOST_NIGHTS = 180
 _MOST_PLOTS = 30
 
 
-def render_trend(trends: Sequence[Trend], language: Language = "en") -> str:
+def render_trend(trends: Sequence[Trend]) -> str:
     """The whole page: the alarming trends first, each with its plot and the same as a table."""
-    t = Texts(language)
+    t = Texts()
     ordered = sorted(trends, key=lambda trend: TREND_ORDER.index(trend.verdict))
     lines = tuple(verdict_trend_lines(ordered, t))
     sections = [Section("verdicts", t("trend_verdicts"), None, lines, (_overview(ordered, t),))] if ordered else []
@@ -210,7 +210,7 @@ def _overview(trends: Sequence[Trend], t: Texts) -> Table:
         Column("outcome", lambda trend: words(t(f"trend_{trend.verdict}"), css=_TREND_CSS.get(trend.verdict))),
         Column("trend_runs_title", lambda trend: tables.count(len(trend.nights))),
         Column("trend_newest", lambda trend: _newest(trend)),
-        Column("reason", lambda trend: words(_reason(trend, t)), prose=True),
+        Column("reason", lambda trend: words(visible(trend.reason, MAX_SENTENCE)), prose=True),
     )
     items = (Item(f"{trend.model} / {trend.label}", trend) for trend in trends)
     return table(t("trend_verdicts"), t("vendor"), columns, items, t)
@@ -218,14 +218,6 @@ def _overview(trends: Sequence[Trend], t: Texts) -> Table:
 
 def _newest(trend: Trend) -> Cell:
     return Cell(_night_figure(trend, trend.nights[-1].value) if trend.nights else number_format.MISSING)
-
-
-def _reason(trend: Trend, t: Texts) -> str:
-    """The reason for a verdict as it was judged; a page in Chinese names the changes themselves."""
-    if t.language != "zh" or trend.verdict in ("no_verdict", "warning"):
-        return visible(t.said(trend.reason), MAX_SENTENCE)
-    changes = [_effect(trend, change) for change in trend.changes]
-    return t("trend_changed", effects=t.joined(changes)) if changes else t("trend_unchanged")
 
 
 def _night_figure(trend: Trend, value: float) -> str:
@@ -245,7 +237,12 @@ def _section(index: int, trend: Trend, t: Texts) -> Section:
     )
     plot = _picture(trend, first, t)
     return Section(
-        f"t{index}", _name(trend), _reason(trend, t), lines, folded=(_nights(trend, first, t),), picture=plot
+        f"t{index}",
+        _name(trend),
+        visible(trend.reason, MAX_SENTENCE),
+        lines,
+        folded=(_nights(trend, first, t),),
+        picture=plot,
     )
 
 
@@ -295,9 +292,9 @@ def _picture(trend: Trend, first: int, t: Texts) -> Markup:
     return charts.picture(_WIDTH, _HEIGHT, *parts, label=f"{_name(trend)}, {t('trend_runs', n=len(nights))}")
 
 
-def render_runs_text(reports: Sequence[Report], comparisons: Sequence[RunComparison], language: Language = "en") -> str:
+def render_runs_text(reports: Sequence[Report], comparisons: Sequence[RunComparison]) -> str:
     """The same as Markdown, with every change in a line."""
-    t = Texts(language, "wide")
+    t = Texts("wide")
     lines = [f"# {t('runs_title')}", "", *(f"- {markdown(summary(found, t))}" for found in comparisons)]
     for model in models_of(reports):
         lines += ["", f"## {markdown(model)}"]
@@ -310,5 +307,5 @@ def render_runs_text(reports: Sequence[Report], comparisons: Sequence[RunCompari
             f"- {t(f'runs_verdict_{change.verdict}')}: {markdown(change_words(change, t))}" for change in found.changes
         ]
         lines += ["", f"## {markdown(f'{found.before} → {found.after}')}", "", *changes]
-        lines += [f"- {t('note_line', note=markdown(t.said(note), MAX_SENTENCE))}" for note in found.notes]
+        lines += [f"- {t('note_line', note=markdown(note, MAX_SENTENCE))}" for note in found.notes]
     return "\n".join(lines) + "\n"

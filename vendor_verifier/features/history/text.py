@@ -11,7 +11,7 @@ from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.number_format import MISSING, quantity, rate
 from vendor_verifier.values.history import ChangeVerdict, MetricChange, RunComparison, Trend
 from vendor_verifier.values.judgement import Finding
-from vendor_verifier.words import Language, Texts
+from vendor_verifier.words import Texts
 
 CHANGE_ORDER: tuple[ChangeVerdict, ...] = ("worse", "improved", "undecided", "same")
 TREND_ORDER = ("regression", "warning", "improvement", "steady", "no_verdict")
@@ -21,11 +21,11 @@ _ROWS = 10
 _MOST_COLUMNS = 100
 
 
-def comparison_lines(comparison: RunComparison, language: Language = "en") -> list[str]:
+def comparison_lines(comparison: RunComparison) -> list[str]:
     """One line a finding; no line ends inside."""
-    t = Texts(language)
+    t = Texts()
     lines = [summary(comparison, t), *(f"  {line}" for line in change_lines(comparison.verdicts, t))]
-    lines += [t("note_line", note=plain(t.said(note), MAX_SENTENCE)) for note in comparison.notes]
+    lines += [t("note_line", note=plain(note, MAX_SENTENCE)) for note in comparison.notes]
     lines += _changes(comparison, t)
     lines += [identity_line(model, finding, t) for model, finding in comparison.identity]
     lines += _settings(comparison, t)
@@ -37,7 +37,7 @@ def comparison_lines(comparison: RunComparison, language: Language = "en") -> li
 
 def identity_line(model: str, finding: Finding, t: Texts) -> str:
     """The line on vendors that answer under other names than before."""
-    return plain(t("identity_line", vendor=f"{model} / {finding.label}", words=t.said(finding.statement)))
+    return plain(t("identity_line", vendor=f"{model} / {finding.label}", words=finding.statement))
 
 
 def summary(comparison: RunComparison, t: Texts) -> str:
@@ -92,24 +92,24 @@ def _flips(comparison: RunComparison, t: Texts) -> Iterator[str]:
         return
     yield t("flips", count=sum(comparison.flip_counts.values()))
     for name, count in comparison.flip_counts.items():
-        yield f"  {plain(t.said(name))}: {count}"
+        yield f"  {plain(name)}: {count}"
     for flip in comparison.flips[:_MOST_FLIPS]:
-        change = " → ".join(map(t.said, (flip.before, flip.after)))
-        yield "    " + plain(f"{flip.sample} #{flip.repetition} {flip.label} {t.said(flip.what)}: {change}")
+        change = f"{flip.before} → {flip.after}"
+        yield "    " + plain(f"{flip.sample} #{flip.repetition} {flip.label} {flip.what}: {change}")
     if sum(comparison.flip_counts.values()) > _MOST_FLIPS:
         yield "    " + t("flips_more")
 
 
-def trend_lines(trends: Iterable[Trend], language: Language = "en") -> list[str]:
+def trend_lines(trends: Iterable[Trend]) -> list[str]:
     """One line a trend, the alarming ones first; those without a verdict are counted."""
-    t = Texts(language, "narrow")
+    t = Texts("narrow")
     ordered = sorted(trends, key=lambda trend: TREND_ORDER.index(trend.verdict))
     lines = [
-        plain(f"{t(f'trend_{trend.verdict}')}: {trend_name(trend)}: {t.said(trend.reason)}")
+        plain(f"{t(f'trend_{trend.verdict}')}: {trend_name(trend)}: {trend.reason}")
         for trend in ordered
         if trend.verdict != "no_verdict"
     ]
-    young = Counter(t.said(trend.reason) for trend in ordered if trend.verdict == "no_verdict")
+    young = Counter(trend.reason for trend in ordered if trend.verdict == "no_verdict")
     return lines + [plain(t("trend_young", count=count, reason=reason)) for reason, count in young.items()]
 
 
@@ -117,7 +117,7 @@ def trend_name(trend: Trend) -> str:
     return f"{trend.model} / {trend.label} / {trend.metric}"
 
 
-def plot(trend: Trend, language: Language = "en", columns: int = _MOST_COLUMNS) -> list[str]:
+def plot(trend: Trend, columns: int = _MOST_COLUMNS) -> list[str]:
     """The newest nights as a plot: ``o`` the figure, ``x`` the first run of a new level, the axis at the left."""
     first = max(0, len(trend.nights) - max(8, min(columns, _MOST_COLUMNS)))
     nights = trend.nights[first:]
@@ -133,7 +133,7 @@ def plot(trend: Trend, language: Language = "en", columns: int = _MOST_COLUMNS) 
         grid[row][column] = "x" if column in marks else "o"
     labels = [_label(trend, low, high, row) for row in range(_ROWS)]
     width = max(map(len, labels))
-    head = plain(Texts(language)("trend_plot", name=trend_name(trend), shown=len(nights), all=len(trend.nights)))
+    head = plain(Texts()("trend_plot", name=trend_name(trend), shown=len(nights), all=len(trend.nights)))
     body = [f"{label:>{width}} |{''.join(cells).rstrip()}" for label, cells in zip(labels, grid, strict=True)]
     foot = f"{'':>{width}} +{'-' * len(nights)}"
     dates = f"{'':>{width}}  {plain(nights[0].at[:10])} … {plain(nights[-1].at[:10])}"

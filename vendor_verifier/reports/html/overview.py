@@ -74,7 +74,7 @@ def matrix(model: ModelScore, advice: Advice | None, t: Texts) -> list[MatrixRow
             index,
             page_label(vendor.label),
             vendor.is_baseline,
-            "" if verdict.status == "as_sold" else t.said(verdict.reason),
+            "" if verdict.status == "as_sold" else verdict.reason,
             verdict_word(verdict, index, t),
             tuple(_facet(verdict, name, index, t) for name in FACETS),
         )

@@ -42,7 +42,7 @@ from vendor_verifier.reports.tables import (
 from vendor_verifier.reports.verdicts import choice_line
 from vendor_verifier.values.details import MAX_EXAMPLES, MAX_POINTS
 from vendor_verifier.values.score import ModelScore, Report
-from vendor_verifier.words import HTML_LANG, Language, Texts
+from vendor_verifier.words import Texts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -75,11 +75,11 @@ _MEASURES = (_WHOLE, _Measure(12, 300), _Measure(8, 200), _Measure(5, 150), _Mea
 _LAST_MEASURES = (_Measure(0, 0, is_whole=False), _Measure(0, 0, is_whole=False, is_drawn=False))
 
 
-def render(report: Report, language: Language = "en", *, evidence_at: str | None = None) -> str:
+def render(report: Report, *, evidence_at: str | None = None) -> str:
     """The whole page, UTF-8-encodable. Beyond 400,000 bytes it holds fewer examples and points, beyond 3,000,000 fewer
     tables and pictures, and says so. With ``evidence_at``, the address of a page of all samples, examples lead there.
     """
-    t, size, page = Texts(language), 0, ""
+    t, size, page = Texts(), 0, ""
     for measure in _MEASURES:
         # A page of very many vendors comes down to the smallest at once.
         if size < 3 * MAX_BYTES or measure is _MEASURES[-1]:
@@ -156,7 +156,6 @@ def drawn(
         .get_template(template)
         .render(
             t=t,
-            lang=HTML_LANG[t.language],
             policy=policy(style, script, asks_its_server=asks_its_server),
             # Safe to mark: both are constant files of ours, and the policy allows exactly these bytes.
             style=Markup(style),  # noqa: S704
@@ -214,7 +213,7 @@ def _minute(moment: str) -> str:
 
 
 def _listed(texts: Sequence[str], t: Texts) -> list[str]:
-    shown = [visible(t.said(text), MAX_SENTENCE) for text in texts[:_MAX_LISTED]]
+    shown = [visible(text, MAX_SENTENCE) for text in texts[:_MAX_LISTED]]
     return [*shown, t("and_more", n=len(texts) - _MAX_LISTED)] if len(texts) > _MAX_LISTED else shown
 
 
@@ -266,7 +265,7 @@ def _speed_sections(model: ModelScore, t: Texts) -> list[Section]:
 def _percentiles(name: str, model: ModelScore, t: Texts) -> Table:
     columns = [Column("n", lambda found: measured(found, t)), *field_columns(number_format.PERCENTILES)]
     found = vendor_items(model.vendors, lambda vendor: vendor.distributions.get(name))
-    title = number_format.speed_title(name, t)
+    title = number_format.speed_title(name)
     return table(title, title, columns, (item for item in found if item.about.n or item.about.stalled), t)
 
 

@@ -133,7 +133,7 @@ def _claims(index: int, verdict: VendorVerdict | None, findings: list[Finding], 
             t(f"facet_{facet.name}"),
             Word(t(f"status_{facet.status}"), css_of(facet.status), ""),
             place,
-            visible(t.said(facet.reason), MAX_SENTENCE),
+            visible(facet.reason, MAX_SENTENCE),
             _numbers(facet, findings, t),
             evidence_command(run, verdict.label, facet) if facet.name in blamed else None,
         )
@@ -165,7 +165,7 @@ def _notes(verdict: VendorVerdict | None, findings: list[Finding], t: Texts) -> 
     judged = set() if verdict is None else {facet.finding for facet in (*verdict.against, *verdict.facets)}
     for found in findings:
         if found.name not in judged:
-            yield visible(t.said(found.statement), MAX_SENTENCE) + evidence(found, t)
+            yield visible(found.statement, MAX_SENTENCE) + evidence(found, t)
 
 
 def _subtitle(vendor: VendorScore, t: Texts) -> str:
@@ -206,7 +206,7 @@ def _facts(vendor: VendorScore, load: str | None, t: Texts) -> list[tuple[str, s
         (t("valid_calls", policy=vendor.schema.policy), _valid_calls(vendor, t)),
         (t("arguments"), number_format.tally(classes, str) if vendor.schema.calls else None),
         (
-            number_format.speed_title("e2e_tps", t),
+            number_format.speed_title("e2e_tps"),
             number_format.quantity(vendor.e2e_tps) if vendor.e2e_tps is not None else None,
         ),
         (t("ranks_each"), _ranks(vendor, t)),
