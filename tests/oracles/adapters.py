@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import vendor_verifier
-from vendor_verifier import EvalTestCase, ToolCorrectnessMetric
-from vendor_verifier.suites import mcp_toolbench, tool_correctness, toolbench
+from vendor_verifier import EvalTestCase, ToolCorrectnessMetric, VerifierError
+from vendor_verifier.suites import bfcl, mcp_toolbench, tool_correctness, toolbench
 
 HERE = Path(__file__).parent
 
@@ -50,3 +50,14 @@ def _batch(row: dict[str, Any], compat: dict[str, Any]) -> dict[str, Any]:
         found = asyncio.run(waited())
     (result,) = found[0].results
     return {"score": result.score, "success": result.success}
+
+
+def bfcl_verdict(row: dict[str, Any], calls: list[Any]) -> str | None:
+    """The error type, None where the calls are right, ``crash`` where the row itself cannot be checked."""
+    options = {key: row[key] for key in ("category", "language", "underscore_to_dot") if key in row}
+    try:
+        verdict = bfcl.check(row["functions"], calls, row["answer"], **options)
+    except VerifierError:
+        return "crash"
+    assert verdict.valid == (verdict.error_type is None)
+    return verdict.error_type
