@@ -44,8 +44,7 @@ from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.withheld_speeds import withhold_speeds
 from vendor_verifier.stats.intervals import wilson
 from vendor_verifier.stats.ratio_table import trials_of
-from vendor_verifier.suites.identity.questions import group_of, identity_samples, is_string
-from vendor_verifier.suites.identity.suite import PROBES, SAMPLES
+from vendor_verifier.suites.probes import QUESTIONS, REPEATS, group_of, is_string, probes_samples
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.judgement import AnswersTest, Finding
 from vendor_verifier.values.record import Attempt, Record, Response, Timing, TurnRecord
@@ -285,11 +284,11 @@ def honest(n: int, seed: int) -> tuple[set[Defect], set[str]]:
 
 
 def probed(seed: int) -> tuple[set[str], bool]:
-    """The personas that ``--suite identity`` finds in one world of its own, and whether it doubts the twin.
+    """The personas that ``--suite probes`` finds in one world of its own, and whether it doubts the twin.
 
     It asks the same number of questions however many samples there are.
     """
-    samples = identity_samples(PROBES, SAMPLES, seed)
+    samples = probes_samples(QUESTIONS, REPEATS, seed)
     asked = [(sample, group_of(sample.id), question_of(sample.turn)) for sample in samples]
 
     def replies(persona: Persona, after: int) -> Replies:
@@ -343,7 +342,7 @@ def measured(n: int, runs: int, honest_runs: int, first_seed: int, jobs: int = 1
 
 
 def all_probed(runs: int, jobs: int) -> tuple[Counter[str], int, int]:
-    """How often ``--suite identity`` finds each persona, how often it doubts a twin, and in how many runs."""
+    """How often ``--suite probes`` finds each persona, how often it doubts a twin, and in how many runs."""
     with ProcessPoolExecutor(jobs) as pool:
         results = list(pool.map(probed, range(FIRST_SEED, FIRST_SEED + runs)))
     return Counter(name for found, _ in results for name in found), sum(wrong for _, wrong in results), runs
@@ -352,7 +351,7 @@ def all_probed(runs: int, jobs: int) -> tuple[Counter[str], int, int]:
 def table(results: Mapping[int, Measured], seen: Counter[str], doubted: int, probed_runs: int) -> Iterator[str]:
     """The lines of the table in Markdown, and what they rest on."""
     sizes = " | ".join(f"n = {n:,}" for n in results)
-    yield f"| Defect | Finding | {sizes} | `--suite identity` | on the honest twin |"
+    yield f"| Defect | Finding | {sizes} | `--suite probes` | on the honest twin |"
     yield "|---|---|" + "---|" * (len(results) + 2)
     for each in DEFECTS:
         shares = " | ".join(
@@ -368,8 +367,8 @@ def table(results: Mapping[int, Measured], seen: Counter[str], doubted: int, pro
     high = 100 * (wilson(wrong, of).high or 0.0)
     yield f"Runs with each defect: {runs}; all seeds from {FIRST_SEED:,} on. The last column counts findings of that"
     yield "kind, whichever they are, in these runs and in others without a defect. The answers test was wrong in"
-    yield f"{wrong} of {of:,} runs (95 %: at most {high:.1f} %). With `--suite identity` {PROBES} probes,"
-    yield f"{SAMPLES} times each, see it as `probes_unlike_baseline`, whatever n is: {probed_runs} runs, of which"
+    yield f"{wrong} of {of:,} runs (95 %: at most {high:.1f} %). With `--suite probes` {QUESTIONS} probes,"
+    yield f"{REPEATS} times each, see it as `probes_unlike_baseline`, whatever n is: {probed_runs} runs, of which"
     yield f"{doubted} doubted the twin. Of `{_RECOGNISER}` n = {_SHIPPED} are all shipped questions."
 
 

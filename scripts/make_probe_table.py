@@ -1,4 +1,4 @@
-"""Write the tables of docs/judgement.md that say which other model `--suite identity` shows how often.
+"""Write the tables of docs/judgement.md that say which other model `--suite probes` shows how often.
 
 The toy world below was written down, with these parameters, before anything was measured in it, and none of them was
 changed since. It owes nothing to the simulated vendors or to the test's own tuning:
@@ -35,13 +35,13 @@ from numpy.typing import NDArray
 from vendor_verifier.stats.intervals import wilson
 from vendor_verifier.stats.logprob_test import LEAST_SHIFT, StatedLogprobs, shift, tabled
 from vendor_verifier.stats.probe_test import ProbeCounts, seen_mixture, unlikeness
-from vendor_verifier.suites.identity.suite import LISTED, WITH_LOGPROBS
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "judgement.md"
 # None below this was looked at while the test was made.
 FIRST_SEED = 50_000
 RUNS, NULL_RUNS = 200, 1_000
 LEVEL = 0.01
+WITH_LOGPROBS, LISTED = 5, 5
 # Fewer than the product draws: enough for a decision at this level, and no easier.
 DRAWS = 1_000
 ANSWERS, LEAST_BITS, MOST_BITS = 100, 1.0, 5.0

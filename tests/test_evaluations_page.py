@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from vendor_verifier.suites.contract.suite import CHECKS
+from vendor_verifier.suites.contract import CHECKS
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
 from vendor_verifier.suites.toolbench import ToolBenchSuite

@@ -71,7 +71,7 @@ def test_a_plain_run_loads_no_other_evaluation_and_no_report_before_it_writes_on
     assert "vendor_verifier.pipeline.run" in loaded
     waiting = (
         "vendor_verifier.suites.bfcl",
-        "vendor_verifier.suites.contract.suite",
+        "vendor_verifier.suites.contract",
         "vendor_verifier.features.bfcl.source",
     )
     waiting += ("vendor_verifier.reports.ci", "jinja2", "numpy")

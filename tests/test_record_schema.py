@@ -52,7 +52,7 @@ def _lines(folder: Path, **options: Any) -> list[dict[str, Any]]:
     [
         {"suites": ["trigger"]},
         {"suites": ["toolbench", "mcptoolbench", "tool_correctness"]},
-        {"suites": ["identity", "contract"]},
+        {"suites": ["probes", "contract"]},
         {"suites": ["bfcl"], "bfcl_category": ("multi_turn_base", "simple")},
         {"suites": ["trigger", "toolbench"], "redact_content": True},
         {"suites": ["trigger"], "request_rate": 200.0, "arrival": "poisson"},

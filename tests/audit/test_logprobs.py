@@ -131,7 +131,7 @@ def test_tokens_are_the_same_however_their_blank_is_spelt_and_a_status_without_n
     """Of two tokens that are then one, the first listed counts."""
     listed = tuple(TokenLogprob(*each) for each in (("▁Oslo", -0.5), ("ĠRome", -1.5), (" Lima", -2.0), ("Oslo", -9.0)))
     rows = [
-        Observation(f"identity-000-00{number}", 0, Traits("identity", logprobs="given", first_logprobs=found),
+        Observation(f"probes-000-00{number}", 0, Traits("probes", logprobs="given", first_logprobs=found),
                     tries=(Try(answered=True),))
         for number, found in enumerate((listed, None))
     ]  # fmt: skip

@@ -12,7 +12,7 @@ from vendor_verifier.audit.nightly_evidence import unlike_over_nights
 from vendor_verifier.values.history import HistoryRun
 
 
-def history(p_values: Sequence[float], *, baseline: str = "official", test: str = "identity") -> list[HistoryRun]:
+def history(p_values: Sequence[float], *, baseline: str = "official", test: str = "probes") -> list[HistoryRun]:
     """Nights on which ``v`` had these p-values beside the baseline, and ``twin`` unremarkable ones."""
     runs = []
     for number, p_value in enumerate(p_values):
@@ -33,7 +33,7 @@ def test_nights_that_prove_nothing_alone_prove_it_together() -> None:
     assert told[0] == told[1] == []
     [(model, found)] = told[-1]
     assert (model, found.label, found.name) == ("m", "v", "unlike_over_nights")
-    assert (found.evidence["nights"], found.evidence["test"], found.evidence["run"]) == (8, "identity", "night-000")
+    assert (found.evidence["nights"], found.evidence["test"], found.evidence["run"]) == (8, "probes", "night-000")
     assert 0 < float(found.evidence["chance"]) <= 0.01
     assert "answers of one token" in found.statement
 

@@ -1,4 +1,4 @@
-"""The suite ``identity`` judged: who is unlike, what was not measurable, and what differing token counts point to."""
+"""The suite ``probes`` judged: who is unlike, what was not measurable, and what differing token counts point to."""
 
 from __future__ import annotations
 

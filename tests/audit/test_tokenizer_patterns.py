@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from vendor_verifier.audit.probes import Replies, sizes_of, tokenizer_findings
-from vendor_verifier.suites.identity.questions import identity_samples, is_string
+from vendor_verifier.suites.probes import is_string, probes_samples
 from vendor_verifier.values.sample import Sample
 
 Count = Callable[[str], int]
@@ -38,7 +38,7 @@ def second_tokenizer(text: str) -> int:
 def _side(samples: Iterable[Sample], count: Count, template: int = 7) -> Replies:
     found = Replies()
     for sample in samples:
-        group = sample.id.removeprefix("identity-")
+        group = sample.id.removeprefix("probes-")
         name = group if is_string(group) else group.partition("-")[0]
         found.prompts.setdefault(name, []).append(template + count(str(sample.turn.messages[0]["content"])))
     return found
@@ -61,7 +61,7 @@ def _side(samples: Iterable[Sample], count: Count, template: int = 7) -> Replies
 )
 def test_the_pattern_tells_the_causes_apart(seed: int, count: Count, pattern: str | None) -> None:
     """Over the questions of five seeds, probes and strings together."""
-    samples = identity_samples(20, 3, seed)
+    samples = probes_samples(20, 3, seed)
     replies = {"official": _side(samples, first_tokenizer), "one": _side(samples, count)}
     found = [each.evidence["pattern"] for each in tokenizer_findings(replies, "official", sizes_of(samples))]
     assert found == ([] if pattern is None else [pattern])
@@ -70,7 +70,7 @@ def test_the_pattern_tells_the_causes_apart(seed: int, count: Count, pattern: st
 @pytest.mark.parametrize("seed", range(20))
 def test_where_the_baseline_leaves_cached_tokens_out_nobody_is_charged(seed: int) -> None:
     """Baseline and twin bill less for what they have seen before, each at its own moments."""
-    samples, rng = identity_samples(20, 5, seed), np.random.default_rng(seed)
+    samples, rng = probes_samples(20, 5, seed), np.random.default_rng(seed)
 
     def with_cache(text: str) -> int:
         return first_tokenizer(text) - (8 if rng.random() < 0.3 else 0)
@@ -80,7 +80,7 @@ def test_where_the_baseline_leaves_cached_tokens_out_nobody_is_charged(seed: int
 
 
 def test_counts_drawn_at_random_are_called_varying() -> None:
-    samples, rng = identity_samples(20, 5, 3), np.random.default_rng(3)
+    samples, rng = probes_samples(20, 5, 3), np.random.default_rng(3)
     invented = _side(samples, lambda text: first_tokenizer(text) + int(rng.integers(0, 6)))
     replies = {"official": _side(samples, first_tokenizer), "one": invented}
     (found,) = tokenizer_findings(replies, "official", sizes_of(samples))

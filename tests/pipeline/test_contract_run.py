@@ -93,6 +93,21 @@ def test_a_refusal_is_an_answer_on_resume(bench: Any) -> None:
     assert len(records.read_text().splitlines()) == len(lines)
 
 
+def test_a_limit_leaves_no_check_out(bench: Any) -> None:
+    """The other evaluation takes the limit; the contract is whole, and the run says so."""
+    configure(bench, chat=("faithful", "openai"))
+    bench.samples(12)
+    code, _, err = bench(
+        *("--config-file-path", bench.folder / "config.yaml", "--test-file-path", bench.folder / "samples.jsonl"),
+        *("--suite", "trigger", "--suite", "contract", "-n", "10", "-o", bench.folder / "run", "--no-history"),
+    )
+    assert code == 0
+    assert "contract asks all of its 16 questions: --limit does not apply to it" in err
+    scores = json.loads((bench.folder / "run" / "scores.json").read_text(encoding="utf-8"))
+    assert len(checks_of(scores, "chat")) == 16
+    assert _figures(scores)["counts"]["recorded"] == 10
+
+
 def test_built_in_questions_take_no_file(bench: Any) -> None:
     """A file for them would be read by nobody."""
     configure(bench, chat=("faithful", "openai"))

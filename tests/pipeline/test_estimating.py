@@ -76,7 +76,7 @@ def test_an_answer_is_never_supposed_longer_than_its_limit(bench: Any) -> None:
 def test_probes_cost_cents_and_the_smallest_answer_of_each_protocol(bench: Any) -> None:
     """1,224 requests of some 25 tokens in and one out, 16 out over Responses, which takes no smaller budget."""
     (bench.folder / "config.yaml").write_text(CONFIG.replace("openai\n      price", "openai_responses\n      price"))
-    options = RunOptions(config_file_path=Path("config.yaml"), suite=("identity",), baseline_repeats=1)
+    options = RunOptions(config_file_path=Path("config.yaml"), suite=("probes",), baseline_repeats=1)
     responses, chat = forecast(prepare(options, {}, require_keys=False), Assumptions(), NOW).entries
     assert (responses.requests, chat.requests) == (1_224, 1_224)
     assert (responses.output_tokens, chat.output_tokens) == (16 * 1_224, 1_224)

@@ -18,7 +18,7 @@ from vendor_verifier.values.sample import Samples
         ((), []),
         (("-n", "5"), []),
         (("--redact-content",), ["trigger"]),
-        (("--suite", "trigger", "--suite", "identity"), ["identity"]),
+        (("--suite", "trigger", "--suite", "probes"), ["probes"]),
     ],
     ids=lambda value: " ".join(value) or "plain",
 )

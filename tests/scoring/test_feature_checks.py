@@ -8,7 +8,7 @@ from typing import Any
 
 from vendor_verifier.reports import markdown, scores_json
 from vendor_verifier.scoring.score_run import score_run
-from vendor_verifier.suites.contract.suite import ContractSuite, contract_samples
+from vendor_verifier.suites.contract import ContractSuite, contract_samples
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.manifest import EntryInfo
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord

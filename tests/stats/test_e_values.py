@@ -83,7 +83,7 @@ NIGHTS = {1.0: (0.09, 20, 28), 2.0: (0.37, 5, 9), 2.8: (0.68, 3, 5)}
 @pytest.mark.slow
 @pytest.mark.parametrize("shift", sorted(NIGHTS))
 def test_unlike_nights_add_up_as_fast_as_the_page_says(shift: float) -> None:
-    """Over 120 histories; a shift of 2.8 is what a KL of 0.01 per token makes of the suite ``identity``."""
+    """Over 120 histories; a shift of 2.8 is what a KL of 0.01 per token makes of the suite ``probes``."""
     rng = np.random.default_rng(20262)
     one, early, late = NIGHTS[shift]
     z = rng.normal(shift, 1, (120, 40))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from call_evaluations import FAILURE, SUITES, TWO, native, sample, text
 
-from vendor_verifier.suites.contract.suite import ContractSuite, contract_samples
+from vendor_verifier.suites.contract import ContractSuite, contract_samples
 from vendor_verifier.suites.judging import judged, judged_calls
 from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.record import Attempt, Record, TurnRecord

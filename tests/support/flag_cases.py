@@ -101,8 +101,6 @@ ALONE: dict[str, Shown] = {
         lambda seen: seen.files["bfcl/a.json"], "--bfcl-version", "v4", beside=("--bfcl-category", "simple")
     ),
     "--limit-per-category": dry("--limit-per-category", "1", beside=("--suite", "bfcl")),
-    "--identity-probes": dry("--identity-probes", "9", beside=("--suite", "identity")),
-    "--identity-samples": dry("--identity-samples", "9", beside=("--suite", "identity")),
     "--dataset-format": dry("--dataset-format", "openbmb", beside=("--test-file-path", "rows.jsonl")),
     "--limit": dry("--limit", "5"),
     "--head": dry("--head", beside=("-n", "5")),

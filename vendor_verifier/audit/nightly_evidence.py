@@ -1,6 +1,6 @@
 """Whether a vendor's answers, held against the baseline's night after night, are the baseline's own.
 
-One night may show too little. Every run's p-values of the answers test and of the suite ``identity``, before any
+One night may show too little. Every run's p-values of the answers test and of the suite ``probes``, before any
 correction, are kept in the history, and their evidence is accumulated over the runs in which the same vendor stood
 beside the same baseline, whatever these runs asked. All series of one check share one error of 1 %, however many
 nights go by (:mod:`vendor_verifier.stats.e_values`).

@@ -1,4 +1,4 @@
-"""The suite ``identity`` judged: one-token answers whose frequencies differ, and token counts of another tokenizer.
+"""The suite ``probes`` judged: one-token answers whose frequencies differ, and token counts of another tokenizer.
 
 All vendors of a run share one budget of 1 % (Holm), with the test of stated log-probabilities where there is one.
 Counts of tokens need no test: the same bytes have the same number of tokens, up to one constant, the template.
@@ -19,8 +19,7 @@ from vendor_verifier.audit.finding import finding
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.answers_test import holm
 from vendor_verifier.stats.probe_test import ProbeCounts, counted, seen_mixture, unlikeness
-from vendor_verifier.suites.identity.questions import LENGTHS, group_of, is_string, kind_of
-from vendor_verifier.suites.identity.suite import NAME
+from vendor_verifier.suites.probes import LENGTHS, NAME, group_of, is_string, kind_of
 from vendor_verifier.values.judgement import Finding
 from vendor_verifier.values.probes import LogprobsStatus, ProbesTest
 from vendor_verifier.values.sample import Sample

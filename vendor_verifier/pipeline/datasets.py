@@ -191,7 +191,7 @@ _MOST_LISTED = 60
 
 
 def chosen_samples(kind: SuiteKind, dataset: Dataset, own: TaskOptions, options: RunOptions) -> Sequence[Sample]:
-    """The samples that match the suite's own options and then the run's.
+    """The samples that match the suite's own options and then the run's, whose limit a whole suite does not take.
 
     Raises:
         DataError: none is left.
@@ -199,7 +199,8 @@ def chosen_samples(kind: SuiteKind, dataset: Dataset, own: TaskOptions, options:
     # The run's head applies to a suite's own limit, too.
     head = own.head or (options.head and own.stratify_by is None)
     samples: Sequence[Sample] = dataset.samples
-    for stated, limit, is_head in ((own, own.sample_size, head), (options, options.limit, options.head)):
+    run_limit = None if kind.whole else options.limit
+    for stated, limit, is_head in ((own, own.sample_size, head), (options, run_limit, options.head)):
         samples = select(
             samples,
             **_filters(stated),

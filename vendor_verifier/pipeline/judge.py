@@ -121,9 +121,9 @@ def judge_report(
 
 
 def _probed(report: Report, apart: Mapping[EntryKey, ObservationTable]) -> dict[str, ModelVerdict]:
-    from vendor_verifier.pipeline.identity import judge_identity
+    from vendor_verifier.pipeline.probes import judge_probes
 
-    return judge_identity(report, apart)
+    return judge_probes(report, apart)
 
 
 def stretches_warnings(verdicts: Mapping[str, ModelVerdict]) -> Iterator[str]:

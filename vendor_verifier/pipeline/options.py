@@ -45,7 +45,6 @@ RECORDS = Group("What is kept", sort_key=11)
 RARE = (CHOICE, SUITE, LOAD, CLIENT, SCORE, RECORDS)
 
 _AT_LEAST_1 = Number(gte=1)
-_AT_LEAST_2 = Number(gte=2)
 # An endless wait or amount cannot be written into a manifest; a number far too large says the same.
 _AT_LEAST_0 = Number(gte=0, lt=inf)
 _POSITIVE = Number(gt=0, lt=inf)
@@ -125,12 +124,6 @@ class RunOptions:
     head: Annotated[bool, flag("With --limit: take the first N.", CHOICE)] = False
     limit_per_category: Annotated[
         int | None, option("bfcl: ask only N rows of each category.", CHOICE, check=_AT_LEAST_1)
-    ] = None
-    identity_probes: Annotated[
-        int | None, option("identity: ask so many questions. [default: 60]", SUITE, check=_AT_LEAST_2)
-    ] = None
-    identity_samples: Annotated[
-        int | None, option("identity: ask each N times. [default: 20]", SUITE, check=_AT_LEAST_2)
     ] = None
     fresh_prompts: Annotated[bool, flag("Ask half of the shipped samples in new words.", CHOICE)] = False
     sample_ids: Annotated[str | None, option("Ask only these ids, with commas between.", CHOICE)] = None

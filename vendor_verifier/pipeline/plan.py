@@ -180,6 +180,9 @@ def _warned_of(
     for dataset in datasets.values():
         yield from dataset.warnings
     yield from missing_classes(tasks, datasets)
+    for task in tasks:
+        if options.limit is not None and options.limit < len(task.samples) and known_suite(task.suite).whole:
+            yield f"{task.suite} asks all of its {len(task.samples)} questions: --limit does not apply to it"
     yield from _beside_the_file(options, tasks, datasets)
 
 

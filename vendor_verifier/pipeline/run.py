@@ -50,8 +50,8 @@ from vendor_verifier.run.record_writer import RecordForm
 from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
-from vendor_verifier.suites.contract import is_settled
 from vendor_verifier.transport.proxies import require_proxies
+from vendor_verifier.values.failure_kinds import SETTLED
 from vendor_verifier.values.manifest import Manifest
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Record
@@ -286,7 +286,10 @@ def is_answered(record: Record) -> bool:
     if record.succeeded:
         return True
     kind = suite_kind(record.suite)
-    return kind is not None and kind.apart and is_settled(record)
+    finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
+    if kind is None or not kind.apart or not finals:
+        return False
+    return all(final.failure.kind in SETTLED if final.failure is not None else final.succeeded for final in finals)
 
 
 def _queue(plan: Plan, prepared: Prepared) -> WorkQueue:

@@ -102,7 +102,8 @@ class SuiteKind:
     (:class:`vendor_verifier.pipeline.suites.SuiteHooks`), where it does anything. ``flags`` are those that state an
     option of this evaluation alone, by option; given without ``--suite`` they ask for it. ``judges_by`` are the options
     that only say how an answer is judged, so that they may be others for answers that are already there.
-    ``by_call_type``: its filters read a difficulty as a call type, and a category as equal.
+    ``by_call_type``: its filters read a difficulty as a call type, and a category as equal. ``whole``: only all of its
+    samples together show anything, so ``--limit`` does not apply.
     """
 
     name: str
@@ -115,6 +116,7 @@ class SuiteKind:
     flags: Mapping[str, str] = field(default_factory=dict)
     judges_by: tuple[str, ...] = ()
     by_call_type: bool = False
+    whole: bool = False
 
     @property
     def compares(self) -> bool:
@@ -188,14 +190,14 @@ SUITES: tuple[SuiteKind, ...] = (
         },
         judges_by=("mode", "version"),
     ),
-    SuiteKind("contract", "contract.suite:ContractSuite", "contract.suite:contract_samples", "kept", apart=True),
+    SuiteKind("contract", "contract:ContractSuite", "contract:contract_samples", "kept", apart=True, whole=True),
     SuiteKind(
-        "identity",
-        "identity.suite:IdentitySuite",
-        "identity.questions:identity_samples",
+        "probes",
+        "probes:ProbesSuite",
+        "probes:probes_samples",
         apart=True,
-        hooks="vendor_verifier.pipeline.identity:IdentityHooks",
-        flags={"probes": "--identity-probes", "samples": "--identity-samples"},
+        hooks="vendor_verifier.pipeline.probes:ProbesHooks",
+        whole=True,
     ),
 )
 

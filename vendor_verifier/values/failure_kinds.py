@@ -269,6 +269,8 @@ DENIED = kinds_where(lambda kind: kind.charge == "account")
 NOT_SENT = kinds_where(lambda kind: kind.charge in ("us", "unasked"))
 # Refusals that a sample with an unusable tool schema or parameter brings upon itself.
 QUESTION_REFUSED = kinds_where(lambda kind: kind.charge == "question")
+# Answers to a question that may be refused: asking again would give the same.
+SETTLED = QUESTION_REFUSED | {"not_found", "untranslatable"}
 
 
 def kind_of_status(status: int) -> FailureKind:

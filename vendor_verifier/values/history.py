@@ -18,7 +18,7 @@ Scale = Literal["ratio", "difference"]
 class HistoryEntry(msgspec.Struct, frozen=True):
     """One vendor of one stored run. ``figures``: metric → (value, how many records it was taken over).
 
-    ``verdict`` is None in runs that were added before verdicts were kept. ``chances``: ``answers`` or ``identity`` →
+    ``verdict`` is None in runs that were added before verdicts were kept. ``chances``: ``answers`` or ``probes`` →
     the p-value of that test against the baseline in this run, before any correction.
     """
 

@@ -292,6 +292,6 @@ def test_chances_are_kept_also_in_a_history_that_was_begun_without_them(file: Pa
         connection.execute("DROP TABLE chances")
         connection.commit()
     assert read_runs(file) == (old,)
-    kept = replace(new, entries=(replace(new.entries[0], chances={"answers": 0.25, "identity": 1e-4}),))
+    kept = replace(new, entries=(replace(new.entries[0], chances={"answers": 0.25, "probes": 1e-4}),))
     assert add_run(file, kept) is None
     assert read_runs(file) == (old, kept)

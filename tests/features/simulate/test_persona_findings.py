@@ -38,7 +38,7 @@ DEFECTS = {
     "hot": {"answers_unlike_baseline"},
     "caching": {"answers_repeated"},
     "long-cutter": {"answers_unlike_baseline", "calls_unlike_baseline"},
-    # Too faint for so few answers: the probes of the suite identity find it.
+    # Too faint for so few answers: the probes of the suite probes find it.
     "four-bit": set(),
     # Only that suite asks for log-probabilities.
     "logprob-inventor": set(),

@@ -119,7 +119,7 @@ def _chances(report: Report, model: str, label: str) -> dict[str, float]:
     verdict = report.verdicts.get(model, ModelVerdict())
     tests = {
         "answers": verdict.answers.get(label),
-        "identity": verdict.probes.get(label),
+        "probes": verdict.probes.get(label),
         "logprobs": verdict.logprobs.get(label),
     }
     found = {name: None if test is None else test.raw_p_value for name, test in tests.items()}

@@ -1,4 +1,4 @@
-"""The suite ``identity`` in a run: its questions, made anew from the seed of the run's questions, and its judgement."""
+"""The suite ``probes`` in a run: its questions, drawn from the seed of the run, and its judgement."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from msgspec import structs
 
 from vendor_verifier.audit.logprobs import corrected, logprobs_findings, logprobs_tests
 from vendor_verifier.audit.probes import probes_findings, probes_tests, replies_of, sizes_of, tokenizer_findings
-from vendor_verifier.config.suite_options import SuiteOptions, build_suite
+from vendor_verifier.config.suite_options import SuiteOptions, build_suite, known_suite
 from vendor_verifier.pipeline.datasets import Dataset, built_in_dataset
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.suites import SuiteHooks
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.suites import SuiteKind
-from vendor_verifier.suites.identity.questions import identity_samples
-from vendor_verifier.suites.identity.suite import NAME, PROBES, IdentitySuite
+from vendor_verifier.suites.probes import NAME, ProbesSuite, probes_samples
 from vendor_verifier.values.judgement import ModelVerdict
 from vendor_verifier.values.probes import LogprobsTest, ProbesTest
 from vendor_verifier.values.score import Report
 
 
 @dataclass(frozen=True, slots=True)
-class IdentityHooks(SuiteHooks):
+class ProbesHooks(SuiteHooks):
     """The hooks of a run whose questions are made from this ``seed``."""
 
     makes_questions = True
@@ -37,18 +36,18 @@ class IdentityHooks(SuiteHooks):
         environ: Mapping[str, str],  # noqa: ARG002
         question_seed: int,
     ) -> SuiteHooks:
-        return IdentityHooks(question_seed)
+        return ProbesHooks(question_seed)
 
     def dataset(self, kind: SuiteKind, options: SuiteOptions, *, skip_bad: bool) -> Dataset:  # noqa: ARG002
         suite = build_suite(kind, options.own)
-        assert isinstance(suite, IdentitySuite)
-        samples = identity_samples(suite.probes, suite.samples, self.seed)
+        assert isinstance(suite, ProbesSuite)
+        samples = probes_samples(suite.questions, suite.repeats, self.seed)
         # Histories join runs by this digest: it is that of the templates, whatever was made of them.
-        templates = built_in_dataset(kind.name, identity_samples(suite.probes, suite.samples), options.chosen)
+        templates = built_in_dataset(kind.name, probes_samples(suite.questions, suite.repeats), options.chosen)
         return structs.replace(templates, samples=samples)
 
 
-def judge_identity(report: Report, apart: Mapping[tuple[str, str], ObservationTable]) -> dict[str, ModelVerdict]:
+def judge_probes(report: Report, apart: Mapping[tuple[str, str], ObservationTable]) -> dict[str, ModelVerdict]:
     """The verdict of the suite on every model that it was asked of; ``apart`` are observations by (model, label)."""
     verdicts = {}
     for model in report.models:
@@ -82,4 +81,6 @@ def _asked_sizes(report: Report) -> Mapping[str, tuple[int, int]]:
     options = next((task.options for task in report.manifest.tasks if task.suite == NAME), {})
     if seed is None:
         return {}
-    return sizes_of(identity_samples(options.get("probes", PROBES), 1, seed))
+    suite = build_suite(known_suite(NAME), options)
+    assert isinstance(suite, ProbesSuite)
+    return sizes_of(probes_samples(suite.questions, 1, seed))

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from vendor_verifier.suites import replay, suite_kind
-from vendor_verifier.suites.contract import is_settled
-from vendor_verifier.suites.contract.suite import CHECKS, ContractSuite, contract_samples
+from vendor_verifier.suites.contract import CHECKS, ContractSuite, contract_samples
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, FailureKind, Record, Response, TurnRecord
 from vendor_verifier.values.request import Turn
@@ -103,6 +102,11 @@ def asked(check: str, *attempts: Attempt) -> list[Turn]:
         ("response_format_json_schema", [said('{"city": "Oslo"}')], "broken"),
         ("response_format_json_schema", [said("")], "broken"),
         ("max_tokens", [said("one two", "length", usage=Usage(20, 16))], "kept"),
+        ("max_tokens", [said("one two", "length", usage=Usage(20, 18))], "kept"),
+        ("max_tokens", [said("one two", "length", usage=Usage(20, 19))], "broken"),
+        ("max_tokens", [said("one two", "length", usage=Usage(20, 36))], "broken"),
+        ("max_tokens", [said("one two", "length", usage=Usage(20, 7))], "broken"),
+        ("max_tokens", [said("one two", "length", usage=Usage(20, 8))], "kept"),
         ("max_tokens", [said("one two", "length")], "kept"),
         ("max_tokens", [said("one two", "length", usage=Usage(20, 400))], "broken"),
         ("max_tokens", [said("one two", "length", usage=Usage(20, 400, reasoning=384))], "broken"),
@@ -232,16 +236,3 @@ def test_a_check_of_another_version_measures_nothing() -> None:
     score = replay(ContractSuite().play(Sample("contract-x", Turn(()), tags={"check": "x"})), iter(()))
     assert score is not None
     assert score.values == {"kept": None}
-
-
-@pytest.mark.parametrize(
-    ("finals", "expected"),
-    [
-        ([REFUSED, LATE], True), ([LATE], True), ([failed("untranslatable")], True), ([REFUSED, DOWN], False),
-        ([DOWN], False), ([], False),
-    ],
-)  # fmt: skip
-def test_what_need_not_be_asked_again(finals: list[Attempt], expected: bool) -> None:
-    """Answers and refusals stand; what failed for another reason is due again on resume."""
-    record = Record("r", "m", "l", "v", "contract", "s", 0, tuple(TurnRecord((final,)) for final in finals))
-    assert is_settled(record) is expected
