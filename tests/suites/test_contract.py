@@ -10,7 +10,7 @@ import pytest
 from vendor_verifier.suites import replay, suite_kind
 from vendor_verifier.suites.contract import CHECKS, ContractSuite, contract_samples
 from vendor_verifier.values.event import ToolCall, Usage
-from vendor_verifier.values.record import Attempt, Failure, FailureKind, Record, Response, TurnRecord
+from vendor_verifier.values.record import Attempt, Failure, FailureKind, Response
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Score

@@ -9,7 +9,15 @@ import pytest
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.registry import WIRES, find_vendors
-from vendor_verifier.suites.probes import LENGTHS, ProbesSuite, first_token, group_of, is_string, kind_of, probes_samples
+from vendor_verifier.suites.probes import (
+    LENGTHS,
+    ProbesSuite,
+    first_token,
+    group_of,
+    is_string,
+    kind_of,
+    probes_samples,
+)
 from vendor_verifier.values.record import Attempt, Failure, Response
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.score import Score
