@@ -23,7 +23,7 @@ def test_every_named_thing_is_there() -> None:
         assert callable(kind.build)
         assert kind.dataset is None or isinstance(kind.dataset, str) or kind.dataset()
         assert kind.options is None or isinstance(kind.options, type)
-    assert all(callable(form.render) for form in REPORTS)
+    assert all(callable(late(f"vendor_verifier.reports.{form.renderer}")) for form in REPORTS)
     assert all(getattr(vendor_verifier, name) for name in vendor_verifier.__all__)
     assert all(callable(late(place)) for place, _ in COMMANDS.values())
     assert all(issubclass(late(kind.hooks), SuiteHooks) for kind in SUITES if kind.hooks is not None)
