@@ -85,12 +85,7 @@ _MEANINGS: Mapping[str, Mapping[str, str]] = {
         "request_id": "the vendor's id of it",
         "streamed": "it came as a stream",
         "anomalies": _ANOMALIES,
-        "first_logprobs": "the likeliest tokens for its first place; null: not asked for, or not given",
         "calls_whole": "nothing but calls, over a protocol that gives each in one piece",
-    },
-    "TokenLogprob": {
-        "token": "a token that could have come first",
-        "logprob": "natural logarithm of its probability, as the vendor states it",
     },
     "ToolCall": {
         "name": "the tool called",

@@ -16,7 +16,6 @@ from typing import Any, AnyStr, TypeAlias, cast
 
 from msgspec import structs
 
-from vendor_verifier.values.event import TokenLogprob
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
@@ -30,7 +29,7 @@ _INLINE_REASONING = "<think>"
 _MARK = "sha256:"
 _KEPT_TAGS = ("category", "difficulty", "call_type", "bfcl_tasks", "bfcl_data", "bfcl_prompt", "prompt")
 # Details that hold a suite's own words, never the sample's or the vendor's.
-_KEPT_DETAILS = frozenset({"category", "outcome", "error_type", "format", "check", "status", "resolved", "logprobs"})
+_KEPT_DETAILS = frozenset({"category", "outcome", "error_type", "format", "check", "status", "resolved"})
 
 
 def is_digest(text: str) -> bool:
@@ -119,13 +118,7 @@ def _response(response: Response) -> Response:
         native_finish_reason=_name(response.native_finish_reason),
         fingerprint=_name(response.fingerprint),
         request_id=_name(response.request_id),
-        first_logprobs=_logprobs(response.first_logprobs),
     )
-
-
-def _logprobs(listed: tuple[TokenLogprob, ...] | None) -> tuple[TokenLogprob, ...] | None:
-    """Tokens as digests beside their numbers: enough to compare two sides, and no text."""
-    return None if listed is None else tuple(TokenLogprob(_digest(each.token), each.logprob) for each in listed)
 
 
 def _failure(failure: Failure) -> Failure:

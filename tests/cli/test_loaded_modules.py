@@ -87,7 +87,7 @@ def test_a_stored_run_is_scored_without_what_sends(folder: Path) -> None:
         "transport.connect",
         "features.history.database",
     )
-    identity = ("audit.logprobs", "suites.probes", "stats.logprob_test")
+    identity = ("suites.probes", "stats.probe_test")
     assert modules & {f"vendor_verifier.{name}" for name in (*sending, *identity)} == set()
 
 
@@ -95,7 +95,7 @@ def test_a_run_without_a_history_does_not_load_its_database(folder: Path) -> Non
     """Nor the modules of an evaluation that was not asked."""
     modules = loaded(folder, *RUN, "--no-history", "-q", "-o", "unremembered")
     assert "vendor_verifier.reports.html.page" in modules
-    unused = ("features.history.database", "suites.probes", "suites.bfcl.suite", "stats.logprob_test")
+    unused = ("features.history.database", "suites.probes", "suites.bfcl.suite")
     assert modules & {f"vendor_verifier.{name}" for name in unused} == set()
 
 

@@ -178,14 +178,6 @@ def test_a_schema_in_other_words_is_noted_also_where_nothing_is_lost(
     assert ask([USER], [tool]).rewritten == notes
 
 
-@pytest.mark.parametrize(("more", "listed"), [({"top_logprobs": 5}, 5), ({}, 1)])
-def test_log_probabilities_are_asked_for_in_its_words(more: dict[str, Any], listed: int) -> None:
-    """Among the settings, with the number of tokens to list."""
-    request = ask([USER], [], logprobs=True, **more)
-    assert json.loads(request.body)["generationConfig"] == {"responseLogprobs": True, "logprobs": listed}
-    assert request.untranslatable == ()
-
-
 @pytest.mark.parametrize(
     ("messages", "tools", "parameters", "reason"),
     [

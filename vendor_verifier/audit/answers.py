@@ -67,7 +67,7 @@ def answers_tests(
         if whole is None:
             tests[label] = AnswersTest(len(found), not_measurable=english("answers_all_agree"))
         else:
-            tests[label] = structs.replace(_shares(found), z=whole.z, p_value=whole.p_value, raw_p_value=whole.p_value)
+            tests[label] = structs.replace(_shares(found), z=whole.z, p_value=whole.p_value)
     return {**tests, **_corrected(tests, rows, triples, rng)}
 
 

@@ -1,6 +1,6 @@
 """The suite ``probes`` judged: one-token answers whose frequencies differ, and token counts of another tokenizer.
 
-All vendors of a run share one budget of 1 % (Holm), with the test of stated log-probabilities where there is one.
+All vendors of a run share one budget of 1 % (Holm).
 Counts of tokens need no test: the same bytes have the same number of tokens, up to one constant, the template.
 """
 
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from msgspec import structs
@@ -21,7 +21,7 @@ from vendor_verifier.stats.answers_test import holm
 from vendor_verifier.stats.probe_test import ProbeCounts, counted, seen_mixture, unlikeness
 from vendor_verifier.suites.probes import LENGTHS, NAME, group_of, is_string, kind_of
 from vendor_verifier.values.judgement import Finding
-from vendor_verifier.values.probes import LogprobsStatus, ProbesTest
+from vendor_verifier.values.probes import ProbesTest
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.words import english
 
@@ -41,23 +41,14 @@ Pattern = Literal["tokenizer", "cut", "scaled", "formula", "varying", "unclear"]
 NOTHING: Mapping[str, tuple[int, int]] = MappingProxyType({})
 
 
-class StatedFirst(NamedTuple):
-    """The log-probabilities by token that one answer states for its first place, and the repetition it belongs to."""
-
-    repetition: int
-    listed: Mapping[str, float]
-
-
 class Replies(msgspec.Struct):
     """One side's answers: tokens by probe, prompt tokens by probe or string, output tokens billed, and for each answer
-    whether the limit ended it; where log-probabilities were asked for what became of them, and these by probe."""
+    whether the limit ended it."""
 
     tokens: dict[str, list[str]] = msgspec.field(default_factory=dict)
     prompts: dict[str, list[int]] = msgspec.field(default_factory=dict)
     billed: list[int] = msgspec.field(default_factory=list)
     cut: list[bool] = msgspec.field(default_factory=list)
-    logprobs_told: Counter[LogprobsStatus] = msgspec.field(default_factory=Counter)
-    stated: dict[str, list[StatedFirst]] = msgspec.field(default_factory=dict)
 
     @property
     def is_short(self) -> bool:
@@ -81,29 +72,13 @@ def replies_of(table: ObservationTable) -> Replies:
             found.tokens.setdefault(group, []).append(row.traits.evidence)
             found.billed += [] if usage.output is None else [usage.output]
             found.cut.append(row.traits.finish_reason == "length")
-        if row.traits.logprobs is not None:
-            is_lost = row.traits.logprobs == "given" and not row.traits.first_logprobs
-            found.logprobs_told["absent" if is_lost else row.traits.logprobs] += 1
-        if row.traits.first_logprobs:
-            listed: dict[str, float] = {}
-            for each in row.traits.first_logprobs:
-                listed.setdefault(_spelt(each.token), each.logprob)
-            found.stated.setdefault(group, []).append(StatedFirst(row.repetition, listed))
     return found
 
 
-def _spelt(token: str) -> str:
-    """A token without the blank before it, which hosts of one model spell in several ways; of blanks alone as it is."""
-    return token.replace("Ġ", " ").replace("▁", " ").strip() or token
-
-
 def probes_tests(
-    replies: Mapping[str, Replies], baseline: str | None, rng: np.random.Generator, beside: Sequence[float] = ()
+    replies: Mapping[str, Replies], baseline: str | None, rng: np.random.Generator
 ) -> dict[str, ProbesTest]:
-    """The test of every vendor but the baseline that was asked, by label.
-
-    ``beside`` are the p-values of other tests that share the budget.
-    """
+    """The test of every vendor but the baseline that was asked, by label."""
     asked = {label: each for label, each in replies.items() if each.prompts or each.tokens}
     reference = asked.get(baseline or "")
     tests: dict[str, ProbesTest] = {}
@@ -120,8 +95,8 @@ def probes_tests(
             words = "probes_too_few" if len(counts[label]) < LEAST_PROBES else "probes_all_agree"
             tests[label] = ProbesTest(len(counts[label]), not_measurable=english(words))
         else:
-            tests[label] = ProbesTest(whole.probes, whole.n, whole.z, whole.p_value, raw_p_value=whole.p_value)
-    return {**tests, **_corrected(tests, counts, rng, beside)}
+            tests[label] = ProbesTest(whole.probes, whole.n, whole.z, whole.p_value)
+    return {**tests, **_corrected(tests, counts, rng)}
 
 
 def _counts(own: Replies, reference: Replies) -> list[ProbeCounts]:
@@ -138,12 +113,11 @@ def _corrected(
     tests: Mapping[str, ProbesTest],
     counts: Mapping[str, Sequence[ProbeCounts]],
     rng: np.random.Generator,
-    beside: Sequence[float],
 ) -> dict[str, ProbesTest]:
     """The tests with p-values for so many tests and, of those not proven unlike, with what would have been seen."""
     raw = {label: test.p_value for label, test in tests.items() if test.p_value is not None}
-    adjusted = dict(zip(raw, holm([*raw.values(), *beside]), strict=False))
-    level = BUDGET / max(1, len(raw) + len(beside))
+    adjusted = dict(zip(raw, holm([*raw.values()]), strict=True))
+    level = BUDGET / max(1, len(raw))
     return {
         label: structs.replace(
             tests[label],

@@ -145,9 +145,7 @@ RULES: Mapping[str, tuple[FacetName, _Rule]] = {
     "answers_too_like_baseline": ("model", _always("doubtful")),
     # Of other hardware the same holds as of answers_unlike_baseline.
     "probes_unlike_baseline": ("model", _always("doubtful")),
-    "logprobs_unlike_baseline": ("model", _always("doubtful")),
     # Nobody pays for them: who makes numbers up may make up others.
-    "logprobs_invented": ("model", _unless_baseline("doubtful")),
     "known_prompts_favoured": ("model", _always("doubtful")),
     "tokenizer_unlike_baseline": ("model", _tokenizer),
     "prompt_truncated": ("model", _always("not_as_sold")),
@@ -162,7 +160,6 @@ RULES: Mapping[str, tuple[FacetName, _Rule]] = {
     "served_model_changed_since": ("model", _noted),
     "fingerprint_changed_since": ("model", _noted),
     # Told by `check` beside the verdict on its run, which stands on that run alone.
-    "unlike_over_nights": ("model", _noted),
     "calls_unlike_baseline": ("tool_calls", _calls_unlike),
     "calls_invalid": ("tool_calls", _calls_invalid),
     "calls_in_text": ("tool_calls", _share),

@@ -79,7 +79,7 @@ def _unblemished(name: FacetName, about: Subject) -> Facet:
 def _few(name: FacetName, about: Subject) -> Facet | None:
     """The facet by one-token probes alone, where these were all that was asked; None if they say nothing of it."""
     probed = _probed(about) if name == "model" else None
-    return None if probed is None else Facet("model", "as_sold", _joined([probed, *_stated(about)]))
+    return None if probed is None else Facet("model", "as_sold", probed)
 
 
 def _joined(told: Iterable[str]) -> str:
@@ -97,24 +97,13 @@ def _probed(about: Subject) -> str | None:
 
 
 def _model(about: Subject) -> Facet:
-    """As sold, with what answers, probes, log-probabilities and new prompts would have shown, or why they do not."""
+    """As sold, with what answers, probes and new prompts would have shown, or why they do not."""
     facet, probed, test = _by_answers(about), _probed(about), about.verdict.probes.get(about.label)
     told = [facet.reason]
     if test is not None:
         told.append(english("verdict_probes_unmeasured", why=test.not_measurable) if probed is None else probed)
-    told += [*_stated(about), *_on_new_prompts(about)]
+    told += [*_on_new_prompts(about)]
     return Facet("model", "as_sold", _joined(told))
-
-
-def _stated(about: Subject) -> list[str]:
-    """The sentence on stated log-probabilities; empty where none were asked for."""
-    test = about.verdict.logprobs.get(about.label)
-    if test is None:
-        return []
-    if test.not_measurable is not None:
-        return [english("verdict_logprobs_unmeasured", why=test.not_measurable)]
-    shown = {name: f"{nats or 0.0:.2f}" for name, nats in (("shift", test.shift), ("seen", test.seen_shift))}
-    return [english("verdict_logprobs_fine", n=test.n, **shown)]
 
 
 def _on_new_prompts(about: Subject) -> list[str]:

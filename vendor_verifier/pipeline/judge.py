@@ -116,7 +116,7 @@ def judge_report(
         )
         verdict, more = _judge_model(part, report, abs(seed)), probed.get(model.model, ModelVerdict())
         found = (*verdict.findings, *more.findings)
-        verdicts[model.model] = structs.replace(verdict, probes=more.probes, logprobs=more.logprobs, findings=found)
+        verdicts[model.model] = structs.replace(verdict, probes=more.probes, findings=found)
     return verdicts
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from msgspec import structs
 
-from vendor_verifier.audit.logprobs import corrected, logprobs_findings, logprobs_tests
 from vendor_verifier.audit.probes import probes_findings, probes_tests, replies_of, sizes_of, tokenizer_findings
 from vendor_verifier.config.suite_options import SuiteOptions, build_suite, known_suite
 from vendor_verifier.pipeline.datasets import Dataset, built_in_dataset
@@ -18,7 +17,6 @@ from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.suites import SuiteKind
 from vendor_verifier.suites.probes import NAME, ProbesSuite, probes_samples
 from vendor_verifier.values.judgement import ModelVerdict
-from vendor_verifier.values.probes import LogprobsTest, ProbesTest
 from vendor_verifier.values.score import Report
 
 
@@ -58,21 +56,13 @@ def judge_probes(report: Report, apart: Mapping[tuple[str, str], ObservationTabl
         import numpy as np
 
         rng = np.random.default_rng(abs(report.manifest.settings.seed or 0))
-        stated = logprobs_tests(replies, model.baseline, rng)
-        tests = probes_tests(replies, model.baseline, rng, _chances(stated.values()))
-        stated = corrected(stated, _chances(tests.values()))
+        tests = probes_tests(replies, model.baseline, rng)
         found = (
             *probes_findings(tests),
-            *logprobs_findings(replies, stated),
             *tokenizer_findings(replies, model.baseline, _asked_sizes(report)),
         )
-        verdicts[model.model] = ModelVerdict(probes=tests, logprobs=stated, findings=found)
+        verdicts[model.model] = ModelVerdict(probes=tests, findings=found)
     return verdicts
-
-
-def _chances(tests: Iterable[ProbesTest | LogprobsTest]) -> list[float]:
-    """The uncorrected p-values of those tests that could be made."""
-    return [test.raw_p_value for test in tests if test.raw_p_value is not None]
 
 
 def _asked_sizes(report: Report) -> Mapping[str, tuple[int, int]]:

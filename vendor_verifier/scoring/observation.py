@@ -15,9 +15,8 @@ from vendor_verifier.metrics.answer import Answer, Ratio, buffered, reported_usa
 from vendor_verifier.metrics.inter_chunk_latency import gaps_of
 from vendor_verifier.metrics.measure import measured
 from vendor_verifier.scoring.row_keys import Key
-from vendor_verifier.values.event import FinishReason, TokenLogprobs, Usage
+from vendor_verifier.values.event import FinishReason, Usage
 from vendor_verifier.values.failure_kinds import KINDS, NOT_CHARGED, QUESTION_REFUSED
-from vendor_verifier.values.probes import LogprobsStatus
 from vendor_verifier.values.record import Attempt, FailureKind, Phase, Record, TurnRecord
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import CallClass, Decision, FeatureStatus, Score
@@ -38,8 +37,7 @@ class Traits(msgspec.Struct, frozen=True):
     and ``problem`` why it scored badly, in the suite's words. ``is_answered``: there is a final answer, whole or cut.
     ``is_offered_tools``: one to a request that declared tools, whose calls, if any, were judged.
     ``max_tokens`` is what the sample asks for. ``status`` and ``evidence`` are a feature check's finding. ``spoilt``
-    names what would have been measured if we had not been late ourselves. ``turns`` were asked. ``logprobs`` is what
-    became of log-probabilities, where they were asked for, and ``first_logprobs`` are those of the first token.
+    names what would have been measured if we had not been late ourselves. ``turns`` were asked.
     ``calls_whole``: nothing but calls in one piece, see :class:`vendor_verifier.values.record.Response`; ``reworded``
     are the wire's notes of what it asked in other words than the sample. ``is_excused``: it is charged to
     nobody.
@@ -76,8 +74,6 @@ class Traits(msgspec.Struct, frozen=True):
     evidence: str = ""
     providers: frozenset[str] = frozenset()
     turns: int = 1
-    logprobs: LogprobsStatus | None = None
-    first_logprobs: TokenLogprobs | None = None
     calls_whole: bool = False
     reworded: tuple[str, ...] = ()
     is_excused: bool = False
@@ -223,15 +219,13 @@ def observe_check(record: Record, score: Score | None, sample: Sample) -> Observ
         traits = Traits(record.suite, status="not_measurable", evidence="the recording ends before the check does")
     else:
         served = (attempt.response.served_provider for attempt in finals if attempt.response is not None)
-        answer, told = None if not finals else finals[-1].response, score.details.get("logprobs")
+        answer = None if not finals else finals[-1].response
         traits = Traits(
             record.suite,
             status=cast("FeatureStatus", status),
             evidence=str(score.details.get("evidence", "")),
             finish_reason=None if answer is None else answer.finish_reason,
             providers=frozenset(filter(None, served)),
-            logprobs=cast("LogprobsStatus", told) if told in get_args(LogprobsStatus) else None,
-            first_logprobs=answer.first_logprobs if answer is not None and told == "given" else None,
         )
     return Observation(sample.id, record.repetition, traits, tries=tries_of(record))
 

@@ -13,8 +13,6 @@ FinishReason = Literal["tool_calls", "stop", "length", "content_filter", "error"
 MAX_NUMBER = 2**53
 Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_NUMBER)]
 Amount = Annotated[float, msgspec.Meta(ge=0, le=MAX_NUMBER)]
-# The most likeliest tokens that any vendor gives.
-MAX_LOGPROBS = 20
 
 
 class TextDelta(msgspec.Struct, frozen=True):
@@ -62,22 +60,6 @@ class Usage(msgspec.Struct, frozen=True):
     def total(self) -> int | None:
         """Input plus output tokens, or ``None`` unless both were reported."""
         return None if self.input is None or self.output is None else self.input + self.output
-
-
-class TokenLogprob(msgspec.Struct, frozen=True):
-    """A token and the natural logarithm of its probability, as the vendor states it."""
-
-    token: str
-    logprob: Annotated[float, msgspec.Meta(ge=-MAX_NUMBER, le=MAX_NUMBER)]
-
-
-TokenLogprobs = Annotated[tuple[TokenLogprob, ...], msgspec.Meta(max_length=MAX_LOGPROBS)]
-
-
-class FirstLogprobs(msgspec.Struct, frozen=True):
-    """The likeliest tokens for the first place of the answer, each with its logarithm."""
-
-    tokens: tuple[TokenLogprob, ...]
 
 
 class Finish(msgspec.Struct, frozen=True):
@@ -134,18 +116,7 @@ class Parsed(msgspec.Struct, frozen=True):
 
 
 StreamEvent = (
-    TextDelta
-    | ReasoningDelta
-    | ToolCallDelta
-    | Usage
-    | FirstLogprobs
-    | Finish
-    | StreamEnd
-    | Identity
-    | Fault
-    | Anomaly
-    | Lost
-    | Parsed
+    TextDelta | ReasoningDelta | ToolCallDelta | Usage | Finish | StreamEnd | Identity | Fault | Anomaly | Lost | Parsed
 )
 
 

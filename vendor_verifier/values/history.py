@@ -18,8 +18,7 @@ Scale = Literal["ratio", "difference"]
 class HistoryEntry(msgspec.Struct, frozen=True):
     """One vendor of one stored run. ``figures``: metric → (value, how many records it was taken over).
 
-    ``verdict`` is None in runs that were added before verdicts were kept. ``chances``: ``answers`` or ``probes`` →
-    the p-value of that test against the baseline in this run, before any correction.
+    ``verdict`` is None in runs that were added before verdicts were kept.
     """
 
     model: str
@@ -32,7 +31,6 @@ class HistoryEntry(msgspec.Struct, frozen=True):
     figures: Mapping[str, tuple[float, int]] = {}
     served: ServedNames = msgspec.field(default_factory=ServedNames)
     verdict: Status | None = None
-    chances: Mapping[str, float] = {}
 
 
 class HistoryRun(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from vendor_verifier.values.blame import BlameCounts
 from vendor_verifier.values.estimate import NOT_MEASURED, Estimate
 from vendor_verifier.values.halves import HalvesTest
 from vendor_verifier.values.money import BreakEven, Money, Price
-from vendor_verifier.values.probes import LogprobsTest, ProbesTest
+from vendor_verifier.values.probes import ProbesTest
 
 GateOutcome = Literal["PASS", "FAIL", "UNDECIDED"]
 Percentile = Literal["p50", "p90", "p95", "p99"]
@@ -268,7 +268,7 @@ class AnswersTest(msgspec.Struct, frozen=True):
     """Whether a vendor's answers could be the baseline's own, over ``n`` questions that the baseline answered twice.
 
     ``z`` > 0: unlike the baseline, < 0: nearer to it than it is to itself; ``p_value`` is two-sided and corrected for
-    the number of vendors, ``raw_p_value`` is not. ``equal`` is the share of answers byte for byte as the baseline's
+    the number of vendors. ``equal`` is the share of answers byte for byte as the baseline's
     first, ``baseline_equal`` that of its second. ``seen_mixture`` is the share of answers from another model that would
     be seen in 8 of 10 such runs. ``parts`` tell where, each corrected for their number; ``since`` is the UTC time from
     which on, with ``since_p``. ``not_measurable`` names the reason where there is no test.
@@ -284,7 +284,6 @@ class AnswersTest(msgspec.Struct, frozen=True):
     since: str | None = None
     since_p: float | None = None
     not_measurable: str | None = None
-    raw_p_value: float | None = None
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -307,7 +306,7 @@ class ServedNames(msgspec.Struct, frozen=True):
 class ModelVerdict(msgspec.Struct, frozen=True):
     """Judgements of one model.
 
-    ``intervals`` are by label, then metric; ``answers``, ``probes``, ``logprobs``, ``halves``, ``money``, ``prices``,
+    ``intervals`` are by label, then metric; ``answers``, ``probes``, ``halves``, ``money``, ``prices``,
     ``blame`` and ``served`` by label.
 
     A renderer shows the parts that are there and leaves out the others.
@@ -321,7 +320,6 @@ class ModelVerdict(msgspec.Struct, frozen=True):
     score_differences: tuple[ScoreDifference, ...] = ()
     answers: Mapping[str, AnswersTest] = {}
     probes: Mapping[str, ProbesTest] = {}
-    logprobs: Mapping[str, LogprobsTest] = {}
     halves: Mapping[str, HalvesTest] = {}
     intervals: Mapping[str, Mapping[str, Estimate]] = {}
     money: Mapping[str, Money] = {}

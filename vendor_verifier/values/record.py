@@ -10,7 +10,7 @@ from typing import Annotated, Protocol
 
 import msgspec
 
-from vendor_verifier.values.event import MAX_NUMBER, Amount, Count, FinishReason, TokenLogprobs, ToolCall, Usage
+from vendor_verifier.values.event import MAX_NUMBER, Amount, Count, FinishReason, ToolCall, Usage
 from vendor_verifier.values.failure_kinds import KINDS, Kind, kind_of_status
 from vendor_verifier.values.failure_kinds import FailureKind as FailureKind
 from vendor_verifier.values.failure_kinds import Phase as Phase
@@ -64,8 +64,7 @@ class Timing(msgspec.Struct, frozen=True):
 class Response(msgspec.Struct, frozen=True):
     """The vendor's answer, normalised; ``finish_raw`` keeps its own word.
 
-    ``first_logprobs`` are the likeliest tokens for its first place; ``None`` where it has none, as in nearly every
-    answer: they were not asked for, or are not given. ``calls_whole``: it is nothing but calls that the protocol gives
+    ``calls_whole``: it is nothing but calls that the protocol gives
     in one piece, so that its first token came when its last one did, however well it was streamed.
     """
 
@@ -82,7 +81,6 @@ class Response(msgspec.Struct, frozen=True):
     request_id: str | None = None
     streamed: bool = True
     anomalies: tuple[str, ...] = ()
-    first_logprobs: TokenLogprobs | None = None
     calls_whole: bool = False
 
 

@@ -21,7 +21,6 @@ from vendor_verifier.values.event import (
     Anomaly,
     Fault,
     Finish,
-    FirstLogprobs,
     Identity,
     Lost,
     Parsed,
@@ -29,7 +28,6 @@ from vendor_verifier.values.event import (
     StreamEnd,
     StreamEvent,
     TextDelta,
-    TokenLogprob,
     ToolCall,
     ToolCallDelta,
     Usage,
@@ -118,7 +116,6 @@ class Assembler:
         self._legacy_calls = ToolCallAccumulator()
         self._usage: Usage | None = None
         self._finish: Finish | None = None
-        self._logprobs: tuple[TokenLogprob, ...] | None = None
         self._identity = _NOBODY
         self._fault: Fault | None = None
         self._ended = False
@@ -208,10 +205,6 @@ class Assembler:
             self._calls.add(delta)
         return 0
 
-    def _take_logprobs(self, first: FirstLogprobs) -> int:
-        self._logprobs = self._logprobs or first.tokens or None
-        return 0
-
     def _take_fault(self, fault: Fault) -> int:
         self._fault = self._fault or fault
         return 0
@@ -254,7 +247,6 @@ class Assembler:
             request_id=self._identity.response_id,
             streamed=streamed,
             anomalies=tuple(dict.fromkeys([*self._anomalies, *noticed])),
-            first_logprobs=self._logprobs,
             calls_whole=self._is_calls_whole,
         )
         if is_long:
@@ -336,7 +328,6 @@ _TAKERS: Mapping[type[StreamEvent], Callable[[Assembler, Any], int]] = {
     Usage: Assembler._take_usage,
     StreamEnd: Assembler._take_end,
     Parsed: Assembler._take_parsed,
-    FirstLogprobs: Assembler._take_logprobs,
     Fault: Assembler._take_fault,
     Lost: Assembler._take_lost,
     Anomaly: Assembler._take_anomaly,

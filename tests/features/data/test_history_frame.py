@@ -25,7 +25,7 @@ def file(tmp_path: Path) -> Path:
     *early, last = nights({"a": [100.0, 110.0, 90.0], "b": [200.0, 210.0, 220.0]})
     figures = {"ttft_ms.p50": (90.0, 200), "f1": (0.9, 150), "toolbench": (0.7, 40)}
     served = ServedNames(("m-1",), ("fp",))
-    entry = HistoryEntry("m", "a", "v", "id", True, 9, 8, figures, served, "doubtful", {"answers": 0.03})
+    entry = HistoryEntry("m", "a", "v", "id", True, 9, 8, figures, served, "doubtful")
     for run in (*early, replace(last, entries=(entry, last.entries[1]))):
         assert add_run(tmp_path / "h.sqlite", run) is None
     return tmp_path / "h.sqlite"
@@ -38,7 +38,7 @@ def test_a_row_is_a_vendor_in_a_run(file: Path) -> None:
     assert list(frame.ttft_ms_p50) == [100, 200, 110, 210, 90, 220]
     assert frame["at"].is_monotonic_increasing
     row = frame.iloc[4]
-    assert (row.f1, row.measured_f1, row.verdict, row.p_answers) == (0.9, 150, "doubtful", 0.03)
+    assert (row.f1, row.measured_f1, row.verdict) == (0.9, 150, "doubtful")
     assert (row.planned, row.succeeded, row.is_baseline) == (9, 8, True)
     assert json.loads(row.scores) == {"toolbench": 0.7}
     assert json.loads(row.served_models) == ["m-1"]

@@ -282,16 +282,3 @@ def test_names_of_answers_are_kept_also_in_a_history_that_was_begun_without_them
     later = replace(night(2, {"a": 1.0}), entries=(replace(told.entries[0], served=served),))
     assert add_run(file, later) is None
     assert read_runs(file) == (told, later)
-
-
-def test_chances_are_kept_also_in_a_history_that_was_begun_without_them(file: Path) -> None:
-    """The p-values that evidence over nights is made of; the next run brings the table."""
-    old, new = night(1, {"a": 1.0}), night(2, {"a": 2.0})
-    assert add_run(file, old) is None
-    with closing(sqlite3.connect(file)) as connection:
-        connection.execute("DROP TABLE chances")
-        connection.commit()
-    assert read_runs(file) == (old,)
-    kept = replace(new, entries=(replace(new.entries[0], chances={"answers": 0.25, "probes": 1e-4}),))
-    assert add_run(file, kept) is None
-    assert read_runs(file) == (old, kept)

@@ -162,9 +162,6 @@ def _response(response: Response, t: Texts, limit: int) -> Iterator[str]:
     names += [t("explain_request_id", id=response.request_id) if response.request_id is not None else None]
     if any(names):
         yield plain(t.joined(names))
-    if response.first_logprobs:
-        told = ", ".join(f"{each.token} {each.logprob:.2f}" for each in response.first_logprobs)
-        yield plain(t("explain_logprobs", listed=told), limit)
     usage = response.usage
     if usage is not None:
         yield t("explain_usage", **_told(usage, ("input", "output", "cached", "reasoning"), t))

@@ -102,12 +102,6 @@ CREATE TABLE IF NOT EXISTS verdicts(
     FOREIGN KEY(run, model, label) REFERENCES entries ON DELETE CASCADE
 ) WITHOUT ROWID
 """
-_CHANCES = """
-CREATE TABLE IF NOT EXISTS chances(
-    run TEXT NOT NULL, model TEXT NOT NULL, label TEXT NOT NULL, test TEXT NOT NULL, p_value REAL NOT NULL,
-    PRIMARY KEY(run, model, label, test), FOREIGN KEY(run, model, label) REFERENCES entries ON DELETE CASCADE
-) WITHOUT ROWID
-"""
 
 
 class _Unusable(Exception):
@@ -224,7 +218,6 @@ def _writable(file: Path, wait_s: float) -> Iterator[sqlite3.Connection]:
                 _create(connection)
             connection.execute(_SERVED)
             connection.execute(_VERDICTS)
-            connection.execute(_CHANCES)
             yield connection
         except BaseException:
             connection.execute("ROLLBACK")
@@ -321,14 +314,6 @@ def _insert(connection: sqlite3.Connection, run: HistoryRun) -> None:
             if each.verdict is not None
         ],
     )
-    connection.executemany(
-        "INSERT INTO chances VALUES (?, ?, ?, ?, ?)",
-        [
-            (run.run, each.model, each.label, test, p_value)
-            for each in run.entries
-            for test, p_value in each.chances.items()
-        ],
-    )
 
 
 def _select(connection: sqlite3.Connection) -> list[HistoryRun]:
@@ -337,7 +322,7 @@ def _select(connection: sqlite3.Connection) -> list[HistoryRun]:
     figures: dict[tuple[str, str, str], dict[str, tuple[float, int]]] = {}
     for run, model, label, metric, value, n in connection.execute("SELECT * FROM figures ORDER BY metric"):
         figures.setdefault((run, model, label), {})[metric] = (value, n)
-    served, verdicts, chances = _served(connection), _verdicts(connection), _chances(connection)
+    served, verdicts = _served(connection), _verdicts(connection)
     entries: dict[str, list[HistoryEntry]] = {}
     for run, model, label, vendor, model_id, baseline, planned, succeeded in connection.execute(
         "SELECT * FROM entries ORDER BY model, label"
@@ -347,7 +332,6 @@ def _select(connection: sqlite3.Connection) -> list[HistoryRun]:
             HistoryEntry(
                 model, shown_label(label), vendor, model_id, bool(baseline), planned, succeeded, found,
                 served.get((run, model, label), ServedNames()), verdicts.get((run, model, label)),
-                chances.get((run, model, label), {}),
             )
         )  # fmt: skip
     rows = connection.execute("SELECT run, at, folder, question, complete, version FROM runs")
@@ -367,16 +351,6 @@ def _verdicts(connection: sqlite3.Connection) -> dict[tuple[str, str, str], Stat
     """(run, model, label) → verdict; empty in a history that was begun before verdicts were kept."""
     rows = connection.execute("SELECT * FROM verdicts") if _has(connection, "verdicts") else ()
     return {(run, model, label): status for run, model, label, status in rows}
-
-
-def _chances(connection: sqlite3.Connection) -> dict[tuple[str, str, str], dict[str, float]]:
-    """(run, model, label) → p-value by test; empty in a history that was begun before these were kept."""
-    found: dict[tuple[str, str, str], dict[str, float]] = {}
-    for run, model, label, test, p_value in (
-        connection.execute("SELECT * FROM chances") if _has(connection, "chances") else ()
-    ):
-        found.setdefault((run, model, label), {})[test] = p_value
-    return found
 
 
 def _served(connection: sqlite3.Connection) -> dict[tuple[str, str, str], ServedNames]:

@@ -13,7 +13,7 @@ from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.metrics import DIRECTIONS, RANKED, Direction, is_share
 from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.values.history import HistoryEntry, HistoryRun, Scale
-from vendor_verifier.values.judgement import ModelVerdict, ServedNames
+from vendor_verifier.values.judgement import ServedNames
 from vendor_verifier.values.score import Report, VendorScore
 from vendor_verifier.values.verdict import Status
 
@@ -92,7 +92,6 @@ def history_run(report: Report, folder: str) -> HistoryRun:
             figures=dict(_figures(vendor, by_schedule=manifest.ranks_by_schedule)),
             served=_served(report, model.model, vendor.label),
             verdict=_verdict(report, model.model, vendor.label),
-            chances=_chances(report, model.model, vendor.label),
         )
         for model in report.models
         for vendor in model.vendors
@@ -112,18 +111,6 @@ def history_run(report: Report, folder: str) -> HistoryRun:
 def _verdict(report: Report, model: str, label: str) -> Status | None:
     advice = report.advice.get(model)
     return None if advice is None else advice.vendors[label].status
-
-
-def _chances(report: Report, model: str, label: str) -> dict[str, float]:
-    """The uncorrected p-values of the tests whether a vendor answers as its baseline."""
-    verdict = report.verdicts.get(model, ModelVerdict())
-    tests = {
-        "answers": verdict.answers.get(label),
-        "probes": verdict.probes.get(label),
-        "logprobs": verdict.logprobs.get(label),
-    }
-    found = {name: None if test is None else test.raw_p_value for name, test in tests.items()}
-    return {name: p_value for name, p_value in found.items() if p_value is not None}
 
 
 def _served(report: Report, model: str, label: str) -> ServedNames:

@@ -25,7 +25,6 @@ from statistics import median
 import msgspec
 
 from vendor_verifier.audit.identity import changes_since_last
-from vendor_verifier.audit.nightly_evidence import unlike_over_nights
 from vendor_verifier.config.problems import listed
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.features.history.database import read_runs
@@ -150,14 +149,12 @@ def refuse_unknown(file: Path, models: Sequence[str], labels: Sequence[str]) -> 
 
 
 def identity_changes(file: Path, run: str) -> tuple[tuple[str, Finding], ...]:
-    """(model, finding) for each served model name in the answers of ``run`` that differs from the last run before it,
-    and for each vendor that is surely unlike its baseline over the runs up to it.
+    """(model, finding) for each served model name in the answers of ``run`` that differs from the last run before it.
 
     Raises:
         UsageError: the history cannot be read, or does not hold the run.
     """
-    until = runs_until(file, run)
-    return (*changes_since_last(until), *unlike_over_nights(until))
+    return tuple(changes_since_last(runs_until(file, run)))
 
 
 def runs_until(file: Path, run: str) -> tuple[HistoryRun, ...]:

@@ -175,12 +175,8 @@ class Gemini:
             notes.cannot(f"more than {_MOST_STOPS} stop sequences")
         if stops:
             settings["stopSequences"] = stops
-        known = _KNOWN
-        if parameters.get("logprobs") is True:
-            known = _KNOWN | {"logprobs", "top_logprobs"}
-            settings |= {"responseLogprobs": True, "logprobs": parameters.get("top_logprobs") or 1}
         settings.update(self._response_format(as_dict(parameters.get("response_format")), notes))
-        note_leftovers(parameters, known, notes)
+        note_leftovers(parameters, _KNOWN, notes)
         return settings
 
     def _response_format(self, wanted: Mapping[str, Any], notes: Notes) -> dict[str, Any]:

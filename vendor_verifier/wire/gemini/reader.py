@@ -30,7 +30,6 @@ from vendor_verifier.values.event import (
     Usage,
 )
 from vendor_verifier.wire.history import argument_text
-from vendor_verifier.wire.logprobs import gemini_logprobs
 from vendor_verifier.wire.payload import as_count, as_dict, as_list, as_text, as_word
 from vendor_verifier.wire.reader_support import (
     END_MARKER,
@@ -122,9 +121,6 @@ class GeminiReader:
                 break
         for part in as_list(as_dict(candidate.get("content")).get("parts")):
             yield from self._part(as_dict(part))
-        logprobs = gemini_logprobs(candidate.get("logprobsResult"))
-        if logprobs is not None:
-            yield logprobs
         yield from self._usage(as_dict(chunk.get("usageMetadata")))
         yield from self._finished(candidate, as_dict(chunk.get("promptFeedback")))
 

@@ -26,7 +26,6 @@ from vendor_verifier.values.event import (
 from vendor_verifier.values.steps import Steps
 from vendor_verifier.wire.assembler import Assembler
 from vendor_verifier.wire.errors import read_fault
-from vendor_verifier.wire.logprobs import chat_logprobs
 from vendor_verifier.wire.openai_chat.chat_chunk import ChatChunk, Names, events_of, identity_said, ordinary_chunk
 from vendor_verifier.wire.openai_chat.fast_reader import read_chat_stream
 from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
@@ -94,11 +93,7 @@ class OpenAIChatReader:
         yield from self._identity.changes(identity_of(chunk))
         choice = next((as_dict(one) for one in as_list(chunk.get("choices")) if _is_first(as_dict(one))), {})
         fault = read_fault({"error": choice.get("error")})
-        # Those beside a later piece are not of the first token.
-        logprobs = None if self._has_delta else chat_logprobs(choice.get("logprobs"))
         yield from self._message(choice, part)
-        if logprobs is not None:
-            yield logprobs
         if fault is not None:
             yield fault
         yield from self._usage(chunk, choice)
