@@ -1,11 +1,11 @@
 """Types of the names that ``__init__.py`` imports when they are first asked for."""
 
-from vendor_verifier.api import averify, compare_runs, find_capacity, load_history, score_run, verify
+from vendor_verifier.api import averify, compare_runs, evaluate, find_capacity, load_history, score_run, verify
 from vendor_verifier.errors import VerifierError
 from vendor_verifier.features.data.run_data import RunData, load_run
 from vendor_verifier.pipeline.run import RunOutcome
 from vendor_verifier.scoring.irf import irf
-from vendor_verifier.suites.tool_cases import EvalTestCase, ToolCorrectnessMetric, evaluate
+from vendor_verifier.suites.tool_correctness import EvalTestCase, ToolCorrectnessMetric
 from vendor_verifier.values.history import RunComparison
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.score import Report

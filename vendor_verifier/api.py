@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -28,6 +28,8 @@ from vendor_verifier.pipeline.run import OnRecord, RunOutcome, run
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.run.interruption import STOP_REQUEST, StopRequest
 from vendor_verifier.store import RunFolder
+from vendor_verifier.suites.tool_correctness import CaseResult, EvalTestCase, ToolCorrectnessMetric
+from vendor_verifier.suites.tool_correctness import evaluate as evaluate_cases
 from vendor_verifier.values.history import RunComparison
 from vendor_verifier.values.score import Report
 
@@ -214,6 +216,16 @@ def load_history(history: Folder | None = None) -> DataFrame:
     if history is not None and not runs and not file.exists():
         raise UsageError(f"there is no history {file}; a run adds itself to one with --history {file}")
     return frame_of(history_kind(known_figures()), history_rows(runs))
+
+
+async def evaluate(
+    cases: Iterable[EvalTestCase | Mapping[str, Any]],
+    metrics: Sequence[ToolCorrectnessMetric] = (ToolCorrectnessMetric(),),
+    *,
+    index: Sequence[Any] | None = None,
+) -> list[CaseResult]:
+    """Score cases by Tool Correctness: see :func:`vendor_verifier.suites.tool_correctness.evaluate`. It asks nobody."""
+    return evaluate_cases(cases, metrics, index=index)
 
 
 def _is_taken() -> bool:

@@ -9,10 +9,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.suites.tool_calls.calls import Call, first_problem, read_call, read_native
-from vendor_verifier.suites.tool_calls.matching import pair_calls
-from vendor_verifier.suites.tool_calls.prompt import calls_in, extract_calls
-from vendor_verifier.suites.tool_correctness import score_calls
+from vendor_verifier.suites.tool_calls.calls import (
+    WRAPPER_KEYS,
+    Call,
+    first_problem,
+    mcp_calls_in_text,
+    read_call,
+    read_native,
+)
+from vendor_verifier.suites.tool_correctness import ToolCorrectnessMetric
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.record import Response
 
@@ -42,20 +47,13 @@ def assert_tool_calls(
     wanted = [read_call(item) for item in expected]
     if problem := next((call.problem for call in wanted if call.problem), None):
         raise ValueError(f"expected: {problem}")
-    called, unreadable = _read(actual)
-    result = score_calls(wanted, called, threshold=threshold, exact_match=exact_match, check_ordering=check_ordering)
+    called = mcp_calls_in_text(actual) if isinstance(actual, str) else tuple(map(_read_one, _spelled(actual)))
+    unreadable = first_problem(called)
+    metric = ToolCorrectnessMetric(threshold, exact_match, check_ordering, compare_parameters=True)
+    result = metric.score(wanted, called)
     if not result.success or unreadable:
-        raise AssertionError("\n".join([result.reason, *unreadable, *_side_by_side(wanted, called)]))
-
-
-def _read(actual: object) -> tuple[tuple[Call, ...], list[str]]:
-    """The calls in ``actual``, and the parts of it that cannot be read."""
-    if isinstance(actual, str):
-        found = extract_calls(actual)
-        calls, problem = found.calls, found.problem
-    else:
-        calls, problem = tuple(_read_one(item) for item in _spelled(actual)), None
-    return calls, [text for text in (problem, first_problem(calls)) if text]
+        lines = [result.reason, *([unreadable] if unreadable else []), *_side_by_side(metric, wanted, called)]
+        raise AssertionError("\n".join(lines))
 
 
 def _spelled(actual: object) -> Sequence[object]:
@@ -64,8 +62,47 @@ def _spelled(actual: object) -> Sequence[object]:
     if isinstance(actual, (list, tuple)):
         if all(isinstance(item, (str, ToolCall)) for item in actual):
             return actual
-        return calls_in([_plain(item) for item in actual]) or []
-    return calls_in(_plain(actual)) or []
+        return _calls_in([_plain(item) for item in actual]) or []
+    return _calls_in(_plain(actual)) or []
+
+
+# Parts of an answer that are no calls.
+_OTHER_PARTS = frozenset({"text", "output_text", "thinking", "redacted_thinking", "reasoning", "message"})
+
+
+def _calls_in(value: object) -> list[object] | None:
+    """The objects that spell calls inside a response, in order; None when it is no list of calls."""
+    if isinstance(value, list):
+        return _members(value)
+    if not isinstance(value, dict):
+        return None
+    for key in ("tool_calls", "output", "content", "parts"):
+        if isinstance(value.get(key), list) and not isinstance(value.get("name"), str):
+            return _members(value[key])
+    for key in ("choices", "candidates"):
+        if isinstance(value.get(key), list) and value[key]:
+            return _calls_in(value[key][0])
+    for key in ("message", "content"):
+        if isinstance(value.get(key), dict):
+            return _calls_in(value[key])
+    return [value] if _spells_call(value) else None
+
+
+def _members(items: list[object]) -> list[object]:
+    found: list[object] = []
+    for item in items:
+        if not isinstance(item, dict) or _spells_call(item):
+            found.append(item)
+        elif (inner := _calls_in(item)) is not None:
+            found.extend(inner)
+        elif item.get("type") not in _OTHER_PARTS and set(item) != {"text"} and "role" not in item:
+            found.append(item)
+    return found
+
+
+def _spells_call(value: Mapping[str, Any]) -> bool:
+    named = isinstance(value.get("name"), str) and "role" not in value
+    return named or any(isinstance(value.get(key), dict) for key in WRAPPER_KEYS)
 
 
 def _read_one(item: object) -> Call:
@@ -78,8 +115,9 @@ def _plain(item: object) -> object:
     return dump(mode="json") if callable(dump) else item
 
 
-def _side_by_side(wanted: Sequence[Call], called: Sequence[Call]) -> list[str]:
-    answers = {pair.expected: pair.called for pair in pair_calls(wanted, called)}
+def _side_by_side(metric: ToolCorrectnessMetric, wanted: Sequence[Call], called: Sequence[Call]) -> list[str]:
+    found = metric.pairs(wanted, called)
+    answers = {at: place for at, (place, _) in found.items() if not called[place].problem}
     lines = []
     for at, call in enumerate(wanted):
         answer = _written(called[answers[at]]) if at in answers else "nothing"

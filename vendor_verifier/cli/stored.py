@@ -95,7 +95,7 @@ def score_command(
 ) -> int:
     """Score a stored run again, rewrite its report files and its figures in the history.
 
-    Options of evaluations that only say how answers are judged may be others than at the run: mode, thresholds, …
+    Options of evaluations that only say how answers are judged may be others than at the run: thresholds, …
     """
     judging = RunOptions(
         suite_option=suite_option,
@@ -119,11 +119,11 @@ def score_command(
 
 def _score_answers(file: Path, judging: RunOptions, *, as_json: bool) -> int:
     """Print the scores of the answers in a file."""
-    found = evaluate_file(file, judging)
+    metric, found = evaluate_file(file, judging)
     if as_json:
         sys.stdout.write(json_module.dumps(case_document(found), indent=2, ensure_ascii=False) + "\n")
     else:
-        sys.stdout.write("".join(line + "\n" for line in case_lines(found, file.name)))
+        sys.stdout.write("".join(line + "\n" for line in case_lines(metric, found, file.name)))
     return EXIT_OK
 
 

@@ -14,8 +14,10 @@ from itertools import islice
 from typing import Any
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.suites.tool_calls.calls import CALL_TYPES
 from vendor_verifier.values.sample import ChosenSamples, Sample, Samples, listed
+
+# The call type that a difficulty means.
+CALL_TYPES = {"easy": "single", "single": "single", "hard": "multi", "multi": "multi", "medium": "multi"}
 
 
 def expects_call(sample: Sample) -> bool | None:

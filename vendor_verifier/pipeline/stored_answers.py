@@ -11,8 +11,13 @@ from vendor_verifier.loaders.base import data_error
 from vendor_verifier.loaders.tool_correctness import CALLED
 from vendor_verifier.pipeline.datasets import load_dataset
 from vendor_verifier.pipeline.options import RunOptions
-from vendor_verifier.suites.tool_cases import EvalTestCase, Evaluation, ToolCorrectnessMetric, evaluate
-from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
+from vendor_verifier.suites.tool_correctness import (
+    CaseResult,
+    EvalTestCase,
+    ToolCorrectnessMetric,
+    ToolCorrectnessSuite,
+    evaluate,
+)
 from vendor_verifier.values.sample import Sample
 
 SUITE = "tool_correctness"
@@ -20,8 +25,8 @@ SUITE = "tool_correctness"
 _OF_ASKING = ("answer_format", "agent_prompt", "max_iterations")
 
 
-def evaluate_file(path: Path, options: RunOptions) -> Evaluation:
-    """The result of every stored answer in a file, in the way that ``options`` state.
+def evaluate_file(path: Path, options: RunOptions) -> tuple[ToolCorrectnessMetric, list[CaseResult]]:
+    """The metric that ``options`` state, and its result for every stored answer in a file.
 
     Raises:
         DataError: no such file, no rows of answers, or rows without ``tools_called``; all of them at once.
@@ -43,7 +48,7 @@ def evaluate_file(path: Path, options: RunOptions) -> Evaluation:
     if problems:
         raise data_error(problems)
     places = [sample.source.line if sample.source else at for at, sample in enumerate(samples, 1)]
-    return evaluate([_case(sample) for sample in samples], [metric], index=places)
+    return metric, evaluate([_case(sample) for sample in samples], [metric], index=places)
 
 
 def _metric(options: RunOptions) -> ToolCorrectnessMetric:
@@ -57,9 +62,7 @@ def _metric(options: RunOptions) -> ToolCorrectnessMetric:
         raise ProblemsError([Problem(words, key=f"suites.{SUITE}.{name}") for name in asking])
     suite: Any = build_suite(kind, own)
     assert isinstance(suite, ToolCorrectnessSuite)
-    return ToolCorrectnessMetric(
-        suite.threshold, suite.exact_match, suite.check_ordering, suite.compare_parameters, suite.mode
-    )
+    return suite.metric
 
 
 def _case(sample: Sample) -> EvalTestCase:

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.escape import plain
-from vendor_verifier.suites.tool_cases import Evaluation
+from vendor_verifier.suites.tool_correctness import CaseResult, ToolCorrectnessMetric
 from vendor_verifier.words import Texts
 
 _MOST_SHOWN = 20
+_NAME = "tool_correctness"
 
 
-def case_lines(found: Evaluation, file: str) -> Iterator[str]:
-    """The number of answers, each metric's mean, and the answers below the full score, each with its reason."""
+def case_lines(metric: ToolCorrectnessMetric, found: Sequence[CaseResult], file: str) -> Iterator[str]:
+    """The number of answers, their mean, and the answers below the full score, each with its reason."""
     t = Texts()
     yield plain(t("cases_head", file=file, n=len(found)))
-    for at, metric in enumerate(found.metrics):
-        score = found.scores[metric.name]
-        yield t(
-            "cases_metric",
-            metric=metric.name,
-            score=number_format.rate(score),
-            passed=sum(case.results[at].success for case in found),
-            n=len(found),
-            threshold=f"{metric.threshold:g}",
-        )
-    short = [(case.index, result) for case in found for result in case.results if result.score < 1]
+    yield t(
+        "cases_metric",
+        metric=_NAME,
+        score=number_format.rate(_mean([case.results[0].score for case in found])),
+        passed=sum(case.success for case in found),
+        n=len(found),
+        threshold=f"{metric.threshold:g}",
+    )
+    short = [(case.index, case.results[0]) for case in found if case.results[0].score < 1]
     if not short:
         yield t("cases_full")
     for place, result in short[:_MOST_SHOWN]:
@@ -36,7 +36,24 @@ def case_lines(found: Evaluation, file: str) -> Iterator[str]:
         yield t("cases_more", n=len(short) - _MOST_SHOWN)
 
 
-def case_document(found: Evaluation) -> dict[str, Any]:
+def case_document(found: Sequence[CaseResult]) -> dict[str, Any]:
     """``scores`` and ``success_rates`` by metric, and ``cases`` with score, success and reason."""
-    cases = [{"row": case.index, **row} for case in found for row in found.rows_of(case)]
-    return {"scores": found.scores, "success_rates": found.success_rates, "cases": cases}
+    return {
+        "scores": {_NAME: _mean([case.results[0].score for case in found])},
+        "success_rates": {_NAME: _mean([case.success for case in found])},
+        "cases": [
+            {
+                "row": case.index,
+                "input": case.input,
+                "tools_called": list(case.tools_called),
+                "expected_tools": list(case.expected_tools),
+                "metric": _NAME,
+                **asdict(case.results[0]),
+            }
+            for case in found
+        ],
+    }
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None

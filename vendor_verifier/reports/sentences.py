@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from vendor_verifier.metrics.bands import BANDS, PUBLISHED_ROWS
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.run_conditions import goodput_lines, load_lines, pace_lines, shape_of
-from vendor_verifier.suites.mcp_toolbench import RESOLVE_BANDS, resolve_band
 from vendor_verifier.values.model_names import same_model
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
 from vendor_verifier.words import Texts
 
 Escape = Callable[[str], str]
+# By call type, best first: from which resolve rate MCPToolBench++'s page speaks of which kind of result.
+_RESOLVE_BANDS: Mapping[str, tuple[tuple[float, str], ...]] = {
+    "single": ((0.7, "good"), (0.5, "adequate")),
+    "multi": ((0.5, "good"), (0.3, "adequate"), (0.0, "poor")),
+}
 _BY_CATEGORY = ("bfcl",)
 
 
@@ -179,13 +183,13 @@ def category_lines(model: ModelScore, escape: Escape) -> list[str]:
 def band_lines(model: ModelScore, t: Texts, escape: Escape) -> list[str]:
     """MCPToolBench++ resolve rates by call type, each with its page's word for it, a line a call type."""
     lines = []
-    for call_type in RESOLVE_BANDS:
+    for call_type, bands in _RESOLVE_BANDS.items():
         parts = []
         for vendor in model.vendors:
             score = vendor.suites.get("mcptoolbench")
             rate = None if score is None else score.groups.get("call_type", {}).get(call_type, {}).get("resolved")
             if rate is not None:
-                word = resolve_band(call_type, rate)
+                word = next((word for least, word in bands if rate >= least), None)
                 shown = number_format.rate(rate)
                 named = t("band_none", rate=shown) if word is None else t(f"band_{word}", rate=shown)
                 parts.append(f"{escape(vendor.label)} {named}")

@@ -148,7 +148,7 @@ def _named(place: str) -> Any:
 TRIGGER = "trigger"
 
 # The options of judging that every evaluation of tool calls has.
-_READING = ("mode", "answer_format")
+_READING = ("answer_format",)
 
 SUITES: tuple[SuiteKind, ...] = (
     SuiteKind(TRIGGER, "trigger:TriggerSuite", "datasets/samples.jsonl"),

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import structs
 
@@ -20,8 +20,7 @@ from vendor_verifier.errors import UsageError
 from vendor_verifier.suites import AnyPlay
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
 from vendor_verifier.suites.tool_calls.calls import Call, first_problem
-from vendor_verifier.suites.tool_calls.prompt import first_turn, next_turn
-from vendor_verifier.suites.tool_calls.suite import read_turn
+from vendor_verifier.suites.tool_calls.suite import first_turn, next_turn
 from vendor_verifier.values.failure_kinds import NOT_CHARGED
 from vendor_verifier.values.record import Attempt
 from vendor_verifier.values.sample import Sample
@@ -48,6 +47,7 @@ class McpLiveSuite(MCPToolBenchSuite):
     """
 
     name: str = "mcp_live"
+    VALUES: ClassVar[tuple[str, ...]] = (*MCPToolBenchSuite.VALUES, "tool_success", "finished")
     max_iterations: int = 10
     server: str | tuple[str, ...] | None = None
     url: str | None = None
@@ -107,9 +107,6 @@ class McpLiveSuite(MCPToolBenchSuite):
             raise UsageError(f"{self.name}: headers are a mapping, or one as `Name: ${{VARIABLE}}`")
         return {found[1]: found[2]}
 
-    def value_names(self) -> tuple[str, ...]:
-        return (*MCPToolBenchSuite.value_names(self), "tool_success", "finished")
-
     def play(self, sample: Sample) -> AnyPlay:
         """Ask, have the calls run, ask again with the results, and return the judgement."""
         # No vendor is paid for a question whose tools are gone.
@@ -138,7 +135,7 @@ class McpLiveSuite(MCPToolBenchSuite):
         """
         if attempt.response is None or not attempt.succeeded:
             return (), False
-        answered = read_turn(attempt.response, self.reading)
+        answered = self.read(attempt.response)
         is_over = first_problem(answered.calls) is not None or ran + len(answered.calls) > MOST_CALLS
         return () if is_over else answered.calls, answered.in_text
 
@@ -149,12 +146,12 @@ class McpLiveSuite(MCPToolBenchSuite):
         evidence = _evidence(results)
         if failure is not None and failure.kind in NOT_CHARGED:
             details = {"error": failure.message, "blame": "us", **evidence}
-            return structs.replace(score, values=dict.fromkeys(self.value_names()), details=details)
+            return structs.replace(score, values=dict.fromkeys(self.VALUES), details=details)
         if set(score.values.values()) == {None}:
             return score
         succeeded = sum(result.outcome == "ok" for result in results)
         last = attempts[-1].response
-        has_ended = attempts[-1].succeeded and last is not None and not read_turn(last, self.reading).calls
+        has_ended = attempts[-1].succeeded and last is not None and not self.read(last).calls
         success = succeeded / len(results) if results and failure is None else None if failure is None else 0.0
         values = {**score.values, "tool_success": success, "finished": float(has_ended)}
         return structs.replace(score, values=values, details={**score.details, "steps": len(attempts), **evidence})

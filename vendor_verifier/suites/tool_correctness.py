@@ -1,33 +1,15 @@
-"""Tool Correctness: the share of expected tools that were called, by name and on request by parameters.
-
-Let E be the expected and C the called names.
-
-- default: |E ∩ C| ÷ |E| as multisets, whatever else was called;
-- ``exact_match``: 1 if E and C are the same multiset, else 0; together with ``check_ordering`` the same list;
-- ``check_ordering``: length of the longest common subsequence ÷ |E|.
-
-An empty expectation scores 1 only if nothing was called. With parameters a pair counts as much as its parameters are
-alike (right ones ÷ all names on either side) and pairs are assigned for the best sum.
-"""
+"""Tool Correctness: the share of expected tools that were called, of answers to ask for or of cases that are there."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.suites.tool_calls import compat
-from vendor_verifier.suites.tool_calls.calls import Call, Expectation, Mode, first_problem, is_compat, kind_of
-from vendor_verifier.suites.tool_calls.matching import (
-    heaviest_common,
-    likeness,
-    longest_common,
-    names_in_common,
-    total_likeness,
-)
-from vendor_verifier.suites.tool_calls.suite import AnsweredCalls, CallSuite
+from vendor_verifier.suites.tool_calls.calls import Call, first_problem, kind_of, read_expectation, right_parameters
+from vendor_verifier.suites.tool_calls.suite import CallSuite
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +21,74 @@ class ToolCorrectness:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class ToolCorrectnessMetric:
+    """One way to score calls. Raises UsageError for a threshold outside 0 to 1.
+
+    ``check_ordering`` counts the longest common subsequence; ``exact_match`` allows neither extra nor missing calls,
+    with ``check_ordering`` in no other order. With ``compare_parameters`` a call counts as much as its parameters do.
+    """
+
+    threshold: float = 0.5
+    exact_match: bool = False
+    check_ordering: bool = False
+    compare_parameters: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.threshold, (int, float)) or not 0 <= self.threshold <= 1:
+            raise UsageError(f"tool_correctness: threshold is a number from 0 to 1, read {self.threshold!r}")
+
+    def score(self, expected: Sequence[Call], called: Sequence[Call]) -> ToolCorrectness:
+        """The share of expected calls that were made. Where nothing is expected, only no call at all is right."""
+        likes = (like for _, like in self.pairs(expected, called).values())
+        total = self._in_order(expected, called) if self.check_ordering else sum(likes)
+        if self.exact_match or not expected:
+            value = float(len(expected) == len(called) and total == len(expected))
+        else:
+            value = total / len(expected)
+        wanted, got = [call.name for call in expected], [call.name for call in called]
+        missing, extra = (list((Counter(a) - Counter(b)).elements()) for a, b in ((wanted, got), (got, wanted)))
+        found = [f"Missing tools {missing}."] if missing else []
+        found += [f"Extra tools {extra}."] if extra else []
+        if value < 1 and not found:
+            found = ["Other parameters than expected." if self.compare_parameters else "The order differs."]
+        reason = " ".join([*(found or ["All expected tools were called."]), f"Expected {wanted}, called {got}."])
+        return ToolCorrectness(value, value >= self.threshold, reason)
+
+    def pairs(self, expected: Sequence[Call], called: Sequence[Call]) -> dict[int, tuple[int, float]]:
+        """Pairs of one tool, the most alike first: place of the expected call → place of the call, likeness."""
+        ranked = sorted(
+            (-self._likeness(one, other), at, place)
+            for at, one in enumerate(expected)
+            for place, other in enumerate(called)
+            if one.name == other.name
+        )
+        found: dict[int, tuple[int, float]] = {}
+        taken: set[int] = set()
+        for unlike, at, place in ranked:
+            if at not in found and place not in taken:
+                found[at] = (place, -unlike)
+                taken.add(place)
+        return found
+
+    def _in_order(self, expected: Sequence[Call], called: Sequence[Call]) -> float:
+        best = [0.0] * (len(called) + 1)
+        for wanted in expected:
+            above = best[:]
+            for at, got in enumerate(called, 1):
+                best[at] = max(above[at], best[at - 1], above[at - 1] + self._likeness(wanted, got))
+        return best[-1]
+
+    def _likeness(self, wanted: Call, given: Call) -> float:
+        """0 for another tool; else right parameters ÷ all names on either side, 1 where parameters do not count."""
+        if wanted.name != given.name or (self.compare_parameters and given.problem):
+            return 0.0
+        names = wanted.parameters.keys() | given.parameters.keys()
+        if not self.compare_parameters or wanted.any_parameters or not names:
+            return 1.0
+        return right_parameters(wanted, given) / len(names)
+
+
 def score(
     expected: Sequence[str] | None,
     called: Sequence[str] | None,
@@ -46,155 +96,107 @@ def score(
     threshold: float = 0.5,
     exact_match: bool = False,
     check_ordering: bool = False,
-    mode: Mode = "strict",
 ) -> ToolCorrectness:
-    """Score the names of tools called against those expected; None stands for none.
-
-    Raises:
-        UsageError: there is no such mode.
-        pydantic.ValidationError: only in mode ``compat``, where an argument is no list of texts.
-    """
-    if is_compat(mode):
-        value, reason = compat.score_tool_correctness(
-            expected, called, exact_match=exact_match, check_ordering=check_ordering
-        )
-        return ToolCorrectness(value, value >= threshold, reason)
-    wanted, got = _names(expected), _names(called)
-    for what, names in (("expected", wanted), ("called", got)):
-        if isinstance(names, str):
-            return ToolCorrectness(0.0, False, f"The {what} tools are a list of names, read {names}.")
-    assert not isinstance(wanted, str)
-    assert not isinstance(got, str)
-    value = _name_score(wanted, got, exact_match, check_ordering)
-    return ToolCorrectness(value, value >= threshold, _reason(value, wanted, got, exact_match, check_ordering))
+    """Score the names of tools called against those expected; None stands for none. What is no list of names fails."""
+    for names in (expected, called):
+        strange = [one for one in names if not isinstance(one, str)] if isinstance(names, (list, tuple)) else [names]
+        if strange and names is not None:
+            return ToolCorrectness(0.0, False, f"Tools are a list of names, read {kind_of(strange[0])}.")
+    metric = ToolCorrectnessMetric(threshold, exact_match, check_ordering)
+    return metric.score([Call(name) for name in expected or ()], [Call(name) for name in called or ()])
 
 
-def check_options(name: str, threshold: object, mode: str, *, compare_parameters: bool) -> None:
-    """Refuse options that cannot be meant, in the name of whoever takes them.
+@dataclass(frozen=True, slots=True)
+class EvalTestCase:
+    """One question with the tools that were called and those that should have been; None stands for none."""
 
-    Raises:
-        UsageError: a threshold that is no number from 0 to 1, no such mode, or parameters asked of the original.
-    """
-    if not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
-        raise UsageError(f"{name}: threshold is a number from 0 to 1, read {threshold!r}")
-    if is_compat(mode) and compare_parameters:
-        raise UsageError(f"{name}: the original compares no parameters; use mode strict, or leave it out")
+    input: str = ""
+    actual_output: str | None = None
+    tools_called: Sequence[Any] | None = None
+    expected_tools: Sequence[Any] | None = None
 
 
-def score_calls(
-    expected: Sequence[Call],
-    called: Sequence[Call],
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """One case with the result of each metric, in their order; ``index`` is its place among the cases."""
+
+    index: Any
+    input: str
+    tools_called: tuple[str, ...]
+    expected_tools: tuple[str, ...]
+    results: tuple[ToolCorrectness, ...]
+
+    @property
+    def success(self) -> bool:
+        """Whether every metric is met."""
+        return all(result.success for result in self.results)
+
+
+def evaluate(
+    cases: Iterable[EvalTestCase | Mapping[str, Any]],
+    metrics: Sequence[ToolCorrectnessMetric] = (ToolCorrectnessMetric(),),
     *,
-    threshold: float = 0.5,
-    exact_match: bool = False,
-    check_ordering: bool = False,
-) -> ToolCorrectness:
-    """Score calls with their parameters; a malformed call is like no other."""
-    wanted, got = [call.name for call in expected], [call.name for call in called]
-    if not expected:
-        value = float(not called)
-    elif exact_match and check_ordering:
-        pairs = zip(expected, called, strict=False)
-        value = float(len(expected) == len(called) and all(likeness(*pair) == 1 for pair in pairs))
-    elif exact_match:
-        value = float(len(expected) == len(called) and total_likeness(expected, called) == len(expected))
-    elif check_ordering:
-        value = min(1.0, heaviest_common(expected, called, lambda *pair: float(likeness(*pair))) / len(expected))
-    else:
-        value = float(total_likeness(expected, called) / len(expected))
-    reason = _reason(value, wanted, got, exact_match, check_ordering)
-    if value < 1.0 and _name_score(wanted, got, exact_match, check_ordering) == 1.0:
-        reason = f"The tools {wanted} were called, but not all with the expected parameters."
-    return ToolCorrectness(value, value >= threshold, reason)
+    index: Sequence[Any] | None = None,
+) -> list[CaseResult]:
+    """Score every case by every metric; ``index`` are the labels of the cases in place of their numbers from 0.
 
+    A case has ``input``, ``tools_called`` and ``expected_tools``, lists of names or of calls with parameters.
 
-def _names(value: object) -> list[str] | str:
-    """The names, or what was read instead of a list. A member that is no text is a name nothing equals."""
-    if value is None:
-        return []
-    if not isinstance(value, (list, tuple)):
-        return kind_of(value)
-    strange = next((item for item in value if not isinstance(item, str)), "")
-    return list(value) if strange == "" else f"a list with {kind_of(strange)}"
-
-
-def _name_score(wanted: list[str], got: list[str], exact_match: bool, check_ordering: bool) -> float:
-    if not wanted:
-        return float(not got)
-    if exact_match:
-        return float(wanted == got if check_ordering else Counter(wanted) == Counter(got))
-    common = longest_common(wanted, got) if check_ordering else names_in_common(wanted, got)
-    return common / len(wanted)
-
-
-def _reason(value: float, wanted: list[str], got: list[str], exact_match: bool, check_ordering: bool) -> str:
-    if not wanted:
-        return "No tool was expected and none was called." if not got else f"No tool was expected, called {got}."
-    missing, extra = _without(wanted, got), _without(got, wanted)
-    if value == 1.0:
-        order = " in order" if check_ordering else ""
-        beside = f" Also called: {extra}." if extra else ""
-        return f"All expected tools {wanted} were called{order}{', and no other' if exact_match else ''}.{beside}"
-    parts = [f"Missing tools {missing}."] if missing else []
-    parts += [f"Superfluous tools {extra}."] if extra and exact_match else []
-    parts += ["The order differs."] if check_ordering and not missing and not (extra and exact_match) else []
-    return " ".join([*parts, f"Expected {wanted}, called {got}."])
-
-
-def _without(names: list[str], others: list[str]) -> list[str]:
-    """The rest of ``names``, in order, after taking away each of ``others`` once."""
-    left = Counter(others)
-    kept = []
-    for name in names:
-        if left[name] > 0:
-            left[name] -= 1
-        else:
-            kept.append(name)
-    return kept
+    Raises:
+        UsageError: a case lacks its tools, or they are no list of names or calls; all such cases at once.
+    """
+    if not metrics or isinstance(cases, (Mapping, str, bytes)):
+        raise UsageError("evaluate() takes a list of cases, and at least one metric; put the one case into a list")
+    problems: list[str] = []
+    found: list[CaseResult] = []
+    for at, case in enumerate(cases):
+        label = at if index is None else index[at]
+        keys = ("input", "tools_called", "expected_tools")
+        row = case if isinstance(case, Mapping) else {key: getattr(case, key, None) for key in keys}
+        sides = []
+        for key in keys[1:]:
+            side = read_expectation(row.get(key))
+            sides.append(side.calls)
+            if problem := side.problem if key in row else "there is none":
+                problems.append(f"case {label}: {key}: {problem}; expected a list of names, such as [] or ['search']")
+        called, expected = sides
+        names = [tuple(call.name for call in calls) for calls in sides]
+        results = tuple(metric.score(expected, called) for metric in metrics)
+        found.append(CaseResult(label, str(row.get("input") or ""), names[0], names[1], results))
+    if problems:
+        raise UsageError(
+            "\n".join(problems[:20] + [f"and {len(problems) - 20} more like these"] * (len(problems) > 20))
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCorrectnessSuite(CallSuite):
-    """Scores the tools an answer called. Values: ``score`` and ``success`` (1 or 0).
-
-    ``compare_parameters`` is not in the original, so it cannot be asked of ``compat``.
-    """
+    """Scores the tools that an answer called. Values: ``score`` and ``success`` (1 or 0)."""
 
     name: str = "tool_correctness"
     threshold: float = 0.5
     exact_match: bool = False
     check_ordering: bool = False
     compare_parameters: bool = False
+    VALUES: ClassVar[tuple[str, ...]] = ("score", "success")
 
     def __post_init__(self) -> None:
         CallSuite.__post_init__(self)
-        check_options(self.name, self.threshold, self.mode, compare_parameters=self.compare_parameters)
+        ToolCorrectnessMetric(self.threshold)
 
-    def value_names(self) -> tuple[str, ...]:
-        return ("score", "success")
+    @property
+    def metric(self) -> ToolCorrectnessMetric:
+        """The metric that these options make."""
+        return ToolCorrectnessMetric(self.threshold, self.exact_match, self.check_ordering, self.compare_parameters)
 
     def unresolved(self, reason: str) -> dict[str, Any]:
+        """The details of an answer that scores 0."""
         return {"score": 0.0, "success": False, "reason": reason}
 
-    def evaluate(self, expectation: Expectation, answered: AnsweredCalls) -> dict[str, Any]:
-        """Details: score, success, reason. No tool expected and none called is a full score."""
-        if self.compare_parameters:
-            result = score_calls(
-                expectation.calls,
-                answered.calls,
-                threshold=self.threshold,
-                exact_match=self.exact_match,
-                check_ordering=self.check_ordering,
-            )
-        else:
-            result = score(
-                [call.name for call in expectation.calls],
-                [call.name for call in answered.calls],
-                threshold=self.threshold,
-                exact_match=self.exact_match,
-                check_ordering=self.check_ordering,
-                mode=self.mode,
-            )
-        malformed = first_problem(answered.calls) or answered.problem
-        reason = f"{result.reason} Beware: {malformed}." if malformed and self.mode == "strict" else result.reason
+    def evaluate(self, expected: Sequence[Call], called: Sequence[Call]) -> dict[str, Any]:
+        """Score, success and reason."""
+        result = self.metric.score(expected, called)
+        malformed = first_problem(called)
+        reason = f"{result.reason} Beware: {malformed}." if malformed else result.reason
         return {"score": result.score, "success": result.success, "reason": reason}

@@ -220,7 +220,7 @@ def _question(turn: Turn) -> Question:
 
 def _as_text(sample: Sample) -> Turn:
     """The question as it is put when the answer is to be written in the text."""
-    from vendor_verifier.suites.tool_calls.prompt import first_turn
+    from vendor_verifier.suites.tool_calls.suite import first_turn
 
     return first_turn(sample.turn, "text", None)
 

@@ -1,1 +1,1 @@
-"""The shared parts of tool-call evaluations: a call's normal form, asking, pairing, and the originals' arithmetic."""
+"""The shared parts of the evaluations of tool calls: reading calls, the three rules, and asking a model."""

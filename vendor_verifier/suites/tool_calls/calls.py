@@ -1,27 +1,26 @@
-"""The normal form of a tool call, expected or answered, in any of its spellings.
-
-``{name, parameters}`` is read from a plain object, from chat-completions (``function: {name, arguments}``), Responses,
-Anthropic (``input``) and Gemini (``functionCall: {name, args}``) calls. A call that cannot be read is kept with the
-reason: it was made, so it counts, but it can be right in nothing.
-"""
+"""Tool calls in one form, read from a data set, from a wire, or from the text of an answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+import ast
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from vendor_verifier.errors import UsageError
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.wire.payload import PayloadError, parse_json
 
-PARAMETER_KEYS = ("parameters", "arguments", "args", "input")
 WRAPPER_KEYS = ("function", "functionCall", "function_call")
+_OPENER = re.compile(r"```(?:json)?\s*\n")
+_JSON_WORDS = {"true": True, "false": False, "null": None}
+_NO_JSON = object()
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One call. ``problem`` says why it is malformed; ``name`` is then "" if it had none and ``parameters`` are empty.
+    """One call. ``problem`` says why it cannot be read; it was made, so it counts, but nothing in it is right.
 
     Only expected calls have an ``output``, what a recorded tool answered, and ``any_parameters``, for a bare name.
     """
@@ -34,29 +33,43 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Expectation(msgspec.Struct, frozen=True):
-    """The calls that a sample expects, or the ``problem`` that makes it unusable and leaves it out of every score."""
+    """The calls that a sample expects, or the ``problem`` that leaves the sample out of every score."""
 
     calls: tuple[Call, ...] = ()
     problem: str | None = None
 
 
+def kind_of(value: object) -> str:
+    """The JSON type of a value, in words."""
+    words = {bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "an array", dict: "an object"}
+    return "nothing" if value is None else words.get(type(value), f"a {type(value).__name__}")
+
+
 def read_call(value: object) -> Call:
-    """The call an object spells; a bare text is a name with any parameters. Never raises."""
+    """A call in the spelling of any wire; a bare text is a name with any parameters. Never raises."""
     if isinstance(value, str) and value:
         return Call(value, any_parameters=True)
     if not isinstance(value, Mapping):
         return Call("", problem=f"a call is an object, read {kind_of(value)}")
-    body = unwrapped(value)
+    wrapped = [value[key] for key in WRAPPER_KEYS if isinstance(value.get(key), Mapping)]
+    body = wrapped[0] if wrapped and not isinstance(value.get("name"), str) else value
     name = body.get("name")
     if not isinstance(name, str) or not name:
         return Call("", problem=f"a call has a text as its name, read {kind_of(name)}")
-    spelled = next((body[key] for key in PARAMETER_KEYS if body.get(key) is not None), None)
-    parameters, problem = _read_parameters(spelled)
-    return Call(name, parameters, f"{name}: {problem}" if problem else None, value.get("output"))
+    keys = ("parameters", "arguments", "args", "input")
+    given: Any = next((body[key] for key in keys if body.get(key) is not None), {})
+    if isinstance(given, str):
+        try:
+            given = (parse_json(given) if given.strip() else None) or {}
+        except PayloadError as error:
+            return Call(name, problem=f"{name}: the parameters are not JSON: {error}")
+    if not isinstance(given, Mapping):
+        return Call(name, problem=f"{name}: the parameters are an object, read {kind_of(given)}")
+    return Call(name, given, output=value.get("output"))
 
 
 def read_native(call: ToolCall) -> Call:
-    """The normal form of a call that a wire has read; no arguments at all are no parameters."""
+    """A call that a wire delivered; no arguments at all are no parameters."""
     return read_call({"name": call.name, "arguments": call.arguments})
 
 
@@ -66,122 +79,111 @@ def read_expectation(value: object) -> Expectation:
         try:
             value = parse_json(value)
         except PayloadError as error:
-            return Expectation(problem=f"the expected calls are not JSON: {error}")
-    if isinstance(value, Mapping) and value:
-        value = [value]
-    if not value:
-        return Expectation()
-    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
-        return Expectation(problem=f"the expected calls are an array of objects, read {kind_of(value)}")
-    calls = tuple(read_call(item) for item in value)
-    problem = next((f"expected call {at}: {call.problem}" for at, call in enumerate(calls, 1) if call.problem), None)
+            return Expectation(problem=f"the calls are not JSON: {error}")
+    items = [value] if isinstance(value, Mapping) and value else value or []
+    if not isinstance(items, (list, tuple)):
+        return Expectation(problem=f"the calls are an array of objects, read {kind_of(value)}")
+    calls = tuple(read_call(item) for item in items)
+    problem = next((f"call {at}: {call.problem}" for at, call in enumerate(calls, 1) if call.problem), None)
     return Expectation(calls, problem)
 
 
-def unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The object that holds name and parameters: the one inside a wire's wrapper, unless the name is outside."""
-    if not isinstance(value.get("name"), str):
-        for key in WRAPPER_KEYS:
-            inner = value.get(key)
-            if isinstance(inner, Mapping):
-                return inner
-    return value
-
-
 def first_problem(calls: Sequence[Call]) -> str | None:
-    """The problem of the first malformed call, or None when all can be read."""
+    """The problem of the first call that cannot be read, or None."""
     return next((f"call {at} is malformed: {call.problem}" for at, call in enumerate(calls, 1) if call.problem), None)
 
 
-def kind_of(value: object) -> str:
-    """A value's JSON type, in words."""
-    words: tuple[tuple[type, str], ...] = (
-        (bool, "a boolean"), (int, "a number"), (float, "a number"), (str, "a text"), (list, "an array"),
-        (Mapping, "an object"),
-    )  # fmt: skip
-    if value is None:
-        return "nothing"
-    if value == "":
-        return "an empty text"
-    return next((word for kind, word in words if isinstance(value, kind)), f"a {type(value).__name__}")
+def calls_in_text(text: object) -> tuple[Call, ...]:
+    """The calls in an answer's text as ToolBench reads them; never raises.
 
-
-def _read_parameters(spelled: object) -> tuple[Mapping[str, Any], str | None]:
-    if spelled is None:
-        return {}, None
-    if isinstance(spelled, str):
-        if not spelled.strip():
-            return {}, None
-        try:
-            spelled = parse_json(spelled)
-        except PayloadError as error:
-            return {}, f"the parameters are not JSON: {error}"
-        if spelled is None:
-            return {}, None
-    if not isinstance(spelled, Mapping):
-        return {}, f"the parameters are an object, read {kind_of(spelled)}"
-    return spelled, None
-
-
-Mode = Literal["strict", "compat"]
-# The kind of row that a difficulty stands for in a data set that parts rows by the number of their calls.
-CALL_TYPES = {"easy": "single", "single": "single", "hard": "multi", "multi": "multi", "medium": "multi"}
-
-
-def is_compat(mode: str) -> bool:
-    """Whether ``mode`` asks for the original's arithmetic.
-
-    Raises:
-        UsageError: neither mode; a misspelled one must not pass for strict.
+    The whole text is JSON, an array of calls or one call; else the first array or object in a fenced block counts. A
+    fence, bare or of ``json``, ends at the next one of its kind that begins a line.
     """
-    if mode not in ("strict", "compat"):
-        raise UsageError(f"mode is strict or compat, read {mode!r}")
-    return mode == "compat"
+    value = _json(text)
+    if isinstance(value, list):
+        return tuple(_text_call(item) for item in value if isinstance(item, dict))
+    begin = 0
+    while not isinstance(value, (list, dict)) and isinstance(text, str) and (opener := _OPENER.search(text, begin)):
+        end = text.find("\n```", opener.end())
+        if end < 0:
+            return ()
+        value, begin = _json(text[opener.end() : end]), end + 4
+    items = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
+    return tuple(_text_call(item) for item in items)
 
 
-def several(wanted: Sequence[str]) -> Sequence[str]:
-    """The values of a filter; a bare text is one value, not its letters."""
-    return (wanted,) if isinstance(wanted, str) else wanted
+def mcp_calls_in_text(text: object, tools: Collection[str] = ()) -> tuple[Call, ...]:
+    """The calls in an answer's text as MCPToolBench++ reads them; never raises.
+
+    The whole text is JSON, an array of calls or an object with ``tool_calls``. In a text that is not JSON a fenced
+    block is read, else every call of these ``tools`` that is written as ``name(key="value")``.
+    """
+    value = _json(text)
+    if value is _NO_JSON:
+        return calls_in_text(text) or _written_calls(str(text), tools)
+    found = value.get("tool_calls") if isinstance(value, dict) else value if isinstance(value, list) else None
+    return tuple(_text_call(item) for item in (found if isinstance(found, list) else [found] if found else []))
 
 
-def lowered(task: Mapping[str, Any], key: str) -> str:
-    """A field as lower-case text; "" when it is absent or no text."""
-    value = task.get(key)
-    return value.lower() if isinstance(value, str) else ""
+def _json(text: object) -> Any:
+    """The value that a text is, by the reader of the originals; ``_NO_JSON`` where it is none."""
+    try:
+        return json.loads(text) if isinstance(text, str) else _NO_JSON
+    except (ValueError, RecursionError):
+        return _NO_JSON
 
 
-def has_tags(task: Mapping[str, Any], tags: Sequence[str]) -> bool:
-    """Every tag is part of some name or description among the row's tools; case does not matter."""
-    words = [word.lower() for word in _described(task.get("tools"))]
-    return all(any(tag.lower() in word for word in words) for tag in tags)
+def _text_call(item: object) -> Call:
+    """A call as the originals read it: ``name`` and ``parameters``, under no other key."""
+    if not isinstance(item, dict):
+        return Call("", problem=f"a call is an object, read {kind_of(item)}")
+    name, given = item.get("name", ""), item.get("parameters", {})
+    if isinstance(name, (list, dict)):
+        return Call("", problem=f"a call has a text as its name, read {kind_of(name)}")
+    name = name if isinstance(name, str) else ""
+    if not isinstance(given, dict):
+        return Call(name, problem=f"{name}: the parameters are an object, read {kind_of(given)}")
+    return Call(name, given)
 
 
-def has_id(task: Mapping[str, Any], keys: Sequence[str], wanted: Sequence[str]) -> bool:
-    """The first of ``keys`` that the row has is one of the ids wanted, compared as text."""
-    found = next((task[key] for key in keys if task.get(key) is not None), None)
-    return found is not None and str(found) in {str(one) for one in wanted}
+def _written_calls(text: str, tools: Collection[str]) -> tuple[Call, ...]:
+    """The different calls that prose spells ``name(key="value")``; values are literals, and nothing is run."""
+    names = "|".join(re.escape(name) for name in sorted(tools, key=len, reverse=True)) or "(?!)"
+    found: dict[str, Call] = {}
+    for match in re.finditer(rf"(?<![\w.-])({names})\(([^()]{{0,2000}})\)", text):
+        try:
+            call = ast.parse(f"call({match[2]})", mode="eval").body
+            if not isinstance(call, ast.Call) or call.args or any(one.arg is None for one in call.keywords):
+                raise SyntaxError("an argument has no name")
+            found[match[0]] = Call(match[1], {str(one.arg): _literal(one.value) for one in call.keywords})
+        except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+            found[match[0]] = Call(match[1], problem=f"{match[1]}: the arguments are not names with literals")
+        # No right answer has so many; a hostile one costs no more.
+        if len(found) >= 64:
+            break
+    return tuple(found.values())
 
 
-def first(tasks: list[dict[str, Any]], sample_size: int | None) -> list[dict[str, Any]]:
-    """The first ``sample_size`` rows, all of them for None."""
-    return tasks if sample_size is None else tasks[: max(sample_size, 0)]
+def _literal(node: ast.expr) -> object:
+    """The value of a literal of Python, or of one of JSON's words."""
+    return _JSON_WORDS[node.id] if isinstance(node, ast.Name) and node.id in _JSON_WORDS else ast.literal_eval(node)
 
 
-def _described(tools: object) -> Iterator[str]:
-    """The texts under names and descriptions, and bare texts in lists; keys and types are not descriptions."""
-    pending = [tools]
+def same_value(one: object, other: object) -> bool:
+    """Whether two JSON values are equal: 1 is 1.0, true is not 1. Deep values cost no stack."""
+    pending = [(one, other)]
     while pending:
-        item = pending.pop()
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, (list, tuple)):
-            pending.extend(item)
-        elif isinstance(item, Mapping):
-            for key, value in item.items():
-                describes = str(key).lower().endswith(("name", "description"))
-                if describes or not isinstance(value, (str, list, tuple)) or any(map(_is_object, value)):
-                    pending.append(value)
+        left, right = pending.pop()
+        if isinstance(left, dict) and isinstance(right, dict) and left.keys() == right.keys():
+            pending.extend((left[key], right[key]) for key in left)
+        elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+            pending.extend(zip(left, right, strict=True))
+        elif isinstance(left, (dict, list)) or (isinstance(left, bool) != isinstance(right, bool)) or left != right:
+            return False
+    return True
 
 
-def _is_object(value: object) -> bool:
-    return isinstance(value, Mapping)
+def right_parameters(wanted: Call, given: Call) -> int:
+    """The number of expected parameters that were given with the expected value; an absent one is never right."""
+    answered = given.parameters
+    return sum(key in answered and same_value(value, answered[key]) for key, value in wanted.parameters.items())

@@ -1,126 +1,142 @@
-"""The base class of tool-call suites: it plays a sample's turns, reads the calls and scores them.
+"""The base class of the evaluations of tool calls: it asks, asks again while calls are missing, and reads the calls.
 
-A sample of several expected calls may be played over several turns: while an answer calls tools and expected calls are
-still missing, the tools' results are sent (recorded ones where the sample has them, else a neutral success) and the
-model goes on. A failed or undecided answer scores 0 everywhere, so failing can never raise a mean. A sample without
-readable expected calls is a defect of the dataset: it scores None, and its details name the defect.
+Calls are read where they were asked for: natively; in the text with ``answer_format: text``; and in either place where
+``answer_format`` is left at ``auto`` and the configured prompt asks for written calls. Nobody else's text is read: a
+vendor that leaks calls fails. A failed or undecided answer scores 0 everywhere, so failing can never raise a mean. A
+sample without readable expected calls is a defect of the data set: it scores None, and its details name the defect.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import json
+import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, Literal
+
+from msgspec import structs
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.suites import AnyPlay
 from vendor_verifier.suites.tool_calls.calls import (
     Call,
-    Expectation,
-    Mode,
+    calls_in_text,
     first_problem,
     read_expectation,
     read_native,
-)
-from vendor_verifier.suites.tool_calls.prompt import (
-    PLACEHOLDER,
-    AnswerFormat,
-    Reading,
-    extract_calls,
-    first_turn,
-    next_turn,
-    reading_of,
-    tool_results,
 )
 from vendor_verifier.suites.trigger import complete_calls, decide
 from vendor_verifier.values.record import Attempt, Response
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Decision, Score
+from vendor_verifier.wire.payload import as_dict
 
-# The answer holds calls, but not where this evaluation reads them.
+# Anomalies: the answer holds calls, but not where this evaluation reads them.
 CALLS_ONLY_IN_TEXT = "calls_only_in_text"
 CALLS_ONLY_NATIVE = "calls_only_native"
+PLACEHOLDER = "{problem_statement}"
+TEXT_PROMPT = """{problem_statement}
+
+Answer with the tool calls that fulfil the request and with nothing else: one JSON array, in the order in which the \
+tools are to be called. Each element is an object with "name", the tool, and "parameters", an object ({} for a tool \
+without parameters). If no tool is needed, answer []."""
+# A prompt that names a form calls are written in: JSON, tool_calls, or the keys of a call.
+_WRITTEN_FORM = re.compile(
+    r"json|tool_?calls?\b|[\"'`]name[\"'`].*[\"'`](parameters|arguments|args|input)[\"'`]", re.I | re.S
+)
+
+
+def tool_names(tools: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """The names of declared tools."""
+    names = ((as_dict(tool.get("function")) or tool).get("name") for tool in tools)
+    return frozenset(name for name in names if isinstance(name, str) and name)
+
+
+def first_turn(turn: Turn, answer_format: str, agent_prompt: str | None) -> Turn:
+    """The sample's turn in the wording and format asked for; as text the question lists the tools and declares none."""
+    in_text = answer_format == "text"
+    if agent_prompt is None and not in_text:
+        return turn
+    tools = [as_dict(tool.get("function")) or tool for tool in turn.tools] if in_text else []
+    shown = [{key: tool[key] for key in ("name", "description", "parameters") if key in tool} for tool in tools]
+    listed = ["Available tools, one JSON object per line:", *(json.dumps(one, ensure_ascii=False) for one in shown)]
+    # The last user message is reworded; a question without one gets one.
+    places = [at for at, message in enumerate(turn.messages) if message.get("role") == "user"]
+    at = places[-1] if places else len(turn.messages)
+    asked = turn.messages[at] if places else {"role": "user", "content": ""}
+    content = asked.get("content") or ""
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    others = [part for part in parts if as_dict(part).get("type") != "text"]
+    query = "\n".join(str(part.get("text", "")) for part in parts if part not in others)
+    pieces = [piece for piece in (query, "\n".join(listed) if tools else "") if piece]
+    text = (agent_prompt or TEXT_PROMPT).replace(PLACEHOLDER, "\n\n".join(pieces))
+    reworded = {**asked, "content": [{"type": "text", "text": text}, *others] if others else text}
+    messages = (*turn.messages[:at], reworded, *turn.messages[at + 1 :])
+    if not in_text:
+        return structs.replace(turn, messages=messages)
+    # These settings are about declared tools, and none are declared here.
+    of_tools = ("tool_choice", "parallel_tool_calls")
+    return Turn(messages, (), {key: value for key, value in turn.parameters.items() if key not in of_tools})
+
+
+def next_turn(turn: Turn, response: Response, calls: Sequence[Call], texts: Sequence[str], *, in_text: bool) -> Turn:
+    """The turn after ``response``: what it called, natively or ``in_text``, and the tools' answers to it, in order."""
+    if in_text:
+        results = [f"{call.name}: {text}" for call, text in zip(calls, texts, strict=True)]
+        go_on = "Go on in the same format with the calls that are still needed; answer [] if there are none."
+        told = {"role": "user", "content": "\n".join(["Results of the tools:", *results, "", go_on])}
+        return structs.replace(turn, messages=(*turn.messages, {"role": "assistant", "content": response.text}, told))
+    ids = [f"call_{len(turn.messages)}_{at}" for at in range(len(calls))]
+    functions = [{"name": call.name, "arguments": json.dumps(call.parameters, ensure_ascii=False)} for call in calls]
+    made = [{"id": one, "type": "function", "function": body} for one, body in zip(ids, functions, strict=True)]
+    reply = {"role": "assistant", "content": response.text or None, "tool_calls": made}
+    answered = [{"role": "tool", "tool_call_id": one, "content": text} for one, text in zip(ids, texts, strict=True)]
+    return structs.replace(turn, messages=(*turn.messages, reply, *answered))
+
+
+def tool_results(expected: Sequence[Call], earlier: Sequence[Call], calls: Sequence[Call]) -> list[str]:
+    """The result of each of ``calls`` as JSON: the recorded output of the expected call it repeats, else a success.
+
+    Of several expected calls of one tool the n-th call of it, ``earlier`` ones counted, gets the n-th output.
+    """
+    found = []
+    for at, call in enumerate(calls):
+        before = sum(one.name == call.name for one in (*earlier, *calls[:at]))
+        outputs = [one.output for one in expected if one.name == call.name][before : before + 1]
+        found.append({"status": "ok"} if outputs in ([], [None]) else outputs[0])
+    return [json.dumps(result, ensure_ascii=False) for result in found]
 
 
 @dataclass(frozen=True, slots=True)
-class AnsweredCalls:
-    """The calls of all turns in order.
-
-    ``texts`` are the answers' texts, one a turn, and ``in_text`` says that calls were looked for there; ``problem`` is
-    why a text's calls cannot be used; ``failure`` is why there is no whole answer, and then no call counts.
-    """
+class Answered:
+    """What one answer called, and whether the calls were looked for in its text."""
 
     decision: Decision
     calls: tuple[Call, ...] = ()
-    texts: tuple[str, ...] = ()
     anomalies: tuple[str, ...] = ()
-    problem: str | None = None
-    failure: str | None = None
     in_text: bool = False
 
 
-def read_attempts(attempts: Sequence[Attempt], reading: Reading, tools: Collection[str] = ()) -> AnsweredCalls:
-    """Read the final attempt of every turn. One failed turn makes the whole sample undecided."""
-    responses: list[Response] = []
-    for attempt in attempts:
-        if attempt.response is None or not attempt.succeeded:
-            kind = attempt.failure.kind if attempt.failure else "no response"
-            return AnsweredCalls("undecided", failure=f"no answer: {kind}")
-        responses.append(attempt.response)
-    if not responses:
-        return AnsweredCalls("undecided", failure="no answer: never asked")
-    turns = [read_turn(response, reading, tools) for response in responses]
-    called = any(turn.decision == "called" for turn in turns)
-    return AnsweredCalls(
-        "called" if called else turns[-1].decision,
-        tuple(call for turn in turns for call in turn.calls),
-        tuple(text for turn in turns for text in turn.texts),
-        tuple(dict.fromkeys(anomaly for turn in turns for anomaly in turn.anomalies)),
-        next((turn.problem for turn in turns if turn.problem), None),
-        in_text=all(turn.in_text for turn in turns),
-    )
-
-
-def read_turn(response: Response, reading: Reading, tools: Collection[str] = ()) -> AnsweredCalls:
-    """Read one answer to a question about these ``tools``.
-
-    Calls that stand where none were looked for are an anomaly and nothing more."""
-    native, anomalies = complete_calls(response)
-    if reading == "native" or (reading == "either" and native):
-        unread = (CALLS_ONLY_IN_TEXT,) if not native and extract_calls(response.text).calls else ()
-        return AnsweredCalls(
-            decide(response, native), tuple(map(read_native, native)), (response.text,), (*anomalies, *unread)
-        )
-    found = extract_calls(response.text, tools)
-    decision = "called" if found.calls else decide(response, ())
-    unread = (CALLS_ONLY_NATIVE,) if native and not found.calls else ()
-    return AnsweredCalls(decision, found.calls, (response.text,), unread, problem=found.problem, in_text=True)
-
-
-# The exceptions that the originals raise on unforeseen input; here such a sample is unresolved, with the reason.
-ORIGINAL_CRASHES = (AttributeError, TypeError, ValueError, RecursionError)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallSuite(ABC):
+class CallSuite:
     """The options of every evaluation of tool calls; subclasses score an answer.
 
     ``max_iterations`` is the greatest number of turns per sample. Raises UsageError for options that cannot be meant.
     """
 
     name: str
-    mode: Mode = "strict"
-    answer_format: AnswerFormat = "auto"
+    answer_format: Literal["auto", "native", "text"] = "auto"
     agent_prompt: str | None = None
     max_iterations: int = 1
+    # The keys of ``Score.values``.
+    VALUES: ClassVar[tuple[str, ...]] = ()
+    # Why an answer cannot be scored where no call is expected.
+    NOTHING_EXPECTED: ClassVar[str | None] = None
 
     def __post_init__(self) -> None:
-        if self.mode not in ("strict", "compat"):
-            raise UsageError(f"{self.name}: mode is strict or compat, read {self.mode!r}")
         if self.answer_format not in ("auto", "native", "text"):
             raise UsageError(f"{self.name}: answer_format is auto, native or text, read {self.answer_format!r}")
         if self.agent_prompt is not None and PLACEHOLDER not in self.agent_prompt:
@@ -129,106 +145,81 @@ class CallSuite(ABC):
             raise UsageError(f"{self.name}: max_iterations is at least 1, read {self.max_iterations}")
 
     @property
-    def reading(self) -> Reading:
-        """The place to read an answer's calls from."""
-        return reading_of(self.answer_format, self.agent_prompt, self.mode)
+    def reading(self) -> Literal["native", "text", "either"]:
+        """The place to read calls from; "either" means the text of an answer that makes no native call."""
+        if self.answer_format != "auto":
+            return self.answer_format
+        return "either" if _WRITTEN_FORM.search(self.agent_prompt or "") else "native"
 
-    @abstractmethod
-    def value_names(self) -> tuple[str, ...]:
-        """The keys of ``Score.values``."""
+    def evaluate(self, expected: Sequence[Call], called: Sequence[Call]) -> dict[str, Any]:
+        """The details of a whole answer; values are read from it by name."""
+        raise NotImplementedError
 
-    @abstractmethod
-    def evaluate(self, expectation: Expectation, answered: AnsweredCalls) -> dict[str, Any]:
-        """The details of a whole answer; values are read from it by name, absent ones as 0."""
-
-    def defect(self, expectation: Expectation) -> str | None:  # noqa: ARG002 - most take any expectation
-        """The reason that no answer can be scored against this expectation, or None."""
-        return None
+    def read_text(self, text: str, tools: Collection[str]) -> tuple[Call, ...]:  # noqa: ARG002 - most read JSON alone
+        """The calls in the text of an answer to a question about these tools."""
+        return calls_in_text(text)
 
     def unresolved(self, reason: str) -> dict[str, Any]:
         """The details of an answer that scores 0."""
         return {"resolved": False, "error": reason}
 
-    def not_applicable(self, expectation: Expectation) -> frozenset[str]:  # noqa: ARG002 - most measure everything
+    def not_applicable(self, expected: Sequence[Call]) -> Collection[str]:  # noqa: ARG002 - most measure everything
         """Values that are None for this sample whatever is answered."""
-        return frozenset()
+        return ()
 
-    def tools_in_prose(self, sample: Sample) -> frozenset[str]:  # noqa: ARG002 - most read JSON alone
-        """The tools whose calls are also read where a text says ``name(key="value")``."""
-        return frozenset()
+    def read(self, response: Response, tools: Collection[str] = ()) -> Answered:
+        """The calls of one answer. Those that were made where none are looked for are an anomaly and nothing more."""
+        native, anomalies = complete_calls(response)
+        written = () if self.reading == "either" and native else self.read_text(response.text, tools)
+        if self.reading == "native" or (self.reading == "either" and native):
+            unread = (CALLS_ONLY_IN_TEXT,) if written and not native else ()
+            return Answered(decide(response, native), tuple(map(read_native, native)), (*anomalies, *unread))
+        unread = (CALLS_ONLY_NATIVE,) if native and not written else ()
+        return Answered("called" if written else decide(response, ()), written, unread, in_text=True)
 
     def play(self, sample: Sample) -> AnyPlay:
         """Yield the first turn and further ones while expected calls are missing, and return the judgement."""
         expected = read_expectation(sample.expected.get("calls")).calls
+        tools = tool_names(sample.turn.tools)
         turn = first_turn(sample.turn, self.answer_format, self.agent_prompt)
         attempts: list[Attempt] = []
-        earlier: tuple[Call, ...] = ()
-        following: Turn | None = turn
-        tools = self.tools_in_prose(sample)
-        while following is not None:
-            turn = following
+        made: tuple[Call, ...] = ()
+        while True:
             attempt = yield turn
             attempts.append(attempt)
-            following, earlier = self._following(turn, attempt, expected, earlier, len(attempts), tools)
+            response = attempt.response
+            if response is None or not attempt.succeeded or len(attempts) >= self.max_iterations or len(expected) < 2:
+                break
+            answered = self.read(response, tools)
+            results = tool_results(expected, made, answered.calls)
+            made = (*made, *answered.calls)
+            missing = Counter(call.name for call in expected) - Counter(call.name for call in made)
+            if not answered.calls or not missing or first_problem(answered.calls):
+                break
+            turn = next_turn(turn, response, answered.calls, results, in_text=answered.in_text)
         return partial(self.judge, sample, tuple(attempts))
 
-    def _following(
-        self,
-        turn: Turn,
-        attempt: Attempt,
-        expected: Sequence[Call],
-        earlier: tuple[Call, ...],
-        turns: int,
-        tools: frozenset[str],
-    ) -> tuple[Turn | None, tuple[Call, ...]]:
-        """The turn after this attempt, if there is to be one, and the calls made so far."""
-        response = attempt.response
-        if turns >= self.max_iterations or len(expected) < 2 or response is None or not attempt.succeeded:
-            return None, earlier
-        answered = read_turn(response, self.reading, tools)
-        calls = answered.calls
-        made = (*earlier, *calls)
-        missing = Counter(call.name for call in expected) - Counter(call.name for call in made)
-        if not calls or not missing or first_problem(calls):
-            return None, made
-        results = tool_results(expected, earlier, calls)
-        return next_turn(turn, response, calls, results, in_text=answered.in_text), made
-
     def judge(self, sample: Sample, attempts: Sequence[Attempt]) -> Score:
-        """The score of the final attempts of all turns."""
+        """The score of the final attempts of all turns. One failed turn makes the whole sample undecided."""
+        tools = tool_names(sample.turn.tools)
+        turns = [self.read(one.response, tools) for one in attempts if one.succeeded and one.response is not None]
+        failures = [one.failure for one in attempts if not one.succeeded or one.response is None]
+        failed = next((failure.kind if failure else "no response" for failure in failures), None)
+        calls = tuple(call for turn in turns for call in turn.calls)
+        decision: Decision = "undecided" if failed or not turns else "called" if calls else turns[-1].decision
+        anomalies = () if failed else tuple(dict.fromkeys(anomaly for turn in turns for anomaly in turn.anomalies))
         expectation = read_expectation(sample.expected.get("calls"))
-        answered = read_attempts(attempts, self.reading, self.tools_in_prose(sample))
-        if defect := self._defect(sample, expectation):
-            values: Mapping[str, float | None] = dict.fromkeys(self.value_names())
-            return Score(
-                self.name, answered.decision, values=values, details={"error": defect}, anomalies=answered.anomalies
-            )
-        if answered.decision == "undecided":
-            details = self.unresolved(answered.failure or "the answer ended before it called anything")
-        else:
-            details = self._evaluated(expectation, answered)
-        skipped = self.not_applicable(expectation)
-        values = {name: None if name in skipped else _number(details.get(name, 0.0)) for name in self.value_names()}
-        return Score(self.name, answered.decision, values=values, details=details, anomalies=answered.anomalies)
-
-    def _evaluated(self, expectation: Expectation, answered: AnsweredCalls) -> dict[str, Any]:
-        if self.mode == "strict":
-            return self.evaluate(expectation, answered)
-        try:
-            return self.evaluate(expectation, answered)
-        except ORIGINAL_CRASHES as crash:
-            return self.unresolved(f"the original cannot score this answer ({type(crash).__name__})")
-
-    def _defect(self, sample: Sample, expectation: Expectation) -> str | None:
+        defect = expectation.problem or (None if expectation.calls else self.NOTHING_EXPECTED)
         if "calls" not in sample.expected:
-            return "the sample does not say which calls are expected"
-        return None if self.mode == "compat" else expectation.problem or self.defect(expectation)
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) else None
-
-
-def raw_calls(calls: Sequence[Call]) -> list[dict[str, Any]]:
-    """Calls as the originals expect them; parameters that could not be read are null, on which an original raises."""
-    return [{"name": call.name, "parameters": None if call.problem else dict(call.parameters)} for call in calls]
+            defect = "the sample does not say which calls are expected"
+        if defect:
+            return Score(self.name, decision, (), dict.fromkeys(self.VALUES), {"error": defect}, anomalies)
+        if decision == "undecided":
+            details = self.unresolved(
+                f"no answer: {failed}" if failed else "the answer ended before it called anything"
+            )
+        else:
+            details = self.evaluate(expectation.calls, calls)
+        skipped = self.not_applicable(expectation.calls)
+        values = {name: None if name in skipped else float(details.get(name) or 0) for name in self.VALUES}
+        return Score(self.name, decision, (), values, details, anomalies)
