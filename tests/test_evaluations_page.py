@@ -10,6 +10,7 @@ import pytest
 
 from vendor_verifier.suites.contract import CHECKS
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
+from vendor_verifier.suites.tool_calls.suite import CallSuite
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
 from vendor_verifier.suites.toolbench import ToolBenchSuite
 
@@ -17,14 +18,14 @@ PAGE = (Path(__file__).parents[1] / "docs" / "evaluations.md").read_text(encodin
 
 
 @pytest.mark.parametrize("suite", [ToolBenchSuite, MCPToolBenchSuite, ToolCorrectnessSuite])
-def test_every_option_and_value_is_on_the_page(suite: type) -> None:
+def test_every_option_and_value_is_on_the_page(suite: type[CallSuite]) -> None:
     """With the default the code has."""
     for option in dataclasses.fields(suite):
         if option.name != "name":
             row = next(line for line in PAGE.splitlines() if line.startswith(f"| `{option.name}` |"))
             default = {"None": "none", "False": "false"}.get(str(option.default), str(option.default))
             assert row.split("|")[3].strip().strip("`") == default
-    for value in suite().value_names():
+    for value in suite.VALUES:
         assert f"`{value}`" in PAGE or value == "score"
 
 

@@ -64,7 +64,7 @@ def test_names_and_options() -> None:
     assert_tool_calls(["b", "a"], ["a", "b"])
     with pytest.raises(AssertionError):
         assert_tool_calls(["b", "a"], ["a", "b"], check_ordering=True)
-    with pytest.raises(AssertionError, match="Superfluous"):
+    with pytest.raises(AssertionError, match="Extra"):
         assert_tool_calls(["a", "b"], ["a"])
     assert_tool_calls(["a", "b"], ["a"], exact_match=False)
     assert_tool_calls(["a"], ["a", "b"], exact_match=False, threshold=0.5)

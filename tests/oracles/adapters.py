@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -20,35 +20,16 @@ def rows(name: str) -> list[dict[str, Any]]:
 
 
 def tool_score(row: dict[str, Any]) -> dict[str, Any]:
-    """The result of a tool evaluator for a row of ``tool_evaluators.jsonl``.
-
-    The mode falls away with the mode itself.
-    """
-    compat: Any = {} if "mode" not in inspect.signature(toolbench.evaluate).parameters else {"mode": "compat"}
-    if row["class"] == "crash":
-        compat = {}
+    """The result of a tool evaluator for a row of ``tool_evaluators.jsonl``."""
     if row["tool"] == "toolbench":
-        return toolbench.evaluate(row["task"], row["solution"], **compat)
+        return toolbench.evaluate(row["task"], row["solution"])
     if row["tool"] == "mcptoolbench":
-        return mcp_toolbench.evaluate(row["task"], row["solution"], **compat)
+        return mcp_toolbench.evaluate(row["task"], row["solution"])
     if row["tool"] == "tool_correctness":
-        result = tool_correctness.score(row["expected"], row["called"], **row["options"], **compat)
+        result = tool_correctness.score(row["expected"], row["called"], **row["options"])
         return {"score": result.score, "success": result.success, "error": result.reason}
-    return _batch(row, compat)
-
-
-def _batch(row: dict[str, Any], compat: dict[str, Any]) -> dict[str, Any]:
-    found: Any = vendor_verifier.evaluate(
-        [EvalTestCase(**row["case"])], [ToolCorrectnessMetric(**row["options"], **compat)]
-    )
-    if inspect.isawaitable(found):
-        import asyncio
-
-        async def waited() -> Any:
-            return await found
-
-        found = asyncio.run(waited())
-    (result,) = found[0].results
+    cases, metrics = [EvalTestCase(**row["case"])], [ToolCorrectnessMetric(**row["options"])]
+    (result,) = asyncio.run(vendor_verifier.evaluate(cases, metrics))[0].results
     return {"score": result.score, "success": result.success}
 
 

@@ -42,8 +42,6 @@ def _scores(folder: Path) -> dict[str, dict[str, dict[str, float]]]:
         "tool_correctness.check_ordering=true",
         "tool_correctness.threshold=1",
         "tool_correctness.compare_parameters=true",
-        "tool_correctness.mode=compat",
-        "toolbench.mode=compat",
     ],
 )
 def test_a_stored_run_is_judged_as_if_it_had_been_asked_so(run: Path, tmp_path: Path, option: str) -> None:
@@ -58,7 +56,7 @@ def test_a_stored_run_is_judged_as_if_it_had_been_asked_so(run: Path, tmp_path: 
     assert run_app(["score", str(asked), "--no-history"]) == 0
     assert run_app(["score", str(run), "--suite-option", option, "--no-history"]) == 0
     assert _scores(run) == _scores(asked)
-    usual = {"mode": "strict", "threshold": "0.5"}.get(name, "false")
+    usual = {"threshold": "0.5"}.get(name, "false")
     assert run_app(["score", str(run), "--suite-option", f"{suite}.{name}={usual}", "--no-history"]) == 0
     assert _scores(run) == before
 
@@ -86,11 +84,11 @@ def test_the_short_flags_reach_a_stored_run(run: Path) -> None:
     ("words", "said"),
     [
         (["--suite-option", "toolbench.agent_prompt={problem_statement}!"], "decides what is asked"),
-        (["--suite-option", "toolbench.max_iterations=3"], "toolbench is judged by `mode`, `answer_format`"),
+        (["--suite-option", "toolbench.max_iterations=3"], "toolbench is judged by `answer_format`"),
         (["--suite-option", "toolbench.sample_size=3"], "decides what is asked"),
         (["--answer-format", "text"], "suites.toolbench.answer_format: decides what is asked"),
-        (["--suite-option", "mcptoolbench.mode=compat"], "the run holds answers of `tool_correctness`, `toolbench`"),
-        (["--suite-option", "toolbench.mode=exact"], "mode"),
+        (["--suite-option", "mcptoolbench.answer_format=text"], "holds answers of `tool_correctness`, `toolbench`"),
+        (["--suite-option", "toolbench.mode=compat"], "mode"),
         (["--bfcl-version", "v4"], "no evaluation of this run takes it"),
     ],
 )

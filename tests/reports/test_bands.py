@@ -8,20 +8,6 @@ from pathlib import Path
 import pytest
 
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.suites.mcp_toolbench import resolve_band
-
-
-@pytest.mark.parametrize(
-    ("call_type", "rate", "word"),
-    [
-        ("single", 0.7, "good"), ("single", 0.69, "adequate"), ("single", 0.5, "adequate"), ("single", 0.49, None),
-        ("multi", 0.5, "good"), ("multi", 0.49, "adequate"), ("multi", 0.3, "adequate"), ("multi", 0.29, "poor"),
-        ("other", 1.0, None),
-    ],
-)  # fmt: skip
-def test_the_pages_bands(call_type: str, rate: float, word: str | None) -> None:
-    """Each limit belongs to the better band; what the page has no word for has none."""
-    assert resolve_band(call_type, rate) == word
 
 
 def test_the_report_says_what_the_page_calls_good(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

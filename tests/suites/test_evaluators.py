@@ -1,4 +1,4 @@
-"""The three evaluators on texts and names: the pages' examples, the originals' verdicts, and what the originals crash on."""
+"""The three evaluators on texts and names: the pages' examples and what the originals read, count and crash on."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def test_toolbench_gives_the_pages_objects(truth: Any, answered: list[str], reso
 
 @pytest.mark.parametrize(
     ("expected", "answered", "resolved", "accuracy"),
-    [("aa", "a", False, 1.0), ("a", "ab", False, 1.0), ("a", "aa", False, 1.0), ("ab", "ab", True, 1.0), ("ab", "c", False, 0)],
-)  # fmt: skip
+    [("aa", "a", False, 1), ("a", "ab", False, 1), ("a", "aa", False, 1), ("ab", "ab", True, 1), ("ab", "c", False, 0)],
+)
 def test_toolbench_counts_kinds_of_tools(expected: str, answered: str, resolved: bool, accuracy: float) -> None:
     found = tools(expected, [call(name) for name in answered])
     assert (found["resolved"], found["tool_selection_accuracy"]) == (resolved, accuracy)
@@ -89,7 +89,8 @@ def test_toolbench_reads_what_the_original_reads(answer: Any) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        "", "I would look.", "5", "null", "[]", "[1]", '[{"name": "a"},]', "[{'name': 'a'}]", '{"name": "a"}\n{"name": "a"}',
+        "", "I would look.", "5", "null", "[]", "[1]", '[{"name": "a"},]', "[{'name': 'a'}]",
+        '{"name": "a"}\n{"name": "a"}',
         '```JSON\n[{"name": "a"}]\n```', '``` json\n[{"name": "a"}]\n```', '```json [{"name": "a"}]```',
         '```json\n[{"name": "a"}]\n  ```', '~~~json\n[{"name": "a"}]\n~~~', '```json\n[{"name": "a"}]',
         '```json\n[{"name": "a"}]\n~~~', 'I call [{"name": "a"}] now.', '<tool_call>{"name": "a"}</tool_call>',
@@ -217,7 +218,8 @@ def test_a_text_full_of_written_calls_is_bounded() -> None:
 @pytest.mark.parametrize(
     ("wanted", "given", "equal"),
     [
-        (1, 1.0, True), (1, True, False), (0, False, False), ([1], [True], False), ("1", 1, False), ([1, 2], [2, 1], False),
+        (1, 1.0, True), (1, True, False), (0, False, False), ([1], [True], False), ("1", 1, False),
+        ([1, 2], [2, 1], False),
         ({"a": {"b": 1}}, {"a": {"b": 1.0}}, True), ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True), ("a", "A", False),
         ([{"k": 1}], [{"k": 1}, {"k": 1}], False), ([{"k": 1}], [{"k": 1, "l": 1}], False), (None, 0, False),
         ("2024-01-01", "2024-1-1", False), (9007199254740993, 9007199254740992.0, False), ({}, [], False),
@@ -250,7 +252,8 @@ E, C = ["search", "book"], ["search", "validate", "book"]
     [
         (E, C, {}, 1.0), (E, ["search"], {}, 0.5), (E, ["validate"], {}, 0.0), (E, E, {"exact_match": True}, 1.0),
         (E, C, {"exact_match": True}, 0.0), (["a", "a"], ["a"], {}, 0.5), ([], [], {}, 1.0), (None, None, {}, 1.0),
-        (E, C, {"check_ordering": True}, 1.0), (E, E[::-1], {"check_ordering": True}, 0.5), ([], [], {"exact_match": True}, 1.0),
+        (E, C, {"check_ordering": True}, 1.0), (E, E[::-1], {"check_ordering": True}, 0.5),
+        ([], [], {"exact_match": True}, 1.0),
         (["a", "b", "a"], ["a", "a"], {"check_ordering": True}, 2 / 3),
         # Quirks: the page says set, and nothing expected is met by nothing.
         (E, E[::-1], {"exact_match": True}, 1.0), (E, E[::-1], {"exact_match": True, "check_ordering": True}, 0.0),

@@ -20,7 +20,8 @@ from vendor_verifier.suites import Suite
 from vendor_verifier.suites.bfcl.categories import SINGLE_TURN
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
-from vendor_verifier.suites.tool_calls.prompt import extract_calls, first_turn
+from vendor_verifier.suites.tool_calls.calls import calls_in_text
+from vendor_verifier.suites.tool_calls.suite import first_turn
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
 from vendor_verifier.suites.toolbench import ToolBenchSuite
 from vendor_verifier.values.record import Attempt
@@ -95,7 +96,7 @@ def test_answers_in_text_are_known_too() -> None:
         question = question_of(first_turn(sample.turn, "text", None))
         answer = persona_answer(question, PERSONAS["faithful"], 0, KEY)
         assert answer.calls == ()
-        made = [(call.name, call.parameters) for call in extract_calls(answer.text).calls]
+        made = [(call.name, call.parameters) for call in calls_in_text(answer.text)]
         assert made == [(call["name"], call["parameters"]) for call in sample.expected["calls"]]
 
 
