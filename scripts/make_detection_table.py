@@ -27,7 +27,6 @@ import numpy as np
 from msgspec import structs
 
 from vendor_verifier.audit.answers import answers_findings, answers_tests
-from vendor_verifier.audit.halves import halves_findings, halves_tests
 from vendor_verifier.audit.identity import who_answered
 from vendor_verifier.audit.output_tokens import output_token_findings
 from vendor_verifier.audit.probes import Replies, probes_findings, probes_tests
@@ -35,15 +34,11 @@ from vendor_verifier.audit.streaming import streaming_findings
 from vendor_verifier.features.simulate.performance import Performance, perform
 from vendor_verifier.features.simulate.personas import PERSONAS, Persona
 from vendor_verifier.features.simulate.question import Question, question_of
-from vendor_verifier.loaders.fresh_prompts import FreshSamples, half_of
-from vendor_verifier.pipeline.datasets import load_dataset
-from vendor_verifier.resources import shipped
 from vendor_verifier.scoring.answer_texts import AnswerTexts
 from vendor_verifier.scoring.observation import observe
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.withheld_speeds import withhold_speeds
 from vendor_verifier.stats.intervals import wilson
-from vendor_verifier.stats.ratio_table import trials_of
 from vendor_verifier.suites.probes import QUESTIONS, REPEATS, group_of, is_string, probes_samples
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.judgement import AnswersTest, Finding
@@ -65,7 +60,6 @@ _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 _SUITE, _MODEL = "trigger", "m"
 _OFFICIAL, _TWIN, _SUSPECT = "official", "twin", "suspect"
 # The one who is asked shipped questions; for this n all of them, and for more there are none.
-_RECOGNISER, _SHIPPED = "recogniser", 500
 # Of every vendor's first tokens, honest ones too, so many are late by chance.
 _LATE_BY_CHANCE = 0.005
 
@@ -103,7 +97,6 @@ DEFECTS = (
     Defect("caching", "answers_repeated", "repeats its answer to a repeated question"),
     Defect("inflated", "output_tokens_inflated", "8 % more output tokens billed"),
     Defect("fake-stream", "stream_faked", "generated whole, then streamed"),
-    Defect(_RECOGNISER, "known_prompts_favoured", "knows the shipped questions; asked with `--fresh-prompts`"),
     Defect("upstream-retries", "first_token_late_at_times", "3 % of the first tokens six times later or more"),
 )
 FAMILIES: Mapping[str, str] = {
@@ -113,7 +106,6 @@ FAMILIES: Mapping[str, str] = {
     "output_tokens_inflated": "output tokens",
     "stream_faked": "streaming",
     "first_token_late_at_times": "streaming",
-    "known_prompts_favoured": "halves",
 }
 
 
@@ -223,9 +215,6 @@ def outcomes(n: int, seed: int) -> tuple[set[Defect], set[str]]:
     seen: set[Defect] = set()
     for name in dict.fromkeys(each.persona for each in DEFECTS):
         rows = [each for each in DEFECTS if each.persona == name]
-        if name == _RECOGNISER:
-            seen.update(rows if _SUSPECT in favoured(n, seed, [_SUSPECT, _TWIN]) else ())
-            continue
         persona = PERSONAS[name]
         if persona.switch_after is not None:
             persona = structs.replace(persona, switch_after=n // 2)
@@ -249,33 +238,8 @@ def _room(asked: Iterable[Asked]) -> int:
 
 def false_alarms(world: World) -> set[str]:
     """The kinds of findings made on the twin of the baseline."""
-    labels, kinds = [_OFFICIAL, _TWIN], set(FAMILIES.values()) - {"halves"}
-    found = {kind for kind in kinds if any(f.label == _TWIN for f in world.found(kind, labels)[0])}
-    return found | ({"halves"} if favoured(world.n, world.seed, [_TWIN]) else set())
-
-
-def favoured(n: int, seed: int, labels: Sequence[str]) -> set[str]:
-    """Those that a run with ``--fresh-prompts`` over ``n`` shipped questions names; nobody where these are too few."""
-    if n > _SHIPPED:
-        return set()
-    every = list(load_dataset(shipped("datasets/samples.jsonl")).samples)
-    chosen = random.Random(f"shipped {n} {seed}").sample(every, min(n, len(every)))
-    turns = [
-        (each, structs.replace(each.turn, parameters={"temperature": TEMPERATURE}))
-        for each in FreshSamples(chosen, seed)
-    ]
-    asked = [Asked(structs.replace(each, turn=turn), question_of(turn)) for each, turn in turns]
-    world = World.of(asked, seed)
-    if _SUSPECT in labels:
-        world.ask(_SUSPECT, PERSONAS[_RECOGNISER], [1])
-    halves = {each.sample.id: half for each in asked if (half := half_of(each.sample)) is not None}
-    trials = [
-        trials_of(label, world.tables[label], {_SUITE: list(halves)}, repeat=1 + (label == _OFFICIAL), complete=True)
-        for label in (_OFFICIAL, *labels)
-    ]
-    answers = {each.label: world.texts.kept[_MODEL, each.label] for each in trials}
-    tests = halves_tests(trials, answers, _OFFICIAL, halves, np.random.default_rng(seed))
-    return {each.label for each in halves_findings(tests)}
+    labels, kinds = [_OFFICIAL, _TWIN], set(FAMILIES.values())
+    return {kind for kind in kinds if any(f.label == _TWIN for f in world.found(kind, labels)[0])}
 
 
 def honest(n: int, seed: int) -> tuple[set[Defect], set[str]]:
@@ -354,10 +318,7 @@ def table(results: Mapping[int, Measured], seen: Counter[str], doubted: int, pro
     yield f"| Defect | Finding | {sizes} | `--suite probes` | on the honest twin |"
     yield "|---|---|" + "---|" * (len(results) + 2)
     for each in DEFECTS:
-        shares = " | ".join(
-            "–" if each.persona == _RECOGNISER and n > _SHIPPED else f"{100 * one.found[each] / one.runs:.0f} %"
-            for n, one in results.items()
-        )
+        shares = " | ".join(f"{100 * one.found[each] / one.runs:.0f} %" for n, one in results.items())
         wrong, of = _false(results, FAMILIES[each.finding])
         by_probes = f"{100 * seen[each.persona] / probed_runs:.0f} %" if each.sign is None else ""
         yield f"| `{each.persona}`: {each.what} | `{each.finding}` | {shares} | {by_probes} | {wrong} of {of:,} |"
@@ -369,12 +330,12 @@ def table(results: Mapping[int, Measured], seen: Counter[str], doubted: int, pro
     yield "kind, whichever they are, in these runs and in others without a defect. The answers test was wrong in"
     yield f"{wrong} of {of:,} runs (95 %: at most {high:.1f} %). With `--suite probes` {QUESTIONS} probes,"
     yield f"{REPEATS} times each, see it as `probes_unlike_baseline`, whatever n is: {probed_runs} runs, of which"
-    yield f"{doubted} doubted the twin. Of `{_RECOGNISER}` n = {_SHIPPED} are all shipped questions."
+    yield f"{doubted} doubted the twin."
 
 
 def _false(results: Mapping[int, Measured], kind: str) -> tuple[int, int]:
     """False alarms of that kind, and in how many runs that could have made one."""
-    able = [one for n, one in results.items() if kind != "halves" or n <= _SHIPPED]
+    able = list(results.values())
     return sum(one.wrong[kind] for one in able), sum(one.of for one in able)
 
 

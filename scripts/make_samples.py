@@ -21,11 +21,6 @@ The output depends on the catalogue alone: no randomness, no clock, no environme
     system            name of a shared system prompt; ``system_text`` gives one of its own, ``system_role`` another role
     tool_choice, parallel    sent as ``tool_choice`` and ``parallel_tool_calls``
     fills             makes it a template: one row per list of words for the slots {0}, {1} … of ``user``
-
-Under ``template`` each row says which of its words ``--fresh-prompts`` may replace by others of their kind without a
-change of what is expected: numbers of three digits and more, cities and people
-(:mod:`vendor_verifier.loaders.fresh_prompts`). They are found by rule; what the row's tools or its system prompt name,
-too, is left alone.
 """
 
 from __future__ import annotations
@@ -33,7 +28,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -41,9 +35,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
-from vendor_verifier.loaders.fresh_prompts import bounded
-from vendor_verifier.loaders.fresh_words import CITIES, PEOPLE
 
 SAMPLES = Path(__file__).resolve().parent.parent / "datasets" / "samples.jsonl"
 CATALOGUE = Path(__file__).resolve().parent / "sample_catalogue"
@@ -177,38 +168,12 @@ def build_row(category: str, entry: Entry, tools: Entry, systems: Entry) -> Row:
     return row
 
 
-# Codes and amounts; years are not, nor account numbers with check digits.
-_CHUNK = re.compile(r"[A-Za-z0-9.,:#/_+@%°-]+")
-_DIGITS = re.compile(r"[A-Z]{0,4}-?[0-9]{3,}(-[0-9]{3,}|-?[A-Z]{1,2})?")
-_NO_DIGITS = re.compile(r"(19|20)[0-9]{2}|[A-Z]{2}[0-9]{10,}")
-# Categories in which another number might leave the range that the tool takes.
-_BOUND = ("number_ranges", "unions")
-
-
-def template_of(row: Row) -> dict[str, str]:
-    """The words of a row that may be others, each with its kind."""
-    language, category = row["tags"]["language"], row["tags"]["category"]
-    talk = [message for message in row["messages"] if message["role"] not in ("system", "_input")]
-    told = json.dumps(talk, ensure_ascii=False)
-    given = [row["tools"], *(message for message in row["messages"] if message not in talk)]
-    fixed = json.dumps(given, ensure_ascii=False)
-    found: dict[str, str] = {}
-    if category not in _BOUND:
-        texts = "\n".join(str(message.get("content") or "") for message in talk)
-        chunks = (chunk.rstrip(".,:") for chunk in _CHUNK.findall(texts))
-        found |= {chunk: "digits" for chunk in chunks if _DIGITS.fullmatch(chunk) and not _NO_DIGITS.fullmatch(chunk)}
-    for kind, pools in (("city", CITIES), ("person", PEOPLE)):
-        found |= {word: kind for word in pools.get(language, ()) if re.search(bounded(word), told)}
-    return {word: kind for word, kind in sorted(found.items()) if not re.search(bounded(word), fixed)}
-
-
 def build_rows() -> Iterator[Row]:
     """Every row, in the order of the file."""
     tools, systems = read_tools(), read("systems.yaml")
     for category in CATEGORIES:
         for entry in read_entries(category):
-            row = build_row(category, entry, tools, systems)
-            yield row | {"template": template_of(row)}
+            yield build_row(category, entry, tools, systems)
 
 
 def summary(rows: Sequence[Row]) -> str:

@@ -56,9 +56,8 @@ def _lines(folder: Path, **options: Any) -> list[dict[str, Any]]:
         {"suites": ["bfcl"], "bfcl_category": ("multi_turn_base", "simple")},
         {"suites": ["trigger", "toolbench"], "redact_content": True},
         {"suites": ["trigger"], "request_rate": 200.0, "arrival": "poisson"},
-        {"suites": ["trigger"], "fresh_prompts": True},
     ],
-    ids=["trigger", "evaluations", "probes", "bfcl", "redacted", "load", "fresh"],
+    ids=["trigger", "evaluations", "probes", "bfcl", "redacted", "load"],
 )
 def test_every_record_of_a_run_fits(folder: Path, options: dict[str, Any]) -> None:
     """Successes, cut streams and failures, whatever was asked; only redacted ones keep their score."""

@@ -38,7 +38,6 @@ _MEANINGS: Mapping[str, Mapping[str, str]] = {
         "block": "number of the 25 samples that stand together in the order common to all vendors",
         "region": "where the worker stands",
         "offered_s": "when it was due, s after the vendor's schedule began; null in a closed loop",
-        "asked": "digest of what was asked, where the sample was made anew from a template",
     },
     "TurnRecord": {
         "attempts": "all tries of the turn; the last one is its outcome",

@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 LINES = SAMPLES.read_text(encoding="utf-8").splitlines()
 ROWS: list[Row] = [json.loads(line) for line in LINES]
-KEY_ORDER = ["messages", "tools", "tool_choice", "parallel_tool_calls", "expected_tool_call", "tags", "template"]
+KEY_ORDER = ["messages", "tools", "tool_choice", "parallel_tool_calls", "expected_tool_call", "tags"]
 ROLES = {"system", "_input", "user", "assistant", "tool"}
 NO_CALL_CATEGORIES = {
     "no_call_chitchat",

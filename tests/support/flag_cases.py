@@ -77,7 +77,6 @@ TOGETHER: dict[str, tuple[tuple[str, ...], Look]] = {
     "--baseline-f1": (("self",), told("score.baseline_f1")),
     "--monthly-requests": (("9",), told("score.monthly_requests")),
     "--redact-content": ((), told("redacted")),
-    "--fresh-prompts": ((), told("settings.fresh_prompts")),
     "--json": ((), lambda seen: seen.out.startswith("{")),
     "--quiet": ((), lambda seen: "records and scores" in seen.err),
     "--history": (("OUT/history.sqlite",), lambda seen: "history.sqlite" in seen.files),

@@ -12,7 +12,6 @@ EDGES: list[tuple[str, dict[str, float | str], FacetName, Status | None]] = [
     ("answers_unlike_baseline", {"p_value": 1e-9}, "model", "doubtful"),
     ("answers_too_like_baseline", {"p_value": 1e-9}, "model", "doubtful"),
     ("probes_unlike_baseline", {"p_value": 1e-9}, "model", "doubtful"),
-    ("known_prompts_favoured", {"p_value": 1e-4}, "model", "doubtful"),
     ("tokenizer_unlike_baseline", {"pattern": "tokenizer"}, "model", "not_as_sold"),
     ("tokenizer_unlike_baseline", {"pattern": "scaled"}, "model", "doubtful"),
     ("served_model_changes", {}, "model", "doubtful"),

@@ -146,7 +146,6 @@ RULES: Mapping[str, tuple[FacetName, _Rule]] = {
     # Of other hardware the same holds as of answers_unlike_baseline.
     "probes_unlike_baseline": ("model", _always("doubtful")),
     # Nobody pays for them: who makes numbers up may make up others.
-    "known_prompts_favoured": ("model", _always("doubtful")),
     "tokenizer_unlike_baseline": ("model", _tokenizer),
     "prompt_truncated": ("model", _always("not_as_sold")),
     "served_model_changes": ("model", _unless_baseline("doubtful")),

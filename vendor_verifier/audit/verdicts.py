@@ -97,24 +97,12 @@ def _probed(about: Subject) -> str | None:
 
 
 def _model(about: Subject) -> Facet:
-    """As sold, with what answers, probes and new prompts would have shown, or why they do not."""
+    """As sold, with what answers and probes would have shown, or why they do not."""
     facet, probed, test = _by_answers(about), _probed(about), about.verdict.probes.get(about.label)
     told = [facet.reason]
     if test is not None:
         told.append(english("verdict_probes_unmeasured", why=test.not_measurable) if probed is None else probed)
-    told += [*_on_new_prompts(about)]
     return Facet("model", "as_sold", _joined(told))
-
-
-def _on_new_prompts(about: Subject) -> list[str]:
-    """The sentence on prompts made anew; empty in a run without them."""
-    test = about.verdict.halves.get(about.label)
-    if test is None:
-        return []
-    if test.not_measurable is not None:
-        return [english("verdict_halves_unmeasured", why=test.not_measurable)]
-    fresh, known = (f"{100 * (share or 0.0):.0f}" for share in (test.agrees_fresh, test.agrees_known))
-    return [english("verdict_halves_fine", agrees_fresh=fresh, fresh=test.fresh, agrees_known=known, known=test.known)]
 
 
 def _by_answers(about: Subject) -> Facet:

@@ -171,7 +171,7 @@ def _facts(source: Source) -> dict[str, Any]:
     manifest = source.manifest
     known = manifest.identity or {}
     facts: dict[str, Any] = {"evaluations": sorted(manifest.suites), "redacted texts": manifest.redacted}
-    facts |= {name: known.get(name) for name in ("question_seed", "fresh_prompts")}
+    facts |= {name: known.get(name) for name in ("question_seed",)}
     load = manifest.raw["settings"].get("load")
     facts["load"] = load_words(load or {}, Texts())
     if load:

@@ -34,7 +34,7 @@ EXPECTED_KEYS = frozenset({"should_call_tool", "official_finish_reason", "scenar
 # Keys about the row, never part of a chat-completions body, as is every key that begins with "expected".
 CONTROL_KEYS = EXPECTED_KEYS | {
     "check_type", "tags", "category", "difficulty", "language", "domain", "id", "name", "description", "case_id",
-    "comment", "data_index", "hash", "notes", "reference", "source", "template",
+    "comment", "data_index", "hash", "notes", "reference", "source",
 }  # fmt: skip
 
 

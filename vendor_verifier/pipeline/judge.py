@@ -20,12 +20,10 @@ from vendor_verifier.audit.behaviour import conduct
 from vendor_verifier.audit.billing import bill_findings, prompt_findings, rewordings
 from vendor_verifier.audit.cost import break_evens, monthly_usd
 from vendor_verifier.audit.failure_causes import NO_OUTCOMES, blame, outcomes_of
-from vendor_verifier.audit.halves import Halves, halves_findings, halves_tests
 from vendor_verifier.audit.identity import served_names, who_answered
 from vendor_verifier.audit.output_tokens import output_token_findings
 from vendor_verifier.audit.streaming import streaming_findings
 from vendor_verifier.gates.thresholds import COST_METRICS
-from vendor_verifier.loaders.fresh_prompts import half_of
 from vendor_verifier.pipeline.audit import Recounted
 from vendor_verifier.pipeline.gates import judge_panel, own_metrics, read_gates
 from vendor_verifier.pipeline.prices import money_of, prices_of, with_costs
@@ -67,7 +65,6 @@ class _Model(msgspec.Struct, frozen=True):
     samples: Samples
     recounted: Mapping[str, Mapping[str, tuple[int, int]]]
     answers: Mapping[str, Answers]
-    halves: Halves
 
     @property
     def baseline(self) -> str | None:
@@ -99,7 +96,6 @@ def judge_report(
     # Digests have no common beginnings, so a redacted run has no finding on them.
     asked = JoinedSamples([] if report.manifest.redacted else list(samples.values()))
     seed = report.manifest.settings.seed or 0
-    halves = _halves(samples) if report.manifest.settings.fresh_prompts else {}
     verdicts = {}
     for model in report.models:
         labels = [vendor.label for vendor in model.vendors]
@@ -112,7 +108,6 @@ def judge_report(
             samples=asked,
             recounted=recounts[model.model].vendors if model.model in recounts else {},
             answers={label: texts.kept.get((model.model, label), {}) for label in labels},
-            halves=halves,
         )
         verdict, more = _judge_model(part, report, abs(seed)), probed.get(model.model, ModelVerdict())
         found = (*verdict.findings, *more.findings)
@@ -173,8 +168,6 @@ def _judge_model(model: _Model, report: Report, seed: int) -> ModelVerdict:
         list(model.answers),
         np.random.default_rng(seed),
     )
-    texts = {} if report.manifest.redacted else model.answers
-    halves = halves_tests(trials, texts, model.baseline, model.halves, np.random.default_rng(seed))
     about_prompts = tuple(prompt_findings(trials, model.baseline, rewordings(model.tables)))
     found = chain(
         conduct(model.tables, model.baseline, compared.ranking, compared.gaps),
@@ -183,25 +176,17 @@ def _judge_model(model: _Model, report: Report, seed: int) -> ModelVerdict:
         about_names,
         answers_findings(answers, about_prompts),
         output_token_findings(model.answers, model.baseline),
-        halves_findings(halves),
         streaming_findings(model.tables, model.baseline),
     )
     return structs.replace(
         compared,
         answers=answers,
-        halves=halves,
         findings=tuple(found),
         money=money,
         prices=model.prices,
         blame=_blame(model),
         served=served,
     )
-
-
-def _halves(samples: Mapping[str, Samples]) -> Halves:
-    """Of a run with prompts made anew, whether a sample is one of them, by id."""
-    every = (sample for each in samples.values() for sample in each)
-    return {sample.id: half for sample in every if (half := half_of(sample)) is not None}
 
 
 def _compare(

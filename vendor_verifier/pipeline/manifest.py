@@ -157,11 +157,11 @@ def identity(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _questions(plan: Plan) -> dict[str, int | bool]:
+def _questions(plan: Plan) -> dict[str, int]:
     """The seed of what was made anew for this run; empty where nothing was."""
     if plan.question_seed is None:
         return {}
-    return {"question_seed": plan.question_seed, **({"fresh_prompts": True} if plan.fresh_prompts else {})}
+    return {"question_seed": plan.question_seed}
 
 
 def _most_repeats(plan: Plan) -> int:

@@ -125,7 +125,6 @@ class RunOptions:
     limit_per_category: Annotated[
         int | None, option("bfcl: ask only N rows of each category.", CHOICE, check=_AT_LEAST_1)
     ] = None
-    fresh_prompts: Annotated[bool, flag("Ask half of the shipped samples in new words.", CHOICE)] = False
     sample_ids: Annotated[str | None, option("Ask only these ids, with commas between.", CHOICE)] = None
     filter_difficulty: Annotated[tuple[str, ...], many("Ask only this difficulty (repeatable).", CHOICE)] = ()
     filter_category: Annotated[tuple[str, ...], many("Ask only categories with this text (repeatable).", CHOICE)] = ()

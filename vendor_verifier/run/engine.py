@@ -13,7 +13,6 @@ from typing import Protocol
 
 import anyio
 
-from vendor_verifier.loaders.fresh_prompts import asked_instead
 from vendor_verifier.run.baseline_pace import BaselinePace
 from vendor_verifier.run.conversation import Conversation, RunClosed
 from vendor_verifier.run.work_queue import DueAt, Stream, WorkItem
@@ -175,5 +174,4 @@ async def make_record(
         turns=turns,
         block=block,
         offered_s=None if due is None else due.offered_s,
-        asked=asked_instead(item.sample),
     )

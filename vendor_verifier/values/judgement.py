@@ -12,7 +12,6 @@ import msgspec
 
 from vendor_verifier.values.blame import BlameCounts
 from vendor_verifier.values.estimate import NOT_MEASURED, Estimate
-from vendor_verifier.values.halves import HalvesTest
 from vendor_verifier.values.money import BreakEven, Money, Price
 from vendor_verifier.values.probes import ProbesTest
 
@@ -306,7 +305,7 @@ class ServedNames(msgspec.Struct, frozen=True):
 class ModelVerdict(msgspec.Struct, frozen=True):
     """Judgements of one model.
 
-    ``intervals`` are by label, then metric; ``answers``, ``probes``, ``halves``, ``money``, ``prices``,
+    ``intervals`` are by label, then metric; ``answers``, ``probes``, ``money``, ``prices``,
     ``blame`` and ``served`` by label.
 
     A renderer shows the parts that are there and leaves out the others.
@@ -320,7 +319,6 @@ class ModelVerdict(msgspec.Struct, frozen=True):
     score_differences: tuple[ScoreDifference, ...] = ()
     answers: Mapping[str, AnswersTest] = {}
     probes: Mapping[str, ProbesTest] = {}
-    halves: Mapping[str, HalvesTest] = {}
     intervals: Mapping[str, Mapping[str, Estimate]] = {}
     money: Mapping[str, Money] = {}
     prices: Mapping[str, Price] = {}

@@ -104,14 +104,12 @@ class StoredLoad(msgspec.Struct):
 class StoredSettings(msgspec.Struct):
     """The settings of sending: repetitions, seeds, concurrency and load.
 
-    ``question_seed`` is the one from which the questions of this run were made; None where none were made. With
-    ``fresh_prompts`` half of the samples were.
+    ``question_seed`` is the one from which the questions of this run were made; None where none were made.
     """
 
     repeat: Annotated[int, Meta(ge=1, le=2**31)]
     seed: int | None = None
     question_seed: int | None = None
-    fresh_prompts: bool = False
     request_concurrency: _Count | None = None
     vendor_concurrency: _Count | None = None
     load: StoredLoad | None = None

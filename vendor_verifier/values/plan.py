@@ -234,8 +234,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     Baselines are asked everything ``baseline_repeats`` times if that is more than ``repeat``: what they differ by from
     themselves is noise. ``max_requests`` and ``max_cost_usd`` end an execution early, None for no limit.
-    ``question_seed`` is the one from which questions were made anew for this run, None where none were; with
-    ``fresh_prompts`` half of the samples were.
+    ``question_seed`` is the one from which questions were made anew for this run, None where none were.
     ``redact_content``: nothing that was asked or answered is stored, only digests and what scoring needs. With
     ``calibrates`` our own error is measured before sending.
     """
@@ -245,7 +244,6 @@ class Plan(msgspec.Struct, frozen=True):
     repeat: int = 1
     seed: int = 0
     question_seed: int | None = None
-    fresh_prompts: bool = False
     request_concurrency: int = 5
     vendor_concurrency: int | None = None
     limits: Limits = msgspec.field(default_factory=Limits)

@@ -176,8 +176,7 @@ class Record(msgspec.Struct, frozen=True):
     ``block`` numbers 25 samples that follow each other in the order common to all vendors: what stands in one block a
     vendor was asked at about one time. ``worker`` and ``region`` say where from, in a run on several machines; ``None``
     otherwise and where the worker names no region. ``offered_s`` is when it was due, in seconds after the vendor's
-    schedule began; ``None`` in a closed loop. ``asked`` is
-    the content digest of what was asked where the sample's id is not: a sample made anew keeps the id of its template.
+    schedule began; ``None`` in a closed loop.
     """
 
     run: str
@@ -194,7 +193,6 @@ class Record(msgspec.Struct, frozen=True):
     block: Count | None = None
     region: str | None = None
     offered_s: Seconds | None = None
-    asked: str | None = None
 
     @property
     def key(self) -> RecordKey:
