@@ -239,8 +239,8 @@ _ROWS = (
     ),
     Kind(
         "tool_server", "send",
-        "The MCP server whose tools the model was to call did not start, hung, died or sent too much.",
-        "Read the message: mend the server and go on with `--incremental`; other limits (docs/mcp.md) need a new run.",
+        "The MCP server whose tools the model was to call did not start, hung or died.",
+        "Mend the server and go on with `--incremental`.",
         charge="us",
     ),
     Kind(

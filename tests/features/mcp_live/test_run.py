@@ -13,6 +13,7 @@ import anyio
 import pytest
 from benches import Bench
 
+import vendor_verifier
 from vendor_verifier.features.mcp_live.client import live_tools
 from vendor_verifier.features.mcp_live.hooks import _DEMO
 from vendor_verifier.loaders.tool_rows import call_defects
@@ -21,6 +22,7 @@ from vendor_verifier.values.tool_use import ToolRequest, ToolRun
 
 ROWS = [json.loads(line) for line in shipped("datasets/mcp_live.jsonl").read_text("utf-8").splitlines()]
 TOOLS = ",".join(ROWS[0]["tools"])
+REPOSITORY = Path(vendor_verifier.__file__).parents[1]
 KEY = "sk-" + "CANARY0123456789abcdef"
 
 
@@ -101,8 +103,9 @@ def test_a_server_that_dies_charges_nobody(bench: Bench) -> None:
     """With the server mended `--incremental` asks what is missing."""
     broken, server = bench.folder / "broken", bench.folder / "server.py"
     server.write_text(
-        "import os\nfrom vendor_verifier.features.mcp_live import demo_server\n"
-        f"if os.path.exists({str(broken)!r}):\n    demo_server._WEATHER = None\n"
+        f"import os, sys\nsys.path.insert(0, {str(REPOSITORY)!r})\n"
+        "from vendor_verifier.features.mcp_live import demo_server\n"
+        f"if os.path.exists({str(broken)!r}):\n"
         "    demo_server._SHARES = type('Dies', (), {'__getitem__': lambda *_: os._exit(3)})()\n"
         "demo_server.server.run('stdio')\n"
     )

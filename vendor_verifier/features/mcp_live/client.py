@@ -50,7 +50,10 @@ def live_tools(
                 command = StdioServerParameters(command=address[0], args=list(address[1:]), env=dict(environment))
                 transport = stdio_client(command, errlog=last_words)
                 client = Client(transport, cache=None, read_timeout_seconds=timeout_s)
-            stack.enter_context(portal.wrap_async_context_manager(client))
+            connection = portal.wrap_async_context_manager(client)
+            connection.__enter__()
+            # The SDK wraps errors that pass through it in groups, so that those of the run do not.
+            stack.callback(connection.__exit__, None, None, None)
             offered = portal.call(_listed, client)
         except Exception as error:  # noqa: BLE001 the SDK raises groups of anything
             while isinstance(error, ExceptionGroup):
