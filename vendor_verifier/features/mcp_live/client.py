@@ -70,15 +70,15 @@ def live_tools(
 
 
 async def _listed(client: Client) -> dict[str, Mapping[str, Any]]:
-    page = await client.list_tools()
-    tools = page.tools
-    while page.next_cursor:
-        page = await client.list_tools(cursor=page.next_cursor)
-        tools += page.tools
-    declared = (
-        {"name": tool.name, "description": tool.description or "", "parameters": tool.input_schema} for tool in tools
-    )
-    return {function["name"]: {"type": "function", "function": function} for function in declared}
+    found: dict[str, Mapping[str, Any]] = {}
+    cursor: str | None = None
+    while True:
+        page = await client.list_tools(cursor=cursor)
+        for tool in page.tools:
+            function = {"name": tool.name, "description": tool.description or "", "parameters": tool.input_schema}
+            found[tool.name] = {"type": "function", "function": function}
+        if (cursor := page.next_cursor) is None:
+            return found
 
 
 class LiveTools:
