@@ -74,7 +74,7 @@ def test_every_key_of_the_config_has_a_line_here() -> None:
     assert {field.name for field in fields(Settings)} == set(SETTINGS)
     assert {field.name for field in fields(VendorEntry)} == {*SETTINGS, *OWN}
     assert {field.name for field in fields(Price)} == set(PRICE)
-    assert {field.name for field in fields(ModelSection)} == {"vendors", "gates", "tokenizer"}
+    assert {field.name for field in fields(ModelSection)} == {"vendors", "gates"}
     assert set(RESERVED) == {"defaults", "suites", "gates", "slos"}
 
 
@@ -129,7 +129,6 @@ def test_a_part_of_a_price_shows(bench: Bench, key: str) -> None:
         ({"gates": ["f2 >= 1"]}, "gates[0]"),
         ({"slos": ["f2 >= 1"]}, "slos[0]"),
         ({"model": {"gates": ["f2 >= 1"]}}, "simulated-model.gates[0]"),
-        ({"model": {"tokenizer": "no such thing"}}, "simulated-model.tokenizer"),
         ({"suites": {"trigger": {"sample_sise": 1}}}, "suites.trigger.sample_sise"),
         ({"suites": {"toolbench": {"sample_sise": 1}}}, "suites.toolbench.sample_sise"),
         ({"suites": {"trigger": {"filter_category": ["no such"]}}}, "suites.trigger.filter_category"),

@@ -12,13 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
-from tokenizers import Tokenizer, models, pre_tokenizers
 
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import ProblemsError, RunFolderError
 from vendor_verifier.features.bfcl.executables import read_rest_answers
 from vendor_verifier.features.merge import merge_runs
-from vendor_verifier.pipeline.audit import read_recount, recount
 from vendor_verifier.pipeline.suites import hooks_of
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal
@@ -170,35 +168,6 @@ def test_what_cannot_be_merged_is_refused_whole(tmp_path: Path) -> None:
         merge_runs([one, made(tmp_path, "4", {"a": 1})], RunFolder(tmp_path / "x"), PLAIN)
     with Journal(one, Scrubber()), pytest.raises(RunFolderError, match="is being written"):
         merge_runs([one, made(tmp_path, "5", {"a": 1})], RunFolder(tmp_path / "y"), PLAIN)
-
-
-def test_recounts_become_that_of_all_answers(tmp_path: Path) -> None:
-    """As counting the merged run's answers would give; where one run has none, or another tokenizer's, both are left
-    out and named."""
-    tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    (path := tmp_path / "tokenizer.json").write_text(tokenizer.to_str())
-    runs = [made(tmp_path, name, repeats) for name, repeats in (("1", {"a": 2}), ("2", {"a": 1, "b": 1}))]
-    for number, run in enumerate(runs):
-        kept = read(run)
-        run.records_file.unlink()
-        with Journal(run, Scrubber()) as journal:
-            journal.append([_answered(each, 3 + number + place) for place, each in enumerate(kept)])
-    merge_runs(runs, RunFolder(tmp_path / "none"), PLAIN)
-    assert read_recount(RunFolder(tmp_path / "none")) == {}
-    recount(runs[0], {"m": str(path)})
-    merge_runs(runs, RunFolder(tmp_path / "one"), PLAIN)
-    assert read_recount(RunFolder(tmp_path / "one")) == {}
-    warned = RunFolder(tmp_path / "one").read_manifest().warnings
-    assert [each for each in warned if "recount" in each] == ["recount.json of 1 is not part of this merged run"]
-    recount(runs[1], {"m": str(path)})
-    target = RunFolder(tmp_path / "both")
-    merge_runs(runs, target, PLAIN)
-    joined = read_recount(target)
-    assert joined["m"].vendors["a"] == {"s0": (6, 6), "s1": (4, 4), "s2": (5, 5)}
-    recount(target, {"m": str(path)})
-    assert read_recount(target) == joined
-    assert not [each for each in target.read_manifest().warnings if "recount" in each]
 
 
 def _answered(record: Record, words: int) -> Record:

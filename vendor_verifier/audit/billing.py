@@ -1,4 +1,4 @@
-"""Findings on bills: tokens against the baseline's and a recount, cache claims against common beginnings of prompts.
+"""Findings on bills: tokens against the baseline's, cache claims against common beginnings of prompts.
 
 The same prompt has as many tokens everywhere if template and tokenizer are the same. The shape of a difference names
 its cause: a constant (a template or hidden prompt), a slope (inflation), less on long prompts only (truncation).
@@ -35,7 +35,7 @@ _LEAST_RISE, _LEAST_SLOPE = 10.0, 0.01
 # Tokens a prompt may lack before it counts as cut: tokenizers differ by a few.
 _CUT_TOKENS, _CUT_SHARE = 8, 0.02
 _MOST_PAIRS_FOR_SLOPE = 1500
-RECOUNT_TOLERANCE = 0.05
+_COST_TOLERANCE = 0.05
 
 
 class PromptPair(msgspec.Struct, frozen=True):
@@ -128,20 +128,6 @@ def same_counter_findings(
     return tuple(findings)
 
 
-def recount_finding(label: str, reported: Mapping[str, float], counted: Mapping[str, float]) -> Finding | None:
-    """Σ reported ÷ Σ locally counted output tokens by sample, if it is off by more than 5 %."""
-    common = sorted(reported.keys() & counted.keys())
-    whole = math.fsum(counted[name] for name in common)
-    if len(common) < LEAST_PROMPTS or not whole:
-        return None
-    ratio = math.fsum(reported[name] for name in common) / whole
-    if abs(ratio - 1) <= RECOUNT_TOLERANCE:
-        return None
-    worst = sorted(common, key=lambda name: -abs(reported[name] - counted[name]))[:3]
-    evidence = {"ratio": ratio, "answers": len(common), "counted_tokens": whole}
-    return finding("output_recount", label, evidence, tuple(worst), ratio_3=f"{ratio:.3f}")
-
-
 def hidden_reasoning_finding(label: str, rows: Iterable[tuple[str, int, bool]]) -> Finding | None:
     """Reasoning tokens that were billed and not shown; rows are (sample, reasoning tokens, any reasoning shown)."""
     hidden = {sample: tokens for sample, tokens, shown in rows if tokens > 0 and not shown}
@@ -167,7 +153,7 @@ def cost_finding(label: str, money: Money) -> Finding | None:
     Where it fits a price without any discount for cached tokens, the finding states that instead.
     """
     ratio, full = money.reported_ratio, money.undiscounted_ratio
-    if ratio is None or money.reported_usd is None or abs(ratio - 1) <= RECOUNT_TOLERANCE:
+    if ratio is None or money.reported_usd is None or abs(ratio - 1) <= _COST_TOLERANCE:
         return None
     if full is not None and abs(full - 1) <= 0.01:
         evidence = {"ratio": ratio, "undiscounted_ratio": full}
@@ -312,12 +298,8 @@ def bill_findings(
     tables: Mapping[str, ObservationTable],
     money: Mapping[str, Money],
     samples: Sequence[Sample],
-    recounted: Mapping[str, Mapping[str, tuple[int, int]]],
 ) -> Iterator[Finding]:
-    """Findings on each vendor's own bill, not compared with another's.
-
-    ``samples`` are all that were asked; ``recounted``: label → sample → (reported, counted) output tokens.
-    """
+    """Findings on each vendor's own bill, not compared with another's. ``samples`` are all that were asked."""
     shares: dict[str, float] | None = None
     for label, table in tables.items():
         cached = [
@@ -334,13 +316,10 @@ def bill_findings(
             for sample, traits, usage in table.answers_billing("reasoning")
             if usage.reasoning is not None
         )
-        counts = recounted.get(label, {})
-        reported, counted = ({name: float(pair[place]) for name, pair in counts.items()} for place in (0, 1))
         found = (
             hidden_reasoning_finding(label, reasoning),
             cache_finding(label, cached),
             unexplained_cache_finding(label, once, shares or {}),
-            recount_finding(label, reported, counted),
             cost_finding(label, money[label]) if label in money else None,
         )
         yield from (finding for finding in found if finding is not None)

@@ -28,7 +28,6 @@ DOUBTFUL_LEVEL, CERTAIN_LEVEL = 0.01, 0.001
 SMALL_LOSS = 0.02
 # Success rates that the whole interval lies below.
 _UNUSABLE, _BAD, _LACKING = 0.5, 0.9, 0.99
-_RECOUNT_BAD = 1.2
 _MANY = 0.05
 
 
@@ -124,10 +123,6 @@ def _tokenizer(found: Finding, _about: Subject) -> Status:
     return "not_as_sold" if found.evidence["pattern"] == "tokenizer" else "doubtful"
 
 
-def _recount(found: Finding, _about: Subject) -> Status:
-    return "not_as_sold" if _number(found, "ratio") > _RECOUNT_BAD else "doubtful"
-
-
 def _dearer(found: Finding, _about: Subject) -> Status | None:
     return "not_as_sold" if _number(found, "ratio") > 1 else None
 
@@ -164,7 +159,6 @@ RULES: Mapping[str, tuple[FacetName, _Rule]] = {
     "calls_in_text": ("tool_calls", _share),
     "prompt_tokens_slope": ("bill", _more_tokens),
     "prompt_tokens_constant": ("bill", _constant_tokens),
-    "output_recount": ("bill", _recount),
     "output_tokens_inflated": ("bill", _always("not_as_sold")),
     "cache_not_discounted": ("bill", _always("not_as_sold")),
     "reported_cost_differs": ("bill", _dearer),

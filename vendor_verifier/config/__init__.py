@@ -18,7 +18,6 @@ from vendor_verifier.config.gates import (
     conditions,
     default_baseline,
     is_absent,
-    tokenizers_of,
 )
 from vendor_verifier.config.mcpbr import in_our_words, is_of_mcpbr
 from vendor_verifier.config.model_names import known_models
@@ -52,7 +51,6 @@ class Configuration:
     slos: tuple[StatedGate, ...] = ()
     warnings: tuple[str, ...] = ()
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
-    tokenizers: Mapping[str, str] = field(default_factory=dict)
     suite_lines: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -80,7 +78,6 @@ def load_config(
     defaults = _defaults(root, findings)
     suites, gates = _suites(root, findings), all_gates(root, findings)
     slos = tuple(conditions(root, ("slos",), None, findings))
-    tokenizers = dict(tokenizers_of(root, config_path.parent, findings))
     refused = _override_problems(wanted)
     findings.add(Problem(text, key="--" + name.replace("_", "-")) for name, text in refused.items())
     wanted = {name: value for name, value in wanted.items() if name not in refused}
@@ -96,10 +93,9 @@ def load_config(
     entries = _with_baselines(keyed.entries, drafts, findings)
     _warn(selected, findings)
     written = plain(root.items["defaults"]) if "defaults" in root.items else {}
-    asked = {entry.model for entry in entries}
     return Configuration(
         entries, written or {}, suites, gates, slos, tuple(findings.warnings), keyed.secrets,
-        {model: name for model, name in tokenizers.items() if model in asked}, suite_lines,
+        suite_lines,
     )  # fmt: skip
 
 

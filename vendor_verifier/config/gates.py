@@ -1,14 +1,11 @@
-"""The gates and SLOs of config.yaml, each model's tokenizer, and each model's default baseline."""
+"""The gates and SLOs of config.yaml, and each model's default baseline."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import msgspec
 
-from vendor_verifier.config.env_file import shown
 from vendor_verifier.config.model_names import series_of
 from vendor_verifier.config.problems import Findings, key_text
 from vendor_verifier.config.schema import RESERVED, describe_node
@@ -36,9 +33,6 @@ def default_baseline(model: str, entries: Iterable[Entry]) -> Entry | None:
             if entry.provider is not None and entry.provider.casefold().split("/")[0] == pin:
                 return entry
     return None
-
-
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 
 
 class StatedGate(msgspec.Struct, frozen=True):
@@ -85,22 +79,3 @@ def conditions(owner: Table, path: KeyPath, model: str | None, findings: Finding
         else:
             message = f'read {describe_node(gate, place)}; expected a condition such as "f1 >= 0.9", in quotes'
             findings.problem(place, message)
-
-
-def tokenizers_of(root: Table, beside: Path, findings: Findings) -> Iterator[tuple[str, str]]:
-    """(model, path or hub name) of the models that name a tokenizer; a path counts from the config's folder."""
-    for model, section in root.items.items():
-        node = section.items.get("tokenizer") if model not in RESERVED and isinstance(section, Table) else None
-        if not isinstance(node, Scalar) or node.kind != "text":
-            continue  # what is no text is refused with the rest of the model
-        path = beside / Path(node.raw).expanduser()
-        if path.is_file() or (path / "tokenizer.json").is_file():
-            yield model, str(path)
-        elif _HUB_NAME.fullmatch(node.raw):
-            yield model, node.raw
-        else:
-            message = (
-                f"read {shown(node.raw)}; expected a tokenizer.json, a folder that holds one, or a name on the hub "
-                "such as `moonshotai/Kimi-K2-Instruct`"
-            )
-            findings.problem((model, "tokenizer"), message)

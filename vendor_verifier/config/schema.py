@@ -84,7 +84,6 @@ class ModelSection(_Part, frozen=True):
 
     vendors: Annotated[list[Any], Meta(min_length=1, extra={"expected": "at least one vendor"})]
     gates: Any = None  # read with those of all models
-    tokenizer: Annotated[str, _FILLED, Meta(max_length=1000)] | None = None
 
 
 class _Misfit(Struct, frozen=True):

@@ -29,7 +29,6 @@ from cyclopts import Parameter
 from vendor_verifier import __version__
 from vendor_verifier.console.output import EXIT_OK
 from vendor_verifier.errors import DataError, Problem, ProblemsError, RunFolderError, StorageError, VerifierError
-from vendor_verifier.pipeline.audit import FILE as RECOUNT
 from vendor_verifier.pipeline.latest_run import run_named
 from vendor_verifier.pipeline.manifest import package_versions
 from vendor_verifier.pipeline.options import OUTPUT, option
@@ -46,7 +45,7 @@ from vendor_verifier.words import counted
 
 HASHES = "SHA256SUMS"
 MANIFEST, SCORES, FAILED = "manifest.json", "scores.json", "failed_samples.jsonl"
-_EVIDENCE = (MANIFEST, RECOUNT, "duplicates.jsonl")
+_EVIDENCE = (MANIFEST, "duplicates.jsonl")
 _CORRUPT = ".corrupt"
 _NAMED = frozenset({HASHES, *_EVIDENCE, *(form.file_name for form in REPORTS)})
 _PAGES = "bfcl"

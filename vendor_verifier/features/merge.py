@@ -30,8 +30,6 @@ from vendor_verifier import __version__
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.console.output import gates_exit_code, print_report
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
-from vendor_verifier.pipeline.audit import FILE as RECOUNT
-from vendor_verifier.pipeline.audit import merged_recount, read_recount, write_recount
 from vendor_verifier.pipeline.execute import duplicates_of
 from vendor_verifier.pipeline.manifest import ASKED, now_text, stored_manifest
 from vendor_verifier.pipeline.options import OUTPUT, flag, option
@@ -133,7 +131,6 @@ def merge_runs(folders: Sequence[RunFolder], target: RunFolder, form: RecordForm
         warnings: list[str] = []
         with Journal(target, Scrubber(), form) as journal:
             counts = _copy(sources, target, journal, warnings)
-        _copy_recounts(sources, target, warnings)
         if sources[0].manifest.settings.load is not None:
             warnings.append(english("warn_merged_rates", count=len(sources)))
         for task in sources[0].manifest.tasks:
@@ -226,17 +223,6 @@ def _copy_one(
     for record in source.folder.read_duplicates(bad_line):
         keep_duplicate(_renumbered(record, source, before))
     return count, last + 1
-
-
-def _copy_recounts(sources: Sequence[Source], target: RunFolder, warnings: list[str]) -> None:
-    """Write what a recount of all answers would be; where not every run has one of the same kind, say so."""
-    found = [read_recount(source.folder) for source in sources]
-    joined = merged_recount(found)
-    if joined is not None:
-        write_recount(target, joined)
-        return
-    names = [source.folder.path.name for source, own in zip(sources, found, strict=True) if own]
-    warnings += [english("warn_merged_without", run=name, file=RECOUNT) for name in names]
 
 
 def _renumbered(record: Record, source: Source, before: Before) -> Record:

@@ -24,7 +24,6 @@ from vendor_verifier.audit.identity import served_names, who_answered
 from vendor_verifier.audit.output_tokens import output_token_findings
 from vendor_verifier.audit.streaming import streaming_findings
 from vendor_verifier.gates.thresholds import COST_METRICS
-from vendor_verifier.pipeline.audit import Recounted
 from vendor_verifier.pipeline.gates import judge_panel, own_metrics, read_gates
 from vendor_verifier.pipeline.prices import money_of, prices_of, with_costs
 from vendor_verifier.pipeline.stored_observations import StoredTrials, trials_in
@@ -63,7 +62,6 @@ class _Model(msgspec.Struct, frozen=True):
     entries: Mapping[str, Mapping[str, Any]]
     prices: Mapping[str, Price]
     samples: Samples
-    recounted: Mapping[str, Mapping[str, tuple[int, int]]]
     answers: Mapping[str, Answers]
 
     @property
@@ -75,12 +73,11 @@ def judge_report(
     report: Report,
     tables: Mapping[EntryKey, ObservationTable],
     samples: Mapping[str, Samples],
-    recounts: Mapping[str, Recounted],
     texts: AnswerTexts,
     apart: Mapping[EntryKey, ObservationTable] = MappingProxyType({}),
 ) -> dict[str, ModelVerdict]:
     """The verdict on every model of ``report``; ``samples`` are by suite, without suites outside
-    the ranking, ``recounts`` by model, ``texts`` the answers that are compared, ``apart`` the observations of suites
+    the ranking, ``texts`` the answers that are compared, ``apart`` the observations of suites
     outside the ranking.
 
     Neighbours in time may be correlated, so samples are resampled in blocks, in the order in which they were sent.
@@ -106,7 +103,6 @@ def judge_report(
             entries={label: entries[model.model, label] for label in labels},
             prices=dict(prices_of(model.model, labels, entries, report.manifest.created_at)),
             samples=asked,
-            recounted=recounts[model.model].vendors if model.model in recounts else {},
             answers={label: texts.kept.get((model.model, label), {}) for label in labels},
         )
         verdict, more = _judge_model(part, report, abs(seed)), probed.get(model.model, ModelVerdict())
@@ -172,7 +168,7 @@ def _judge_model(model: _Model, report: Report, seed: int) -> ModelVerdict:
     found = chain(
         conduct(model.tables, model.baseline, compared.ranking, compared.gaps),
         about_prompts,
-        bill_findings(model.tables, money, model.samples, model.recounted),
+        bill_findings(model.tables, money, model.samples),
         about_names,
         answers_findings(answers, about_prompts),
         output_token_findings(model.answers, model.baseline),

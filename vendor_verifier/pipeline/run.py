@@ -16,7 +16,6 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.errors import ClusterError, NobodyToSend, RunFolderError, UsageError
-from vendor_verifier.pipeline.audit import recount
 from vendor_verifier.pipeline.execute import Sent, duplicates_of, has_uvloop, job_of, send
 from vendor_verifier.pipeline.latest_run import RUNS, latest_run, point_to
 from vendor_verifier.pipeline.load_profile import due_in
@@ -212,7 +211,6 @@ def _run(
                 prepared.hooks[task.suite].after_run(folder, task.samples, scrubber)
         manifest = with_ending(manifest, end, prepared.plan, executor=sent.executor, resent=resent)
         folder.write_manifest(manifest)
-        recount(folder, prepared.configuration.tokenizers, redacted=prepared.plan.redact_content)
     file = results_file(prepared.options.output_dir)
     results = TaskResults.wanted(manifest.suites, always=file is not None)
     report = score_folder(folder, results=results, asked=prepared.written)

@@ -11,7 +11,6 @@ from msgspec import structs
 from vendor_verifier.audit.choice import advise
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.gates.goodput import with_goodput
-from vendor_verifier.pipeline.audit import Recounted, read_recount, recount_troubles
 from vendor_verifier.pipeline.gates import check_rank_metrics, judge_conditions, read_gates, read_slos
 from vendor_verifier.pipeline.judge import judge_report, stretches_warnings
 from vendor_verifier.pipeline.manifest import stored_manifest
@@ -98,8 +97,7 @@ def score_folder(
     manifest = _asked_otherwise(stored_manifest(folder), gates, volume)
     chosen, stored = manifest.score, manifest.tasks
     slos = _thresholds(chosen, manifest)
-    recounts = read_recount(folder)
-    warnings = _stored_warnings(manifest, recounts)
+    warnings = _stored_warnings(manifest)
     played = [_played(folder, task, asked or {}) for task in stored]
     suites = _ready(folder, stored, played)
     hooks = {known.suite: hooks_of(known_suite(known.suite)) for known in played}
@@ -133,7 +131,7 @@ def score_folder(
     samples = {task.suite: listed(task.samples) for task in played if not task.apart}
     twice = _duplicates(folder, tables, samples, unreadable)
     unread = unread_calls(tables.rows, suites.values())
-    verdicts = judge_report(report, tables.rows, samples, recounts, texts, tables.apart)
+    verdicts = judge_report(report, tables.rows, samples, texts, tables.apart)
     report = _with_advice(structs.replace(report, verdicts=verdicts), manifest)
     return structs.replace(
         report,
@@ -173,10 +171,10 @@ def _with_advice(report: Report, manifest: Manifest) -> Report:
     return structs.replace(report, verdicts=verdicts, advice=advice)
 
 
-def _stored_warnings(manifest: Manifest, recounts: Mapping[str, Recounted]) -> list[str]:
+def _stored_warnings(manifest: Manifest) -> list[str]:
     """The warnings of a stored run from before its scoring."""
     left_out = [english("warn_left_out", sample=skipped) for task in manifest.tasks for skipped in task.skipped]
-    return [*manifest.warnings, *ending_warnings(manifest), *recount_troubles(recounts), *left_out]
+    return [*manifest.warnings, *ending_warnings(manifest), *left_out]
 
 
 def _ready(folder: RunFolder, stored: Sequence[StoredTask], played: Sequence[PlayedTask]) -> dict[str, Suite]:

@@ -25,11 +25,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.audit.identity import changes_since
+from vendor_verifier.audit.identity import changes_since, served_names
 from vendor_verifier.features.history.figures import LEAST_DIFFERENCE, LEAST_RATIO, direction_of, scale_of
 from vendor_verifier.features.history.paired_changes import LEAST_PAIRS, Paired, paired_changes
 from vendor_verifier.features.history.verdict_changes import verdict_changes
-from vendor_verifier.pipeline.audit import names_in
 from vendor_verifier.pipeline.stored_observations import StoredTrials, read_trials
 from vendor_verifier.scoring.collect import EntryKey
 from vendor_verifier.scoring.irf import RANK_METRICS
@@ -269,7 +268,7 @@ def compare_folders(before: RunFolder, after: RunFolder) -> RunComparison:
         flips=shown_flips(flips),
         flip_counts=flip_counts(flips),
         notes=(*_notes(one, other, samples), *_unpaired(one, other, changes)),
-        identity=tuple(_identity(names_in(before), names_in(after))),
+        identity=tuple(_identity(_names_in(before), _names_in(after))),
         verdicts=verdict_changes(before, after),
     )
 
@@ -298,6 +297,16 @@ def _flips(one: StoredTrials, other: StoredTrials) -> Iterator[Flip]:
         for each in trials:
             if each.label in later:
                 yield from flips_of(model, each, later[each.label], [*one.scores])
+
+
+def _names_in(folder: RunFolder) -> dict[EntryKey, ServedNames]:
+    """The served models and fingerprints in the answers of a stored run, by entry."""
+    found: dict[EntryKey, list[tuple[str | None, str | None]]] = {}
+    for record in folder.read_records(lambda _line, _reason: None):
+        answer = None if record.final is None else record.final.response
+        if answer is not None:
+            found.setdefault((record.model, record.label), []).append((answer.served_model, answer.fingerprint))
+    return {key: served_names(names) for key, names in found.items()}
 
 
 def _identity(before: Mapping[EntryKey, ServedNames], after: Mapping[EntryKey, ServedNames]) -> Iterator[_Changed]:
