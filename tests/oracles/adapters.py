@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gzip
+import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import vendor_verifier
 from vendor_verifier import EvalTestCase, ToolCorrectnessMetric, VerifierError
+from vendor_verifier.cli.main import run_app
 from vendor_verifier.suites import bfcl, mcp_toolbench, tool_correctness, toolbench
 
 HERE = Path(__file__).parent
@@ -42,3 +47,62 @@ def bfcl_verdict(row: dict[str, Any], calls: list[Any]) -> str | None:
         return "crash"
     assert verdict.valid == (verdict.error_type is None)
     return verdict.error_type
+
+
+def command(arguments: Sequence[str | Path], folder: Path) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command typed in ``folder``."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run_app([str(word) for word in arguments])
+    return code, out.getvalue(), err.getvalue()
+
+
+def figures(run: Path, *names: str) -> dict[str, dict[str, Any]]:
+    """Label → name → the figure or the F1 count of that name, from the scores of a run of one model."""
+    (model,) = json.loads((run / "scores.json").read_text(encoding="utf-8"))["models"].values()
+    return {
+        label: {name: {**vendor["counts"], **vendor}[name] for name in names}
+        for label, vendor in model["vendors"].items()
+    }
+
+
+def answers(run: Path) -> dict[str, dict[str, Any]]:
+    """Label → what was read from the last answer to the one sample of a run."""
+    lines = (run / "records.jsonl").read_text(encoding="utf-8").splitlines()
+    return {record["label"]: _answer(record["turns"][-1]["attempts"][-1]) for record in map(json.loads, lines)}
+
+
+def _answer(attempt: dict[str, Any]) -> dict[str, Any]:
+    found = {}
+    if response := attempt["response"]:
+        fields = (
+            "text", "reasoning", "finish_reason", "finish_raw", "served_model", "fingerprint", "request_id", "streamed",
+            "anomalies",
+        )  # fmt: skip
+        found = {name: response[name] for name in fields}
+        # Whether the bytes came in one go is up to the network.
+        found["anomalies"] = [name for name in response["anomalies"] if name != "buffered"]
+        found["usage"] = {
+            name: (response["usage"] or {}).get(name) for name in ("input", "output", "cached", "reasoning")
+        }
+        found["tool_calls"] = [[call["name"], call["arguments"], call["id"]] for call in response["tool_calls"]]
+    if failure := attempt["failure"]:
+        found["failure"] = {name: failure[name] for name in ("kind", "status", "code", "retry_after_s")}
+    return found
+
+
+def stored_demo(folder: Path) -> Path:
+    """The demo run of this folder as a run that can be scored again."""
+    run = folder / "demo"
+    (run / "samples").mkdir(parents=True)
+    for name in ("manifest.json", "samples/trigger.jsonl"):
+        (run / name).write_bytes((HERE / "demo_run" / name).read_bytes())
+    (run / "records.jsonl").write_bytes(gzip.decompress((HERE / "demo_run" / "records.jsonl.gz").read_bytes()))
+    return run
+
+
+def job(file: Path, folder: Path) -> tuple[int, dict[str, Any]]:
+    """Exit code of a BFCL job, and the result page of the vendor ``official``."""
+    code, _, err = command(["bfcl", "--job", file, "--config-file-path", "config.yaml", "-o", "run"], folder)
+    assert code in (0, 1, 3), err
+    return code, json.loads((folder / "run" / "bfcl" / "official.json").read_text(encoding="utf-8"))
