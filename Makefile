@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow test-world lint lock docs clean bench bench-smoke fuzz soak
+.PHONY: demo test test-slow test-world lint docs clean bench bench-smoke fuzz soak
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version) if sys.version_info < (3, 11) else None'
@@ -29,15 +29,8 @@ lint: $(VENV)/.installed-test
 	$(BIN)/lint-imports
 	$(BIN)/deptry vendor_verifier vendors
 
-# What a plain install brings on every supported Python and system, with the digest of every file and no index or host.
-lock: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt uv
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \
-	  --constraint constraints.txt --custom-compile-command 'make lock' --output-file requirements.lock pyproject.toml
-
-# The site of docs/ in build/site, and whether the manual page is what the commands say. A warning, such as a link that leads nowhere, is an error.
+# The site of docs/ in build/site. A warning, such as a link that leads nowhere, is an error.
 docs: $(VENV)/.installed-docs
-	$(BIN)/python scripts/make_man_page.py --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # Three at a time on two cores: many tests wait for a server more than they reckon.

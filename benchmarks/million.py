@@ -25,8 +25,7 @@ _LONGEST_S = 4 * 3600.0
 _STEPS = {
     "score": ("score", "run", "--no-history"),
     "report": ("report", "run", "--format", "html", "-o", "out"),
-    "export to Parquet": ("export", "run", "--table", "records", "--format", "parquet", "-o", "out/records.parquet"),
-    "bundle": ("bundle", "run", "-o", "out/run.tar.gz"),
+    "records as Parquet": ("report", "run", "--table", "records", "--format", "parquet", "-o", "out/records.parquet"),
 }
 
 
@@ -54,7 +53,7 @@ def disk(folder: Path) -> list[tuple[str, int]]:
     names = ("scores.json", "failed_samples.jsonl", "report.html")
     found += [(name, (run.path / name).stat().st_size) for name in names]
     found.append(("Parquet", (folder / "out" / "records.parquet").stat().st_size))
-    return [*found, ("bundle", (folder / "out" / "run.tar.gz").stat().st_size)]
+    return found
 
 
 def page(records: int, costs: Sequence[tuple[str, cost.Cost]], sizes: Sequence[tuple[str, int]]) -> str:

@@ -17,14 +17,13 @@ _PROGRAM = "agent-vendor-verifier"
 _HEAD = """\
 # Commands
 
-Made by `scripts/make_cli_page.py`; a test keeps it true. Without a command, `run` is meant. `--help` shows the
-options that most need, `--help-all` all of them.
+Written by `scripts/make_cli_page.py`. Without a command, `run` is meant. `COMMAND --help` prints the same.
 """
 
 
 def page() -> str:
     """The whole page: a list of the commands, then a section for each."""
-    text = build_app(help_all=True).generate_docs(heading_level=1, flatten_commands=True)
+    text = build_app().generate_docs(heading_level=1, flatten_commands=True)
     commands = re.search(r"\*\*Commands\*\*:\n\n((?:\*.*\n)+)", text)
     assert commands is not None
     # The program's own options are those of `run`.

@@ -172,6 +172,6 @@ def test_nothing_is_loaded_from_the_current_folder(tmp_path: Path) -> None:
     command = Path(sys.executable).with_name("agent-vendor-verifier")
     if not command.exists():
         pytest.skip("the command is not installed beside this interpreter")
-    listed = subprocess.run([command, "vendors"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    listed = subprocess.run([command, "init", "--list"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "deepseek" in listed.stdout
     assert not (tmp_path / "sprung").exists()

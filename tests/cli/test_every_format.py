@@ -57,7 +57,6 @@ def _is_what_it_claims(folder: Path, labels: set[str]) -> None:
     assert len(texts["report.html"].encode()) <= MAX_BYTES
     cases = ElementTree.fromstring(texts["junit.xml"]).iter("testcase")
     assert sum(1 for _ in cases) > 0
-    assert len(texts["summary.md"].encode()) < 1 << 20
     assert texts["metrics.prom"].endswith("# EOF\n")
     failed = [json.loads(line) for line in texts.pop("failed_samples.jsonl").splitlines()]
     assert {row["vendor"] for row in failed} <= labels

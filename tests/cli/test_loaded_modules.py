@@ -22,14 +22,12 @@ READING = {"filelock", "jsonschema_rs", "yaml"}
 SENDING = READING | {"anyio", "asyncio", "ssl", "httptools", "aiohappyeyeballs"}
 _HISTORY = {"sqlite3", "platformdirs"}
 MAY_LOAD = {
-    "--help-all": {"rich"},
+    "--help": {"rich"},
     "run --help": {"rich"},
     "--version": {"rich"},
-    "models": {"yaml"},
-    "vendors": {"yaml"},
-    "plan RUN": SENDING,
+    "init --list": {"yaml"},
+    "RUN --dry-run": SENDING,
     "RUN --no-history -q -o new": SENDING | {"tenacity", "numpy", "jinja2"},
-    "open stored --print": {"filelock"},
     "report stored --format md,json": READING | {"numpy"},
     "report stored --format html": READING | {"numpy", "jinja2"},
     "score stored": READING | {"numpy", "jinja2"} | _HISTORY,
@@ -70,7 +68,7 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_use(words: str, folde
 
 def test_help_loads_neither_configuration_nor_modules_of_the_work(tmp_path: Path) -> None:
     """Help is quick because of what it does not load: no plugins, no samples, no numbers."""
-    modules = loaded(tmp_path, "--help-all")
+    modules = loaded(tmp_path, "--help")
     assert "vendor_verifier.cli.main" in modules
     ours = ("config", "registry", "suites", "loaders", "run", "transport", "scoring", "store")
     assert modules & {f"vendor_verifier.{name}" for name in ours} == set()

@@ -43,12 +43,12 @@ def test_what_knows_no_columns_is_refused_for_several_runs(
 
 
 def test_a_trend_is_written_as_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """``trend -o`` writes the page beside the lines it always prints."""
+    """``history -o`` writes the page and prints the lines."""
     file = tmp_path / "history.sqlite"
     for run in histories.nights({"a": [100.0 + n % 3 for n in range(10)]}):
         add_run(file, run)
-    page = tmp_path / "new" / "trend.html"
-    command = ["trend", "--history", str(file), "--metric", histories.METRIC, "--vendor", "a", "-o", str(page)]
+    page = tmp_path / "new" / "history.html"
+    command = ["history", "--history", str(file), "--metric", histories.METRIC, "--vendor", "a", "-o", str(page)]
     assert run_app(command) == 0
     assert capsys.readouterr().err == f"{page}\n"
     text = page.read_text()
@@ -59,7 +59,7 @@ def test_a_trend_is_written_as_a_page(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_the_buyers_volume_is_kept_with_the_run_and_told_as_money(
     runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """``score`` stores it, ``report`` shows another one and stores nothing, and either volume replaces the other."""
+    """``score`` stores it, ``report`` shows another one and stores nothing."""
     run = shutil.copytree(runs[0], tmp_path / "run")
     manifest = json.loads((run / "manifest.json").read_text())
     manifest["entries"] = [{**entry, "price": {"input": 1.0, "output": 4.0}} for entry in manifest["entries"]]
@@ -77,5 +77,3 @@ def test_the_buyers_volume_is_kept_with_the_run_and_told_as_money(
     assert run_app(["report", str(run), "--monthly-tokens", "1000000", "--format", "json"]) == 0
     assert months(capsys.readouterr().out) != months(stored)
     assert json.loads((run / "manifest.json").read_text())["score"]["monthly_requests"] == 30000
-    assert run_app(["score", str(run), "--monthly-requests", "1", "--monthly-tokens", "1"]) == 2
-    assert "two volumes" in capsys.readouterr().err

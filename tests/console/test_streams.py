@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 READING = (
     "--help",
     *(pytest.param(words, marks=pytest.mark.slow)
-      for words in ("run --help", "score run", "report run", "compare run run", "plan", "models", "vendors")),
+      for words in ("run --help", "score run", "report run", "compare run run", "run --dry-run -n 2", "init --list")),
 )  # fmt: skip
 
 

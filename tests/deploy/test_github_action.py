@@ -48,21 +48,18 @@ def test_the_readme_s_workflow_fits_the_published_schema_and_gives_known_inputs(
         (
             "",
             True,
-            [
-                "-m pip install --quiet --require-hashes --requirement CHECKOUT/requirements.lock",
-                "-m pip install --quiet --no-deps CHECKOUT",
-            ],
+            ["-m pip install --quiet --constraint CHECKOUT/constraints.txt CHECKOUT"],
         ),
         ("", False, []),
     ],
 )
 def test_what_is_installed(source: str, is_checkout: bool, installed: list[str], tmp_path: Path) -> None:
-    """What the input names; else the checkout around, by digest; else nothing, with a word what is missing."""
+    """What the input names; else the checkout around it; else nothing, with a word what is missing."""
     checkout, programs = tmp_path / "checkout", tmp_path / "bin"
     checkout.mkdir()
     programs.mkdir()
     if is_checkout:
-        (checkout / "requirements.lock").touch()
+        (checkout / "constraints.txt").touch()
     (programs / "python").write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/said\n')
     (programs / "python").chmod(0o755)
     environ = {"PATH": f"{programs}:/usr/bin:/bin", "SOURCE": source, "CHECKOUT": str(checkout)}

@@ -89,8 +89,8 @@ def test_no_secret_in_what_other_commands_make_of_a_run(
     serving: tuple[str, FaultServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
-    """Vendors that echo keys: a check and its webhook, every report, explanations with their curl, bundles, history,
-    trends, comparisons, plans and the doctor, in text and JSON, hold no key; the masks show that there were some."""
+    """Vendors that echo keys: a check and its webhook, every report, explanations with their curl, history,
+    comparisons, dry runs and the doctor, in text and JSON, hold no key; the masks show that there were some."""
     address, server = serving
     echoes = labels("echo", len(ECHOES))
     configure(tmp_path, address, echoes)
@@ -104,28 +104,26 @@ def test_no_secret_in_what_other_commands_make_of_a_run(
         run_app(["explain", "run", "--vendor", label, "--sample", sample, "--full"])
     run_app(["explain", "run", "--vendor", echoes[0]])
     run_app(["explain", "run", "--vendor", echoes[0], "--sample", sample, "--json"])
-    run_app(["report", "run", "--format", "json,csv,md,html,junit,summary,openmetrics", "-o", "reports"])
+    run_app(["report", "run", "--format", "json,csv,md,html,junit,openmetrics", "-o", "reports"])
     run_app(["report", "run", "--format", "terminal"])
     for arguments in (
-        ["bundle", "run", "-o", "bundle.tar.gz"], ["bundle", "--verify", "bundle.tar.gz"],
-        ["compare", "run", "run"], ["history", "--history", "h.sqlite"], ["trend", "--history", "h.sqlite"],
-        ["plan", *asked, "--test-file-path", "samples.jsonl"], ["run", *asked, "--dry-run"],
+        ["compare", "run", "run"], ["history", "--history", "h.sqlite"],
+        ["history", "--history", "h.sqlite", "--metric", "ttft"],
+        ["report", "run", "--format", "jsonl", "--table", "all", "-o", "tables"], ["run", *asked, "--dry-run"],
         ["doctor", *asked, "--vendor", *echoes[:6]], ["doctor", *asked, "--verbose", "--json"],
     ):  # fmt: skip
         run_app(arguments)
     shutil.rmtree(tmp_path / "secrets")
     out, err = capfd.readouterr()
     produced = _files(tmp_path) | {"stdout": out.encode(), "stderr": err.encode(), "logs": caplog.text.encode()}
-    with tarfile.open(tmp_path / "bundle.tar.gz") as bundle:
-        produced |= {f"bundle/{one.name}": file.read() for one in bundle if (file := bundle.extractfile(one))}
     told = [seen.body for seen in server.seen if seen.vendor == "hook"]
     produced["webhook"] = json.dumps(told).encode()
     assert _leaks(produced) == set()
     assert len(told) == 1
     assert b"curl" in produced["stdout"]
-    assert len([name for name in produced if name.startswith("reports/")]) == 7
-    for name in ("stdout", "run/records.jsonl", "reports/report.html", "bundle/run/records.jsonl"):
-        found = next(content for known, content in produced.items() if known.endswith(name.removeprefix("bundle/run")))
+    assert len([name for name in produced if name.startswith("reports/")]) == 6
+    for name in ("stdout", "run/records.jsonl", "reports/report.html"):
+        found = next(content for known, content in produced.items() if known.endswith(name))
         assert b"[secret]" in found, name
 
 

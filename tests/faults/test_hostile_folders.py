@@ -81,14 +81,10 @@ def test_a_forged_line_of_records_is_a_damaged_line(folder: Path, path: str | No
 
 
 @pytest.mark.parametrize(("path", "value"), [(None, None), ("repetition", -1)])
-def test_a_run_with_a_forged_line_is_bundled_verified_and_gone_on_with(
-    folder: Path, path: str | None, value: Any
-) -> None:
-    """bundle --verify leaves it out as score does, and --incremental asks its sample again."""
+def test_a_run_with_a_forged_line_is_resumed(folder: Path, path: str | None, value: Any) -> None:
+    """score leaves the line out, and --incremental asks its sample again."""
     lines = forge(folder, path, value)
     assert run_app(["score", "run"]) == 0
-    assert run_app(["bundle", "run", "-o", "run.tar.gz"]) == 0
-    assert run_app(["bundle", "--verify", "run.tar.gz"]) == 0
     assert run_app([*RUN, "--incremental"]) == 0
     assert len((folder / "records.jsonl").read_text().splitlines()) == len(lines) + 1
 
@@ -150,11 +146,10 @@ def test_half_a_character_in_a_manifest_is_read_as_a_replacement(folder: Path) -
     assert "\ufffd" in (folder / "report.md").read_text()
 
 
-def test_a_run_that_names_no_evaluation_is_not_bundled(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An archive of it could not be scored by whoever gets it."""
+def test_a_run_that_names_no_evaluation_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It cannot be scored."""
     file = folder / "manifest.json"
     file.write_text(spoilt(json.loads(file.read_text()), "tasks", []))
-    for command in (["bundle", "run", "-o", "run.tar.gz"], ["score", "run"], ["explain", "run", "--vendor", "two"]):
+    for command in (["score", "run"], ["explain", "run", "--vendor", "two"]):
         assert run_app(command) == 2
         assert "manifest.json names no evaluation" in capsys.readouterr().err
-    assert not Path("run.tar.gz").exists()

@@ -1,4 +1,4 @@
-"""No row, however odd, raises anything but a DataError; what was read survives being written and read again."""
+"""No row, however odd, raises anything but a DataError."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.loaders import read_dataset_file
-from vendor_verifier.loaders.tool_rows import row_of
 
 
 def test_half_characters_are_refused_wherever_they_hide() -> None:
@@ -89,34 +88,3 @@ def test_an_action_without_a_name_is_refused() -> None:
     assert refusal(row) == ["set.json:1: conversations[3]: expected `Action:` and a name before `Action Input:`"]
     row["conversations"][2]["value"] = "Action: weather\nAction Input: [3]"
     assert "expected an object after `Action Input:`" in refusal(row)[0]
-
-
-@pytest.mark.parametrize("name", ROWS)
-def test_conversion_and_loading_give_the_same_samples(name: str) -> None:
-    """Id, question, expectation and tags survive being written as our rows, for two equal rows too."""
-    loaded = read(ROWS[name], ROWS[name])
-    again = read(*map(row_of, loaded.samples))
-    for before, after in zip(loaded.samples, again.samples, strict=True):
-        assert (after.id, after.turn) == (before.id, before.turn)
-        assert (after.expected, after.tags) == (before.expected, before.tags)
-    assert [sample.id[-2:] for sample in again.samples] == ["-1", "-2"]
-
-
-call_values = st.fixed_dictionaries(
-    {"name": st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)},
-    optional={"parameters": st.dictionaries(st.text(max_size=5), json_values, max_size=3), "output": json_values},
-)
-tag_values = st.dictionaries(st.sampled_from(["id", "category", "difficulty", "tags", "features"]), json_values)
-
-
-@given(calls=st.lists(call_values, max_size=3), tags=tag_values)
-def test_any_calls_and_tags_round_trip(calls: list[dict[str, Any]], tags: dict[str, Any]) -> None:
-    """Whatever JSON calls and tags hold, writing and reading again changes nothing."""
-    row = without(ROWS["tool_calls"], expected={"calls": calls}, tags=tags)
-    try:
-        [before] = read(row).samples
-    except DataError as error:
-        assert "half a character" in str(error)  # noqa: PT017 - any other refusal would be a defect
-        return
-    [after] = read(row_of(before)).samples
-    assert (after.id, after.expected, after.tags) == (before.id, before.expected, before.tags)

@@ -167,7 +167,7 @@ def test_dry_run_says_what_would_be_sent_and_needs_no_key(bench: Any) -> None:
     bench.samples(7)
     code, out, _ = bench("--dry-run", "--test-file-path", bench.folder / "samples.jsonl", "--repeat", "3")
     assert code == 0
-    assert "21 requests to https://api.moonshot.ai/v1" in out
+    assert "kimi-k2.5 / moonshot (baseline): https://api.moonshot.ai/v1" in out
     assert "key from moonshot" in out
     assert not (bench.folder / "runs").exists()
 

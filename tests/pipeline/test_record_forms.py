@@ -45,20 +45,17 @@ def runs(bench: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
 
 
 def test_every_command_says_the_same(bench: Any, runs: dict[str, Path]) -> None:
-    """Scores, evidence, tables and comparisons do not depend on the form; the bundle of each verifies."""
+    """Scores, evidence, tables and comparisons do not depend on the form."""
     said: dict[str, list[Any]] = {}
     for name, run in runs.items():
         lines = [
             ("score", run, "--json", "--no-history"), ("explain", run, "--vendor", "bad", "--json"),
-            ("report", run, "--format", "csv"), ("export", run, "--table", "records", "--format", "jsonl"),
+            ("report", run, "--format", "csv"), ("report", run, "--table", "records", "--format", "jsonl"),
             ("compare", runs["plain"], run, "--json"),
         ]  # fmt: skip
         seen = [bench(*words) for words in lines]
         assert [code for code, _, _ in seen] == [0] * len(lines), [err for _, _, err in seen]
         said[name] = [out.replace(str(run), "RUN") for _, out, _ in seen]
-        archive = bench.folder / f"{name}.tar.gz"
-        assert bench("bundle", run, "-o", archive)[0] == 0
-        assert bench("bundle", "--verify", archive)[0] == 0
     assert all(found == said["plain"] for found in said.values())
 
 

@@ -81,17 +81,10 @@ def test_a_url_with_its_digest_is_read_and_a_suite_option_is_as_good(server: Dat
 
 
 def test_the_commit_is_said_before_anything_is_sent(server: DataServer, capsys: pytest.CaptureFixture[str]) -> None:
-    """A plan names it, so that the same rows can be asked next time."""
-    assert run_app(["plan", "--test-file-path", "hf://me/rows/samples.jsonl"]) == 0
+    """A dry run names it, so that the same rows can be asked next time."""
+    assert run_app(["run", "--dry-run", "--test-file-path", "hf://me/rows/samples.jsonl"]) == 0
     told = capsys.readouterr()
     assert f"hf://me/rows/samples.jsonl is read at commit {COMMIT}" in told.out + told.err
-
-
-def test_convert_reads_an_address(server: DataServer) -> None:
-    """What is converted need not be downloaded by hand."""
-    assert run_app(["convert", "hf://me/rows/samples.jsonl", "own.jsonl"]) == 0
-    shipped = (DATASETS / "samples.jsonl").read_bytes()
-    assert len(Path("own.jsonl").read_bytes().splitlines()) == len(shipped.splitlines())
 
 
 @pytest.mark.parametrize("where", ["hf://me/none", "hf://me/rows", "https://vendor.invalid/a#sha256=1"])

@@ -1,4 +1,4 @@
-"""JUnit, step summary, OpenMetrics and the schema of scores.json: readable by the programs they are for."""
+"""JUnit, OpenMetrics and the schema of scores.json: readable by the programs they are for."""
 
 from __future__ import annotations
 
@@ -101,25 +101,6 @@ def test_no_text_makes_junit_unreadable(text: str) -> None:
     single = sample_reports.single()
     report = replace(single, run=text, models=(replace(single.models[0], vendors=(vendor,)),))
     assert ET.fromstring(ci.render_junit(report).encode()).get("failures") == "1"
-
-
-def test_a_step_summary_stays_below_the_limit_and_says_what_it_dropped(judged: Report) -> None:
-    """With tens of thousands of gates the summary is cut at a block's border, below 1 MiB."""
-    verdict = judged.verdicts[synthetic_run.MODEL]
-    many = replace(verdict, gates=verdict.gates * 4_000)
-    text = ci.render_step_summary(replace(judged, verdicts={synthetic_run.MODEL: many}))
-    assert len(text.encode()) < 1_048_576
-    assert "This summary was shortened" in text
-    assert "| moonshot |" in text
-    assert "shortened" not in ci.render_step_summary(judged)
-
-
-def test_a_step_summary_names_gates_and_findings_without_obeying_them(judged: Report) -> None:
-    """Outcomes stand first; the markup in a finding is text."""
-    text = ci.render_step_summary(judged)
-    assert "| ❌ FAIL | " in text
-    assert "&lt;b&gt;kimi&lt;/b&gt;" in text
-    assert not [line for line in text.splitlines() if line.startswith("::")]
 
 
 @pytest.mark.parametrize("case", [*CASES, "judged"])

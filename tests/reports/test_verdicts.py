@@ -171,10 +171,9 @@ def test_plain_lines_have_the_same_in_the_same_order() -> None:
     assert 0 < swapped < reason < next(place for place, line in enumerate(lines) if "IRF" in line)
 
 
-@pytest.mark.parametrize("render", [markdown.render, ci.render_step_summary])
-def test_in_markdown_the_matrix_stands_above_the_ranking(render: Any) -> None:
-    """report.md and the step summary; markup in a reason is text, and the command stands in a code span."""
-    text = render(field())
+def test_in_markdown_the_matrix_is_above_the_ranking() -> None:
+    """In report.md markup in a reason is text, and the command stands in a code span."""
+    text = markdown.render(field())
     matrix_line = "| swapped | ✘ not as sold | ✘ not as sold | ✔ as sold | ✔ as sold | ✔ as sold | ✔ as sold |"
     assert text.index("m: take fine") < text.index(matrix_line) < text.index("| Vendor | Verdict | IRF Score |")
     assert "- swapped, Model: ✘ not as sold: answered as &lt;b&gt;another" in text
@@ -232,7 +231,7 @@ def test_no_output_obeys_a_hostile_name_or_reason() -> None:
     report = advised(sample_reports.full())
     texts = {form.name: form.text(report) for form in REPORTS}
     assert not re.search("[\x1b\u202e\u200b]", "".join(texts.values()))
-    assert "\n::" not in texts["summary"] + texts["md"]
+    assert "\n::" not in texts["md"]
     jsonschema_rs.validate(scores_json.scores_schema(), json.loads(texts["json"]))
     ET.fromstring(texts["junit"])
     for line in terminal.plain_lines(report):

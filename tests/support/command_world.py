@@ -121,7 +121,6 @@ def typed(line: str, folder: Path) -> Typed:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"HOME": folder, "XDG_DATA_HOME": folder, "RUN": "runs/latest"}.items():
             patch.setenv(name, str(value))
-        patch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
         patch.setattr("webbrowser.open", lambda _: True)
         patch.setattr(ViewServer, "serve", lambda viewing: viewing._server.server_close())
         patch.setattr(simulate_command, "serve", _serve_for_no_time)

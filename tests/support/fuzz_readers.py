@@ -7,7 +7,6 @@ Without atheris (it has wheels for few systems) it says so and does nothing; the
 # ruff: noqa: T201 a script says what it found
 from __future__ import annotations
 
-import gzip
 import json
 import sys
 import tempfile
@@ -88,18 +87,6 @@ def read_dataset(data: bytes) -> None:
         read_dataset_file(data[1:], dataset="d", file=Path("d.jsonl"), format=names[data[0] % len(names)])
 
 
-def read_bundle(data: bytes) -> None:
-    """An archive of a stranger: its bytes as they are, or packed, so that what is inside is reached."""
-    from vendor_verifier.errors import DataError
-    from vendor_verifier.features.bundle import verify_bundle
-
-    with tempfile.NamedTemporaryFile(suffix=".tar.gz") as file:
-        file.write(data if data[:1] == b"\x1f" else gzip.compress(data, 1))
-        file.flush()
-        with suppress(DataError):
-            verify_bundle(Path(file.name), max_bytes=1_000_000)
-
-
 def mask_a_line(data: bytes) -> None:
     """A record's line that holds any text stays a line that can be read when keys are masked in it."""
     from vendor_verifier.redaction import Scrubber
@@ -111,7 +98,7 @@ def mask_a_line(data: bytes) -> None:
 
 
 TARGETS = (
-    read_over_every_wire, read_headers, read_config, read_journal_line, read_dataset, read_bundle, mask_a_line,
+    read_over_every_wire, read_headers, read_config, read_journal_line, read_dataset, mask_a_line,
 )  # fmt: skip
 
 

@@ -1,8 +1,12 @@
-"""The command ``init``: writes a commented config.yaml, .env and .gitignore into a folder; it overwrites nothing."""
+"""The command ``init``: writes a commented config.yaml, .env and .gitignore into a folder; it overwrites nothing.
+
+``--list`` prints the known vendors and models, ``--from`` moves the keys of an old configuration to .env.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -13,8 +17,9 @@ from cyclopts import Parameter
 from vendor_verifier.config.model_names import MODEL_IDS, known_models, series_of
 from vendor_verifier.console.output import EXIT_OK, say
 from vendor_verifier.errors import Problem, ProblemsError, StorageError
-from vendor_verifier.pipeline.options import WHAT, many
-from vendor_verifier.registry import find_vendors
+from vendor_verifier.pipeline.options import WHAT, flag, many, option
+from vendor_verifier.registry import Registry, find_vendors
+from vendor_verifier.reports.escape import plain
 from vendor_verifier.resources import shipped
 
 _RULE = "# ---"
@@ -159,14 +164,29 @@ def init_command(
     folder: Annotated[Path, Parameter(help="Folder to write to.")] = Path(),
     /,
     *,
-    model: Annotated[tuple[str, ...], many("Begin with this model (repeatable); `models` lists them.", WHAT)] = (),
+    model: Annotated[tuple[str, ...], many("Begin with this model (repeatable); --list shows them.", WHAT)] = (),
     vendor: Annotated[tuple[str, ...], many("Write these vendors only (repeatable).", WHAT)] = (),
+    show_known: Annotated[
+        bool, flag("List the vendor plugins and the model names; write nothing.", WHAT, "--list")
+    ] = False,
+    vendor_path: Annotated[tuple[Path, ...], many("List vendor plugins of this folder, too (repeatable).", WHAT)] = (),
+    from_: Annotated[
+        Path | None, option("Move the literal keys of this config.yaml to .env; keep a backup.", WHAT, "--from")
+    ] = None,
+    env_file: Annotated[Path | None, option("With --from: the .env to write. [default: beside it]", WHAT)] = None,
+    dry_run: Annotated[bool, flag("With --from: show what would be moved; write nothing.", WHAT)] = False,
 ) -> int:
     """Write config.yaml (commented), .env (for you alone), .gitignore and a schema for editors; keep what exists.
 
-    Without --model the configuration asks simulated vendors: it runs as it is, with no key.
+    Without --model the configuration has simulated vendors: it runs as it is, without a key.
     """
+    if show_known:
+        print_known(find_vendors(vendor_path))
+        return EXIT_OK
+    if from_ is not None:
+        from vendor_verifier.cli.old_config import move_keys_out
 
+        return move_keys_out(from_, env_file, dry_run=dry_run)
     done = write_first_files(folder, models=model, vendors=vendor)
     for path in done.written:
         say(f"wrote {path}")
@@ -179,3 +199,23 @@ def init_command(
     else:
         say("next: `agent-vendor-verifier`, or name your own vendors in config.yaml")
     return EXIT_OK
+
+
+def print_known(registry: Registry) -> None:
+    """Print the vendor plugins as a table, then the model names with each vendor's ``model_id``."""
+    table = [["VENDOR", "WIRE", "KEY", "ADDRESS", "FILE"]]
+    for _, found in sorted(registry.vendors.items()):
+        vendor = found.vendor
+        cells = (vendor.name, vendor.wire.name, vendor.key_name or vendor.name, vendor.base_url or "(url in config)")
+        table.append([plain(cell) for cell in (*cells, found.source)])
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        sys.stdout.write("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n")
+    for plugin in registry.broken:
+        sys.stdout.write(plain(f"cannot be used: {plugin.source}: {plugin.error}") + "\n")
+    sys.stdout.write("\nMODEL, and its model_id by vendor\n")
+    for model in known_models():
+        if not model.startswith("simulated-"):
+            sys.stdout.write(f"{model}\n")
+            sys.stdout.writelines(f"  {vendor:12} {model_id}\n" for vendor, model_id in MODEL_IDS[model].items())
+    sys.stdout.write("Other names work too: give each vendor's model_id in config.yaml.\n")

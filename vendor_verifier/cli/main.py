@@ -1,4 +1,4 @@
-"""The command line: arguments to pipeline to exit code. Commands are named here; of their code only ``completion``."""
+"""The command line: arguments to pipeline to exit code. The modules of commands are loaded when they are called."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vendor_verifier import __version__
-from vendor_verifier.cli.idle_flags import refuse_idle_flags
 from vendor_verifier.console import output
 from vendor_verifier.console.output import never_raising, say
 from vendor_verifier.errors import UsageError, VerifierError
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from cyclopts import App
 
 
-# By command, "" where none is named; what follows the name of the program. Some explain themselves.
+# By command, "" where none is named; what follows the name of the program.
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "": (
         "demo",
@@ -33,38 +32,30 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "run": (
         "run --test-file-path own.jsonl --vendor-concurrency 5",
         "run --request-rate 20 --duration 60 --slo 'tps >= 30'",
+        "run --model kimi-k2.5 --repeat 5 --dry-run",
     ),
-    "demo": ("demo", "demo --suite mcptoolbench -n 20"),
+    "demo": ("demo", "demo --suite mcptoolbench -n 20", "demo --serve"),
+    "init": ("init --model kimi-k2.5", "init --list", "init --from config.yaml --dry-run"),
+    "doctor": ("doctor", "doctor --model kimi-k2.5 --vendor novita"),
     "bfcl": ("bfcl --job job.json",),
-    "plan": ("plan --model kimi-k2.5", "plan --repeat 5 --drop 0.02"),
     "score": ("score runs/kimi --undecided exclude", "score runs/kimi --slo 'ttft_ms <= 800'"),
-    "report": ("report runs/kimi --format html,junit -o out",),
-    "open": ("open", "open runs/kimi --print"),
-    "view": ("view", "view runs/monday runs/tuesday --print"),
-    "export": (
-        "export runs/kimi --format xlsx",
-        "export runs/kimi --table calls --wide -o calls.csv",
+    "report": (
+        "report --open",
+        "report runs/kimi --format html,junit -o out",
+        "report runs/kimi --format xlsx",
+        "report runs/kimi --table calls -o calls.csv",
     ),
-    "explain": ("explain runs/kimi --vendor novita",),
-    "bundle": ("bundle runs/kimi",),
-    "merge": ("merge runs/monday runs/tuesday -o runs/both",),
     "import": ("import --baseline a=a.jsonl b=b.jsonl --model k2 -o out",),
+    "compare": ("compare runs/monday runs/tuesday", "compare runs/tuesday"),
+    "check": ("check --gate 'f1 >= 0.9'",),
+    "history": ("history --vendor novita", "history --vendor novita --metric ttft", "history -o history.html"),
+    "explain": ("explain runs/kimi --vendor novita",),
+    "view": ("view", "view runs/monday runs/tuesday --print"),
     "capacity": (
         "capacity --vendor novita --up-to 128 --max-cost 2",
         "capacity --by rate --up-to 20 --at-least 5",
         "capacity --from runs/novita --slo 'f1 >= ceiling - 0.02'",
     ),
-    "check": ("check --gate 'f1 >= 0.9'",),
-    "compare": ("compare runs/monday runs/tuesday", "compare runs/tuesday"),
-    "history": ("history --vendor novita",),
-    "trend": ("trend --vendor novita --metric ttft", "trend -o trend.html"),
-    "init": ("init --model kimi-k2.5",),
-    "migrate": ("migrate config.yaml", "migrate config.yaml --dry-run"),
-    "completion": ("completion zsh > ~/.zfunc/_agent-vendor-verifier",),
-    "convert": ("convert in.jsonl out.jsonl --dataset-format openbmb",),
-    "doctor": ("doctor", "doctor --model kimi-k2.5 --vendor novita"),
-    "vendors": ("vendors",),
-    "models": ("models",),
     "simulate": ("simulate --port 8600 --speed 4", "simulate --test-file-path own.jsonl"),
 }
 
@@ -72,78 +63,60 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
 _HELP = "Verify that the vendors of an LLM serve the model they sell. Default: run."
 
 COMMANDS = {
-    "run": ("vendor_verifier.cli.run:run_command", "Ask every vendor, score the answers, rank (the default)."),
-    "demo": ("vendor_verifier.cli.run:demo_command", "The same on simulated vendors: no key, no network."),
+    "run": ("vendor_verifier.cli.run:run_command", "Test every vendor, score the answers, rank (the default)."),
+    "demo": (
+        "vendor_verifier.cli.run:demo_command",
+        "Try it on built-in simulated vendors; no key, no network.",
+    ),
+    "init": ("vendor_verifier.cli.init:init_command", "Write config.yaml, .env and .gitignore to begin with."),
+    "doctor": (
+        "vendor_verifier.features.doctor.command:doctor_command",
+        "Check each vendor with at most three tiny requests.",
+    ),
     "bfcl": ("vendor_verifier.features.bfcl.command:bfcl_command", "Run a BFCL evaluation job file."),
-    "plan": ("vendor_verifier.cli.run:plan_command", "Requests, tokens, money, time; reads no key, sends nothing."),
     "score": ("vendor_verifier.cli.stored:score_command", "Score a stored run again."),
-    "report": ("vendor_verifier.cli.stored:report_command", "Render a stored run in other formats."),
-    "open": ("vendor_verifier.cli.open:open_command", "Open the last run's report in the browser."),
-    "view": (
-        "vendor_verifier.features.explain.view_command:view_command",
-        "Look through all samples and answers in the browser.",
-    ),
-    "export": (
-        "vendor_verifier.features.data.export:export_command",
-        "Write a run as tables: csv, xlsx, parquet or jsonl.",
-    ),
-    "explain": (
-        "vendor_verifier.features.explain.text:explain_command",
-        "Show the evidence behind a vendor's figures.",
-    ),
-    "bundle": (
-        "vendor_verifier.features.bundle:bundle_command",
-        "One archive of a run that others can verify.",
-    ),
-    "merge": ("vendor_verifier.features.merge:merge_command", "Make one run of several that asked the same."),
-    "import": ("vendor_verifier.cli.datasets:import_command", "Turn other people's result files into a run."),
-    "capacity": (
-        "vendor_verifier.features.capacity.command:capacity_command",
-        "How much load a vendor bears, tool calls included.",
+    "report": ("vendor_verifier.cli.report:report_command", "Write or open the report of a stored run."),
+    "import": ("vendor_verifier.cli.import_results:import_command", "Turn other people's result files into a run."),
+    "compare": (
+        "vendor_verifier.features.history.commands:compare_command",
+        "Compare two stored runs, or one with its history.",
     ),
     "check": (
         "vendor_verifier.features.history.commands:check_command",
         "Run, gates, regression and report, for a scheduler.",
     ),
-    "compare": (
-        "vendor_verifier.features.history.commands:compare_command",
-        "Compare two stored runs, or one with its history.",
+    "history": (
+        "vendor_verifier.features.history.commands:history_command",
+        "List the stored runs, or plot a metric over them.",
     ),
-    "history": ("vendor_verifier.features.history.commands:history_command", "List the runs of the history."),
-    "trend": (
-        "vendor_verifier.features.history.commands:trend_command",
-        "Plot a figure over the runs; did a vendor get worse?",
+    "explain": (
+        "vendor_verifier.features.explain.text:explain_command",
+        "Show the evidence behind a vendor's figures.",
     ),
-    "init": ("vendor_verifier.cli.init:init_command", "Write config.yaml, .env and .gitignore to begin with."),
-    "migrate": ("vendor_verifier.cli.migrate:migrate_command", "Bring a 0.1.0 config, its keys and results over."),
-    "completion": ("vendor_verifier.cli.vendors:completion_command", "Print a shell's completion script."),
-    "convert": ("vendor_verifier.cli.datasets:convert_command", "Turn a public data set into our own sample rows."),
-    "doctor": (
-        "vendor_verifier.features.doctor.command:doctor_command",
-        "Check each vendor with at most three tiny requests.",
+    "view": (
+        "vendor_verifier.features.explain.view_command:view_command",
+        "Browse all samples and answers.",
+    ),
+    "capacity": (
+        "vendor_verifier.features.capacity.command:capacity_command",
+        "Find the highest load a vendor sustains, tool calls included.",
     ),
     "simulate": (
         "vendor_verifier.features.simulate.command:simulate_command",
         "Serve the simulated vendors on loopback.",
     ),
-    "vendors": ("vendor_verifier.cli.vendors:vendors_command", "List the vendor plugins found."),
-    "models": ("vendor_verifier.cli.vendors:models_command", "List model names and what each vendor calls them."),
 }
 
 
 COMMAND_NAMES = tuple(COMMANDS)
 
 
-def build_app(*, help_all: bool = False) -> App:
-    """The commands. Their modules are imported only when they are asked for, so that help is quick.
-
-    ``help_all`` lets the help list the options that few need as well.
-    """
+def build_app() -> App:
+    """The commands. Their modules are imported only when they are asked for, so that help is quick."""
     # Not at the top: they load a hundred modules, for which the collector shall be quiet already.
     from cyclopts import App
 
     from vendor_verifier.cli.run import run_command
-    from vendor_verifier.console.help import GroupedHelp
 
     app = App(
         name="agent-vendor-verifier",
@@ -151,9 +124,8 @@ def build_app(*, help_all: bool = False) -> App:
         help_epilogue=_epilogue(""),
         version=__version__,
         help_format="plaintext",
-        help_formatter=GroupedHelp(everything=help_all),
+        help_formatter="plain",
         result_action="return_value",
-        config=(refuse_idle_flags,),
         # Which signal it was decides the exit code.
         suppress_keyboard_interrupt=False,
     )
@@ -222,13 +194,9 @@ def run_app(arguments: Sequence[str]) -> int:
     """Run one command; errors the user can mend are one clear message, never a traceback."""
     from cyclopts import CycloptsError
 
-    from vendor_verifier.console.help import HELP_ALL
-
-    help_all = HELP_ALL in arguments
-    arguments = ["--help" if word == HELP_ALL else word for word in arguments]
     try:
         _refuse_unknown_command(arguments)
-        result: Any = build_app(help_all=help_all)(arguments, exit_on_error=False, print_error=True)
+        result: Any = build_app()(arguments, exit_on_error=False, print_error=True)
     except CycloptsError:
         return output.EXIT_USAGE
     except VerifierError as error:

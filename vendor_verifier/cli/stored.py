@@ -1,34 +1,26 @@
-"""Commands over stored runs: score again, render again. Nothing here sends anything."""
+"""The command ``score``: judges a stored run again. It sends nothing."""
 
 from __future__ import annotations
 
 import json as json_module
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vendor_verifier.console.output import EXIT_OK, gates_exit_code, print_report, say, warn
-from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.features.history.run_diff import compare_folders
+from vendor_verifier.console.output import EXIT_OK, gates_exit_code, print_report, warn
 from vendor_verifier.pipeline.latest_run import run_named
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, AnswerFormat, BfclVersion, RunOptions, flag, many, option
-from vendor_verifier.pipeline.score import score_again, score_folder, write_reports
+from vendor_verifier.pipeline.score import score_again
 from vendor_verifier.pipeline.stored_answers import evaluate_file
-from vendor_verifier.reports import REPORTS
 from vendor_verifier.reports.case_lines import case_document, case_lines
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.manifest import BaselineF1, SchemaPolicy, Undecided
 
-_FORMATS = ("terminal", *(form.name for form in REPORTS))
 _VOLUME = Number(gte=1)
-# The formats in which several runs can be shown side by side.
-_SIDE_BY_SIDE = ("terminal", "md", "html")
 
 
 @Parameter(name="*")
@@ -125,71 +117,3 @@ def _score_answers(file: Path, judging: RunOptions, *, as_json: bool) -> int:
     else:
         sys.stdout.write("".join(line + "\n" for line in case_lines(metric, found, file.name)))
     return EXIT_OK
-
-
-def report_command(
-    run: Annotated[Path, Parameter(help="A run folder.")],
-    /,
-    *further: Annotated[Path, Parameter(help="Further runs, to stand beside it: terminal, md and html.")],
-    format: Annotated[str, option(f"Write {', '.join(_FORMATS)}; with commas.", OUTPUT, "--format")] = "terminal",
-    output_dir: Annotated[
-        Path | None,
-        option("Write into this folder. [default: a single file format to stdout]", OUTPUT, "--output-dir", "-o"),
-    ] = None,
-    gate: Annotated[
-        tuple[str, ...], many('Fail below: "f1 >= 0.9", "verdict >= doubtful", preset. [default: as run]', JUDGE)
-    ] = (),
-    monthly_requests: Annotated[
-        int | None, option("Reckon the cost of N requests a month. [default: the run's own]", JUDGE, check=_VOLUME)
-    ] = None,
-    monthly_tokens: Annotated[
-        int | None, option("Reckon the cost of N tokens a month. [default: the run's own]", JUDGE, check=_VOLUME)
-    ] = None,
-) -> int:
-    """Render a stored run in other formats, or several side by side with what changed; nothing is run again."""
-    if further:
-        return _side_by_side([run, *further], _formats(format), output_dir, gate)
-    report = score_folder(
-        RunFolder(run_named(run)), gates=gate, monthly_requests=monthly_requests, monthly_tokens=monthly_tokens
-    )
-    wanted = _formats(format)
-    if output_dir is not None:
-        target = RunFolder(output_dir)
-        target.create()
-        for path in write_reports(target, report, wanted):
-            say(str(path))
-    for name in wanted:
-        if name == "terminal":
-            print_report(report, run=run, as_json=False)
-        elif output_dir is None:
-            sys.stdout.write(next(form for form in REPORTS if form.name == name).text(report))
-    return gates_exit_code(report)
-
-
-def _side_by_side(runs: Sequence[Path], wanted: Sequence[str], output_dir: Path | None, gates: tuple[str, ...]) -> int:
-    """Vendors × runs, each run held against the one before it; the exit code is of the last run's gates."""
-    from vendor_verifier.features.history import page
-
-    if unknown := [name for name in wanted if name not in _SIDE_BY_SIDE]:
-        words = f"read {', '.join(unknown)}; several runs side by side are {', '.join(_SIDE_BY_SIDE)}: give one run"
-        raise ProblemsError([Problem(words, key="--format")])
-    folders = [RunFolder(run_named(run)) for run in runs]
-    reports = [score_folder(folder, gates=gates) for folder in folders]
-    found = [compare_folders(before, after) for before, after in pairwise(folders)]
-    for name in wanted:
-        text = page.render_runs(reports, found) if name == "html" else page.render_runs_text(reports, found)
-        if output_dir is None or name == "terminal":
-            sys.stdout.write(text)
-            continue
-        target = RunFolder(output_dir)
-        target.create()
-        say(str(target.write(f"runs.{name}", text)))
-    return gates_exit_code(reports[-1])
-
-
-def _formats(text: str) -> list[str]:
-    wanted = [word.strip() for word in text.split(",") if word.strip()]
-    unknown = [word for word in wanted if word not in _FORMATS]
-    if unknown or not wanted:
-        raise ProblemsError([Problem(f"read {text!r}; expected some of {', '.join(_FORMATS)}", key="--format")])
-    return wanted

@@ -30,7 +30,7 @@ from vendor_verifier.values.labels import shown_label
 from vendor_verifier.values.plan import Entry
 
 _HOW_TO_START = (
-    "no such file. `agent-vendor-verifier init --model kimi-k2.5` writes one (`models` lists the names), "
+    "no such file. `agent-vendor-verifier init --model kimi-k2.5` writes one (`init --list` lists the names), "
     "config_example.yaml is one to copy, and `agent-vendor-verifier demo` needs none"
 )
 _OVERRIDES = ("temperature", "max_tokens", "extra_body")
@@ -207,7 +207,7 @@ def _warn(selected: Sequence[Draft], findings: Findings) -> None:
     """Warn of settings that are allowed but measure something else than most people want."""
     for model in dict.fromkeys(draft.entry.model for draft in selected):
         if model not in known_models():
-            hint = nearest(model, known_models()) or "; `agent-vendor-verifier models` lists them"
+            hint = nearest(model, known_models()) or "; `agent-vendor-verifier init --list` lists them"
             findings.warn((model,), f"not a known unified model name{hint}")
     for draft in selected:
         router = draft.entry.vendor == "openrouter" or draft.address.host.endswith("openrouter.ai")

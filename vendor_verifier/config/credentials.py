@@ -154,7 +154,7 @@ def _refused(literal: str, usual: str, file: FilePath) -> str:
     return (
         f"a key ({abbreviated(literal)}) may not stand in this file, where it gets shared and committed; "
         f"write `{usual}=<the key>` in .env and delete this line, or name another variable: `api_key: ${{NAME}}`; "
-        f"`agent-vendor-verifier migrate {file}` moves every key of the file"
+        f"`agent-vendor-verifier init --from {file}` moves every key of the file"
     )
 
 

@@ -56,8 +56,7 @@ def say(message: str, meaning: Meaning | None = None) -> None:
 
 def warn(words: str) -> None:
     """One line on stderr with a warning, in which a stranger's characters are harmless."""
-    t = Texts()
-    say(t("said_warning", words=plain(words, MAX_SENTENCE)), "doubtful")
+    say(f"warning: {plain(words, MAX_SENTENCE)}", "doubtful")
 
 
 def stdout_console() -> Console:
@@ -89,7 +88,7 @@ def print_report(report: Report, *, run: Path, as_json: bool, shown: Collection[
 
 def say_where(run: Path) -> None:
     """Print the last line of a run: its folder, and the file to hand on."""
-    say(Texts()("said_where", run=run, page=run / "report.html"))
+    say(f"records and scores: {run}/; to open in a browser or mail: {run / 'report.html'}")
 
 
 def gates_exit_code(report: Report) -> int:

@@ -28,7 +28,7 @@ from vendor_verifier.reports.tables import aligned
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.scoring.observation import tries_of
 from vendor_verifier.values.record import Record
-from vendor_verifier.words import Texts
+from vendor_verifier.words import counted
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -152,72 +152,71 @@ def _titles(names: Mapping[Name, object]) -> dict[Name, str]:
     return {(model, label): f"{model} / {label}" if several else label for model, label in names}
 
 
-_HEADS = ("vendor", "done", "failed", "in_flight", "rate", "ttft", "cost", "left")
+_HEADS = ("Vendor", "Done", "Failed", "In flight", "Per second", "TTFT p50", "Cost", "Left")
 _WIDEST_NAME = 40
 
 
 def progress_lines(rows: Sequence[Row], *, is_complete: bool) -> list[str]:
     """A table with a row for each vendor and, where there are several, one for all."""
-    t = Texts()
     shown = [*rows, whole(rows)] if len(rows) > 1 else list(rows)
-    table = [[t(f"progress_{head}") for head in _HEADS], *(_cells(row, t) for row in shown)]
-    lines = aligned(table, left=1)
-    return [*lines, t("progress_scoring")] if is_complete else [*lines]
+    lines = aligned([_HEADS, *map(_cells, shown)], left=1)
+    return [*lines, "all answers are here, scoring them"] if is_complete else [*lines]
 
 
 def status_line(rows: Sequence[Row]) -> str:
     """The same on one line: all vendors, then in brackets how far each is."""
-    t, row = Texts(), whole(rows)
-    words = [
-        t("status_done", done=_done(row)),
-        t("status_failed", failed=row.failed),
-        t("status_in_flight", count=row.in_flight) if row.in_flight else None,
-        t("status_rate", rate=f"{row.rate:.1f}") if row.rate is not None else None,
-        t("status_cost", cost=_usd(row.cost_usd)) if row.cost_usd is not None else None,
-        t("status_left", time=_time(row.left_s, t)) if row.left_s else None,
-    ]
-    each = t.joined((_short(row, t) for row in rows), "semicolon")
-    return t.joined(words, "clause") + (f" [{each}]" if len(rows) > 1 else "")
+    row = whole(rows)
+    words = [f"{_done(row)} done", f"{row.failed} failed"]
+    if row.in_flight:
+        words.append(f"{row.in_flight} in flight")
+    if row.rate is not None:
+        words.append(f"{row.rate:.1f} a second")
+    if row.cost_usd is not None:
+        words.append(f"{_usd(row.cost_usd)} so far")
+    if row.left_s:
+        words.append(f"about {_time(row.left_s)} left")
+    each = f" [{'; '.join(map(_short, rows))}]" if len(rows) > 1 else ""
+    return ", ".join(words) + each
 
 
 def failure_line(record: Record) -> str:
     """A line with a failed sample and its reason."""
-    t, final = Texts(), record.final
+    final = record.final
     failure = final.failure if final else None
-    words = f"{failure.kind} ({failure.phase}): {failure.message[:200]}" if failure else t("wrong_no_answer")
+    words = f"{failure.kind} ({failure.phase}): {failure.message[:200]}" if failure else "no answer"
     tries = len(record.turns[-1].attempts) if record.turns else 0
     sample = f"{record.model} / {record.label} / {record.sample}"
-    return plain(t("status_failure", sample=sample, failure=words, tries=tries))
+    return plain(f"{sample}: {words} after {counted(tries, 'attempt')}")
 
 
 def work_line(outlook: Outlook, due: int | None) -> str:
     """The number of samples to ask, ``due`` of them with those that were answered before."""
-    t, before = Texts(), sum(outlook.done.values())
-    work = t("work_open") if due is None else t("work_due", count=due - before)
-    return t("work_before", work=work, count=before) if before else work
+    before = sum(outlook.done.values())
+    work = "asking until the time is over" if due is None else f"{counted(due - before, 'sample')} to ask"
+    return f"{work}, {before} already answered" if before else work
 
 
-def _cells(row: Row, t: Texts) -> tuple[str, ...]:
+def _cells(row: Row) -> tuple[str, ...]:
     return (
-        plain(row.name, _WIDEST_NAME) or t("progress_all"),
+        plain(row.name, _WIDEST_NAME) or "all",
         _done(row),
         str(row.failed),
         MISSING if row.in_flight is None else str(row.in_flight),
         MISSING if row.rate is None else f"{row.rate:.1f}",
-        MISSING if row.ttft_p50_ms is None else _ms(row.ttft_p50_ms, t),
+        MISSING if row.ttft_p50_ms is None else _ms(row.ttft_p50_ms),
         MISSING if row.cost_usd is None else _usd(row.cost_usd),
-        MISSING if row.left_s is None else _time(row.left_s, t),
+        MISSING if row.left_s is None else _time(row.left_s),
     )
 
 
-def _short(row: Row, t: Texts) -> str:
+def _short(row: Row) -> str:
     words = f"{plain(row.name, _WIDEST_NAME)} {_done(row)}"
-    words += t("in_brackets", text=t("status_failed", failed=row.failed)) if row.failed else ""
-    return words + (f" {_ms(row.ttft_p50_ms, t)}" if row.ttft_p50_ms is not None else "")
+    words += f" ({row.failed} failed)" if row.failed else ""
+    return words + (f" {_ms(row.ttft_p50_ms)}" if row.ttft_p50_ms is not None else "")
 
 
-def _ms(milliseconds: float, t: Texts) -> str:
-    return t("milliseconds", value=f"{milliseconds:.0f}")
+def _ms(milliseconds: float) -> str:
+    return f"{milliseconds:.0f} ms"
 
 
 def _done(row: Row) -> str:
@@ -228,14 +227,14 @@ def _usd(amount: float) -> str:
     return f"${amount:.4f}" if amount < 1 else f"${amount:,.2f}"
 
 
-def _time(seconds: float, t: Texts) -> str:
+def _time(seconds: float) -> str:
     """A duration in words: hours, minutes and seconds, at most two of them."""
     whole_s = round(seconds)
     if whole_s >= 3600:
-        return t("time_h_min", h=whole_s // 3600, min=f"{whole_s % 3600 // 60:02}")
+        return f"{whole_s // 3600} h {whole_s % 3600 // 60:02} min"
     if whole_s >= 60:
-        return t("time_min_s", min=whole_s // 60, s=f"{whole_s % 60:02}")
-    return t("time_s", count=whole_s)
+        return f"{whole_s // 60} min {whole_s % 60:02} s"
+    return f"{whole_s} s"
 
 
 _LINE_EVERY_S = 10.0

@@ -25,7 +25,6 @@ from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.suites.tool_calls.calls import Call, read_expectation
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
 from vendor_verifier.wire.payload import as_dict
 
 Tool = Mapping[str, Any]
@@ -208,19 +207,6 @@ def read_row(row: Mapping[str, Any]) -> Question:
         expected={**question.expected, **expected, "calls": calls},
         defects=(*question.defects, *call_defects(question.turn.tools, calls)),
     )
-
-
-def row_of(sample: Sample) -> dict[str, Any]:
-    """The row of a sample; one that expects no calls becomes an ordinary request row."""
-    row: dict[str, Any] = {"messages": list(sample.turn.messages)}
-    if sample.turn.tools:
-        row["tools"] = list(sample.turn.tools)
-    row |= sample.turn.parameters
-    if "calls" in sample.expected:
-        row["expected"] = dict(sample.expected)
-    if sample.tags:
-        row["tags"] = dict(sample.tags)
-    return row
 
 
 def _check_similar(similar: object, calls: int) -> None:

@@ -15,11 +15,10 @@ import msgspec
 
 from vendor_verifier.config.problems import listed, nearest
 from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions, known_suite, one_or_many
-from vendor_verifier.errors import DataError, Problem, ProblemsError, StorageError, UsageError
+from vendor_verifier.errors import DataError, Problem, ProblemsError
 from vendor_verifier.loaders import loader_named, read_dataset_file
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, Keep, LoadedSamples
 from vendor_verifier.loaders.selection import classes_of, expects_call, select, unmatched, words_there_are
-from vendor_verifier.loaders.tool_rows import row_of
 from vendor_verifier.pipeline.data_places import file_at
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.resources import shipped
@@ -30,15 +29,6 @@ from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.plan import Task
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.words import english
-
-
-class Converted(msgspec.Struct, frozen=True):
-    """The result of a conversion: the ``format`` read, ``skipped`` rows and ``defects`` as the loader found them."""
-
-    format: str
-    rows: int
-    skipped: tuple[Problem, ...]
-    defects: tuple[str, ...]
 
 
 def load_dataset(
@@ -58,34 +48,6 @@ def load_dataset(
     # An array may be a single line; the reader of JSON lines has its own, smaller limit.
     lines = open_lines(path, max_line=MAX_ARRAY_BYTES)
     return read_dataset_file(lines, dataset=path.name, file=path, format=format, skip_bad=skip_bad, keep=keep)
-
-
-def convert_file(
-    source: str | PathLike[str], target: Path, *, format: str | None = None, skip_bad: bool = False, force: bool = False
-) -> Converted:
-    """Read ``source`` and write its samples to ``target``, one row a line. The target appears whole or not at all.
-
-    Raises:
-        UsageError: the target exists and ``force`` is not given, it is the source, or there is no such format.
-        DataError: the source cannot be used.
-        StorageError: the target cannot be written.
-    """
-    source = file_at(source).path
-    if target.exists() and source.exists() and target.samefile(source):
-        raise UsageError(f"{target} is the file to convert; name another one to write")
-    if target.exists() and not force:
-        raise UsageError(f"{target} exists; name another file, or give --force to replace it")
-    loaded = load_dataset(source, format=format, skip_bad=skip_bad)
-    unfinished = target.with_name(target.name + ".part")
-    try:
-        with unfinished.open("w", encoding="utf-8", newline="\n") as file:
-            for sample in loaded.samples:
-                file.write(json.dumps(row_of(sample), ensure_ascii=False, separators=(",", ":")) + "\n")
-        unfinished.replace(target)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise StorageError(f"{target} cannot be written: {error.strerror or error}") from None
-    return Converted(loaded.format or "", len(loaded.samples), loaded.skipped, loaded.defects)
 
 
 class Dataset(msgspec.Struct, frozen=True):

@@ -22,12 +22,11 @@ from vendor_verifier.pipeline.plan import Prepared, wire_of
 from vendor_verifier.pipeline.prices import price_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.run.conversation import with_parameters
-from vendor_verifier.run.process_count import reckoned
 from vendor_verifier.stats.trigger_power import TriggerDesign, f1_samples, f1_seen_drop
 from vendor_verifier.suites import Suite, compares, with_results
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.money import Price
-from vendor_verifier.values.plan import Assumptions, Entry, EntryForecast, Forecast, Plan
+from vendor_verifier.values.plan import Entry, EntryForecast, Forecast, Plan
 from vendor_verifier.values.record import Attempt
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, listed
@@ -36,6 +35,14 @@ from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import json_bytes
 from vendor_verifier.wire.openai_responses import LEAST_OUTPUT, OpenAIResponses
 
+# Assumptions about what is not measured yet: of an answer, its length and time; of the baseline, its F1 against itself
+# and the share of samples with a call; and the drop of F1 that somebody wants to see.
+BYTES_PER_TOKEN = 4.0
+ANSWER_TOKENS = 200
+ANSWER_S = 5.0
+CEILING = 0.95
+PREVALENCE = 0.5
+DROP = 0.02
 _MOST_TURNS = 100
 _BUDGETS = ("max_tokens", "max_completion_tokens")
 _FREE = Price(0.0, 0.0, source="simulated")
@@ -48,7 +55,7 @@ class _Question(msgspec.Struct, frozen=True):
     turn: Turn
 
 
-def forecast(prepared: Prepared, assumptions: Assumptions, now: datetime) -> Forecast:
+def forecast(prepared: Prepared, now: datetime) -> Forecast:
     """The forecast of the plan, vendor by vendor, at prices of ``now``.
 
     Raises:
@@ -56,14 +63,12 @@ def forecast(prepared: Prepared, assumptions: Assumptions, now: datetime) -> For
     """
     plan = prepared.plan
     questions = list(_questions(prepared))
-    entries = tuple(_entry(entry, prepared, questions, assumptions, now) for entry in plan.entries)
+    entries = tuple(_entry(entry, prepared, questions, now) for entry in plan.entries)
     n = len({name for task in plan.tasks if compares(task.suite) for name in listed(task.samples).ids})
-    design = _design(plan, assumptions) if n else None
+    design = _design(plan) if n else None
     ceilings = [entry.cost_ceiling_usd for entry in entries]
-    reckoning = reckoned(plan, sum(entry.records for entry in entries))
     return Forecast(
         entries=entries,
-        assumptions=assumptions,
         requests=sum(entry.requests for entry in entries),
         retries=plan.retry.retries,
         duration_s=_duration_s(plan, entries),
@@ -73,12 +78,9 @@ def forecast(prepared: Prepared, assumptions: Assumptions, now: datetime) -> For
         trigger_samples=n,
         compared=_most_compared(plan),
         detectable_drop=None if design is None else f1_seen_drop(n, design),
-        samples_for_drop=None if design is None else f1_samples(assumptions.drop, design),
+        samples_for_drop=None if design is None else f1_samples(DROP, design),
         max_requests=plan.max_requests,
         max_cost_usd=plan.max_cost_usd,
-        processes=reckoning.processes,
-        streams=reckoning.streams,
-        timed_streams=reckoning.timed_streams,
     )
 
 
@@ -88,12 +90,12 @@ def _most_compared(plan: Plan) -> int:
     return max((counts[entry.model] - 1 for entry in plan.entries if entry.is_baseline), default=0)
 
 
-def _design(plan: Plan, assumptions: Assumptions) -> TriggerDesign | None:
+def _design(plan: Plan) -> TriggerDesign | None:
     """The ground of a verdict on F1; None where no vendor is compared with a baseline that is asked twice."""
     vendors, runs = _most_compared(plan), max(plan.repeat, plan.baseline_repeats)
     if not vendors or runs < 2:
         return None
-    return TriggerDesign(assumptions.ceiling, assumptions.prevalence, DOUBTFUL_LEVEL / vendors, runs, plan.repeat)
+    return TriggerDesign(CEILING, PREVALENCE, DOUBTFUL_LEVEL / vendors, runs, plan.repeat)
 
 
 def _questions(prepared: Prepared) -> Iterator[_Question]:
@@ -118,15 +120,13 @@ def _turns(suite: Suite, sample: Sample, answers: Iterable[Attempt]) -> Iterator
         play.close()
 
 
-def _entry(
-    entry: Entry, prepared: Prepared, questions: Sequence[_Question], assumptions: Assumptions, now: datetime
-) -> EntryForecast:
+def _entry(entry: Entry, prepared: Prepared, questions: Sequence[_Question], now: datetime) -> EntryForecast:
     plan = prepared.plan
-    rounds = _rounds(plan, entry, assumptions)
+    rounds = _rounds(plan, entry)
     default, least = _wire_budgets(entry, prepared)
     budgets = [_budget(with_parameters(question.turn, entry), default, least) for question in questions]
-    inputs = round(rounds * sum(_tokens(question.size, assumptions) for question in questions))
-    outputs = rounds * sum(min(assumptions.answer_tokens, each or math.inf) for each in budgets)
+    inputs = round(rounds * sum(math.ceil(question.size / BYTES_PER_TOKEN) for question in questions))
+    outputs = rounds * sum(min(ANSWER_TOKENS, each or math.inf) for each in budgets)
     most = None if None in budgets else round(rounds * sum(each for each in budgets if each is not None))
     is_free = entry.is_simulated and entry.price is None
     price = _FREE if is_free else price_of(entry, now)
@@ -143,7 +143,7 @@ def _entry(
         output_tokens=int(outputs),
         output_ceiling_tokens=most,
         duration_s=max(
-            _offered_s(plan, requests, concurrency, assumptions),
+            _offered_s(plan, requests, concurrency),
             _paced_s(requests, entry.requests_per_minute),
             _paced_s(inputs + int(outputs), entry.tokens_per_minute),
         ),
@@ -158,7 +158,7 @@ def samples_of(plan: Plan) -> int:
     return sum(len(task.samples) for task in plan.tasks)
 
 
-def _rounds(plan: Plan, entry: Entry, assumptions: Assumptions) -> float:
+def _rounds(plan: Plan, entry: Entry) -> float:
     """The number of rounds over all samples for this entry, with discarded requests; a fraction where time decides."""
     samples = samples_of(plan)
     if not plan.load.is_shaped or not samples:
@@ -166,20 +166,20 @@ def _rounds(plan: Plan, entry: Entry, assumptions: Assumptions) -> float:
     counted = foreseen_records(plan.load, plan.records_of(entry), plan.seed)
     if counted is None:
         places = entry.concurrency or plan.request_concurrency
-        counted = places * math.ceil((plan.load.duration_s or 0.0) / assumptions.answer_s)
+        counted = places * math.ceil((plan.load.duration_s or 0.0) / ANSWER_S)
     return (plan.load.warmup + counted + plan.load.cooldown) / samples
 
 
-def _offered_s(plan: Plan, requests: int, concurrency: int, assumptions: Assumptions) -> float:
+def _offered_s(plan: Plan, requests: int, concurrency: int) -> float:
     """Seconds that the load shape takes: the stated time, or the time of the last request, and its answer."""
     load = plan.load
     if load.duration_s is not None:
-        return load.duration_s + assumptions.answer_s
+        return load.duration_s + ANSWER_S
     if load.schedule:
-        return load.schedule[-1].at_s + assumptions.answer_s
+        return load.schedule[-1].at_s + ANSWER_S
     if load.request_rate is not None:
-        return requests / load.request_rate + load.ramp_up_s / 2 + assumptions.answer_s
-    return math.ceil(requests / concurrency) * assumptions.answer_s
+        return requests / load.request_rate + load.ramp_up_s / 2 + ANSWER_S
+    return math.ceil(requests / concurrency) * ANSWER_S
 
 
 def _wire_budgets(entry: Entry, prepared: Prepared) -> tuple[int | None, int]:
@@ -193,10 +193,6 @@ def _budget(turn: Turn, default: int | None, least: int) -> int | None:
     stated = (turn.parameters.get(name) for name in _BUDGETS)
     found = next((each for each in stated if isinstance(each, int) and each > 0), default)
     return None if found is None else max(found, least)
-
-
-def _tokens(size: int, assumptions: Assumptions) -> int:
-    return math.ceil(size / assumptions.bytes_per_token)
 
 
 def _cost(price: Price | None, requests: int, inputs: int, outputs: int | None) -> float | None:

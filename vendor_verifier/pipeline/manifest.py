@@ -74,7 +74,7 @@ def _is_refused(record: Record) -> bool:
     return any(attempt.failure is not None and attempt.failure.kind in QUESTION_REFUSED for attempt in finals)
 
 
-# What is asked of whom and how: equal in all sessions of a run, and in runs that are merged.
+# What is asked of whom and how: equal in all sessions of a run.
 ASKED = "model label vendor model_id url wire provider parameters extra_body is_baseline".split()
 _MAX_TOLD = 3
 _PACKAGES = ("httpx2", "anyio", "jsonschema-rs", "msgspec", "tenacity", "numpy", "scipy", "genai-prices")

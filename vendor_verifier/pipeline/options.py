@@ -35,14 +35,12 @@ PACE = Group("Pace and patience", sort_key=2)
 MODEL = Group("Model settings (over config and samples)", sort_key=3)
 JUDGE = Group("Judgement", sort_key=4)
 OUTPUT = Group("Output", sort_key=5)
-# What few need: `--help` counts these, `--help-all` lists them.
 CHOICE = Group("Choice of samples", sort_key=6)
 SUITE = Group("Options of evaluations", sort_key=7)
 LOAD = Group("Shape of the load", sort_key=8)
 CLIENT = Group("Clients, processes and machines", sort_key=9)
 SCORE = Group("Fine print of scores", sort_key=10)
 RECORDS = Group("What is kept", sort_key=11)
-RARE = (CHOICE, SUITE, LOAD, CLIENT, SCORE, RECORDS)
 
 _AT_LEAST_1 = Number(gte=1)
 # An endless wait or amount cannot be written into a manifest; a number far too large says the same.

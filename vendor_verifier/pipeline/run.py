@@ -381,15 +381,13 @@ def _is_blind(score: SuiteScore) -> bool:
 def unfinished_vendors(outcome: RunOutcome) -> list[tuple[str, str]]:
     """(``model: label``, sentence) of vendors that were stopped, or of whose planned samples more than half failed."""
     stopped = outcome.report.manifest.stopped
-    found: list[tuple[str, str]] = [
-        (name, english("unfinished_stopped", name=name, reason=reason)) for name, reason in stopped.items()
-    ]
+    found: list[tuple[str, str]] = [(name, f"{name} was stopped: {reason}") for name, reason in stopped.items()]
     for model in outcome.report.models:
         for vendor in model.vendors:
             name = f"{model.model}: {vendor.label}"
             done = vendor.succeeded
             if name not in stopped and 2 * done < vendor.planned:
-                found.append((name, english("unfinished_answered", name=name, succeeded=done, planned=vendor.planned)))
+                found.append((name, f"{name} answered {done} of {vendor.planned}"))
             blind = [suite for suite, score in vendor.suites.items() if name not in stopped and _is_blind(score)]
-            found += [(name, english("unfinished_blind", name=name, suite=suite)) for suite in blind]
+            found += [(name, f"{name}: nothing could be measured of {suite}") for suite in blind]
     return found

@@ -201,10 +201,7 @@ def _with_rates(report: Report, manifest: Manifest, tables: Tables, slos: Sequen
     most = manifest.settings.vendor_concurrency
     in_turns = (most is not None and most < len(manifest.entries)) or not is_one_session
     both = {key: tables.of(key) for key in tables.rows}
-    # Between merged runs nobody was offered anything, and which times of an open loop without a request belong to a run
-    # is not known: what was reached holds for each of them.
-    if not (manifest.is_merged and manifest.settings.is_open):
-        report = with_pace(report, both, _places(manifest), waited_for_turns=in_turns)
+    report = with_pace(report, both, _places(manifest), waited_for_turns=in_turns)
     return with_goodput(report, tables.rows, slos, is_timed=is_one_session) if slos else report
 
 

@@ -114,7 +114,6 @@ def trials_in(
                 policy=score.schema_policy,
                 main=main,
                 begun=info.begun,
-                whole=info.whole,
                 each=each,
                 means=_means(score, info),
             )

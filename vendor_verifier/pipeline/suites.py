@@ -99,14 +99,6 @@ class SuiteHooks:
     def after_run(self, folder: RunFolder, samples: Sequence[Sample], scrubber: Scrubber) -> None:
         """Do the work between the last request and the scoring."""
 
-    def merge(self, folders: Sequence[RunFolder], target: RunFolder) -> None:
-        """Join in ``target`` what was kept beside the records of several runs, the earliest of them first.
-
-        Raises:
-            RunFolderError: it cannot be read.
-            StorageError: the disk refused.
-        """
-
     def pages(self, folder: RunFolder, task: StoredTask) -> None:
         """Write the evaluation's own result pages."""
 

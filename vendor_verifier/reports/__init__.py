@@ -41,6 +41,5 @@ REPORTS: tuple[ReportFormat, ...] = (
     ReportFormat("failed", "failed_samples.jsonl", "failed_samples:render"),
     ReportFormat("html", "report.html", "html.page:render"),
     ReportFormat("junit", "junit.xml", "ci:render_junit", by_default=False),
-    ReportFormat("summary", "summary.md", "ci:render_step_summary", by_default=False),
     ReportFormat("openmetrics", "metrics.prom", "openmetrics:render", by_default=False),
 )

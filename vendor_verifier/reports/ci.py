@@ -1,6 +1,6 @@
-"""Reports for CI: junit.xml, and the Markdown summary of a GitHub step.
+"""The report for CI, junit.xml.
 
-In junit.xml a failed sample fails with its reason, our own failures are errors, samples never asked are skipped. Times
+A failed sample fails with its reason, our own failures are errors, samples never asked are skipped. Times
 are those of the requests. Without details there is one case a vendor instead of one a sample. Text written by strangers
 is made visible, so no character that XML 1.0 forbids can occur.
 """
@@ -12,11 +12,9 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 
-from vendor_verifier.reports import number_format, sentences
-from vendor_verifier.reports.escape import MAX_SENTENCE, markdown, visible
-from vendor_verifier.reports.ranking import ranking
-from vendor_verifier.reports.tables import markdown_label, markdown_lines
-from vendor_verifier.reports.verdicts import advised, first_line, markdown_reasons, matrix, status_word
+from vendor_verifier.reports import number_format
+from vendor_verifier.reports.escape import visible
+from vendor_verifier.reports.verdicts import status_word
 from vendor_verifier.values.details import Case, VendorDetails
 from vendor_verifier.values.failure_kinds import KINDS, Charge
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
@@ -162,68 +160,3 @@ def _sample(case: Case) -> _Line:
     outcome = _OUTCOMES.get(KINDS[case.failure].charge, "failure")
     message = f"{case.failure}: {case.message}" if case.message else case.failure
     return _Line(case.suite, name, case.seconds, outcome, case.failure, message)
-
-
-MAX_BYTES = 1_000_000
-_MAX_WARNINGS = 20
-_SIGNS = {"PASS": "✅", "FAIL": "❌", "UNDECIDED": "❔"}
-
-
-def render_step_summary(report: Report) -> str:
-    """GitHub Markdown, at most 1,000,000 bytes of UTF-8, ending in one newline."""
-    t = Texts("wide")
-    ending = f"\n\n{t('summary_shortened')}\n"
-    text = ""
-    for block in _blocks(report, t):
-        longer = f"{text}\n\n{block}" if text else block
-        if len((longer + ending).encode()) > MAX_BYTES:
-            return text + ending
-        text = longer
-    return text + "\n"
-
-
-def _blocks(report: Report, t: Texts) -> Iterator[str]:
-    yield f"## {t('md_title', run=markdown_label(report.run))}"
-    yield first_line(report, t, markdown_label)
-    for model, advice in advised(report):
-        yield f"### {t('verdict')}: {markdown_label(model.model)}"
-        yield "\n".join(markdown_lines(matrix(model, advice, t)))
-        if against := markdown_reasons(advice, report, t):
-            yield "\n".join(against)
-    cautions = sentences.cautions(report, t)
-    if cautions:
-        shown = [f"> - {markdown(text)}" for text in cautions[:_MAX_WARNINGS]]
-        shown += [f"> - {t('and_more_here', n=len(cautions) - _MAX_WARNINGS)}"] if len(cautions) > _MAX_WARNINGS else []
-        yield "\n".join(["> [!WARNING]", *shown])
-    for model in report.models:
-        if model.vendors:
-            yield f"### {markdown_label(model.model)}"
-            yield "\n".join(markdown_lines(ranking(report, [model], t)))
-            yield from sentences.footnotes(model, t)
-    for model in report.models:
-        yield from _judged(model, report, t)
-
-
-def _judged(model: ModelScore, report: Report, t: Texts) -> Iterator[str]:
-    """Gates and findings where they were judged, and the kinds of failures."""
-    verdict, name = report.verdicts.get(model.model), markdown_label(model.model)
-    if verdict is not None and verdict.gates:
-        rows = [
-            f"| {_SIGNS[gate.outcome]} {gate.outcome} | {markdown_label(gate.label)} | {markdown(str(gate.threshold))} "
-            f"| {markdown(gate.reason, MAX_SENTENCE)} |"
-            for gate in verdict.gates
-        ]
-        header = [f"| {t('outcome')} | {t('vendor')} | {t('gate')} | {t('reason')} |", "|---|---|---|---|"]
-        yield "\n".join([t("gates_of", model=name), "", *header, *rows])
-    if verdict is not None and verdict.findings:
-        lines = [
-            f"- {markdown_label(found.label)}: {markdown(found.statement, MAX_SENTENCE)}" for found in verdict.findings
-        ]
-        yield "\n".join([t("findings_on", model=name), "", *lines])
-    failures = [
-        f"- {markdown_label(vendor.label)}: {number_format.tally(vendor.failures, markdown_label)}"
-        for vendor in model.vendors
-        if vendor.failures
-    ]
-    if failures:
-        yield "\n".join([t("failures_of", model=name), "", *failures])

@@ -29,7 +29,6 @@ import msgspec
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.record import Attempt
-from vendor_verifier.words import english
 
 MINUTE_S = 60.0
 # How early a request may be because those before it were late, for instance because this machine was busy.
@@ -253,8 +252,8 @@ class Spending:
         if not self.refused:
             return None
         if self.is_used_up:
-            return english("ended_max_cost", limit=f"{self.max_cost_usd:g}", spent=f"{self.cost_usd:.4f}")
-        return english("ended_max_requests", limit=self.max_requests)
+            return f"--max-cost {self.max_cost_usd:g} was reached (about {self.cost_usd:.4f} US dollars spent)"
+        return f"--max-requests {self.max_requests} was reached"
 
 
 def _estimated(attempt: Attempt, sent_bytes: int) -> Usage:

@@ -12,17 +12,11 @@ from collections.abc import Sequence
 MOST = 8
 
 
-def whole_of(repeat: int, begun: int | None, samples: int) -> int:
-    """The number of whole repetitions, which stand first, of ``repeat``; see :func:`compared`."""
-    return repeat if begun is None else min(repeat, begun // samples if samples else 0)
-
-
-def compared(repeat: int, begun: int | None, samples: int, whole: int | None = None) -> Sequence[int]:
-    """Numbers of the repetitions, from 0; ``samples`` is the size of one, ``begun`` and ``whole`` as in
-    ``EntryInfo``."""
+def compared(repeat: int, begun: int | None, samples: int) -> Sequence[int]:
+    """Numbers of the repetitions, from 0; ``samples`` is the size of one, ``begun`` as in ``EntryInfo``."""
     if begun is None:
         return range(repeat)
-    whole = whole_of(repeat, begun, samples) if whole is None else whole
+    whole = min(repeat, begun // samples if samples else 0)
     if whole <= 1:
         return range(min(repeat, 1))
     if whole <= MOST:

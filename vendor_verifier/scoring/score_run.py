@@ -151,7 +151,7 @@ class _Board(msgspec.Struct, frozen=True):
         # Where the number of repetitions was not planned, no sample is missing.
         missing = self.triggers if self.complete and len(table) and entry.begun is None else ()
         each = sum(len(task.samples) for task in self.tasks.values())
-        numbers = compared(self.repeat_of(entry), entry.begun, each, entry.whole)
+        numbers = compared(self.repeat_of(entry), entry.begun, each)
         return [table.run(TRIGGER, number, missing) for number in numbers]
 
 

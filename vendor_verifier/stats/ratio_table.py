@@ -149,7 +149,6 @@ def trials_of(
     policy: SchemaPolicy = "lenient",
     main: Mapping[str, str] | None = None,
     begun: int | None = None,
-    whole: int | None = None,
     each: int = 0,
     means: Collection[str] = tuple(MEANS),
 ) -> Trials:
@@ -157,13 +156,13 @@ def trials_of(
 
     ``planned``: suite → sample ids; ``repeat`` is this entry's own number of repetitions. In a ``complete`` run a
     planned unit without a record counts as failed and undecided. ``main`` names per suite the score to be judged.
-    ``begun`` and ``whole`` as in ``EntryInfo``, with ``each`` records in a repetition: then nothing is missing.
+    ``begun`` as in ``EntryInfo``, with ``each`` records in a repetition: then nothing is missing.
     ``means`` are the metrics of ``MEANS`` that are needed.
     """
     complete = complete and begun is None and len(table) > 0
     lost = _lost(table, planned, repeat) if complete else []
     missing = planned.get(TRIGGER, ()) if complete else ()
-    numbers = compared(repeat, begun, each, whole)
+    numbers = compared(repeat, begun, each)
     runs = tuple(table.run(TRIGGER, number, missing) for number in numbers) if TRIGGER in planned else ()
     ratios, sent = _ratios(table, lost, policy, main or {}, means)
     return Trials(label, runs, ratios, sent)

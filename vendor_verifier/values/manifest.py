@@ -31,7 +31,6 @@ class EntryInfo(msgspec.Struct, frozen=True):
 
     ``repeat`` is the number of times it was asked everything, ``None`` for the run's own number. ``begun`` is the
     number of records started where none was planned (by a duration or a schedule): the last repetition may be a part.
-    ``whole`` is how many repetitions are whole, the first ones; ``None`` for as many as ``begun`` makes.
     ``cap``: times that rank count from when requests were due, for so many at a time held others back; ``None``: from
     sending (see :class:`Offered`).
     """
@@ -44,7 +43,6 @@ class EntryInfo(msgspec.Struct, frozen=True):
     is_baseline: bool = False
     repeat: int | None = None
     begun: int | None = None
-    whole: int | None = None
     cap: int | None = None
 
 
@@ -59,7 +57,6 @@ class StoredEntry(msgspec.Struct):
     is_baseline: bool = False
     repeat: Annotated[int, Meta(ge=1, le=2**31)] | None = None
     begun: _Count | None = None
-    whole: _Count | None = None
     concurrency: _Count | None = None
     url: str | None = None
     wire: str | None = None
@@ -245,11 +242,6 @@ class Manifest(msgspec.Struct, kw_only=True):
         """Whether the number of requests was not planned: the run lasted a stated time, or followed a schedule."""
         load = self.settings.load
         return load is not None and (load.duration_s is not None or bool(load.schedule))
-
-    @property
-    def is_merged(self) -> bool:
-        """Whether it was made of several runs."""
-        return bool(self.raw.get("merged"))
 
     @property
     def infos(self) -> tuple[EntryInfo, ...]:

@@ -13,21 +13,6 @@ from vendor_verifier.values.request import Endpoint
 from vendor_verifier.values.sample import Sample
 
 
-class Assumptions(msgspec.Struct, frozen=True):
-    """The assumptions of a forecast, where nothing is measured yet.
-
-    ``ceiling`` is the baseline's self-F1, ``prevalence`` the share (0..1) of samples with a call, ``drop`` the fall of
-    F1 somebody wants to see. ``answer_tokens`` and ``answer_s`` are those of one answer.
-    """
-
-    bytes_per_token: float = 4.0
-    answer_tokens: int = 200
-    answer_s: float = 5.0
-    ceiling: float = 0.95
-    prevalence: float = 0.5
-    drop: float = 0.02
-
-
 class EntryForecast(msgspec.Struct, frozen=True):
     """One line of the ranking.
 
@@ -56,11 +41,9 @@ class Forecast(msgspec.Struct, frozen=True):
     """A whole run. ``detectable_drop`` is the fall of F1 (0..1) that a verdict sees in 8 of 10 runs, 1 if none;
     ``samples_for_drop`` what the wanted drop takes, None where no number of samples does. Both are None where F1 is not
     compared: no trigger samples, or no baseline that is asked twice. ``compared`` vendors share the error of a verdict.
-    ``cost_usd`` sums the entries with a known price, ``unpriced`` counts the others. ``processes`` send; of ``streams``
-    that may be in flight at a time one of them times ``timed_streams``."""
+    ``cost_usd`` sums the entries with a known price, ``unpriced`` counts the others."""
 
     entries: tuple[EntryForecast, ...]
-    assumptions: Assumptions
     requests: int
     retries: int
     duration_s: float
@@ -73,9 +56,6 @@ class Forecast(msgspec.Struct, frozen=True):
     samples_for_drop: int | None = None
     max_requests: int | None = None
     max_cost_usd: float | None = None
-    processes: int = 1
-    streams: int = 0
-    timed_streams: int = 0
 
 
 # The client that sends: our own transport, or the official SDKs as an application would use them.

@@ -1,4 +1,4 @@
-"""``export``: tables that spreadsheets and programs read as what they are, and no stranger's text as a formula."""
+"""Tables of ``report``: spreadsheets and programs read them as they are, and no stranger's text as a formula."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunData:
 
 
 def _export(run: RunData, capsys: pytest.CaptureFixture[str], *words: str) -> list[Path]:
-    assert run_app(["export", str(run.path), *words]) == 0
+    named = {"--format", "--table", "--wide", "-o"} & set(words)
+    more = () if named else ("--format", "csv", "--table", "ranking,verdicts,findings")
+    assert run_app(["report", str(run.path), *words, *more]) == 0
     return [Path(line) for line in capsys.readouterr().out.splitlines()]
 
 
@@ -200,8 +202,8 @@ def test_an_empty_table_has_its_header(run: RunData, tmp_path: Path) -> None:
     ("words", "told"),
     [
         (["--table", "rows"], "--table: read rows; expected some of samples, records"),
-        (["--format", "csv", "-o", "x.xlsx"], "--format csv and a file that ends in .xlsx"),
-        (["-o", "x.pdf"], "a file that ends in .pdf; expected .csv, .jsonl, .parquet, .xlsx, or a folder"),
+        (["--format", "csv", "--wide", "-o", "x.xlsx"], "--format csv and a file that ends in .xlsx"),
+        (["--wide", "-o", "x.pdf"], "a file that ends in .pdf; expected .csv, .jsonl, .parquet, .xlsx, or a folder"),
         (["-o", "x.csv"], "for ranking, verdicts, findings; expected a folder, one --table, or xlsx"),
         (["--format", "xml"], "xml"),
     ],
@@ -210,7 +212,7 @@ def test_what_cannot_be_meant_is_refused(
     run: RunData, words: list[str], told: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """In one sentence, and nothing is written."""
-    assert run_app(["export", str(run.path), *words]) == 2
+    assert run_app(["report", str(run.path), *words]) == 2
     assert told in " ".join(capsys.readouterr().err.split())
 
 
@@ -224,6 +226,6 @@ def test_a_missing_library_is_one_sentence(
         raise ImportError(name)
 
     monkeypatch.setattr(table_files, "import_module", refused)
-    assert run_app(["export", str(run.path), "--format", format]) == 2
+    assert run_app(["report", str(run.path), "--format", format]) == 2
     message = f"error: --format {format} needs {library}, which is not installed: pip install '.[export]' in a checkout"
     assert capsys.readouterr().err.startswith(message)

@@ -24,7 +24,7 @@ def test_two_runs_are_compared_with_verdicts_changes_and_flips(bench: Any) -> No
     assert code == 1
     assert "worse" in out.splitlines()[0]
     assert "entries.simulated-model / twin.url: sim://faithful → sim://substitute" in out
-    assert "only `trend` can tell" in out
+    assert "only `history --metric` shows" in out
     changed = [line for line in out.splitlines() if line.startswith("identity: simulated-model / twin: ")]
     assert [line.split(": ")[2].split(" were ")[0] for line in changed] == ["served models", "fingerprints"]
     assert "are simulated-mini-8b in this one" in changed[0]
@@ -144,17 +144,17 @@ def test_every_scored_run_is_in_the_history_once(bench: Any) -> None:
     assert stored.run in out
     _, out, _ = bench("history", "--history", file, "--json", "--vendor", "twin")
     assert json.loads(out)[0]["entries"][0]["figures"]["ttft_ms.p50"][0] > 0
-    code, out, _ = bench("trend", "--history", file, "--vendor", "twin", "--metric", "ttft")
+    code, out, _ = bench("history", "--history", file, "--vendor", "twin", "--metric", "ttft")
     assert code == 0
     assert "1 of the 8 comparable runs" in out
     assert "simulated-model / twin / ttft_ms.p50, 1 of 1 run" in out
-    code, _, err = bench("trend", "--history", file, "--metric", "tfft")
+    code, _, err = bench("history", "--history", file, "--metric", "tfft")
     assert code == 2
     assert "no such figure" in err
     for flag, wrong, known in (("--vendor", "twinn", "`twin`"), ("--model", "nope", "`simulated-model`")):
         code, out, err = bench("history", "--history", file, flag, wrong)
         assert (code, out, known in err) == (2, "", True)
-        code, _, err = bench("trend", "--history", file, flag, wrong, "--exit-code")
+        code, _, err = bench("history", "--history", file, flag, wrong, "--metric", "ttft")
         assert (code, f"{flag}: no run of the history has `{wrong}`" in err, known in err) == (2, True, True)
 
 

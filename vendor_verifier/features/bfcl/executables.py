@@ -248,22 +248,6 @@ def fetch_rest_answers(
         _store(folder, {**known, **found})
 
 
-def merge_rest_answers(folders: Sequence[RunFolder], target: RunFolder) -> None:
-    """Store the answers of the runs, the earliest first; to a call that several made the first that came.
-
-    Raises:
-        RunFolderError: a file is damaged.
-        StorageError: the disk refused.
-    """
-    found: dict[str, Fetched] = {}
-    for folder in folders:
-        for call, answer in read_rest_answers(folder).items():
-            if call not in found or found[call].error is not None:
-                found[call] = answer
-    if found:
-        _store(target, found)
-
-
 def _requests(
     folder: RunFolder, samples: Mapping[str, Sample], keys: Mapping[str, str]
 ) -> Iterator[tuple[str, RestRequest]]:

@@ -31,7 +31,6 @@ from vendor_verifier.features.bfcl.dataset import (
 from vendor_verifier.features.bfcl.executables import (
     fetch_rest_answers,
     find_functions,
-    merge_rest_answers,
     read_rest_answers,
 )
 from vendor_verifier.features.bfcl.notices import leaderboard_rows, shipped_note
@@ -289,9 +288,6 @@ class BfclHooks(SuiteHooks):
 
     def after_run(self, folder: RunFolder, samples: Sequence[Sample], scrubber: Scrubber) -> None:
         fetch_rest_answers(folder, samples, self.keys, scrubber)
-
-    def merge(self, folders: Sequence[RunFolder], target: RunFolder) -> None:
-        merge_rest_answers(folders, target)
 
     def pages(self, folder: RunFolder, task: StoredTask) -> None:
         write_bfcl_pages(folder, task)

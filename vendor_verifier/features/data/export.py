@@ -1,19 +1,15 @@
-"""The command ``export``: a stored run as tables for spreadsheets and programs; which, which columns, which files."""
+"""A stored run as tables for spreadsheets and programs: which tables, which columns, which files."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Parameter
-
-from vendor_verifier.console.output import EXIT_OK
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.data.columns import FRAMES, RANKING, VERDICTS, Dtype
 from vendor_verifier.features.data.frame import typed_frame
-from vendor_verifier.features.data.run_data import RunData, load_run
+from vendor_verifier.features.data.run_data import RunData
 from vendor_verifier.features.data.table_files import (
     TableFormat,
     TableParts,
@@ -23,8 +19,6 @@ from vendor_verifier.features.data.table_files import (
     require_library,
     workbook_pieces,
 )
-from vendor_verifier.pipeline.latest_run import run_named
-from vendor_verifier.pipeline.options import OUTPUT, flag, many, option
 from vendor_verifier.reports.ranking import ranking
 from vendor_verifier.reports.tables import bare
 from vendor_verifier.store import RunFolder
@@ -46,29 +40,6 @@ _PIECES: Mapping[TableFormat, Callable[[TableParts], Iterator[bytes]]] = {
 }
 # Of columns that only the wide ranking has and that hold words.
 _WORDS = ("verdict", "few_stretches")
-
-
-def export_command(
-    run: Annotated[Path, Parameter(help="A run folder.")],
-    /,
-    *,
-    format: Annotated[
-        TableFormat | None, option("Write files of this kind. [default: as --output ends, or csv]", OUTPUT)
-    ] = None,
-    table: Annotated[
-        tuple[str, ...],
-        many("Write samples, records, … or all, with commas. [default: ranking,verdicts,findings]", OUTPUT),
-    ] = (),
-    wide: Annotated[bool, flag("Write all columns, figures in full.", OUTPUT)] = False,
-    output: Annotated[
-        Path | None,
-        option("Write to this folder or file. [default: export in the run's folder]", OUTPUT, "--output", "-o"),
-    ] = None,
-) -> int:
-    """Write a stored run as tables that Excel, pandas or a database opens, and print the files (docs/data.md)."""
-    for path in export_run(load_run(run_named(run)), format, table, output, wide=wide):
-        sys.stdout.write(f"{path}\n")
-    return EXIT_OK
 
 
 def export_run(

@@ -1,4 +1,4 @@
-"""The commands ``check``, ``compare``, ``history`` and ``trend``; of these only ``check`` sends requests."""
+"""The commands ``check``, ``compare`` and ``history``; of these only ``check`` sends requests."""
 
 from __future__ import annotations
 
@@ -223,24 +223,42 @@ def _against_history(run: Path, fail_on: tuple[str, ...], history: Path | None, 
 
 def history_command(
     *,
-    model: Annotated[tuple[str, ...], many("List runs with this model only (repeatable).", WHAT)] = (),
-    vendor: Annotated[tuple[str, ...], many("List runs with this vendor or label only (repeatable).", WHAT)] = (),
+    model: Annotated[tuple[str, ...], many("Take this model only (repeatable).", WHAT)] = (),
+    vendor: Annotated[tuple[str, ...], many("Take this vendor or label only (repeatable).", WHAT)] = (),
+    metric: Annotated[
+        tuple[str, ...], many("Plot this metric over the runs: ttft, f1, tps, e2e_ms.p95 (repeatable).", WHAT)
+    ] = (),
     limit: Annotated[int, option("List the newest N runs.", WHAT, "--limit", "-n", check=Number(gte=1))] = 20,
     history: Annotated[Path | None, option("Read the history from here. [default: user data folder]", OUTPUT)] = None,
+    output: Annotated[
+        Path | None, option("Write the plots as an HTML page, such as history.html.", OUTPUT, "--output", "-o")
+    ] = None,
     json: Annotated[bool, flag("Print JSON with every figure.", OUTPUT)] = False,
 ) -> int:
-    """List the scored runs of the history, newest last, and whose answers bore other names than in the run before."""
+    """List the scored runs of the history, newest last, or plot metrics over them.
+
+    --metric plots a metric over the runs that asked the same, and says whether a vendor got worse, which takes eight
+    runs. -o writes such plots to a page: of seven metrics unless --metric names others.
+    """
+    from vendor_verifier.features.history.database import default_history_file
+
+    file = history or default_history_file()
+    if metric or output is not None:
+        return _plot(file, metric, model, vendor, output, as_json=json)
+    return _list_runs(file, model, vendor, limit, as_json=json)
+
+
+def _list_runs(file: Path, model: tuple[str, ...], vendor: tuple[str, ...], limit: int, *, as_json: bool) -> int:
     from vendor_verifier.audit.identity import changes_since_last
-    from vendor_verifier.features.history.database import default_history_file, read_runs
+    from vendor_verifier.features.history.database import read_runs
     from vendor_verifier.features.history.regression import refuse_unknown
     from vendor_verifier.features.history.verdict_changes import failing_lines
     from vendor_verifier.reports.escape import plain
 
-    file = history or default_history_file()
     refuse_unknown(file, model, vendor)
     known = read_runs(file, models=model, labels=vendor)
     runs = known[-limit:]
-    if json:
+    if as_json:
         _print_json([nested_dict(run) for run in runs])
         return EXIT_OK
     t = Texts()
@@ -258,42 +276,37 @@ def history_command(
     return EXIT_OK
 
 
-def trend_command(
+def _plot(
+    file: Path,
+    metric: tuple[str, ...],
+    model: tuple[str, ...],
+    vendor: tuple[str, ...],
+    output: Path | None,
     *,
-    vendor: Annotated[tuple[str, ...], many("Show this vendor or label only (repeatable).", WHAT)] = (),
-    model: Annotated[tuple[str, ...], many("Show this model only (repeatable).", WHAT)] = (),
-    metric: Annotated[
-        tuple[str, ...], many("Show this figure: ttft, f1, tps, e2e_ms.p95 (repeatable). [default: seven]", WHAT)
-    ] = (),
-    history: Annotated[Path | None, option("Read the history from here. [default: user data folder]", OUTPUT)] = None,
-    exit_code: Annotated[bool, flag("Exit with 1 if anything got worse.", JUDGE)] = False,
-    output: Annotated[Path | None, option("Write an HTML page, such as trend.html.", OUTPUT, "--output", "-o")] = None,
-    json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
+    as_json: bool,
 ) -> int:
-    """Plot figures over the runs that asked the same, and say whether a vendor got worse.
+    """Print the trends of metrics and their plots, and write them to a page if one is named.
 
-    A verdict on drift takes eight runs; since when a vendor is as sold or not is said from the first one on. With
-    --metric and --vendor every trend is plotted, else only what changed.
+    Every trend of named vendors is plotted, of the others only what changed.
     """
-    from vendor_verifier.features.history.database import default_history_file
     from vendor_verifier.features.history.regression import history_trends
     from vendor_verifier.features.history.text import plot, trend_lines
     from vendor_verifier.features.history.verdict_changes import verdict_trend_lines
 
-    found = history_trends(history or default_history_file(), metrics=metric, models=model, labels=vendor)
+    found = history_trends(file, metrics=metric, models=model, labels=vendor)
     if output is not None:
         say(str(_write_page(output, found)))
-    if json:
+    if as_json:
         _print_json([nested_dict(trend) for trend in found])
-    else:
-        lines = [*verdict_trend_lines(found, Texts()), *trend_lines(found)]
-        for trend in found:
-            if (metric and vendor) or trend.verdict in ("regression", "improvement", "warning"):
-                lines += ["", *plot(trend)]
-        _write(lines)
+        return EXIT_OK
+    lines = [*verdict_trend_lines(found, Texts()), *trend_lines(found)]
+    for trend in found:
+        if (metric and vendor) or trend.verdict in ("regression", "improvement", "warning"):
+            lines += ["", *plot(trend)]
+    _write(lines)
     if not found:
         say(Texts()("history_empty"))
-    return EXIT_THRESHOLD if exit_code and any(trend.verdict == "regression" for trend in found) else EXIT_OK
+    return EXIT_OK
 
 
 def _write_page(path: Path, found: Sequence[Trend]) -> Path:

@@ -65,9 +65,9 @@ def _findings(result: CheckResult, t: Texts) -> Iterator[str]:
     for model, finding in result.identity:
         yield identity_line(model, finding, t)
     for sentence in result.unfinished:
-        yield plain(t("said_incomplete", words=sentence))
+        yield plain(f"incomplete: {sentence}")
     for sentence in result.notices:
-        yield plain(t("said_warning", words=sentence))
+        yield plain(f"warning: {sentence}")
 
 
 def _warned(result: CheckResult, t: Texts) -> Iterator[str]:

@@ -75,7 +75,7 @@ class McpLiveHooks(SuiteHooks):
         return tuple(entries)
 
     def planned(self) -> Iterator[str]:
-        yield f"mcp_live: a plan does not start the server ({self.suite.url or self.suite.server})"
+        yield f"mcp_live: a dry run does not start the server ({self.suite.url or self.suite.server})"
 
     def foreseen(self, sample: Sample) -> Iterator[Attempt]:
         """The expected calls, one a turn, and then a text."""

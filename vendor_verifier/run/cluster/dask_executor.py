@@ -21,7 +21,6 @@ from vendor_verifier.run.local_run import RunEnd, Work
 from vendor_verifier.run.process_count import most_in_flight
 from vendor_verifier.run.work_queue import BLOCK
 from vendor_verifier.values.plan import ExecutorChoice, Plan
-from vendor_verifier.words import english
 
 # A cluster may still be starting, or starting a worker anew.
 WORKERS_WITHIN_S = 60.0
@@ -68,7 +67,7 @@ class DaskExecutor:
         await self._cluster.open()
         self._dashboard = self._cluster.dashboard
         if self._dashboard is not None:
-            work.on_notice(english("dask_dashboard", link=self._dashboard))
+            work.on_notice(f"Dask's dashboard: {self._dashboard}")
         self._cluster.want(useful_workers(work.plan, len(work.queue)))
         deadline = time.monotonic() + WORKERS_WITHIN_S
         while True:

@@ -1,4 +1,4 @@
-"""The commands ``import`` (other people's results into a run) and ``convert`` (a public data set into our rows)."""
+"""The command ``import``: turns other people's result files into a run."""
 
 from __future__ import annotations
 
@@ -8,44 +8,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vendor_verifier.console.output import EXIT_OK, gates_exit_code, print_report, say, say_where, warn
+from vendor_verifier.console.output import gates_exit_code, print_report, say_where, warn
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.history.database import history_file, remember
-from vendor_verifier.pipeline.datasets import convert_file
 from vendor_verifier.pipeline.import_results import import_run
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, WHAT, flag, many, option
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.manifest import SchemaPolicy, ScoreRequest, Undecided
-from vendor_verifier.words import counted
-
-_SHOWN = 20
-
-
-def convert_command(
-    source: Annotated[str, Parameter(help="Data set to read: a file (.gz and .zst too), hf://… or URL.")],
-    target: Annotated[Path, Parameter(help="File to write.")],
-    /,
-    *,
-    dataset_format: Annotated[str | None, option("Read rows in this format. [default: by the first row]", WHAT)] = None,
-    skip_bad_rows: Annotated[bool, flag("Leave out unusable rows, and say so.", WHAT)] = False,
-    force: Annotated[bool, flag("Replace the file to write if it exists.", OUTPUT)] = False,
-) -> int:
-    """Convert a data set of tool calls into this tool's own JSON lines (formats: docs/datasets.md)."""
-    done = convert_file(source, target, format=dataset_format, skip_bad=skip_bad_rows, force=force)
-    _list("left out", [str(problem) for problem in done.skipped])
-    _list("peculiar in the data set", done.defects)
-    say(f"{counted(done.rows, 'row')} read as {done.format}, written to {target}")
-    return EXIT_OK
-
-
-def _list(what: str, found: list[str] | tuple[str, ...]) -> None:
-    if not found:
-        return
-    say(f"{what} ({len(found)}):")
-    for line in found[:_SHOWN]:
-        say(f"  {line}")
-    if len(found) > _SHOWN:
-        say(f"  and {len(found) - _SHOWN} more")
 
 
 def import_command(

@@ -1,0 +1,153 @@
+"""The command ``report``: renders a stored run, writes its tables, or opens its page. It sends nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, get_args
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from vendor_verifier.console.output import EXIT_OK, gates_exit_code, print_report, say
+from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
+from vendor_verifier.features.data.table_files import TableFormat
+from vendor_verifier.pipeline.latest_run import RUNS, pointed_to, run_named
+from vendor_verifier.pipeline.options import JUDGE, OUTPUT, flag, many, option
+from vendor_verifier.pipeline.score import score_folder, write_reports
+from vendor_verifier.reports import REPORTS
+from vendor_verifier.store import RunFolder
+
+_REPORTS = ("terminal", *(form.name for form in REPORTS))
+_TABLES: tuple[TableFormat, ...] = get_args(TableFormat)
+_FORMATS = tuple(dict.fromkeys([*_REPORTS, *_TABLES]))
+# The formats in which several runs can be shown side by side.
+_SIDE_BY_SIDE = ("terminal", "md", "html")
+
+
+def report_command(
+    run: Annotated[Path | None, Parameter(help="A run folder. [default: the last one under runs/]")] = None,
+    /,
+    *further: Annotated[Path, Parameter(help="Further runs to compare with it: terminal, md and html.")],
+    format: Annotated[
+        str | None, option(f"Write {', '.join(_FORMATS)}; with commas. [default: terminal]", OUTPUT, "--format")
+    ] = None,
+    table: Annotated[
+        tuple[str, ...],
+        many("Write samples, records, … or all. [default: ranking,verdicts,findings]", OUTPUT),
+    ] = (),
+    wide: Annotated[bool, flag("Write all columns of tables, figures in full.", OUTPUT)] = False,
+    in_browser: Annotated[bool, flag("Open report.html in the browser.", OUTPUT, "--open")] = False,
+    output: Annotated[
+        Path | None,
+        option(
+            "Write into this folder, or one table to this file. [default: stdout; tables to export/ in the run]",
+            OUTPUT,
+            "--output-dir",
+            "-o",
+        ),
+    ] = None,
+    gate: Annotated[
+        tuple[str, ...], many('Fail below: "f1 >= 0.9", "verdict >= doubtful", preset. [default: as run]', JUDGE)
+    ] = (),
+    monthly_requests: Annotated[
+        int | None, option("Estimate the monthly cost at N requests.", JUDGE, check=Number(gte=1))
+    ] = None,
+    monthly_tokens: Annotated[
+        int | None, option("Estimate the monthly cost at N tokens.", JUDGE, check=Number(gte=1))
+    ] = None,
+) -> int:
+    """Render a stored run in other formats, write its tables, or compare several runs. Nothing is run again.
+
+    csv is the ranking, or with --table any table; xlsx, parquet and jsonl are tables, too (docs/data.md).
+    """
+    folder = pointed_to(RUNS) if run is None else run_named(run)
+    if in_browser:
+        return _open(folder)
+    if format is None and not further and (table or wide or _is_table_file(output)):
+        return _write_tables(folder, [None], table, output, wide=wide)
+    wanted = _formats(format or "terminal")
+    if further:
+        return _side_by_side([folder, *map(run_named, further)], wanted, output, gate)
+    kinds = [name for name in _TABLES if name in wanted and (name not in _REPORTS or table or wide)]
+    if kinds or table or wide:
+        if len(kinds) < len(set(wanted)):
+            problem = f"read {format!r}; tables are {', '.join(_TABLES)}: write them with a command of their own"
+            raise ProblemsError([Problem(problem, key="--format")])
+        return _write_tables(folder, kinds, table, output, wide=wide)
+    report = score_folder(
+        RunFolder(folder), gates=gate, monthly_requests=monthly_requests, monthly_tokens=monthly_tokens
+    )
+    if output is not None:
+        target = RunFolder(output)
+        target.create()
+        for path in write_reports(target, report, wanted):
+            say(str(path))
+    for name in wanted:
+        if name == "terminal":
+            print_report(report, run=folder, as_json=False)
+        elif output is None:
+            sys.stdout.write(next(form for form in REPORTS if form.name == name).text(report))
+    return gates_exit_code(report)
+
+
+def _open(folder: Path) -> int:
+    """Print the path of a run's page and open it in the browser."""
+    import webbrowser
+
+    page = folder / "report.html"
+    if not page.is_file():
+        raise RunFolderError(f"{folder} holds no report.html; `report {folder} --format html -o {folder}` writes it")
+    sys.stdout.write(f"{page}\n")
+    if not webbrowser.open(page.resolve().as_uri()):
+        say("no browser can be started here; open the file yourself")
+    return EXIT_OK
+
+
+def _is_table_file(output: Path | None) -> bool:
+    return output is not None and not output.is_dir() and output.suffix.lower().removeprefix(".") in _TABLES
+
+
+def _write_tables(
+    run: Path, kinds: Sequence[TableFormat | None], tables: Sequence[str], output: Path | None, *, wide: bool
+) -> int:
+    """Write tables of a run in each format, None for the one that the output's name says, and print their files."""
+    from vendor_verifier.features.data.export import export_run
+    from vendor_verifier.features.data.run_data import load_run
+
+    data = load_run(run)
+    for kind in kinds:
+        sys.stdout.writelines(f"{path}\n" for path in export_run(data, kind, tables, output, wide=wide))
+    return EXIT_OK
+
+
+def _side_by_side(runs: Sequence[Path], wanted: Sequence[str], output: Path | None, gates: tuple[str, ...]) -> int:
+    """Vendors × runs, each run compared with the one before it; the exit code is of the last run's gates."""
+    from vendor_verifier.features.history import page
+    from vendor_verifier.features.history.run_diff import compare_folders
+
+    if unknown := [name for name in wanted if name not in _SIDE_BY_SIDE]:
+        words = f"read {', '.join(unknown)}; several runs side by side are {', '.join(_SIDE_BY_SIDE)}: give one run"
+        raise ProblemsError([Problem(words, key="--format")])
+    folders = [RunFolder(run) for run in runs]
+    reports = [score_folder(folder, gates=gates) for folder in folders]
+    found = [compare_folders(before, after) for before, after in pairwise(folders)]
+    for name in wanted:
+        text = page.render_runs(reports, found) if name == "html" else page.render_runs_text(reports, found)
+        if output is None or name == "terminal":
+            sys.stdout.write(text)
+            continue
+        target = RunFolder(output)
+        target.create()
+        say(str(target.write(f"runs.{name}", text)))
+    return gates_exit_code(reports[-1])
+
+
+def _formats(text: str) -> list[str]:
+    wanted = [word.strip() for word in text.split(",") if word.strip()]
+    unknown = [word for word in wanted if word not in _FORMATS]
+    if unknown or not wanted:
+        raise ProblemsError([Problem(f"read {text!r}; expected some of {', '.join(_FORMATS)}", key="--format")])
+    return wanted

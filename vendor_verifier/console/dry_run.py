@@ -1,0 +1,125 @@
+"""What ``--dry-run`` prints: the requests of a run, its time and its cost, before anything is sent."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from vendor_verifier.pipeline.estimate import (
+    ANSWER_S,
+    ANSWER_TOKENS,
+    BYTES_PER_TOKEN,
+    CEILING,
+    DROP,
+    PREVALENCE,
+    forecast,
+)
+from vendor_verifier.pipeline.manifest import stored_load
+from vendor_verifier.pipeline.plan import Prepared
+from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.run_conditions import load_words
+from vendor_verifier.values.nested_dict import nested_dict
+from vendor_verifier.values.plan import EntryForecast, Forecast
+from vendor_verifier.words import Texts, counted
+
+_WIDTH = 1_000
+
+
+def print_dry_run(prepared: Prepared, *, as_json: bool) -> None:
+    """Print the estimate of a prepared run on stdout, as lines of text or as JSON.
+
+    Raises:
+        UsageError: a price of the config is invalid.
+    """
+    foreseen = forecast(prepared, datetime.now(UTC))
+    if as_json:
+        sys.stdout.write(json.dumps(nested_dict(foreseen), indent=2) + "\n")
+        return
+    lines = [*_tasks(prepared), *_vendors(prepared, foreseen), *_totals(foreseen)]
+    for line in lines:
+        text = line.lstrip()
+        sys.stdout.write(" " * (len(line) - len(text)) + plain(text, _WIDTH) + "\n")
+
+
+def _tasks(prepared: Prepared) -> Iterator[str]:
+    plan = prepared.plan
+    for task in plan.tasks:
+        dataset = prepared.datasets[task.suite]
+        times = "as often as time allows" if plan.load.plans_by_doing else counted(plan.repeat, "time")
+        yield f"{task.suite}: {counted(len(task.samples), 'sample')} of {dataset.name}, sent {times}"
+        yield from (f"  {notice}" for notice in dataset.notices)
+        yield from (f"  {sentence}" for sentence in prepared.hooks[task.suite].planned())
+    load = stored_load(plan.load)
+    if load is not None:
+        yield f"load: {load_words(load, Texts())}"
+
+
+def _vendors(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
+    for entry, estimate in zip(prepared.plan.entries, foreseen.entries, strict=True):
+        baseline = " (baseline)" if entry.is_baseline else ""
+        key = f"key from {entry.key_name}" if entry.key_name else "no key"
+        yield f"{entry.model} / {entry.label}{baseline}: {entry.endpoint.base_url}, {entry.endpoint.model_id}, {key}"
+        at_once = f"at most {estimate.concurrency}" if estimate.is_open else str(estimate.concurrency)
+        requests = f"{counted(f'{estimate.requests:,}', 'request')}, {at_once} at a time"
+        yield f"  {requests}, about {_duration(estimate.duration_s)}, {_money(estimate)}"
+        limit = "no limit" if estimate.output_ceiling_tokens is None else f"at most {estimate.output_ceiling_tokens:,}"
+        yield f"  about {estimate.input_tokens:,} tokens in and {estimate.output_tokens:,} out ({limit})"
+
+
+def _money(estimate: EntryForecast) -> str:
+    if estimate.price is None or estimate.cost_usd is None:
+        return "unknown price (add `price:` to the entry)"
+    if estimate.price.source == "simulated":
+        return "free"
+    most = "no upper limit" if estimate.cost_ceiling_usd is None else f"at most {_usd(estimate.cost_ceiling_usd)}"
+    return f"about {_usd(estimate.cost_usd)} ({most}; price: {estimate.price.source})"
+
+
+def _totals(foreseen: Forecast) -> Iterator[str]:
+    known = foreseen.unpriced < len(foreseen.entries)
+    money = f"about {_usd(foreseen.cost_usd)}" if known else "unknown price"
+    if known and foreseen.unpriced:
+        money += f" and {counted(foreseen.unpriced, 'vendor')} without a known price"
+    requests = counted(f"{foreseen.requests:,}", "request")
+    retries, time = f"up to {foreseen.retries} retries each", f"about {_duration(foreseen.duration_s)}"
+    yield f"total: {requests}, {retries}, {time}, {money}"
+    if foreseen.max_requests is not None:
+        yield f"--max-requests stops the run after {foreseen.max_requests:,} requests, retries included"
+    if foreseen.max_cost_usd is not None:
+        yield f"--max-cost stops the run at about {_usd(foreseen.max_cost_usd)}"
+    if foreseen.trigger_samples:
+        yield _power(foreseen)
+    yield (
+        f"assumptions: {BYTES_PER_TOKEN:g} bytes a token; {ANSWER_TOKENS} tokens and {ANSWER_S:g} s an answer; "
+        "no caching, no tool calls that lead to further requests"
+    )
+    yield "nothing was sent"
+
+
+def _power(foreseen: Forecast) -> str:
+    """How small a drop of F1 the run can show."""
+    if foreseen.detectable_drop is None:
+        return "F1: no drop can be detected; it takes a vendor and a baseline that is asked twice (`is_baseline: true`)"
+    samples = counted(f"{foreseen.trigger_samples:,}", "sample")
+    seen = f"{samples} are too few to show any drop"
+    if foreseen.detectable_drop < 1:
+        seen = f"{samples} show a drop of {100 * foreseen.detectable_drop:.1f} points in 8 of 10 runs"
+    needed = f"no number of samples shows {100 * DROP:g} points"
+    if foreseen.samples_for_drop is not None:
+        needed = f"{100 * DROP:g} points need {foreseen.samples_for_drop:,} samples"
+    return (
+        f"F1: {seen}; {needed} "
+        f"(if the baseline agrees with itself at F1 {CEILING:g} and {PREVALENCE:.0%} of the samples call a tool)"
+    )
+
+
+def _usd(amount: float) -> str:
+    return f"${amount:,.2f}" if amount >= 0.005 or amount == 0 else f"${amount:.4f}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
