@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import io
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -106,3 +107,12 @@ def job(file: Path, folder: Path) -> tuple[int, dict[str, Any]]:
     code, _, err = command(["bfcl", "--job", file, "--config-file-path", "config.yaml", "-o", "run"], folder)
     assert code in (0, 1, 3), err
     return code, json.loads((folder / "run" / "bfcl" / "official.json").read_text(encoding="utf-8"))
+
+
+def problems(said: str) -> list[tuple[str, int | None, str]]:
+    """File, line and the rest of each line of stderr that names a file; the rest begins with the key."""
+    found = []
+    for line in said.splitlines():
+        if match := re.match(r"(?:error: )?(?:\S*/)?([\w.]+\.\w+|\.env)(?::(\d+))?: (.*)", line):
+            found.append((match[1], int(match[2]) if match[2] else None, match[3]))
+    return found
