@@ -56,7 +56,7 @@ def demo_command(
         limit=limit,
         head=head,
         seed=seed,
-        request_concurrency=8,
+        request_concurrency=5,
         output_dir=output_dir,
         dry_run=dry_run,
         quiet=quiet,

@@ -25,7 +25,7 @@ _PATIENCE_S = 10.0
 def with_simulated_vendors(entries: Sequence[Entry], seed: int, known: str = "{}") -> Iterator[tuple[Entry, ...]]:
     """Entries with every ``sim://persona`` address replaced by a real loopback one; none started if none is needed.
 
-    ``known`` is what :func:`rehearsed` gave: answers that the vendors know beside those to the rows that ship.
+    ``known`` is what :func:`known_answers` gave.
     """
     if not is_simulated(entries):
         yield tuple(entries)
@@ -67,11 +67,11 @@ def is_simulated(entries: Sequence[Entry]) -> bool:
     return any(entry.is_simulated for entry in entries)
 
 
-def rehearsed(entries: Sequence[Entry], tasks: Sequence[Task], seed: int) -> tuple[str, list[str]]:
-    """The answers to the rows that simulated vendors can know, as one line, and warnings of the rows they cannot."""
+def known_answers(entries: Sequence[Entry], tasks: Sequence[Task]) -> str:
+    """The right answers to the rows of a run as one line, for simulated vendors if there are any."""
     if not is_simulated(entries):
-        return "{}", []
-    found: tuple[str, list[str]] = registered("rehearsal")(tasks, seed)
+        return "{}"
+    found: str = registered("known answers")(tasks)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Simulated vendors: a loopback server with scripted virtues and faults; it never listens beyond this machine."""
+"""Simulated vendors: a chat-completions server on loopback whose vendors show known faults."""
 
-SERVED_RUN = "vendor_verifier.features.simulate.served_run"
+SERVED_RUN = "vendor_verifier.features.simulate.server"
 """The program that serves a run its simulated vendors."""

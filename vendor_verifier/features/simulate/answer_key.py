@@ -1,229 +1,131 @@
-"""The answer key of the simulated vendors: right answers by digest of the question, and its making for a plan.
-
-It is read from samples, written as a line, read again. For a plan every row is played through before anything is sent:
-the suite asks, the faithful vendor answers from the key, the suite asks on or judges. A row that does not come out
-right has no key, and a warning names it.
-"""
+"""The right answers that simulated vendors know: digest of a question → whether to call, or the calls."""
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
-from functools import cache
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from vendor_verifier.errors import DataError
-from vendor_verifier.features.simulate.answer import AnswerKey, Call, Known
-from vendor_verifier.features.simulate.question import BadQuestion, Question, question_of
-from vendor_verifier.suites.bfcl.text_calls import Reading
+from vendor_verifier.errors import VerifierError
+from vendor_verifier.values.plan import Task
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
-from vendor_verifier.wire.payload import as_dict, parse_json
 
-_FILES = ("samples", "toolbench", "mcp_toolbench", "tool_correctness")
-
-RightCall = tuple[str, Mapping[str, Any]]
+RightCalls = list[tuple[str, dict[str, Any]]]
+AnswerKey = dict[str, bool | RightCalls]
 
 
-class UnknownAnswer(Exception):
-    """The right answer to a sample is not known; the message says why."""
+def digest(messages: Iterable[Mapping[str, Any]], tools: Iterable[Mapping[str, Any]]) -> str:
+    """16 hexadecimal digits that stand for what the user and the system said and the names of the tools.
+
+    Calls and their results are left out, so that a conversation keeps its digest until the user speaks again.
+    """
+    said = [[each.get("role"), each.get("content")] for each in messages if each.get("role") in ("user", "system")]
+    names = [(tool.get("function") or {}).get("name") for tool in tools]
+    return hashlib.sha256(json.dumps([said, names], sort_keys=True).encode()).hexdigest()[:16]
 
 
-def answer_key(samples: Iterable[Sample]) -> dict[str, Known]:
-    """Question digest → right answer, of the samples that say one; of two with one digest the first counts."""
-    key: dict[str, Known] = {}
+def known_answers(tasks: Sequence[Task]) -> str:
+    """The key to the rows of a run as one line of JSON, for the process that serves the vendors."""
+    from vendor_verifier.pipeline.suites import ready_suite
+
+    key: AnswerKey = {}
+    # Rows that only say whether to call come last: another evaluation may ask the same and know the calls.
+    for task in sorted(tasks, key=lambda task: task.suite == "trigger"):
+        suite = ready_suite(task.suite, task.options, task.samples)
+        for sample in task.samples:
+            # As the evaluation words it, which may be a text that lists the tools.
+            _add(key, sample, next(suite.play(sample)))
+    return json.dumps(key)
+
+
+def key_of_samples(samples: Iterable[Sample]) -> AnswerKey:
+    """The key to samples that are asked as they are."""
+    key: AnswerKey = {}
     for sample in samples:
-        try:
-            found = known_answers(sample)
-        except UnknownAnswer:
-            continue
-        for digest, known in found:
-            key.setdefault(digest, known)
+        _add(key, sample, sample.turn)
     return key
 
 
-def written_key(key: AnswerKey) -> str:
-    """The key as one line of JSON, for the process that serves the vendors."""
-    return json.dumps(
-        {
-            digest: [
-                known.calling,
-                None if known.calls is None else [[place, call.name, call.arguments] for place, call in known.calls],
-                known.in_text,
-                known.reading and asdict(known.reading),
-            ]
-            for digest, known in key.items()
-        }
-    )
-
-
-def read_key(text: bytes) -> dict[str, Known]:
-    """The key of right answers in a text that :func:`written_key` wrote.
-
-    Raises:
-        PayloadError: the text is not JSON.
-    """
-    return {
-        digest: Known(
-            calling,
-            None if calls is None else tuple((place, Call(name, arguments)) for place, name, arguments in calls),
-            in_text,
-            reading and Reading(**reading),
-        )
-        for digest, (calling, calls, in_text, reading) in as_dict(parse_json(text)).items()
-    }
-
-
-@cache
-def shipped_answers() -> AnswerKey:
-    """The key to everything that ships, read from disk once.
-
-    Raises:
-        DataError: the shipped rows are damaged.
-    """
-    from vendor_verifier.loaders import read_dataset_file
+def shipped_key() -> AnswerKey:
+    """The key to all rows that ship."""
+    from vendor_verifier.pipeline.datasets import load_dataset
     from vendor_verifier.pipeline.suites import rows_in
     from vendor_verifier.resources import shipped
-    from vendor_verifier.sample_store import open_lines
 
-    samples: list[Sample] = []
-    for name in _FILES:
-        path = shipped(f"datasets/{name}.jsonl")
-        samples += read_dataset_file(open_lines(path), dataset=path.name, file=path).samples
-    samples += rows_in("shipped")
-    return MappingProxyType(answer_key(samples))
+    names = ("toolbench", "mcp_toolbench", "tool_correctness", "samples")
+    files = [load_dataset(Path(shipped(f"datasets/{name}.jsonl"))).samples for name in names]
+    return key_of_samples([*rows_in("shipped"), *(sample for samples in files for sample in samples)])
 
 
-def known_answers(sample: Sample) -> list[tuple[str, Known]]:
-    """The digest of the sample's question, natively and as text, with its right answer.
-
-    Raises:
-        UnknownAnswer: the sample does not say it, or it cannot be given.
-    """
-    calls = right_calls(sample)
-    if calls is None:
-        wanted = sample.expected.get("expected_tool_call")
-        if not isinstance(wanted, bool):
-            raise UnknownAnswer("it does not say which calls are expected")
-        return [(_question(sample.turn).digest, Known(wanted))]
-    found = [known_answer(sample.turn, calls, reading=reading_of(sample))]
-    if "calls" in sample.expected and "category" not in sample.expected:
-        found.append(known_answer(_as_text(sample), calls, in_text=True))
-    return found
+def _add(key: AnswerKey, sample: Sample, turn: Turn) -> None:
+    for messages, tools, answer in _right_answers(sample, turn):
+        if answer is not None:
+            key.setdefault(digest(messages, tools), answer)
 
 
-def known_answer(
-    turn: Turn, calls: Sequence[RightCall], *, in_text: bool = False, reading: Reading | None = None
-) -> tuple[str, Known]:
-    """The digest of the question that ``turn`` puts, with the right ``calls`` as its answer.
-
-    With ``in_text`` they are written as a JSON array, with a ``reading`` in that form.
-
-    Raises:
-        UnknownAnswer: a call is of a tool that is not declared, or no vendor takes the question.
-    """
-    question, in_text = _question(turn), in_text or reading is not None
-    names = list(question.tools)
-    missing = [name for name, _ in calls if name not in names]
-    if missing and not in_text:
-        raise UnknownAnswer(f"it expects a call of {missing[0]!r}, which it does not declare")
-    # In the text a call stands under its own name, whatever its place.
-    placed = tuple((0 if in_text else names.index(name), _call(name, arguments)) for name, arguments in calls)
-    return question.digest, Known(bool(placed), placed, in_text, reading)
+Questions = Iterator[tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]], bool | RightCalls | None]]
 
 
-def right_calls(sample: Sample) -> Sequence[RightCall] | None:
-    """The calls of a perfect answer, or None where the sample does not say.
-
-    Raises:
-        UnknownAnswer: what the sample says cannot be read, or is more than one answer.
-    """
-    expected = sample.expected
-    if "functions" in expected or "category" in expected:
-        return _of_leaderboard(sample)
-    return _stated(expected["calls"]) if "calls" in expected else None
-
-
-def _stated(value: object) -> list[RightCall]:
-    from vendor_verifier.suites.tool_calls.calls import read_expectation
-
-    expectation = read_expectation(value)
-    if expectation.problem:
-        raise UnknownAnswer(f"its expected calls cannot be read: {expectation.problem}")
-    return [(call.name, call.parameters) for call in expectation.calls]
-
-
-def _of_leaderboard(sample: Sample) -> Sequence[RightCall]:
-    from vendor_verifier.suites.bfcl.categories import EXECUTABLE, SINGLE_TURN
-    from vendor_verifier.suites.bfcl.function_docs import sent_name
-    from vendor_verifier.suites.bfcl.reference_calls import reference_calls
-    from vendor_verifier.suites.bfcl.replies import is_written, rules_of
-
+def _right_answers(sample: Sample, turn: Turn) -> Questions:
+    """(messages, tools, right answer) of each user turn; the answer is None where the row does not say it."""
     expected = sample.expected
     if "calls" in expected:
-        stated = _stated(expected["calls"])
-        return stated if is_written(expected) else [(sent_name(name), arguments) for name, arguments in stated]
-    if expected["category"] in EXECUTABLE:
-        return calls_in_source(expected["answer"], declared_functions(sample, sample.turn))
-    if rules_of(expected) not in SINGLE_TURN:
-        raise UnknownAnswer(f"a row of {expected['category']} states no calls")
-    return reference_calls(expected)
+        yield turn.messages, turn.tools, _stated(expected["calls"])
+    elif "turns" in expected:
+        yield from _conversation(sample)
+    elif "functions" in expected:
+        yield turn.messages, turn.tools, _leaderboard_calls(expected)
+    elif isinstance(expected.get("expected_tool_call"), bool):
+        yield turn.messages, turn.tools, expected["expected_tool_call"]
 
 
-def reading_of(sample: Sample) -> Reading | None:
-    """The form in which the leaderboard's sample asks for calls in words, if it does."""
-    stated = sample.expected.get("reading")
-    return None if stated is None else Reading(**stated)
+def _stated(calls: object) -> RightCalls | None:
+    from vendor_verifier.suites.tool_calls.calls import read_expectation
+
+    found = read_expectation(calls)
+    return None if found.problem else [(call.name, dict(call.parameters)) for call in found.calls]
 
 
-def declared_functions(sample: Sample, turn: Turn) -> list[Mapping[str, Any]]:
-    """The functions that a turn declares, natively or in words."""
-    if "reading" in sample.expected:
-        return list(sample.expected["functions"])
-    return [as_dict(tool.get("function")) for tool in turn.tools]
+def _leaderboard_calls(expected: Mapping[str, Any]) -> RightCalls | None:
+    from vendor_verifier.suites.bfcl.reference_calls import reference_calls
 
-
-def calls_in_source(sources: Sequence[str], functions: Sequence[Mapping[str, Any]]) -> list[RightCall]:
-    """Calls written as source text; an argument without a name gets that of its place in its function's schema.
-
-    Raises:
-        UnknownAnswer: a call cannot be read.
-    """
-    from vendor_verifier.suites.bfcl.executable import expected_calls
-    from vendor_verifier.suites.bfcl.function_docs import sent_name
-
+    if all(isinstance(answer, str) for answer in expected.get("answer") or [None]):
+        return _written(expected["answer"], expected["functions"])
     try:
-        calls = expected_calls(sources)
-    except DataError as error:
-        raise UnknownAnswer(error.problems[0].message) from None
-    parameters = {
-        function.get("name"): list(as_dict(as_dict(function.get("parameters")).get("properties")))
-        for function in functions
-    }
-    return [
-        (
-            sent_name(call.name),
-            {**dict(zip(parameters.get(sent_name(call.name), ()), call.positional, strict=False)), **call.named},
-        )
-        for call in calls
-    ]
+        return reference_calls(expected)
+    except (VerifierError, KeyError, TypeError):  # a row that has no right answer
+        return None
 
 
-def _question(turn: Turn) -> Question:
-    try:
-        return question_of(turn)
-    except BadQuestion as refusal:
-        raise UnknownAnswer(f"every vendor refuses the question: {refusal}") from None
+def _conversation(sample: Sample) -> Questions:
+    from vendor_verifier.suites.bfcl.multi_turn import MORE_FUNCTIONS
+
+    messages: list[Mapping[str, Any]] = []
+    tools = list(sample.turn.tools)
+    for index, (asked, answer) in enumerate(zip(sample.expected["turns"], sample.expected["answer"], strict=False)):
+        added = sample.expected["withheld"].get(str(index), ())
+        tools += added
+        messages += [{"role": "user", "content": MORE_FUNCTIONS}] if added else asked
+        yield tuple(messages), tuple(tools), _written(answer, [tool["function"] for tool in tools])
 
 
-def _as_text(sample: Sample) -> Turn:
-    """The question as it is put when the answer is to be written in the text."""
-    from vendor_verifier.suites.tool_calls.suite import first_turn
-
-    return first_turn(sample.turn, "text", None)
-
-
-def _call(name: str, arguments: Mapping[str, Any]) -> Call:
-    return Call(name, json.dumps(arguments, ensure_ascii=False))
+def _written(sources: Sequence[str], functions: Sequence[Mapping[str, Any]]) -> RightCalls | None:
+    """Calls from the row's own source text; arguments by position get the names of their places."""
+    names = {each["name"]: list((each.get("parameters") or {}).get("properties") or {}) for each in functions}
+    calls: RightCalls = []
+    for source in sources:
+        try:
+            call = ast.parse(source.strip(), mode="eval").body
+            if not isinstance(call, ast.Call):
+                return None
+            name = ast.unparse(call.func).replace(".", "_")
+            arguments = dict(zip(names.get(name, ()), map(ast.literal_eval, call.args), strict=False))
+            arguments |= {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
+        except (SyntaxError, ValueError):
+            return None
+        calls.append((name, arguments))
+    return calls
