@@ -5,6 +5,7 @@ They serve in a process of their own, so that serving does not disturb what is b
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -71,8 +72,7 @@ def known_answers(entries: Sequence[Entry], tasks: Sequence[Task]) -> str:
     """The right answers to the rows of a run as one line, for simulated vendors if there are any."""
     if not is_simulated(entries):
         return "{}"
-    found: str = registered("known answers")(tasks)
-    return found
+    return json.dumps(registered("known answers")(tasks))
 
 
 def _tell(process: subprocess.Popen[str], known: str) -> None:

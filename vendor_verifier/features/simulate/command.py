@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -10,11 +11,15 @@ from cyclopts.validators import Number
 
 from vendor_verifier.console.output import EXIT_OK, say
 from vendor_verifier.errors import UsageError
-from vendor_verifier.features.simulate.answer_key import key_of_samples, shipped_key
-from vendor_verifier.features.simulate.server import Vendors, announce, serve
+from vendor_verifier.features.simulate.answer_key import known_answers
+from vendor_verifier.features.simulate.server import Vendors, serve
 from vendor_verifier.pipeline.datasets import load_dataset
 from vendor_verifier.pipeline.options import OUTPUT, WHAT, many, option
 from vendor_verifier.pipeline.suites import rows_in
+from vendor_verifier.resources import shipped
+from vendor_verifier.values.plan import Task
+
+_SHIPPED = [shipped(f"datasets/{name}.jsonl") for name in ("toolbench", "mcp_toolbench", "tool_correctness", "samples")]
 
 
 def simulate_command(
@@ -24,13 +29,14 @@ def simulate_command(
     speed: Annotated[float, option("Factor on the speed of the answers.", OUTPUT, check=Number(gt=0))] = 1.0,
     test_file_path: Annotated[tuple[Path, ...], many("Rows to know the answers to (repeatable).", WHAT)] = (),
 ) -> int:
-    """Serve the simulated vendors on loopback, for any OpenAI client. They know the right answers to the shipped rows
-    and to those of --test-file-path.
-    """
-    own = [rows_in(str(path)) if path.is_dir() else load_dataset(path).samples for path in test_file_path]
-    key = shipped_key() | key_of_samples(sample for samples in own for sample in samples)
+    """Serve the simulated vendors on loopback. They know the right answers to the shipped and your own rows."""
+    rows = [
+        rows_in(str(path)) if path.is_dir() else load_dataset(path).samples for path in (*test_file_path, *_SHIPPED)
+    ]
+    # The suite that asks every row as it is.
+    key = known_answers([Task("trigger", tuple(chain(*rows, rows_in("shipped"))))])
     try:
-        asyncio.run(serve(Vendors(key, seed=seed, speed=speed), port, announce))
+        asyncio.run(serve(Vendors(key, seed=seed, speed=speed), port))
     except OSError as error:
         raise UsageError(f"cannot serve on port {port}: {error.strerror}; choose another with --port") from None
     except KeyboardInterrupt:

@@ -2,165 +2,115 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
-from vendor_verifier.features.simulate.answer_key import AnswerKey, RightCalls, digest
+from vendor_verifier.features.simulate.answer_key import RightCalls
 from vendor_verifier.features.simulate.personas import Persona
 from vendor_verifier.features.simulate.schema_values import value_for
 
+Body = Mapping[str, Any]
+# A generator of this question's own, by the words that say what is drawn.
+Draw = Callable[..., random.Random]
 _WORDS = "report north blue seven garden monday summary harbour".split()
-_CHARACTERS_PER_TOKEN = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A request body with the number of times that it was asked; ``digest`` stands for all of the conversation."""
-
-    body: Mapping[str, Any]
-    seed: int
-    digest: str
-    asked: int = 1
-
-    @property
-    def tools(self) -> dict[str, Any]:
-        """Parameters schema by tool name."""
-        functions = [tool["function"] for tool in self.body.get("tools") or ()]
-        return {function["name"]: function.get("parameters") or {} for function in functions}
-
-    def chance(self, *words: object) -> float:
-        """A number in [0, 1), the same for the same question and words."""
-        return self.dice(*words).random()
-
-    def dice(self, *words: object) -> random.Random:
-        """A generator seeded by the question and the words."""
-        named = "\x1f".join(map(str, (self.seed, self.digest, *words)))
-        return random.Random(hashlib.blake2b(named.encode("utf-8", "replace")).digest())  # noqa: S311 no cryptography
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Text and calls (name, arguments as JSON text), the finish reason, and the tokens said and billed."""
+class Answer(NamedTuple):
+    """Text, calls (name, arguments as JSON text), the finish reason, and the usage that is billed."""
 
     text: str
     calls: list[tuple[str, str]]
     finish: str
-    prompt_tokens: int
-    output_tokens: int
+    usage: dict[str, int]
 
 
 def problem_of(body: Any) -> str | None:
     """The reason to refuse a request with 400, or None."""
     try:
         choice, names = body.get("tool_choice"), [tool["function"]["name"] for tool in body.get("tools") or ()]
-        if not body["messages"] or not all(message["role"] for message in body["messages"]):
-            return "messages is empty"
+        counts = [body[name] for name in ("max_tokens", "max_completion_tokens", "n") if body.get(name) is not None]
         if isinstance(choice, dict) and choice["function"]["name"] not in names:
-            return "tool_choice names a tool that was not given"
-        if min(body.get(key) or 1 for key in ("max_tokens", "max_completion_tokens", "n")) < 1 or body.get("n") == 0:
-            return "max_tokens and n must be above 0"
-        if not 0 <= (body.get("temperature") or 0) <= 2:
-            return "temperature must be a number from 0 to 2"
+            return "tool_choice names a tool that is not declared"
+        if any(count < 1 for count in counts) or not 0 <= (body.get("temperature") or 0) <= 2:
+            return "max_tokens, n or temperature is out of range"
+        return None if all(message["role"] for message in body["messages"]) else "a message has no role"
     except (AttributeError, KeyError, TypeError):
-        return "the body is no chat completion request"
-    return None
+        return "this is no chat completion request"
 
 
-def answer_to(question: Question, persona: Persona, key: AnswerKey) -> Answer:
-    """The answer of the model as this vendor gives it."""
-    body, tools = question.body, question.tools
-    known = key.get(digest(body["messages"], body.get("tools") or ()))
-    text, calls = "", _calls(question, persona, known)
-    if calls and not tools:
+def answer_to(body: Body, draw: Draw, persona: Persona, known: bool | RightCalls | None, again: int) -> Answer:
+    """The answer of the model as this vendor gives it when it is asked for the ``again``-th time."""
+    said = [word.strip(".,;:!?\"'()[]") for word in str(body["messages"][-1].get("content")).split()[:200]]
+    words = [word for word in said if 1 < len(word) < 25 and word.isprintable()][:40] or _WORDS
+    made = _calls(body, draw, persona, known, words)
+    calls, text = [_dumped(call, draw("break", at), persona.break_rate) for at, call in enumerate(made)], ""
+    if not calls:
+        text = _text(body, draw, persona.mind, words, again)
+    elif not body.get("tools"):
         # The question lists the tools in its text and asks for calls there.
-        text = json.dumps([{"name": name, "parameters": arguments} for name, arguments in calls], ensure_ascii=False)
-        calls = []
-    elif not calls:
-        text = _text(question, persona.mind)
-    written = [_dumped(question, index, call, persona.break_rate) for index, call in enumerate(calls)]
-    if written and question.chance("leak") < persona.leak_rate:
-        text = "\n".join(
-            f'<tool_call>\n{{"name": "{name}", "arguments": {arguments}}}\n</tool_call>' for name, arguments in written
-        )
-        written = []
-    return _limited(body, text, written, persona)
-
-
-def _calls(question: Question, persona: Persona, known: bool | RightCalls | None) -> RightCalls:
-    """The calls that the vendor's model makes; those of the key unless it decides otherwise or is another model."""
-    body, tools = question.body, question.tools
-    choice, messages = body.get("tool_choice"), body["messages"]
-    after = messages[max((at for at, each in enumerate(messages) if each["role"] == "user"), default=0) :]
-    made = sum(len(each.get("tool_calls") or ()) for each in after)
-    right = known[made:] if isinstance(known, list) else []
-    if not tools:
-        return right
-    likely = 0.75 if after[-1]["role"] == "user" else 0.2
-    calling = bool(right) if isinstance(known, list) else (question.chance("call") < likely if known is None else known)
-    if choice in (None, "auto"):
-        wrong = persona.flip_rate or (persona.miss_rate if calling else persona.false_rate)
-        calling ^= question.chance("decision", persona.mind) < wrong
-    if not calling and choice in (None, "auto") or choice == "none":
-        return []
-    if right and not isinstance(choice, dict) and not (persona.mind and question.chance("recall") < persona.flip_rate):
-        return right[:1] if body.get("parallel_tool_calls") is False else right
-    dice = question.dice("arguments", persona.mind)
-    name = choice["function"]["name"] if isinstance(choice, dict) else dice.choice(list(tools))
-    return [(name, value_for({"type": "object", **tools[name]}, tools[name], dice, _words(question)))]
-
-
-def _dumped(question: Question, index: int, call: tuple[str, dict[str, Any]], break_rate: float) -> tuple[str, str]:
-    """The call with its arguments as JSON text, broken at this rate: no JSON, an unknown tool or a wrong type."""
-    name, arguments = call
-    how = question.chance("break", index) / break_rate if break_rate else 1
-    first = next(iter(arguments), None)
-    if how < 0.5 and first is not None:
-        arguments = {**arguments, first: {"unexpected": True}}
-    text = json.dumps(arguments, ensure_ascii=False)
-    if 0.5 <= how < 0.75:
-        return name, text[:-1]
-    return f"{name}_v2" if how < 1 and (how >= 0.75 or first is None) else name, text
-
-
-def _words(question: Question) -> list[str]:
-    """Words of the last message, so that arguments look as if they came from it."""
-    said = [word.strip(".,;:!?\"'()[]") for word in str(question.body["messages"][-1].get("content")).split()[:200]]
-    return [word for word in said if 1 < len(word) < 25 and word.isprintable()][:40] or _WORDS
-
-
-def _text(question: Question, mind: str) -> str:
-    """A text in the form that was asked for. Above temperature 0 it differs from one time of asking to the next."""
-    form = question.body.get("response_format") or {}
-    again = question.asked if question.body.get("temperature") else 0
-    dice, words = question.dice("words", mind, again), _words(question)
-    if form.get("type") == "json_schema":
-        schema = form["json_schema"].get("schema")
-        return json.dumps(value_for(schema, schema, dice, words), ensure_ascii=False)
-    if form.get("type") == "json_object":
-        return json.dumps({"answer": " ".join(dice.choices(words, k=6))}, ensure_ascii=False)
-    # Another model begins otherwise, which probes of one token show.
-    begins = question.dice("begin", mind).sample(sorted(set(words + _WORDS)), len(set(words + _WORDS)))
-    first = begins[min(int(dice.expovariate(0.5)), len(begins) - 1)]
-    sentences = [" ".join(dice.choices(words, k=dice.randint(4, 20))) for _ in range(dice.randint(1, 4))]
-    return f"{first.capitalize()}: {'. '.join(sentences)}."
-
-
-def _limited(body: Mapping[str, Any], text: str, calls: list[tuple[str, str]], persona: Persona) -> Answer:
-    """The answer within ``stop`` and ``max_tokens``, with its bill."""
+        text = "[" + ", ".join(f'{{"name": "{name}", "parameters": {arguments}}}' for name, arguments in calls) + "]"
+    elif draw("leak").random() < persona.leak_rate:
+        shown = (f'{{"name": "{name}", "arguments": {arguments}}}' for name, arguments in calls)
+        text = "\n".join(f"<tool_call>\n{call}\n</tool_call>" for call in shown)
+    calls = [] if text else calls
     stops = body.get("stop") or []
     for stop in [stops] if isinstance(stops, str) else stops:
         text = text.partition(stop)[0]
-    finish = "tool_calls" if calls else "stop"
-    said = sum(-(-len(part) // _CHARACTERS_PER_TOKEN) for part in (text, *(part for call in calls for part in call)))
-    budget = body.get("max_tokens") or body.get("max_completion_tokens") or said
-    if said > budget:
-        room = budget * _CHARACTERS_PER_TOKEN
-        text, finish = text[:room], "length"
-        calls = [(name, arguments[: max(0, room - len(name))]) for name, arguments in calls[:1]]
-    asked = len(json.dumps([body["messages"], body.get("tools") or []])) // _CHARACTERS_PER_TOKEN
-    billed = round(asked * persona.prompt_factor) + persona.prompt_extra
-    return Answer(text, calls, finish, billed, max(1, min(said, budget)))
+    # Four characters are a token.
+    output = max(1, sum(-(-len(part) // 4) for part in (text, *(part for call in calls for part in call))))
+    most = body.get("max_tokens") or body.get("max_completion_tokens") or output
+    finish = "length" if output > most else "tool_calls" if calls else "stop"
+    if output > most:
+        output, text, calls = most, text[: 4 * most], [(name, shown[: 4 * most]) for name, shown in calls[:1]]
+    prompt = round(len(json.dumps([body["messages"], body.get("tools")])) / 4 * persona.prompt_factor)
+    prompt += persona.prompt_extra
+    usage = {"prompt_tokens": prompt, "completion_tokens": output, "total_tokens": prompt + output}
+    return Answer(text, calls, finish, usage)
+
+
+def _calls(body: Body, draw: Draw, persona: Persona, known: bool | RightCalls | None, words: list[str]) -> RightCalls:
+    """The calls that the model makes: those known, unless it decides otherwise or is another model."""
+    tools = {each["function"]["name"]: each["function"].get("parameters") or {} for each in body.get("tools") or ()}
+    messages, choice = body["messages"], body.get("tool_choice") or "auto"
+    after = messages[max((at for at, each in enumerate(messages) if each["role"] == "user"), default=0) :]
+    if isinstance(known, list):
+        known = known[sum(len(each.get("tool_calls") or ()) for each in after) :]
+    likely = 0.75 if after[-1]["role"] == "user" else 0.2
+    calling = draw("call").random() < likely if known is None else bool(known)
+    if choice == "auto":
+        wrong = persona.flip_rate or (persona.miss_rate if calling else persona.false_rate)
+        calling ^= draw("decision", persona.mind).random() < wrong
+    if choice == "none" or (choice == "auto" and not calling):
+        return []
+    forgets = isinstance(choice, dict) or draw("recall").random() < persona.flip_rate
+    if isinstance(known, list) and known and not (tools and forgets):
+        return known[:1] if body.get("parallel_tool_calls") is False else known
+    if not tools:
+        return []
+    dice = draw("arguments", persona.mind)
+    name = choice["function"]["name"] if isinstance(choice, dict) else dice.choice(list(tools))
+    return [(name, value_for({"type": "object", **tools[name]}, tools[name], dice, words))]
+
+
+def _dumped(call: tuple[str, dict[str, Any]], dice: random.Random, break_rate: float) -> tuple[str, str]:
+    """The call with its arguments as JSON text, or broken: with a wrong type, no JSON, or of an unknown tool."""
+    name, arguments = call
+    how = dice.choice(["type", "type", "text", "name"]) if dice.random() < break_rate else ""
+    if how == "type":
+        arguments = {**arguments, next(iter(arguments), "unexpected"): {"unexpected": True}}
+    text = json.dumps(arguments, ensure_ascii=False)
+    return f"{name}_v2" if how == "name" else name, text[:-1] if how == "text" else text
+
+
+def _text(body: Body, draw: Draw, mind: str, words: list[str], again: int) -> str:
+    """A text in the form that was asked for. Above temperature 0 it differs each time."""
+    form, dice = body.get("response_format") or {}, draw("words", mind, again if body.get("temperature") else 0)
+    if form.get("type") in ("json_schema", "json_object"):
+        schema = form.get("json_schema", {}).get("schema", {"properties": {"answer": {}}, "required": ["answer"]})
+        return json.dumps(value_for(schema, schema, dice, words), ensure_ascii=False)
+    # Another model prefers other beginnings, which probes of one token show.
+    begins = sorted({*words, *_WORDS}, key=lambda word: draw("begin", mind, word).random())
+    begin = begins[min(int(dice.expovariate(0.5)), len(begins) - 1)].capitalize()
+    return begin + " " + ". ".join(" ".join(dice.choices(words, k=12)) for _ in range(dice.randint(1, 4))) + "."

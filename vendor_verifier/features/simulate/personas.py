@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+# A persona with a ``crowd`` serves this many requests at a time without its traits.
+ROOM = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """The traits of one vendor; the defaults are those of an honest one.
+    """The traits of one vendor; the defaults are those of an honest one. Rates are shares (0..1) of the questions.
 
-    Rates are shares (0..1) of the questions: ``miss_rate`` calls not made, ``false_rate`` calls made that were not due,
-    ``flip_rate`` decisions reversed, ``break_rate`` calls with broken arguments or name, ``leak_rate`` calls written
-    into the text, ``cut_rate`` answers cut off, ``burst_rate`` questions refused at first. ``refusal`` is the status of
-    every answer. ``mind`` and ``served_model`` name the other model that answers. The first token comes within
-    ``first_token_s``, the others at ``tokens_per_s``. With more than ``room`` requests in flight the ``crowd`` traits
-    hold; ``crowd_wait_s`` is per request too many.
+    ``false_rate``: calls that are not due; ``flip_rate``: decisions reversed; ``burst_rate``: refused at first.
+    ``mind`` and ``served_model``: the other model that answers. ``crowd`` answers requests beyond ``ROOM`` in flight,
+    ``wait_s`` later for each of these.
     """
 
     description: str
@@ -34,51 +34,27 @@ class Persona:
     prompt_extra: int = 0
     mind: str = ""
     served_model: str | None = None
-    room: int | None = None
-    crowd_miss_rate: float = 0
-    crowd_wait_s: float = 0
-    crowd_refusal: int | None = None
-
-    def among(self, in_flight: int) -> Persona:
-        """The persona for one of ``in_flight`` requests, this one included."""
-        if self.room is None or in_flight <= self.room:
-            return self
-        late_s = self.crowd_wait_s * (in_flight - self.room)
-        first, last = self.first_token_s
-        return replace(
-            self,
-            miss_rate=self.crowd_miss_rate or self.miss_rate,
-            refusal=self.crowd_refusal,
-            first_token_s=(first + late_s, last + late_s),
-        )
+    crowd: Persona | None = None
+    wait_s: float = 0
 
 
 PERSONAS = {
     "faithful": Persona("serves the model it sells"),
     "quantised": Persona(
-        "misses 12 % of the calls, makes 6 % where none is due, breaks 8 %",
-        tokens_per_s=650,
-        miss_rate=0.12,
-        false_rate=0.06,
-        break_rate=0.08,
+        "misses 12 % of the calls, invents 6 %, breaks 8 %", miss_rate=0.12, false_rate=0.06, break_rate=0.08
     ),
-    "padded": Persona("bills 35 % more prompt tokens, and 120 more a request", prompt_factor=1.35, prompt_extra=120),
+    "padded": Persona("bills 35 % more prompt tokens, and 120 a request", prompt_factor=1.35, prompt_extra=120),
     "slow": Persona("late first token, few tokens a second", first_token_s=(0.300, 0.450), tokens_per_s=250),
     "bursty": Persona("refuses 20 % of the questions at first, with 429, 503 or 500", burst_rate=0.20),
     "cutter": Persona("cuts 10 % of its answers off", cut_rate=0.10),
     "buffering": Persona("sends the whole stream at its end", buffers=True),
     "text-leaker": Persona("writes half of its tool calls into the text", leak_rate=0.5),
     "substitute": Persona(
-        "another model under another name, which decides otherwise on 15 % of the questions",
-        first_token_s=(0.080, 0.120),
-        tokens_per_s=750,
-        flip_rate=0.15,
-        mind="mini",
-        served_model="simulated-mini-8b",
+        "another model", (0.080, 0.120), 750, flip_rate=0.15, mind="mini", served_model="simulated-mini-8b"
     ),
     "down": Persona("answers 500 to everything", refusal=500),
     "locked": Persona("answers 401 to everything", refusal=401),
-    "crowded": Persona("misses 60 % of the calls with more than 6 requests in flight", room=6, crowd_miss_rate=0.6),
-    "queueing": Persona("0.4 s later for each request beyond 6 in flight", room=6, crowd_wait_s=0.4),
-    "throttled": Persona("answers 429 to requests beyond 6 in flight", room=6, crowd_refusal=429),
+    "crowded": Persona("misses 60 % of the calls beyond 6 requests in flight", crowd=Persona("", miss_rate=0.6)),
+    "queueing": Persona("0.4 s later for each request beyond 6 in flight", crowd=Persona("", wait_s=0.4)),
+    "throttled": Persona("answers 429 to requests beyond 6 in flight", crowd=Persona("", refusal=429)),
 }
