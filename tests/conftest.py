@@ -61,7 +61,7 @@ def _shared_vendors() -> Iterator[None]:
     """Simulated vendors that runs of this process share, and that answer quickly: to start some and to wait for them is
     most of what a small run takes."""
     with pytest.MonkeyPatch.context() as patch, SharedVendors() as shared:
-        patch.setattr(simulated_vendors, "_command", lambda seed: [*OWN_COMMAND(seed), "--speed", "5"])
+        patch.setattr(simulated_vendors, "_command", lambda seed: [*OWN_COMMAND(seed), "10"])
         patch.setattr(simulated_vendors, "_started", shared.started)
         yield
 

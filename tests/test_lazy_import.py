@@ -27,7 +27,7 @@ def test_every_named_thing_is_there() -> None:
     assert all(getattr(vendor_verifier, name) for name in vendor_verifier.__all__)
     assert all(callable(late(place)) for place, _ in COMMANDS.values())
     assert all(issubclass(late(kind.hooks), SuiteHooks) for kind in SUITES if kind.hooks is not None)
-    seams = ("rehearsal", "serving a run", "file of the history", "remembering a run")
+    seams = ("known answers", "serving a run", "file of the history", "remembering a run")
     assert all(registered(seam) for seam in seams)
     with pytest.raises(LookupError):
         registered("nothing")

@@ -1,30 +1,29 @@
-"""A whole run through the official SDKs gives the same records and scores as our own client."""
+"""A whole run through the official SDK gives the same records and scores as our own client."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-PROTOCOLS = """
-simulated-protocols:
+CONFIG = """
+simulated-model:
   vendors:
-    - {name: simulated, label: chat, url: 'sim://faithful', validator: openai, is_baseline: true}
-    - {name: simulated, label: responses, url: 'sim://faithful', validator: openai_responses}
-    - {name: simulated, label: anthropic, url: 'sim://faithful', validator: anthropic}
+    - {name: simulated, label: official, url: 'sim://faithful', is_baseline: true}
+    - {name: simulated, label: poor, url: 'sim://quantised'}
 """
 
 
 def figures(bench: Any, run: str) -> dict[str, Any]:
     """What does not depend on the clock, by label."""
     scores = json.loads((bench.folder / run / "scores.json").read_text())
-    vendors = scores["models"]["simulated-protocols"]["vendors"]
+    vendors = scores["models"]["simulated-model"]["vendors"]
     keys = ("f1", "success_rate", "schema_accuracy", "avg_tokens", "counts", "decisions", "finish_reasons")
     return {label: {key: row[key] for key in keys} for label, row in vendors.items()}
 
 
-def test_the_sdk_client_makes_the_same_records_and_names_itself(bench: Any) -> None:
-    """Same scores over the three protocols that have an SDK; only the manifest tells the clients apart."""
-    (bench.folder / "config.yaml").write_text(PROTOCOLS)
+def test_the_sdk_client_makes_the_same_records(bench: Any) -> None:
+    """Same scores; only the manifest tells the clients apart."""
+    (bench.folder / "config.yaml").write_text(CONFIG)
     samples = bench.samples(8)
     for client in ("direct", "sdk"):
         code, _, err = bench("--client", client, "--test-file-path", samples, "-o", client, "--quiet")
@@ -34,9 +33,10 @@ def test_the_sdk_client_makes_the_same_records_and_names_itself(bench: Any) -> N
     assert figures(bench, "sdk") == figures(bench, "direct")
 
 
-def test_a_protocol_without_an_sdk_is_refused_before_anything_is_sent(bench: Any) -> None:
-    """Nobody waits for a run that cannot be made."""
-    (bench.folder / "config.yaml").write_text(PROTOCOLS.replace("validator: anthropic", "validator: gemini"))
+def test_a_protocol_without_an_sdk_is_refused(bench: Any) -> None:
+    """Before anything is sent."""
+    gemini = CONFIG.replace("sim://quantised'", "http://127.0.0.1:9', validator: gemini")
+    (bench.folder / "config.yaml").write_text(gemini)
     code, _, err = bench("--client", "sdk", "--test-file-path", bench.samples(2), "-o", "run")
     assert code == 2
     assert "gemini" in err

@@ -24,7 +24,7 @@ RUNS = {1: 100, 3: 100, 9: 34}
 def test_an_honest_twin_is_hardly_ever_accused(suite: str, n: int, vendors: int) -> None:
     """Of all twins none is not as sold or unusable; of doubtful ones, and of runs in which one leads, there
     are no more than a rate of 2 % shows in 99 of 100 such tests. The rate over a thousand runs stands on the page, by
-    scripts/make_null_table.py."""
+    benchmarks/honest_vendors.py."""
     found: Counter[str] = Counter()
     led = 0
     for seed in range(RUNS[vendors]):

@@ -136,7 +136,7 @@ def typed(line: str, folder: Path) -> Typed:
     return Typed(code, out.getvalue(), err.getvalue())
 
 
-async def _serve_for_no_time(**_: object) -> None:
+async def _serve_for_no_time(*_: object) -> None:
     """In place of the simulated vendors."""
 
 

@@ -6,6 +6,7 @@ The product's own wire, reader and retry rules make attempts of it, as in a run;
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,11 +15,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.features.simulate.answer import NOTHING_KNOWN, AnswerKey
-from vendor_verifier.features.simulate.http import stream_reply
-from vendor_verifier.features.simulate.performance import Refusal, perform
-from vendor_verifier.features.simulate.personas import Persona
-from vendor_verifier.features.simulate.wires.openai import SimulatedChat
+from vendor_verifier.features.simulate.answer_key import AnswerKey, digest
+from vendor_verifier.features.simulate.model import answer_to
+from vendor_verifier.features.simulate.personas import PERSONAS
+from vendor_verifier.features.simulate.server import timed
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
@@ -34,7 +34,7 @@ from vendor_verifier.wire.parse_answer import read_answer
 MODEL = "simulated-model"
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 _ROUND_TRIP_NS = 5_000_000
-_WIRE, _SERVER = OpenAIChat(), SimulatedChat()
+_WIRE = OpenAIChat()
 _ENDPOINT = Endpoint(base_url="http://127.0.0.1:1/v1", model_id=MODEL)
 
 
@@ -43,11 +43,12 @@ class Vendor:
     """One simulated vendor under a label; ``jitter`` is the log-sd of its times."""
 
     label: str
-    persona: Persona
+    persona: str
     repeat: int = 1
     seed: int = 0
     jitter: float = 0.1
-    key: AnswerKey = field(default_factory=lambda: NOTHING_KNOWN)
+    key: AnswerKey = field(default_factory=dict)
+    crowded: bool = False
 
     def records(self, samples: Sequence[Sample], suite: str = "trigger") -> list[Record]:
         """Its answers to all samples, one after the other, as the product would have recorded them."""
@@ -60,8 +61,7 @@ class Vendor:
         for repetition in range(self.repeat):
             for number, sample in enumerate(samples):
                 moment = _BEGIN + timedelta(seconds=number + 1000 * repetition)
-                persona = self.persona.after(len(made) + 1)
-                attempts = (_skipped(),) if stopped else await self._attempts(sample, persona, repetition, dice, moment)
+                attempts = (_skipped(),) if stopped else await self._attempts(sample, repetition, dice, moment)
                 last = attempts[-1].failure
                 stopped = stopped or (last is not None and stops_vendor(last))
                 turns = (TurnRecord(attempts),)
@@ -69,16 +69,16 @@ class Vendor:
         return made
 
     async def _attempts(
-        self, sample: Sample, persona: Persona, repetition: int, dice: random.Random, moment: datetime
+        self, sample: Sample, repetition: int, dice: random.Random, moment: datetime
     ) -> tuple[Attempt, ...]:
         request = _WIRE.request(sample.turn, _ENDPOINT)
         refused = 0
-        # Another number for every label, repetition and attempt: what is sampled differs, and so do the answers' ids.
+        # Another number for every label, repetition and attempt, so that what is sampled differs.
         before = zlib.crc32(self.label.encode()) + 1000 * repetition
 
         async def once(number: int) -> Attempt:
             nonlocal refused
-            exchange, was_refused = self._exchange(request, persona, before + number, refused, dice, moment)
+            exchange, was_refused = self._exchange(request, before + number, refused, dice, moment)
             refused += was_refused
             timing, response, failure = read_answer(exchange, _WIRE.reader(sample.turn.tools))
             return Attempt(number, timing, response, failure)
@@ -90,26 +90,39 @@ class Vendor:
         return await attempt_until_done(first, once, RetryRules(), dice, at_once, lambda _failure, _seconds: None)
 
     def _exchange(
-        self, request: HttpRequest, persona: Persona, before: int, refused: int, dice: random.Random, moment: datetime
+        self, request: HttpRequest, asked: int, refused: int, dice: random.Random, moment: datetime
     ) -> tuple[Exchange, bool]:
         """What the transport would have seen, and whether it was a refusal."""
-        asked = _SERVER.read(request.body)
-        told = perform(asked.question, persona, self.seed, refused=refused, asked=before, key=self.key)
-        sent = moment.isoformat()
-        if isinstance(told, Refusal):
-            status, body = _SERVER.refusal(told)
-            headers = {"content-type": "application/json"}
-            at = _ROUND_TRIP_NS
-            return Exchange(sent, at, status, headers, [(at, body)], at), True
-        reply = stream_reply(told, _SERVER.stream(asked, told, 0), 1.0, persona.name)
+        body = json.loads(request.body)
+        messages, tools = body["messages"], body.get("tools") or ()
+        sent, persona = moment.isoformat(), PERSONAS[self.persona]
+        persona = persona.crowd if self.crowded and persona.crowd else persona
+
+        def draw(*words: object) -> random.Random:
+            return random.Random(f"{self.seed} {digest(messages, tools)} {words}")
+
+        if persona.refusal is not None or (not refused and draw("burst").random() < persona.burst_rate):
+            status, at = persona.refusal or 429, _ROUND_TRIP_NS
+            refusal = b'{"error": {"message": "simulated"}}'
+            return Exchange(sent, at, status, {"content-type": "application/json"}, [(at, refusal)], at), True
+        answer = answer_to(body, draw, persona, self.key.get(digest(messages, tools)), asked)
+        steps, ending = timed(body, draw, persona, answer, 6 * persona.wait_s)
         pace = dice.lognormvariate(0, self.jitter)
-        now, chunks = _ROUND_TRIP_NS, []
-        for step in reply.steps:
-            now += int(step.after_s * pace * 1e9)
-            chunks.append((now, step.data))
-        cut = Failure("truncated", "stream", "the connection was reset") if reply.ending != "complete" else None
-        headers = {"content-type": reply.content_type}
-        return Exchange(sent, now, reply.status, headers, chunks, chunks[0][0], failure=cut), False
+        moments = [_ROUND_TRIP_NS + int(at_s * pace * 1e9) for at_s, _ in steps]
+        pieces = [steps[0][1].partition(b"\r\n\r\n")[2], *(piece for _, piece in steps[1:])]
+        chunks = [(at, _unframed(piece)) for at, piece in zip(moments, pieces, strict=True)]
+        cut = Failure("truncated", "stream", "the connection was reset") if ending in ("closed", "reset") else None
+        headers = {"content-type": "text/event-stream"}
+        return Exchange(sent, moments[-1], 200, headers, chunks, chunks[0][0], failure=cut), False
+
+
+def _unframed(data: bytes) -> bytes:
+    """The bytes in the chunks of a chunked body."""
+    found = b""
+    while data:
+        size, _, rest = data.partition(b"\r\n")
+        found, data = found + rest[: int(size, 16)], rest[int(size, 16) + 2 :]
+    return found
 
 
 def _skipped() -> Attempt:
@@ -148,7 +161,7 @@ def manifest(entries: Sequence[Mapping[str, Any]], suites: str | Sequence[str], 
 
 def _entries(vendors: Sequence[Vendor], baseline: int | None) -> Iterator[Mapping[str, Any]]:
     for place, vendor in enumerate(vendors):
-        yield entry(vendor.label, vendor.persona.name, vendor.repeat, is_baseline=place == baseline)
+        yield entry(vendor.label, vendor.persona, vendor.repeat, is_baseline=place == baseline)
 
 
 def entry(label: str, persona: str, repeat: int, *, is_baseline: bool) -> dict[str, Any]:

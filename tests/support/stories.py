@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from persona_records import Vendor, run_folder
-from questions import CLOCK, WEATHER
 
 from vendor_verifier.features.history.scheduled_check import judge_check
-from vendor_verifier.features.simulate.answer_key import answer_key
-from vendor_verifier.features.simulate.personas import PERSONAS
+from vendor_verifier.features.simulate.answer_key import known_answers
 from vendor_verifier.loaders import read_dataset_file
 from vendor_verifier.pipeline.run import RunOutcome
 from vendor_verifier.pipeline.score import score_folder
@@ -22,14 +20,25 @@ from vendor_verifier.reports.verdicts import SIGNS, first_line, matrix, reasons
 from vendor_verifier.resources import shipped
 from vendor_verifier.sample_store import open_lines
 from vendor_verifier.store import RunFolder
+from vendor_verifier.values.plan import Task
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Report
 from vendor_verifier.words import Texts
 
-UNDER_LOAD = 12
 _ENGLISH = Texts()
 _FACETS = ("model", "tool calls", "bill", "reliability", "speed")
+
+
+CITY = {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1, "maximum": 7}}
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "parameters": {"type": "object", "properties": CITY, "required": ["city", "days"]},
+    },
+}
+CLOCK = {"type": "function", "function": {"name": "clock_now", "parameters": {"type": "object", "properties": {}}}}
 
 
 @dataclass(frozen=True)
@@ -96,11 +105,11 @@ def played(
     ``a=faithful`` labels the faithful one ``a``.
     """
     asked = questions(samples) if suite == "trigger" else evaluation(suite)
-    key = answer_key(asked)
+    key = known_answers([Task(suite, asked)])
     named = [(name.partition("=")[0], name.rpartition("=")[2]) for name in personas]
-    vendors = [Vendor(label, PERSONAS[persona].among(UNDER_LOAD), key=key) for label, persona in named]
+    vendors = [Vendor(label, persona, key=key, crowded=True) for label, persona in named]
     if baseline is not None:
-        vendors.insert(0, Vendor("official", PERSONAS[baseline], repeat=repeats, key=key))
+        vendors.insert(0, Vendor("official", baseline, repeat=repeats, key=key))
     with tempfile.TemporaryDirectory() as place:
         folder = run_folder(Path(place) / "run", vendors, asked, suite, None if baseline is None else 0)
         return told(score_folder(folder), folder)

@@ -33,7 +33,6 @@ MODEL_IDS: Mapping[str, Mapping[str, str]] = {
     "kimi-k2.5": {"moonshot": "kimi-k2.5", "openrouter": "moonshotai/kimi-k2.5", "siliconflow": "moonshotai/Kimi-K2.5", "fireworks": "accounts/fireworks/models/kimi-k2p5", "novita": "moonshotai/kimi-k2.5"},
     "kimi-k3": {"moonshot": "kimi-k3", "openrouter": "moonshotai/kimi-k3", "together": "moonshotai/Kimi-K3", "fireworks": "accounts/fireworks/models/kimi-k3", "novita": "moonshotai/kimi-k3"},
     SIMULATED_MODEL: {"simulated": SIMULATED_MODEL},
-    "simulated-protocols": {"simulated": SIMULATED_MODEL},
     "simulated-load": {"simulated": SIMULATED_MODEL},
 }
 # fmt: on

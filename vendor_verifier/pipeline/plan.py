@@ -12,7 +12,6 @@ from vendor_verifier.config import Configuration, load_config
 from vendor_verifier.config.problems import listed
 from vendor_verifier.config.suite_options import Flag, Places, SuiteOptions, known_suite, placing, stated_options
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
-from vendor_verifier.loaders.fresh_prompts import FreshSamples
 from vendor_verifier.pipeline.dask_scheduler import scheduler_of
 from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_samples, missing_classes
 from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics, with_stated
@@ -155,8 +154,6 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
         name: chosen_samples(known_suite(name), datasets[name], each.chosen, options) for name, each in suites.items()
     }
     tasks = [Task(name, chosen[name], each.own, each.chosen.timeout_seconds) for name, each in suites.items()]
-    if options.fresh_prompts:
-        tasks = _made_anew(tasks, question_seed)
     check_named_samples(load, tasks, options.replay_schedule)
     entries = configuration.entries
     for hook in hooks.values():
@@ -165,8 +162,8 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
     known = known_answers(entries, tasks)
     warnings = (*configuration.warnings, *_plugin_warnings(registry), *_warned_of(options, entries, tasks, datasets))
     plan = _plan(options, entries, tasks, load, warnings)
-    if options.fresh_prompts or any(hook.makes_questions for hook in hooks.values()):
-        plan = structs.replace(plan, question_seed=question_seed, fresh_prompts=options.fresh_prompts)
+    if any(hook.makes_questions for hook in hooks.values()):
+        plan = structs.replace(plan, question_seed=question_seed)
     _check_executor(plan.executor, entries)
     wires = run_wires(entries, options.tokenizer_model)
     return Prepared(options, plan, datasets, configuration, registry, wires, score, hooks, known)
@@ -180,6 +177,9 @@ def _warned_of(
     for dataset in datasets.values():
         yield from dataset.warnings
     yield from missing_classes(tasks, datasets)
+    for task in tasks:
+        if options.limit is not None and options.limit < len(task.samples) and known_suite(task.suite).whole:
+            yield f"{task.suite} asks all of its {len(task.samples)} questions: --limit does not apply to it"
     yield from _beside_the_file(options, tasks, datasets)
 
 
@@ -197,21 +197,6 @@ def _question_seed(options: RunOptions) -> int:
             return stored
     # 53 bits: every reader of JSON keeps such a number whole.
     return secrets.randbits(53)
-
-
-def _made_anew(tasks: Sequence[Task], seed: int) -> list[Task]:
-    """The tasks with half of the samples that have a template in new words.
-
-    Raises:
-        UsageError: no sample has one.
-    """
-    made = {task.suite: FreshSamples(task.samples, seed) for task in tasks}
-    if not any(samples.made for samples in made.values()):
-        raise UsageError(
-            f"--fresh-prompts: none of the samples of {listed(made)} has a `template`; leave it out, or ask the "
-            "shipped samples of trigger"
-        )
-    return [structs.replace(task, samples=made[task.suite]) if made[task.suite].made else task for task in tasks]
 
 
 def _plan(

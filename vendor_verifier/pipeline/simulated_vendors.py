@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from vendor_verifier.errors import VerifierError
+from vendor_verifier.errors import UsageError, VerifierError
 from vendor_verifier.lazy_import import registered
 from vendor_verifier.values.plan import SIMULATED, Entry, Task
 
@@ -69,7 +69,17 @@ def is_simulated(entries: Sequence[Entry]) -> bool:
 
 
 def known_answers(entries: Sequence[Entry], tasks: Sequence[Task]) -> str:
-    """The right answers to the rows of a run as one line, for simulated vendors if there are any."""
+    """The right answers to the rows of a run as one line, for simulated vendors if there are any.
+
+    Raises:
+        UsageError: a simulated vendor is asked over another wire than chat completions.
+    """
+    for entry in entries:
+        if entry.is_simulated and entry.wire != "openai":
+            raise UsageError(
+                f"{entry.model} / {entry.label}: simulated vendors answer chat completions only; "
+                f"remove `validator: {entry.wire}` or --use-raw-completions"
+            )
     if not is_simulated(entries):
         return "{}"
     return json.dumps(registered("known answers")(tasks))

@@ -1,142 +1,96 @@
-"""The simulated model knows the answers to the rows that ship, whatever protocol asks, and the vices still show."""
+"""Simulated vendors know the right answers to the rows of a run, and score 1 in every evaluation."""
 
 from __future__ import annotations
 
 import json
-from functools import cache
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from protocols import PROTOCOLS, asked_over, heard_over
 
-from vendor_verifier.cli.main import run_app
-from vendor_verifier.features.bfcl.source import find_data, load_categories
-from vendor_verifier.features.simulate.answer_key import answer_key, shipped_answers
-from vendor_verifier.features.simulate.performance import persona_answer
-from vendor_verifier.features.simulate.personas import PERSONAS
-from vendor_verifier.features.simulate.question import question_of
-from vendor_verifier.loaders import read_dataset_file
-from vendor_verifier.suites import Suite
-from vendor_verifier.suites.bfcl.categories import SINGLE_TURN
-from vendor_verifier.suites.bfcl.suite import BfclSuite
-from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
-from vendor_verifier.suites.tool_calls.calls import calls_in_text
-from vendor_verifier.suites.tool_calls.suite import first_turn
-from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
-from vendor_verifier.suites.toolbench import ToolBenchSuite
-from vendor_verifier.values.record import Attempt
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
+from vendor_verifier.features.simulate.answer_key import digest, known_answers
+from vendor_verifier.pipeline.datasets import load_dataset
+from vendor_verifier.values.plan import Task
 
-DATASETS = Path(__file__).parents[3] / "datasets"
-SUITES: dict[str, tuple[Suite, str]] = {
-    "toolbench": (ToolBenchSuite(), "resolved"),
-    "mcp_toolbench": (MCPToolBenchSuite(), "resolved"),
-    "tool_correctness": (ToolCorrectnessSuite(exact_match=True, compare_parameters=True), "score"),
-    "bfcl": (BfclSuite(), "correct"),
-}
-KEY = shipped_answers()
+TOOL = {"name": "look_up", "description": "Looks up.", "parameters": {"type": "object", "properties": {"id": {}}}}
+DECLARED = [{"type": "function", "function": TOOL}]
+PROMPT = '{problem_statement}\n\nOutput your answer as a JSON array. Each has "name" and "parameters".'
 
 
-@cache
-def rows(name: str) -> tuple[Sample, ...]:
-    """The shipped samples of one evaluation."""
-    if name == "bfcl":
-        return load_categories(find_data("shipped"), SINGLE_TURN).samples.samples
-    path = DATASETS / f"{name}.jsonl"
-    return read_dataset_file(path.read_bytes(), dataset=path.name, file=path).samples
+def own_row(number: int) -> dict[str, Any]:
+    messages = [{"role": "user", "content": f"Record {number} of my own, please."}]
+    calls = [{"name": "look_up", "parameters": {"id": number}}]
+    return {"messages": messages, "tools": DECLARED, "expected": {"calls": calls}}
 
 
-def value_over(protocol: str, name: str, sample: Sample, persona: str) -> float | None:
-    """What the suite gives this persona's answer over this protocol; None for what the protocol cannot carry."""
-    suite, main = SUITES[name]
-    play = suite.play(sample)
-    turn = next(play)
-    _, asked = asked_over(protocol, turn)
-    if asked is None:
-        return None
-    heard = heard_over(protocol, turn, asked, persona, KEY)
-    with pytest.raises(StopIteration) as end:
-        play.send(Attempt(1, response=heard.response))
-    return float(end.value.value().values[main])
+def toolbench_row(number: int) -> dict[str, Any]:
+    truth = [{"name": "look_up", "parameters": {"id": number}}]
+    return {"id": number, "query": f"Own toolbench row {number}.", "tools": [TOOL], "ground_truth": truth}
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("name", SUITES)
-def test_the_faithful_vendor_is_right_in_every_row_over_every_protocol(protocol: str, name: str) -> None:
-    """The key survives each protocol's way of narrowing names, changing schemas and writing calls."""
-    values = {sample.id: value_over(protocol, name, sample, "faithful") for sample in rows(name)}
-    sent = {sample: value for sample, value in values.items() if value is not None}
-    assert len(sent) > 0.9 * len(values)
-    assert [sample for sample, value in sent.items() if value != 1.0] == []
+def mcp_row(number: int) -> dict[str, Any]:
+    label = [{"name": "look_up", "parameters": {"id": number}}]
+    row = {"uuid": f"u{number}", "category": "search", "call_type": "single", "tools": [TOOL]}
+    return {**row, "query": f"Own MCP row {number}.", "function_call_label": label}
 
 
-@pytest.mark.parametrize("persona", ["quantised", "text-leaker", "substitute"])
-@pytest.mark.parametrize("name", SUITES)
-def test_vendors_with_a_vice_of_the_model_score_lower(persona: str, name: str) -> None:
-    """Missed, spoilt, leaked or other calls cost; knowing the answers does not make every vendor good."""
-    values = [value_over("chat", name, sample, persona) for sample in rows(name)]
-    assert 0.2 < sum(value or 0.0 for value in values) / len(values) < 0.97
+def write(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
 
 
-def test_whether_to_call_is_known_for_the_trigger_samples() -> None:
-    """Every sample is answered as its author meant, unless its tool choice decides."""
-    samples = rows("samples")
-    assert len(samples) > 300
-    for sample in samples:
-        question = question_of(sample.turn)
-        if question.choice == "auto":
-            answer = persona_answer(question, PERSONAS["faithful"], 0, KEY)
-            assert bool(answer.calls) == sample.expected["expected_tool_call"], sample.source
+@pytest.mark.parametrize("suite", ["toolbench", "mcptoolbench", "tool_correctness"])
+@pytest.mark.parametrize("row", [own_row, toolbench_row, mcp_row])
+@pytest.mark.parametrize("options", [{}, {"agent_prompt": PROMPT}, {"answer_format": "text"}])
+def test_own_rows_are_known(tmp_path: Path, suite: str, row: Any, options: dict[str, Any]) -> None:
+    """In every format and wording."""
+    samples = tuple(load_dataset(write(tmp_path / "own.jsonl", map(row, range(3)))).samples)
+    key = known_answers([Task(suite, samples, options)])
+    assert sorted(key.values(), key=str) == [[("look_up", {"id": number})] for number in range(3)]
 
 
-def test_answers_in_text_are_known_too() -> None:
-    """Asked for a JSON array in the text, the faithful vendor writes the right calls, or an empty one."""
-    for sample in rows("tool_correctness"):
-        question = question_of(first_turn(sample.turn, "text", None))
-        answer = persona_answer(question, PERSONAS["faithful"], 0, KEY)
-        assert answer.calls == ()
-        made = [(call.name, call.parameters) for call in calls_in_text(answer.text)]
-        assert made == [(call["name"], call["parameters"]) for call in sample.expected["calls"]]
+def test_an_evaluation_knows_more_than_trigger(tmp_path: Path) -> None:
+    """The same question in both: the calls count."""
+    rows = [{**own_row(1), "expected_tool_call": False}]
+    samples = tuple(load_dataset(write(tmp_path / "own.jsonl", rows)).samples)
+    [answer] = known_answers([Task("trigger", samples), Task("toolbench", samples)]).values()
+    assert answer == [("look_up", {"id": 1})]
 
 
-def test_what_is_not_in_the_key_is_answered_as_without_one() -> None:
-    """A key is about its own questions only."""
-    question = question_of(
-        Turn(({"role": "user", "content": "Something nobody wrote down."},), rows("bfcl")[0].turn.tools)
-    )
-    for persona in PERSONAS.values():
-        assert persona_answer(question, persona, 0, KEY) == persona_answer(question, persona, 0)
+def test_the_digest_follows_the_user_alone() -> None:
+    """Calls and results leave it; words and tools do not."""
+    said = [{"role": "user", "content": "a"}]
+    called = [*said, {"role": "assistant", "content": None}, {"role": "tool", "content": "x"}]
+    assert digest(said, DECLARED) == digest(called, DECLARED)
+    assert len({digest(said, DECLARED), digest(said, []), digest([{**said[0], "content": "b"}], DECLARED)}) == 3
 
 
-def test_a_sample_without_an_answer_gives_no_key() -> None:
-    """Nothing is guessed from a question."""
-    assert answer_key([Sample("x-1", rows("bfcl")[0].turn)]) == {}
+@pytest.mark.parametrize("suite", ["toolbench", "mcptoolbench", "tool_correctness", "bfcl", "contract"])
+def test_the_faithful_vendor_scores_one(bench: Any, suite: str) -> None:
+    """On all shipped rows."""
+    bench.configure("official: faithful", "twin: faithful")
+    code, scores = bench.run("--suite", suite, "--request-concurrency", "40")
+    assert code == 0
+    for vendor in scores["models"]["simulated-model"]["vendors"].values():
+        assert set(vendor["suites"][suite]["values"].values()) == {1}
 
 
-def test_one_call_at_a_time_where_parallel_calls_are_off() -> None:
-    """A question that forbids parallel calls gets the first right call only."""
-    sample = next(sample for sample in rows("toolbench") if len(sample.expected["calls"]) > 1)
-    turn = Turn(sample.turn.messages, sample.turn.tools, {"parallel_tool_calls": False})
-    calls = persona_answer(question_of(turn), PERSONAS["faithful"], 0, KEY).calls
-    assert [call.name for call in calls] == [sample.expected["calls"][0]["name"]]
+def test_a_run_on_own_rows_scores_one(bench: Any) -> None:
+    """A file of the user's own."""
+    bench.configure("official: faithful", "twin: faithful")
+    own = write(bench.folder / "own.jsonl", map(own_row, range(12)))
+    code, scores = bench.run("--suite", "tool_correctness", "--test-file-path", own)
+    assert code == 0
+    for vendor in scores["models"]["simulated-model"]["vendors"].values():
+        assert vendor["suites"]["tool_correctness"]["values"]["score"] == 1
 
 
-def test_the_demonstration_s_vendors_show_bfcl_by_category(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """From the command line: thirteen categories, 100 % each for the faithful one, less for those with a vice."""
-    monkeypatch.chdir(tmp_path)
-    vices = ("quantised", "text-leaker", "substitute")
-    asked = [word for label in ("official", *vices) for word in ("--vendor", label)]
-    config = ["--config-file-path", str(DATASETS.parent / "config_simulated.yaml"), "--request-concurrency", "40"]
-    assert run_app(["--suite", "bfcl", *config, *asked, "--quiet", "-o", "run"]) == 0
-    shown = capsys.readouterr().out
-    page = json.loads(Path("run/bfcl/official.json").read_text(encoding="utf-8"))
-    categories = page["run"]["bfcl"]["categories"]
-    assert set(categories) == set(SINGLE_TURN)
-    assert {result["accuracy"] for result in categories.values()} == {1.0}
-    assert all(f"bfcl {category}: 1 " in shown for category in SINGLE_TURN)
-    for vice in vices:
-        other = json.loads(Path(f"run/bfcl/{vice}.json").read_text(encoding="utf-8"))
-        assert other["run"]["bfcl"]["accuracy"] < 1.0
+def test_another_wire_is_refused(bench: Any) -> None:
+    """Simulated vendors speak chat completions only."""
+    bench.configure("official: faithful")
+    path = bench.folder / "config.yaml"
+    path.write_text(path.read_text().replace("validator: openai", "validator: anthropic"))
+    code, _, err = bench("--test-file-path", bench.samples(2), "-o", "run")
+    assert code == 2
+    assert "chat completions" in err

@@ -35,8 +35,8 @@ def problem_of(body: Any) -> str | None:
             return "tool_choice names a tool that is not declared"
         if any(count < 1 for count in counts) or not 0 <= (body.get("temperature") or 0) <= 2:
             return "max_tokens, n or temperature is out of range"
-        return None if all(message["role"] for message in body["messages"]) else "a message has no role"
-    except (AttributeError, KeyError, TypeError):
+        return None if body["messages"][0]["role"] else "the first message has no role"
+    except (AttributeError, LookupError, TypeError):
         return "this is no chat completion request"
 
 

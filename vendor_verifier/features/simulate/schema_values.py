@@ -55,7 +55,7 @@ def value_for(schema: Any, root: Any, dice: random.Random, words: list[str], dep
 
 
 def _number(schema: dict[str, Any], dice: random.Random, _words: list[str]) -> int | float:
-    whole = schema["type"] == "integer"
+    whole = "number" not in schema["type"]
     step = schema.get("multipleOf", 1 if whole else 0.5)
     high = schema.get("maximum", schema.get("exclusiveMaximum"))
     low = schema.get("minimum", schema.get("exclusiveMinimum", 0 if high is None else min(0, high)))

@@ -1,10 +1,10 @@
-"""Write the table of docs/judgement.md on honest twins: a thousand runs, and what is said of them.
+"""Counts what is said of honest vendors: runs in which every vendor serves the model that it sells.
 
-Rows are drawn as scoring would have made them (``tests/support/null_worlds.py``), so that no run needs a socket; all
-that follows, from figures to the verdict, is the product's. All is a function of the seeds.
+Rows are drawn as scoring would have made them (``tests/support/null_worlds.py``), without a socket. Figures
+and verdict are the product's own. Everything is a function of the seeds.
 
-python scripts/make_null_table.py               write the table (some half an hour on two cores)
-python scripts/make_null_table.py --runs 2      print it from so few runs of each kind, and write nothing
+python benchmarks/honest_vendors.py               print the table of a thousand runs (half an hour on two cores)
+python benchmarks/honest_vendors.py --runs 2      of two runs of each kind
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from null_worlds import Twin, advice, model  # noqa: E402
 
-TARGET = ROOT / "docs" / "judgement.md"
-BEGIN, END = "<!-- twins: begin -->\n", "<!-- twins: end -->\n"
 # By number of vendors: a run of nine judges as many twins as nine of one.
 RUNS = {1: 84, 3: 36, 9: 6}
 # None below this was looked at while the verdict was made.
@@ -94,17 +92,13 @@ def table(found: dict[Kind, list[Counter[str]]]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Measure, and write or print."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, help="So many runs of each kind; prints instead of writing.")
+    parser.add_argument("--runs", type=int, help="Runs of each kind.")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="Processes at once.")
     said = parser.parse_args()
-    made = "\n".join(map(str.rstrip, table(measured(said.runs, said.jobs)))) + "\n"
-    if said.runs is not None:
-        sys.stdout.write(made)
-        return 0
-    before, _, rest = TARGET.read_text(encoding="utf-8").partition(BEGIN)
-    TARGET.write_text(f"{before}{BEGIN}{made}{END}{rest.partition(END)[2]}", encoding="utf-8")
+    for line in table(measured(said.runs, said.jobs)):
+        print(line.rstrip())
     return 0
 
 
