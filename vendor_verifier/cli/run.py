@@ -39,7 +39,7 @@ def demo_command(
     quiet: Annotated[bool, flag("Print no progress on stderr.", OUTPUT, "--quiet", "-q")] = False,
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
 ) -> int:
-    """Try it on built-in simulated vendors: no key, no network, under half a minute."""
+    """Try it on built-in simulated vendors: no key, no network, under a minute."""
     if serve:
         from vendor_verifier.features.simulate.command import simulate_command
 
