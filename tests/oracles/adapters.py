@@ -18,6 +18,7 @@ from vendor_verifier.cli.main import run_app
 from vendor_verifier.suites import bfcl, mcp_toolbench, tool_correctness, toolbench
 
 HERE = Path(__file__).parent
+RUN = ("run", "--config-file-path", "config.yaml", "--test-file-path", "samples.jsonl", "-q")
 
 
 def rows(name: str) -> list[dict[str, Any]]:
