@@ -85,5 +85,41 @@ def test_a_file_beside_several_evaluations_is_never_ignored_in_silence(
     named = ["--suite-option", "mcptoolbench.test_file_path=own.jsonl"]
     assert run_app(["run", "--suite", "trigger", "--suite", "mcptoolbench", *named, *file]) == 0
     assert "alone" not in capsys.readouterr().err
-    assert run_app(["run", "--suite", "toolbench", "--suite", "mcptoolbench", *file]) == 2
-    assert "say whose they are" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("place")
+def test_a_filter_value_that_fits_nothing_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    """The page's three categories beside each other; one alone that fits nothing is refused."""
+    words = ["--filter-category", "finance", "--filter-category", "search", "--filter-category", "weather"]
+    command = ["run", "-c", "config.yaml", "--benchmark", "mcptoolbench", "--dry-run"]
+    assert run_app([*command, *words]) == 0
+    told = capsys.readouterr()
+    assert "--filter-category: read 'weather', which fits no sample" in told.err
+    assert run_app([*command, *words[4:]]) == 2
+
+
+@pytest.mark.usefixtures("place")
+def test_the_pages_tags_find_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _asked(capsys, "--benchmark", "toolbench", "--filter-tags", "api", "--filter-tags", "rest") == 16
+    words = ["--filter-difficulty", "easy", "--filter-category", "finance", "--filter-tags", "stock"]
+    assert _asked(capsys, "--benchmark", "toolbench", *words) > 0
+
+
+def test_one_file_serves_two_evaluations_of_tools(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "own.jsonl").write_text("\n".join(json.dumps(row) for row in ROWS[:4]))
+    words = ["--benchmark", "toolbench", "--benchmark", "mcptoolbench", "--test-file-path", "own.jsonl"]
+    assert _asked(capsys, *words) == 4
+
+
+def test_easy_means_one_thing_and_results_are_sorted(place: Path) -> None:
+    """The flag and the table count the same rows; results.json is by row, then vendor."""
+    words = ["run", "-c", "config.yaml", "--model", "simulated-model", "--benchmark", "mcptoolbench", "-q", "-o", "run"]
+    assert run_app([*words, "--vendor", "official", "--vendor", "reseller-a"]) == 0
+    found = json.loads((place / "run" / "results.json").read_text())
+    assert all(set(one["groups"]["difficulty"]) == {"easy", "hard"} for one in found["summary"])
+    tasks = [one for one in found["tasks"] if one["vendor"] == "official"]
+    assert sum(one["difficulty"] == "easy" for one in tasks) == SINGLE
+    order = [row["tags"]["id"] for row in ROWS]
+    rows = [(order.index(one["task_id"]), one["vendor"]) for one in found["tasks"]]
+    assert rows == sorted(rows)
+    assert len(set(rows)) == 2 * len(ROWS)

@@ -12,6 +12,7 @@ from vendor_verifier.suites.judging import judged, judged_calls
 from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.record import Attempt, Record, TurnRecord
 from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample
 
 SCHEMA = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
 TOOLS = tuple({"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in ("a", "b"))
@@ -60,3 +61,11 @@ def test_questions_that_are_meant_to_break_something_judge_no_call() -> None:
     suite, question = ContractSuite(), contract_samples()[0]
     answer = native(("nothing_declared", "{}"))
     assert judged(record("contract", answer, answer, answer), suite, question, KeptCheckers()).calls == ()
+
+
+@pytest.mark.parametrize(("category", "judges"), [("simple_java", 0), ("simple_javascript", 0), ("simple_python", 1)])
+def test_types_of_java_are_no_json_schema(category: str, judges: int) -> None:
+    """A row of BFCL in another language than Python declares nothing that arguments could break."""
+    question = Sample("s-1", ASKED, {"calls": [], "category": category})
+    answer = native(("a", '{"x": "1L"}'))
+    assert len(judged(record("bfcl", answer), SUITES[2](), question, KeptCheckers()).calls) == judges

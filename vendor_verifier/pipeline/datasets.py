@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from vendor_verifier.config.problems import listed, nearest
 from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions, known_suite, one_or_many
@@ -73,6 +74,10 @@ class Dataset(msgspec.Struct, frozen=True):
     source: str | None = None
 
 
+# What MCPToolBench++'s page calls easy and hard, whatever a row of it says.
+_DIFFICULTIES = {"single": "easy", "multi": "hard"}
+
+
 def suite_dataset(kind: SuiteKind, options: TaskOptions, *, skip_bad: bool) -> Dataset:
     """The file of the suite's options, else the shipped one."""
     if callable(kind.dataset):
@@ -88,6 +93,9 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, *, skip_bad: bool) -> D
     classes: set[bool | None] = set()
 
     def keep(sample: Sample) -> None:
+        if kind.by_call_type and sample.tags.get("call_type") in _DIFFICULTIES and "difficulty" in sample.tags:
+            difficulty = _DIFFICULTIES[sample.tags["call_type"]]
+            sample = structs.replace(sample, tags={**sample.tags, "difficulty": difficulty})
         shelf.append(sample)
         classes.add(expects_call(sample))
         # Of the shipped files it is tested that they have none.
@@ -177,26 +185,30 @@ def chosen_samples(kind: SuiteKind, dataset: Dataset, own: TaskOptions, options:
     return samples
 
 
-def check_choices(datasets: Mapping[str, Dataset], own: Mapping[str, SuiteOptions], options: RunOptions) -> None:
+def check_choices(datasets: Mapping[str, Dataset], own: Mapping[str, SuiteOptions], options: RunOptions) -> list[str]:
     """Refuse selections that match no sample or contradict themselves, naming the possible choices.
 
+    A value of a filter that fits no sample beside one that fits is a warning; these are returned.
+
     Raises:
-        ProblemsError: words that match no sample, or a share or a head without a limit.
+        ProblemsError: a filter that fits no sample, or a share or a head without a limit.
     """
+    warnings: list[str] = []
     every = {name: dataset.samples for name, dataset in datasets.items()}
     flags = {name: "--" + option.replace("_", "-") for name, option in _FILTERS.items()}
     sizes = [each.chosen.sample_size for each in own.values()]
     problems = [
         *_limitless(options, options.limit, "--limit N", "--head", "--stratify-by", sizes),
-        *_misspelt(options, every, flags),
+        *_misspelt(options, every, flags, warnings),
     ]
     for suite, each in own.items():
         keys = {name: f"suites.{suite}.{option}" for name, option in _FILTERS.items()}
         size, head, share = (f"suites.{suite}.{name}" for name in ("sample_size", "head", "stratify_by"))
         problems += _limitless(each.chosen, each.chosen.sample_size, size, head, share)
-        problems += _misspelt(each.chosen, {suite: datasets[suite].samples}, keys)
+        problems += _misspelt(each.chosen, {suite: datasets[suite].samples}, keys, warnings)
     if problems:
         raise ProblemsError(problems)
+    return warnings
 
 
 def missing_classes(tasks: Sequence[Task], datasets: Mapping[str, Dataset]) -> Iterator[str]:
@@ -240,8 +252,12 @@ def _limitless(
 
 
 def _misspelt(
-    stated: RunOptions | TaskOptions, sets: Mapping[str, Sequence[Sample]], keys: Mapping[str, str]
+    stated: RunOptions | TaskOptions,
+    sets: Mapping[str, Sequence[Sample]],
+    keys: Mapping[str, str],
+    warnings: list[str],
 ) -> Iterator[Problem]:
+    """A problem for each value of a filter none of whose values fits; a warning for one that others stand in for."""
     for name, words in _filters(stated).items():
         left = list(words)
         for suite, samples in sets.items():
@@ -249,7 +265,11 @@ def _misspelt(
         for word in left:
             there = words_there_are(chain.from_iterable(sets.values()), name)
             problem = f"read {word!r}, which fits no sample{nearest(word, there)}; {_there_is(there)}"
-            yield Problem(problem, key=keys[name])
+            # Tags must all fit, so one that fits nothing leaves no sample.
+            if name == "tags" or len(left) == len(set(words)):
+                yield Problem(problem, key=keys[name])
+            else:
+                warnings.append(f"{keys[name]}: {problem}")
 
 
 def _there_is(words: Sequence[str]) -> str:

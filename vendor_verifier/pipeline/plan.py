@@ -149,7 +149,7 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
             name: hooks[name].dataset(known_suite(name), each, skip_bad=options.skip_bad_samples)
             for name, each in suites.items()
         }
-        check_choices(datasets, suites, options)
+        unfit = check_choices(datasets, suites, options)
     chosen = {
         name: chosen_samples(known_suite(name), datasets[name], each.chosen, options) for name, each in suites.items()
     }
@@ -160,7 +160,8 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
         entries = hook.entries(entries, overrides)
     entries = as_raw_completions(entries) if options.use_raw_completions else entries
     known = known_answers(entries, tasks)
-    warnings = (*configuration.warnings, *_plugin_warnings(registry), *_warned_of(options, entries, tasks, datasets))
+    warned = _warned_of(options, entries, tasks, datasets)
+    warnings = (*configuration.warnings, *_plugin_warnings(registry), *unfit, *warned)
     plan = _plan(options, entries, tasks, load, warnings)
     if any(hook.makes_questions for hook in hooks.values()):
         plan = structs.replace(plan, question_seed=question_seed)
@@ -313,8 +314,8 @@ def _flags(options: RunOptions) -> Iterator[Flag]:
     for flag, option, value in options.suite_flags():
         yield Flag(flag, option, value)
     if options.test_file_path is not None:
-        reader = _reader(options.suites, options.suite_option)
-        yield Flag("--test-file-path", "test_file_path", str(options.test_file_path), (reader,))
+        readers = _readers(options.suites, options.suite_option)
+        yield Flag("--test-file-path", "test_file_path", str(options.test_file_path), tuple(readers))
     if options.dataset_format is not None:
         yield Flag("--dataset-format", "dataset_format", options.dataset_format)
     # These flags also have a use of their own, and replace the config's option of one evaluation.
@@ -324,41 +325,38 @@ def _flags(options: RunOptions) -> Iterator[Flag]:
         yield Flag("--limit", "sample_size", None, may_idle=True)
 
 
-def _reader(suites: Collection[str], words: Collection[str]) -> str:
-    """The evaluation that a file of samples for the whole run is meant for.
+def _readers(suites: Collection[str], words: Collection[str]) -> list[str]:
+    """The evaluations that read a file of samples for the whole run: that of triggering, else all that take one.
 
     Raises:
-        ProblemsError: none reads one, or several do and the choice is ambiguous.
+        ProblemsError: none reads one.
     """
     named = [name for name in suites if any(word.startswith(f"{name}.test_file_path=") for word in words)]
     able = [name for name in suites if not callable(known_suite(name).dataset)]
     left = [name for name in able if name not in named] or able
-    usual = [name for name in left if compares(name)] or left
-    if len(usual) == 1:
-        return usual[0]
     if not left:
         words_ = f"the questions of {listed(suites)} are built in and take no file; leave it out"
-    else:
-        ways = " or ".join(f"--suite-option {name}.test_file_path=FILE" for name in left)
-        words_ = f"{listed(left)} each read rows of their own; say whose they are with {ways}"
-    raise ProblemsError([Problem(words_, key="--test-file-path")])
+        raise ProblemsError([Problem(words_, key="--test-file-path")])
+    return [name for name in left if compares(name)] or left
 
 
 def _beside_the_file(options: RunOptions, tasks: Sequence[Task], datasets: Mapping[str, Dataset]) -> Iterator[str]:
     """A warning where some evaluations ask rows that ship, although a file of samples is given for another."""
     if options.test_file_path is None:
         return
-    reader = _reader(options.suites, options.suite_option)
+    readers = _readers(options.suites, options.suite_option)
     others = [
         task.suite
         for task in tasks
-        if task.suite != reader
+        if task.suite not in readers
         and isinstance(known_suite(task.suite).dataset, str)
         and not any(word.startswith(f"{task.suite}.test_file_path=") for word in options.suite_option)
     ]
     if others:
         told = ", ".join(f"{name} ({datasets[name].name})" for name in others)
-        yield english("warn_beside_file", file=datasets[reader].name, reader=reader, others=told, first=others[0])
+        yield english(
+            "warn_beside_file", file=datasets[readers[0]].name, reader=", ".join(readers), others=told, first=others[0]
+        )
 
 
 def _own_concurrency(stated: int | None, entries: Sequence[Entry]) -> list[str]:

@@ -41,6 +41,7 @@ class TaskResults(msgspec.Struct):
     """The rows of a run, taken one by one; of several records under one key the one that stands.
 
     Of each there is its place in the temporary file, in the order in which keys came, and by entry the number of each.
+    They are written by row and vendor.
     """
 
     _file: IO[bytes] = msgspec.field(default_factory=tempfile.TemporaryFile)
@@ -48,6 +49,8 @@ class TaskResults(msgspec.Struct):
     _lengths: array[int] = msgspec.field(default_factory=lambda: array("q"))
     _succeeded: bytearray = msgspec.field(default_factory=bytearray)
     _numbers: dict[tuple[str, str], tuple[RowKeys, array[int]]] = msgspec.field(default_factory=dict)
+    # By suite and sample, the line of the data set.
+    _lines: dict[tuple[str, str], int] = msgspec.field(default_factory=dict)
 
     @classmethod
     def wanted(cls, suites: Collection[str], *, always: bool = False) -> TaskResults | None:
@@ -59,6 +62,7 @@ class TaskResults(msgspec.Struct):
     def take(self, record: Record, sample: Sample, score: Score, row: Observation) -> None:
         """Add one record of the plan."""
         keys, numbers = self._numbers.setdefault((record.model, record.label), (RowKeys(), array("q")))
+        self._lines.setdefault((record.suite, record.sample), sample.source.line if sample.source else 0)
         place = keys.add(row.key)
         if place == len(numbers):
             numbers.append(len(self._begins))
@@ -87,10 +91,19 @@ class TaskResults(msgspec.Struct):
     def _pieces(self, report: Report) -> Iterator[bytes]:
         head = {"run": report.run, "complete": report.complete, "summary": _summary(report)}
         yield json.dumps(head, indent=1).encode().removesuffix(b"\n}") + b',\n "tasks": ['
-        for number, (begin, length) in enumerate(zip(self._begins, self._lengths, strict=True)):
-            self._file.seek(begin)
-            yield (b",\n  " if number else b"\n  ") + self._file.read(length)
+        for at, number in enumerate(self._in_order()):
+            self._file.seek(self._begins[number])
+            yield (b",\n  " if at else b"\n  ") + self._file.read(self._lengths[number])
         yield b"\n ]\n}\n"
+
+    def _in_order(self) -> list[int]:
+        """The numbers of the rows by suite, line of the data set, repetition and vendor."""
+        found = sorted(
+            (suite, self._lines[suite, sample], sample, repetition, entry, number)
+            for entry, (keys, numbers) in self._numbers.items()
+            for (suite, sample, repetition), number in zip(keys, numbers, strict=True)
+        )
+        return [number for *_, number in found]
 
 
 def _row(record: Record, sample: Sample, score: Score) -> dict[str, Any]:

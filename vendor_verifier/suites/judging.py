@@ -8,6 +8,7 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.suites import Suite, replay, suite_kind
+from vendor_verifier.suites.bfcl.categories import language_of
 from vendor_verifier.suites.trigger import NOT_JUDGED, KeptCheckers, complete_calls
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.record import Record
@@ -30,7 +31,7 @@ def judged(record: Record, suite: Suite, sample: Sample, checkers: KeptCheckers)
     Calls are held against the tools of their own turn in every evaluation whose turns declare some.
     """
     score, asked = _played(record, suite, sample)
-    if score.calls or not _is_counted(record):
+    if score.calls or not _is_counted(record, sample):
         return score
     calls = tuple(each.verdict for each in _checked(record, asked, checkers))
     doubts = (NOT_JUDGED,) if any(call.verdict == "not_judged" for call in calls) else ()
@@ -39,7 +40,7 @@ def judged(record: Record, suite: Suite, sample: Sample, checkers: KeptCheckers)
 
 def judged_calls(record: Record, suite: Suite, sample: Sample, checkers: KeptCheckers) -> list[JudgedCall]:
     """Every call that counts, with its verdict; none of a failure, of an answer in text, nor of redacted texts."""
-    if record.score is not None or not _is_counted(record):
+    if record.score is not None or not _is_counted(record, sample):
         return []
     return list(_checked(record, _played(record, suite, sample)[1], checkers))
 
@@ -52,9 +53,14 @@ def _played(record: Record, suite: Suite, sample: Sample) -> tuple[Score, list[T
     return replay(suite.play(sample), record.turns, asked) or Score(suite.name), asked
 
 
-def _is_counted(record: Record) -> bool:
-    """Whether the calls of a record count: not of a failure, nor where questions are meant to break something."""
+def _is_counted(record: Record, sample: Sample) -> bool:
+    """Whether the calls of a record count: not of a failure, nor where questions are meant to break something.
+
+    Rows of BFCL in Java or JavaScript declare types of these languages, which are no JSON Schema.
+    """
     kind = suite_kind(record.suite)
+    if record.suite == "bfcl" and language_of(str(sample.expected.get("category", ""))) != "python":
+        return False
     return record.succeeded and not (kind is not None and kind.apart)
 
 
