@@ -1,4 +1,4 @@
-"""Files of Tool Correctness: answers that are there are scored, questions are asked, and both convert."""
+"""Files of Tool Correctness: answers that are there are scored, questions are asked."""
 
 from __future__ import annotations
 
@@ -76,18 +76,6 @@ def test_the_screen_names_what_is_not_right(file: Path, capsys: pytest.CaptureFi
     ]
 
 
-def test_rows_convert_and_still_hold_their_answers(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Our own rows of them are scored alike."""
-    assert run_app(["convert", str(file), str(tmp_path / "own.jsonl")]) == 0
-    capsys.readouterr()
-    assert run_app(["score", str(file), "--json"]) == 0
-    original = json.loads(capsys.readouterr().out)
-    assert run_app(["score", str(tmp_path / "own.jsonl"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == original
-
-
 def test_the_same_rows_are_asked_of_a_vendor(file: Path, tmp_path: Path) -> None:
     """A live run over the file: the faithful vendor is right everywhere."""
     shutil.copy("config_simulated.yaml", tmp_path / "config.yaml")
@@ -104,9 +92,8 @@ def test_the_same_rows_are_asked_of_a_vendor(file: Path, tmp_path: Path) -> None
         ({"input": "a", "expected_tools": ["x"]}, [], "tools_called: no answer to score"),
         ({"input": "a", "expected_tools": "x", "tools_called": []}, [], "expected_tools: text that is not JSON"),
         ({"input": "a", "expected_tools": 3, "tools_called": []}, [], 'such as ["search", "book"], read a number'),
-        (ROWS[0], ["--gate", "f1 >= 0.9"], "--gate: is about a run, and this is a file of answers"),
         (ROWS[0], ["--suite-option", "tool_correctness.max_iterations=2"], "is an option of asking"),
-        (ROWS[0], ["--suite-option", "toolbench.mode=compat"], "toolbench does not take part"),
+        (ROWS[0], ["--suite-option", "toolbench.answer_format=text"], "toolbench does not take part"),
     ],
 )
 def test_what_cannot_be_scored_is_named(
