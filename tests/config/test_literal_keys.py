@@ -107,7 +107,7 @@ def test_a_key_given_twice_or_brought_in_by_a_merge_is_moved_too() -> None:
 
 
 def test_a_key_in_a_comment_is_named_by_its_line() -> None:
-    """A comment is not touched; whoever migrates is told where to look."""
+    """A comment is not touched; its line is reported."""
     config = f"m:\n  vendors:\n    - name: a\n      api_key: {ONE}\n# before: {ONE}\n# other: sk-abcdefghijklmnop\n"
     assert move_keys(config, "", str).lines == (5, 6)
 

@@ -99,7 +99,7 @@ def test_a_url_without_a_digest_is_refused_with_the_line_that_would_do(server: D
     """What it names may change; the sentence can be copied, and then reads what was downloaded."""
     words = said(f"{server.url}/rows.jsonl?a=1")
     line = f"{server.url}/rows.jsonl?a=1#sha256={digest_of(ROWS)}"
-    assert f"there are {len(ROWS)} bytes now, and if you mean these, give {line}" in words
+    assert f"it has {len(ROWS)} bytes now: if you mean these, give {line}" in words
     assert file_at(line).path.read_bytes() == ROWS
     assert len(server.asked) == 1
 
@@ -165,7 +165,7 @@ def test_a_proxy_of_an_unknown_kind_is_named_by_its_variable(monkeypatch: pytest
 def test_a_machine_without_a_way_there_says_so_in_a_sentence(server: DataServer) -> None:
     """A name without an address, and nobody at the door."""
     assert "vendor.invalid cannot be read (" in said(f"https://vendor.invalid/rows.jsonl#sha256={OTHER}")
-    assert "mend the connection or the address" in said(f"http://127.0.0.1:9/rows.jsonl#sha256={OTHER}")
+    assert "check the connection and the address" in said(f"http://127.0.0.1:9/rows.jsonl#sha256={OTHER}")
 
 
 def test_a_file_that_ends_early_leaves_nothing(server: DataServer, tmp_path: Path) -> None:
@@ -181,14 +181,14 @@ def test_a_download_is_bounded(server: DataServer, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(url_files, "MAX_DOWNLOAD_BYTES", 50)
     if not told:
         monkeypatch.setattr(url_files, "_stated", lambda response: None)
-    assert "expected at most 50; download it yourself" in said(f"{server.url}/rows.jsonl#sha256={digest_of(ROWS)}")
+    assert "expected at most 50; download it" in said(f"{server.url}/rows.jsonl#sha256={digest_of(ROWS)}")
     assert cached_files(tmp_path) == []
 
 
 def test_a_download_that_takes_for_ever_is_given_up(server: DataServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit is of the whole file, whatever trickles in."""
     monkeypatch.setattr(url_files, "MAX_S", -1.0)
-    assert "not whole after -1 s" in said(f"{server.url}/rows.jsonl#sha256={digest_of(ROWS)}")
+    assert "not complete after -1 s" in said(f"{server.url}/rows.jsonl#sha256={digest_of(ROWS)}")
 
 
 def test_a_disk_that_refuses_is_no_fault_of_the_data(server: DataServer, tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_the_only_file_of_rows_is_found_and_the_commit_is_said(server: DataServe
     found = file_at("hf://me/rows")
     assert found.path.read_bytes() == ROWS
     assert found.address == f"hf://me/rows/data/rows.jsonl@{COMMIT}"
-    assert found.notices == (f"hf://me/rows is read at commit {COMMIT}; with @{COMMIT} later runs ask the same rows",)
+    assert found.notices == (f"hf://me/rows is read at commit {COMMIT}; with @{COMMIT} later runs read the same rows",)
     for where in (found.address, f"hf://datasets/me/rows@{COMMIT}"):
         assert file_at(where) == Place(found.path, found.address)
     assert file_at("hf://me/rows/data/rows.jsonl@v1").address == found.address
@@ -234,25 +234,25 @@ def test_several_files_are_listed_to_choose_from(server: DataServer) -> None:
     """Each as the address that would read it."""
     server.sets["me/rows"]["data/more.jsonl"] = ROWS
     words = said("hf://me/rows@v1")
-    assert "holds 2 files of rows; name one of them: " in words
+    assert "has 2 files of rows; name one of them: " in words
     assert "hf://me/rows/data/rows.jsonl@v1, hf://me/rows/data/more.jsonl@v1" in words
 
 
 def test_files_of_another_kind_are_no_rows(server: DataServer) -> None:
     """What there is, is listed, with the way to make rows of it."""
     server.sets["me/rows"] = {"train.parquet": b"PAR1", "README.md": b""}
-    assert "holds no file of rows (.jsonl or .json, also .gz and .zst), only train.parquet" in said("hf://me/rows")
+    assert "has no file of rows (.jsonl or .json, also .gz and .zst), only train.parquet" in said("hf://me/rows")
 
 
 @pytest.mark.parametrize(
     ("where", "words"),
     [
-        ("hf://rows", "expected hf://owner/name, or hf://owner/name/file.jsonl"),
+        ("hf://rows", "expected hf://owner/name or hf://owner/name/file.jsonl"),
         ("hf://", "expected hf://owner/name"),
         ("hf://me/rows@", "expected hf://owner/name"),
         ("hf://me/rows/../../secret", "expected hf://owner/name"),
         ("hf://<me>/<rows>", "no data set can have this name"),
-        ("hf://me/none", "has no data set me/none, or does not show it without a token"),
+        ("hf://me/none", "has no data set me/none, or hides it without a token"),
         ("hf://me/none/x.jsonl", "has no data set me/none"),
         ("hf://me/rows@v9", "has no revision v9"),
         ("hf://me/rows/data/rows.jsonl@v9", "has no revision v9"),
@@ -328,7 +328,7 @@ def test_without_the_extra_the_line_that_installs_it_is_given(monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     told = said("hf://me/rows")
     assert "pip install '.[hf]' in a checkout" in told
-    assert "download the file yourself" in told
+    assert "download the file" in told
 
 
 def test_all_files_of_rows_of_a_data_set_come_and_no_code(server: DataServer) -> None:
@@ -343,4 +343,4 @@ def test_all_files_of_rows_of_a_data_set_come_and_no_code(server: DataServer) ->
     assert inner.path == whole.path / "data"
     assert file is not None
     assert file.path.read_bytes() == ROWS
-    assert "holds no file of rows" in said("hf://me/rows/none", folder_at)
+    assert "has no file of rows" in said("hf://me/rows/none", folder_at)

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from vendor_verifier.console.output import EXIT_OK, gates_exit_code, print_report, warn
+from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.latest_run import run_named
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, AnswerFormat, BfclVersion, RunOptions, flag, many, option
 from vendor_verifier.pipeline.score import score_again
@@ -96,6 +97,8 @@ def score_command(
         bfcl_version=bfcl_version,
     )
     if run.is_file():
+        if policies.gate:
+            raise ProblemsError([Problem("needs a run folder; this is a file of answers", key="--gate")])
         return _score_answers(run, judging, as_json=json)
     from vendor_verifier.features.history.database import history_file, remember
 

@@ -22,6 +22,9 @@ from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.run import RunOutcome, run, unfinished_vendors
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 
+# The options that a run keeps from its first session.
+_SCORING = ("undecided", "schema", "rank_metric", "baseline_f1", "monthly_requests", "monthly_tokens")
+
 
 def run_main_job(options: CommandOptions, *, meant_to_fail: Collection[str] = ()) -> int:
     """Run the main job by its flags and return the exit code.
@@ -34,6 +37,8 @@ def run_main_job(options: CommandOptions, *, meant_to_fail: Collection[str] = ()
     prepared = prepare(options, read_environment(), require_keys=not options.dry_run)
     # Shown before anything is spent, with --quiet too, being no progress; the printed result does not repeat them.
     shown = prepared.plan.warnings
+    if options.incremental and any(getattr(options, name) != getattr(CommandOptions, name) for name in _SCORING):
+        warn("a resumed run keeps its scoring options; use `score` to change them")
     for warning in shown:
         warn(warning)
     if options.dry_run:

@@ -7,7 +7,6 @@ from pathlib import Path
 import msgspec
 
 from vendor_verifier.errors import DataError, Problem
-from vendor_verifier.words import Sentence, english
 
 HUB = "hf://"
 MAX_DOWNLOAD_BYTES = 2 * 1024**3
@@ -22,9 +21,14 @@ class Place(msgspec.Struct, frozen=True):
 
     path: Path
     address: str | None = None
-    notices: tuple[Sentence, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
-def refused(name: str, /, **values: object) -> DataError:
-    """The error of that sentence."""
-    return DataError([Problem(english(name, **values))])
+def refused(where: str, sentence: str) -> DataError:
+    """The error that nothing can be read at the address ``where``."""
+    return DataError([Problem(f"{where}: {sentence}")])
+
+
+def too_large(where: str, size: int, most: int) -> DataError:
+    """The error of a download of more than ``most`` bytes."""
+    return refused(where, f"read {size} bytes, expected at most {most}; download it and give the file")

@@ -16,11 +16,10 @@ from typing import Any
 import httpx2
 import msgspec
 
-from vendor_verifier.errors import StorageError, install_line
-from vendor_verifier.pipeline.downloads import HUB, MAX_DOWNLOAD_BYTES, Place, refused
+from vendor_verifier.errors import DataError, StorageError, install_line
+from vendor_verifier.pipeline.downloads import HUB, MAX_DOWNLOAD_BYTES, Place, refused, too_large
 from vendor_verifier.transport.policy import silence
 from vendor_verifier.transport.proxies import require_proxies
-from vendor_verifier.words import english
 
 _ENDPOINT = "https://huggingface.co"
 _API_S = 20.0
@@ -48,11 +47,11 @@ class _Address(msgspec.Struct, frozen=True):
         parts = (self.name, self.file) if self.file else (self.name,)
         return f"{HUB}{'/'.join(parts)}@{commit}"
 
-    def notices(self, commit: str) -> tuple[Any, ...]:
+    def notices(self, commit: str) -> tuple[str, ...]:
         """A sentence with the commit, where the address does not state one."""
         if self.revision is not None and _COMMIT.fullmatch(self.revision):
             return ()
-        return (english("warn_hub_commit", where=self.where, commit=commit),)
+        return (f"{self.where} is read at commit {commit}; with @{commit} later runs read the same rows",)
 
 
 def hub_file(where: str) -> Place:
@@ -105,8 +104,7 @@ def hub_files(where: str) -> Place:
         inside = f"{address.file.rstrip('/')}/" if address.file else ""
         files = [file for file in files if file.rfilename.startswith(inside)]
         if not files:
-            names = _listed([file.rfilename for file in info.siblings or ()])
-            raise refused("data_hub_no_rows", where=where, name=address.name, files=names)
+            raise _without_rows(address, [file.rfilename for file in info.siblings or ()])
         _bound(address, sum(file.size or 0 for file in files))
         folder = hub.snapshot_download(
             address.name,
@@ -123,7 +121,7 @@ def _read(where: str) -> _Address:
     owner, _, rest = path.strip("/").removeprefix("datasets/").partition("/")
     name, _, file = rest.partition("/")
     if not owner or not name or (at and not revision) or ".." in file.split("/"):
-        raise refused("data_hub_form", where=where)
+        raise refused(where, "expected hf://owner/name or hf://owner/name/file.jsonl, and @revision after either")
     endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or _ENDPOINT
     return _Address(where, f"{owner}/{name}", file or None, revision or None, endpoint)
 
@@ -140,12 +138,20 @@ def _with_only_file(address: _Address, info: Any) -> _Address:
     # JSON lines are rows; of what else is JSON beside them that is not sure.
     found = [name for name in rows if _LINES.fullmatch(name)] or rows
     if not found:
-        raise refused("data_hub_no_rows", where=address.where, name=address.name, files=_listed(names))
+        raise _without_rows(address, names)
     if len(found) > 1:
         at = f"@{address.revision}" if address.revision else ""
         files = _listed([f"{HUB}{address.name}/{name}{at}" for name in found])
-        raise refused("data_hub_several", where=address.where, name=address.name, count=len(found), files=files)
+        raise refused(address.where, f"{address.name} has {len(found)} files of rows; name one of them: {files}")
     return _Address(address.where, address.name, found[0], address.revision or info.sha, address.endpoint)
+
+
+def _without_rows(address: _Address, names: Sequence[str]) -> DataError:
+    return refused(
+        address.where,
+        f"{address.name} has no file of rows (.jsonl or .json, also .gz and .zst), only {_listed(names)}; "
+        "write its rows as JSON lines (docs/datasets.md) and give that file",
+    )
 
 
 def _is_rows(name: str) -> bool:
@@ -159,7 +165,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _bound(address: _Address, size: int) -> None:
     if size > MAX_DOWNLOAD_BYTES:
-        raise refused("data_too_large", where=address.where, size=size, most=MAX_DOWNLOAD_BYTES)
+        raise too_large(address.where, size, MAX_DOWNLOAD_BYTES)
 
 
 @contextmanager
@@ -172,34 +178,46 @@ def _refusals(address: _Address) -> Iterator[Any]:
         from huggingface_hub import constants, errors
         from huggingface_hub.utils.tqdm import disable_progress_bars
     except ImportError:
-        raise refused("data_hub_extra", where=where, install=install_line("hf")) from None
+        sentence = f"the Hugging Face hub needs {install_line('hf')}; or download the file and give its path"
+        raise refused(where, sentence) from None
     silence("huggingface_hub")
     # Else it asks the hub for a list by which to tell it what this program runs in.
     constants.HF_HUB_DISABLE_TELEMETRY = True
     disable_progress_bars()
-    named = {"where": where, "name": address.name, "endpoint": address.endpoint}
+    name, endpoint = address.name, address.endpoint
+    gated = (
+        f"{name} is gated; accept its terms at {endpoint}/datasets/{name} and set HF_TOKEN to a token of that account"
+    )
     try:
         yield hub
     except errors.HFValidationError:
-        raise refused("data_hub_name", where=where) from None
+        raise refused(where, "no data set can have this name; give owner and name") from None
     except errors.GatedRepoError:
-        raise refused("data_hub_gated", **named) from None
+        raise refused(where, gated) from None
     except errors.RepositoryNotFoundError:
-        raise refused("data_hub_no_set", **named) from None
+        sentence = (
+            f"{endpoint} has no data set {name}, or hides it without a token; "
+            "check owner and name, or set HF_TOKEN to a token that may read it"
+        )
+        raise refused(where, sentence) from None
     except errors.RevisionNotFoundError:
-        raise refused("data_hub_no_revision", revision=address.revision, where=where, name=address.name) from None
+        sentence = f"{name} has no revision {address.revision}; give a branch, tag or commit, or nothing for the newest"
+        raise refused(where, sentence) from None
     except errors.RemoteEntryNotFoundError:
         revision = address.revision or "main"
-        raise refused(
-            "data_hub_no_file", where=where, name=address.name, file=address.file, revision=revision
-        ) from None
+        sentence = f"{name} has no file {address.file} at {revision}; leave the file out to get a list"
+        raise refused(where, sentence) from None
     except errors.HfHubHTTPError as error:
         status = error.response.status_code
-        gated = "data_hub_gated" if status in (401, 403) else "data_hub_status"
-        raise refused(gated, **named, status=status) from None
+        other = f"{endpoint} answered {status}; try again later, or download the file and give its path"
+        raise refused(where, gated if status in (401, 403) else other) from None
     except (httpx2.HTTPError, OSError) as error:
         if isinstance(error, OSError) and error.errno in _DISK:
             raise StorageError(f"the hub's cache cannot be written: {error.strerror}") from None
         cause = error.__cause__ or error
         reason = (str(cause) or type(cause).__name__).splitlines()[0][:_LONGEST_REASON]
-        raise refused("data_hub_unreached", where=where, endpoint=address.endpoint, reason=reason) from None
+        sentence = (
+            f"{endpoint} cannot be read ({reason}); check the connection, or download the file elsewhere and "
+            "give its path. A cached file is found without a connection if the address names the file"
+        )
+        raise refused(where, sentence) from None

@@ -20,7 +20,7 @@ import msgspec
 from platformdirs import user_cache_path
 
 from vendor_verifier.errors import StorageError
-from vendor_verifier.pipeline.downloads import MAX_DOWNLOAD_BYTES, Place, refused
+from vendor_verifier.pipeline.downloads import MAX_DOWNLOAD_BYTES, Place, refused, too_large
 from vendor_verifier.resources import PRODUCT
 from vendor_verifier.sample_store import file_digest
 from vendor_verifier.transport.proxies import require_proxies
@@ -31,7 +31,6 @@ _TIMEOUT = httpx2.Timeout(30.0, connect=10.0)
 _DIGEST = re.compile(r"sha256=([0-9a-fA-F]{64})")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 100
-_STATUS = {401: "data_url_refused", 403: "data_url_refused", 404: "data_url_missing", 410: "data_url_missing"}
 
 
 class _Address(msgspec.Struct, frozen=True):
@@ -61,9 +60,17 @@ def url_file(where: str) -> Place:
     path, size, digest = _download(address)
     if address.digest is None:
         whole = f"{address.url}#sha256={digest}"
-        raise refused("data_url_no_digest", where=address.shown, size=size, address=whole)
+        sentence = (
+            "a URL needs the SHA-256 of its file, because the file may change; it has "
+            f"{size} bytes now: if you mean these, give {whole}"
+        )
+        raise refused(address.shown, sentence)
     if digest != address.digest:
-        raise refused("data_url_other_digest", where=address.shown, expected=address.digest, size=size, digest=digest)
+        sentence = (
+            f"expected SHA-256 {address.digest}, read {size} bytes of SHA-256 {digest}; the file was changed or is "
+            "another one: check the address, or take the new digest if you trust it"
+        )
+        raise refused(address.shown, sentence)
     return Place(path, f"{address.shown}#sha256={digest}")
 
 
@@ -74,13 +81,14 @@ def _read(where: str) -> _Address:
     except ValueError:
         host = None
     if not host:
-        raise refused("data_url_form", where=where)
+        raise refused(where, "expected https://host/file.jsonl#sha256=digest")
     bare = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
     if "@" in parts.netloc:
-        raise refused("data_url_login", where=bare)
+        raise refused(bare, "read a user name or password in the address; download the file and give its path")
     found = _DIGEST.fullmatch(parts.fragment)
     if parts.fragment and found is None:
-        raise refused("data_url_fragment", where=bare, fragment=parts.fragment[:_LONGEST_NAME])
+        read = parts.fragment[:_LONGEST_NAME]
+        raise refused(bare, f"read #{read}, expected #sha256= and 64 hexadecimal digits, as sha256sum prints them")
     name = _UNSAFE.sub("_", parts.path.rpartition("/")[2])[-_LONGEST_NAME:].lstrip(".") or "data"
     url = urlunsplit((parts.scheme, parts.netloc, parts.path, parts.query, ""))
     return _Address(url, bare, parts.netloc, name, found[1].lower() if found else None)
@@ -122,17 +130,24 @@ def _pieces(address: _Address) -> Iterator[bytes]:
         client.stream("GET", address.url, headers={"accept-encoding": "identity"}) as response,
     ):
         if response.status_code != 200:
-            name = _STATUS.get(response.status_code, "data_url_status")
-            raise refused(name, where=shown, host=address.host, status=response.status_code)
+            raise refused(shown, f"{address.host} answered {response.status_code}{_advice(response.status_code)}")
         if (stated := _stated(response)) is not None and stated > MAX_DOWNLOAD_BYTES:
-            raise refused("data_too_large", where=shown, size=stated, most=MAX_DOWNLOAD_BYTES)
+            raise too_large(shown, stated, MAX_DOWNLOAD_BYTES)
         for piece in response.iter_raw():
             size += len(piece)
             if size > MAX_DOWNLOAD_BYTES:
-                raise refused("data_too_large", where=shown, size=size, most=MAX_DOWNLOAD_BYTES)
+                raise too_large(shown, size, MAX_DOWNLOAD_BYTES)
             if time.monotonic() > over:
-                raise refused("data_url_slow", where=shown, seconds=f"{MAX_S:g}")
+                raise refused(shown, f"not complete after {MAX_S:g} s; download it and give the file")
             yield piece
+
+
+def _advice(status: int) -> str:
+    if status in (401, 403):
+        return ": it is not public; download it with your own access and give the file"
+    if status in (404, 410):
+        return ": there is no such file; check the address"
+    return ", expected 200; try again later, or download the file and give its path"
 
 
 def _stated(response: httpx2.Response) -> int | None:
@@ -148,4 +163,5 @@ def _refusals(address: _Address) -> Iterator[None]:
         yield
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         reason = str(error) or type(error).__name__
-        raise refused("data_url_unreached", where=address.shown, host=address.host, reason=reason) from None
+        advice = "check the connection and the address, or download the file elsewhere and give its path"
+        raise refused(address.shown, f"{address.host} cannot be read ({reason}); {advice}") from None

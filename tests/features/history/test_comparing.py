@@ -128,7 +128,7 @@ def test_what_is_no_run_is_refused(bench: Any, arguments: list[str]) -> None:
 
 
 def test_every_scored_run_is_in_the_history_once(bench: Any) -> None:
-    """run, score (which replaces), import; --no-history and demo leave it alone; history and trend show it."""
+    """run, score (which replaces), import; --no-history and demo leave it alone; history shows it."""
     bench.configure("official: faithful", "twin: faithful")
     bench.samples(4)
     file = bench.folder / "h.sqlite"
