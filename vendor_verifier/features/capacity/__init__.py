@@ -1,1 +1,1 @@
-"""The search for a vendor's capacity: the load levels, their measurements and the report."""
+"""The highest load that a vendor sustains: an ordinary run for each level of a sweep."""

@@ -1,100 +1,124 @@
-"""The command ``capacity``: how much load each vendor bears before success, speed or tool calls give way."""
+"""The command ``capacity``: a run for each level of a sweep, one table, and a sentence for each vendor."""
 
-from __future__ import annotations
+# No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
+import math
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from vendor_verifier.console.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, say
-from vendor_verifier.features.capacity.values import CapacityOptions
-from vendor_verifier.words import Texts
+from cyclopts.validators import Number
+
+from vendor_verifier.console.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, say, warn
+from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.pipeline.options import JUDGE, OUTPUT, PACE, WHAT, RunOptions, flag, many, option
 
 if TYPE_CHECKING:
-    from vendor_verifier.features.capacity.search import CapacityOutcome
-    from vendor_verifier.features.capacity.values import CapacityReport, Point
-    from vendor_verifier.values.plan import Entry
+    from vendor_verifier.features.capacity.sweep import VendorSweep
 
-_NO_OPTIONS = CapacityOptions()
+_POSITIVE, _AT_LEAST_1 = Number(gt=0), Number(gte=1)
+_HEAD = "vendor,level,requests,success,TTFT p50 ms,p95 ms,TPS,in flight,per second,F1,schema,lag ms,misses".split(",")
 
 
-def capacity_command(options: CapacityOptions = _NO_OPTIONS) -> int:
-    """Raise the load on one vendor after the other until success, time to first token or tool calls give way.
+def capacity_command(
+    *,
+    test_file_path: Annotated[str | None, option("Sample file, hf://… or URL. [default: shipped]", WHAT)] = None,
+    config_file_path: Annotated[Path, option("Configuration file.", WHAT, "--config-file-path", "-c")] = Path(
+        "config.yaml"
+    ),
+    model: Annotated[tuple[str, ...], many("Test this model only (repeatable).", WHAT)] = (),
+    vendor: Annotated[tuple[str, ...], many("Test this vendor or label only (repeatable).", WHAT)] = (),
+    limit: Annotated[int, option("Number of samples.", WHAT, "--limit", "-n", check=_AT_LEAST_1)] = 50,
+    sweep: Annotated[str, option("Levels to test, separated by commas.", PACE)] = "1,2,4,8",
+    by: Annotated[Literal["concurrency", "rate"], option("Count requests in flight or a second.", PACE)] = (
+        "concurrency"
+    ),
+    max_requests: Annotated[int | None, option("Maximum requests per vendor.", PACE, check=_AT_LEAST_1)] = None,
+    max_cost: Annotated[float | None, option("Maximum spend in US dollars.", PACE, check=_POSITIVE)] = None,
+    slo: Annotated[tuple[str, ...], many('Limit for a level: "avg_ttft_ms.p95 <= 2000" (repeatable).', JUDGE)] = (),
+    at_least: Annotated[float | None, option("Exit 1 if a vendor holds less.", JUDGE, check=_POSITIVE)] = None,
+    output_dir: Annotated[Path | None, option("Output folder. [default: runs/<time>-capacity]", OUTPUT, "-o")] = None,
+    quiet: Annotated[bool, flag("Print no progress.", OUTPUT, "--quiet", "-q")] = False,
+    json: Annotated[bool, flag("Print capacity.json instead of the table.", OUTPUT)] = False,
+) -> int:
+    """Find the highest load that each vendor sustains without losing speed or tool-call quality.
 
-    The same questions unloaded come first, twice. Limits not given with --slo: success_rate >= 0.99,
-    avg_ttft_ms.p95 <= 2000, f1 and schema_accuracy >= ceiling - 0.05 (ceiling: its own unloaded answers).
-
-    Exit codes: 0 found, 1 a vendor misses a limit unloaded or bears less than --at-least, 3 a budget or a vendor
-    ended a search before.
+    Exit codes: 0 done, 1 a vendor misses a limit without load or holds less than --at-least, 3 a budget, a stopped
+    vendor or this machine ended a sweep before that was known.
     """
-    if options.from_folder is not None:
-        return _again(options.from_folder, options.slo, options.at_least, as_json=options.json)
-    outcome = _measured(options)
-    _print(outcome.report, as_json=options.json)
-    if not options.quiet:
-        say(f"records and report: {outcome.folder.path}/")
-    if outcome.signal_number is not None:
-        return SIGNAL_BASE + outcome.signal_number
-    return _exit_code(outcome.report)
+    from msgspec.json import encode, format
 
-
-def _measured(options: CapacityOptions) -> CapacityOutcome:
     from vendor_verifier.config import read_environment
-    from vendor_verifier.features.capacity.search import measure_capacity
-    from vendor_verifier.features.capacity.text import level_line
+    from vendor_verifier.features.capacity.sweep import Sweep, read_limits, sweep_vendors
     from vendor_verifier.pipeline.plan import prepare
-    from vendor_verifier.reports.escape import MAX_SENTENCE, plain
-
-    t = Texts("narrow")
-
-    def tell(entry: Entry, point: Point) -> None:
-        if not options.quiet:
-            say(level_line(entry.label, point, options.by, t))
-
-    def note(words: str) -> None:
-        if not options.quiet:
-            say(plain(words, MAX_SENTENCE))
-
-    return measure_capacity(options, prepare(options.of_run(), read_environment()), on_point=tell, on_notice=note)
-
-
-def _again(folder: Path, slos: Sequence[str], at_least: float | None, *, as_json: bool) -> int:
-    """A stored search, judged again; its files are written anew."""
-    from vendor_verifier.features.capacity.store import judge_again, write_capacity
     from vendor_verifier.redaction import Scrubber
+    from vendor_verifier.reports.escape import plain
+    from vendor_verifier.reports.number_format import quantity
+    from vendor_verifier.reports.tables import aligned
     from vendor_verifier.store import RunFolder
 
-    stored = RunFolder(folder)
-    report = judge_again(stored, slos, at_least)
-    write_capacity(stored, report, Scrubber(()))
-    _print(report, as_json=as_json)
-    return _exit_code(report)
+    folder = RunFolder(output_dir or Path("runs") / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-capacity")
+    levels, limits = _levels(sweep, by, at_least), read_limits(slo, by)
+    asked = RunOptions(
+        test_file_path=test_file_path,
+        config_file_path=config_file_path,
+        model=model,
+        vendor=vendor,
+        limit=limit,
+        max_cost=max_cost,
+        retries=0,
+        baseline_repeats=1,
+        no_calibration=True,
+    )
+    prepared = prepare(asked, read_environment())
+    for warning in prepared.plan.warnings:
+        warn(warning)
+
+    def progress(words: str) -> None:
+        if not quiet:
+            say(plain(words))
+
+    found = sweep_vendors(Sweep(prepared, by, levels, limits, folder.path, max_requests, max_cost, progress))
+    code = _exit_code(found, at_least)
+    scrubber = Scrubber(prepared.secrets)
+    rows = [_HEAD]
+    for each in found:
+        for size, *figures, misses in (level.values() for level in each.levels):
+            name = "unloaded" if size is None else f"{size:g}"
+            rows.append([plain(each.label), name, *map(quantity, figures), plain("; ".join(misses))])
+    lines = [*aligned(rows, left=1, prose=1), "", *(plain(scrubber.text(each.summary), 600) for each in found)]
+    table = "".join(f"{line.rstrip()}\n" for line in lines)
+    document = {"by": by, "limits": [*map(str, limits)], "at_least": at_least, "exit_code": code, "vendors": found}
+    written = scrubber.text(format(encode(document), indent=2).decode()) + "\n"
+    folder.write("capacity.json", written)
+    folder.write("capacity.md", f"# Capacity\n\n```text\n{table}```\n")
+    sys.stdout.write(written if json else table)
+    if not quiet:
+        say(f"runs and tables: {folder.path}/")
+    return code if found[-1].signal_number is None else SIGNAL_BASE + found[-1].signal_number
 
 
-def _print(report: CapacityReport, *, as_json: bool) -> None:
-    from vendor_verifier.features.capacity import store
-    from vendor_verifier.features.capacity.text import capacity_lines
+def _levels(words: str, by: str, at_least: float | None) -> tuple[float, ...]:
+    """The levels of ``--sweep`` in rising order; a ProblemsError where they cannot be meant."""
+    try:
+        found = {float(word) for word in words.split(",")}
+    except ValueError:
+        found = {0.0}
+    if any(not 0 < level < math.inf or (by == "concurrency" and level != int(level)) for level in found):
+        wanted = "whole numbers such as 1,2,4,8, or --by rate" if by == "concurrency" else "numbers such as 1,2.5"
+        raise ProblemsError([Problem(f"read {words!r}; expected {wanted}", key="--sweep")])
+    if at_least is not None and at_least > max(found):
+        raise ProblemsError([Problem("is above every level; add a higher one to --sweep", key="--at-least")])
+    return tuple(sorted(found))
 
-    if as_json:
-        sys.stdout.write(store.render(report))
-    else:
-        sys.stdout.write("".join(f"{line}\n" for line in capacity_lines(report)))
 
-
-def _exit_code(report: CapacityReport) -> int:
-    """3 where a search was ended before it could tell, else 1 where too little is borne."""
-    from vendor_verifier.features.capacity.curve import standing
-    from vendor_verifier.features.capacity.text import verdict
-    from vendor_verifier.reports.escape import plain
-
-    t = Texts("narrow")
-    found = [(vendor, standing(vendor, report.at_least)) for vendor in report.vendors]
-    for vendor, how in found:
-        if how != "enough":
-            words = verdict(vendor, report.kind, t)
-            say(plain(t(f"standing_{how}", vendor=f"{vendor.model} / {vendor.label}", words=words), 600))
-    standings = {how for _, how in found}
-    if "unknown" in standings:
-        return EXIT_INCOMPLETE
-    return EXIT_THRESHOLD if "too_little" in standings else EXIT_OK
+def _exit_code(found: Sequence["VendorSweep"], at_least: float | None) -> int:
+    """3 where a sweep ended before the answer was known, else 1 where a vendor holds too little."""
+    codes = {EXIT_OK}
+    for each in found:
+        is_known = each.ended_by in ("highest", "not_reached") or (each.ended_by == "missed" and len(each.levels) > 1)
+        if not (is_known if at_least is None else (each.holds or 0) >= at_least):
+            codes.add(EXIT_THRESHOLD if each.ended_by == "missed" else EXIT_INCOMPLETE)
+    return max(codes)
