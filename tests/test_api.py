@@ -47,7 +47,7 @@ def test_the_page_s_code_runs(folder: Path, capsys: pytest.CaptureFixture[str]) 
 
 PUBLIC = {
     "EvalTestCase", "Record", "Report", "RunComparison", "RunData", "RunOutcome", "ToolCorrectnessMetric",
-    "VerifierError", "__version__", "averify", "compare_runs", "evaluate", "find_capacity", "irf", "load_history",
+    "VerifierError", "__version__", "averify", "compare_runs", "evaluate", "irf", "load_history",
     "load_run", "score_run", "verify",
 }  # fmt: skip
 DOTTED = sorted(set(re.findall(r"`(vendor_verifier(?:\.\w+){2,})`", PAGE)))

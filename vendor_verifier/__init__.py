@@ -1,6 +1,6 @@
 """Verify that the vendors of an LLM really serve the model they sell.
 
-``verify``, ``averify``, ``find_capacity``, ``score_run``, ``load_run``, ``load_history``, ``compare_runs``,
+``verify``, ``averify``, ``score_run``, ``load_run``, ``load_history``, ``compare_runs``,
 ``evaluate`` and ``irf`` are the Python interface, described in docs/api.md. They are imported when they are first used,
 so that importing the package costs nothing; ``__init__.pyi`` has their types.
 """
@@ -14,7 +14,6 @@ __version__ = "0.2.0"
 _HOMES = {
     "verify": "vendor_verifier.api",
     "averify": "vendor_verifier.api",
-    "find_capacity": "vendor_verifier.api",
     "score_run": "vendor_verifier.api",
     "compare_runs": "vendor_verifier.api",
     "load_history": "vendor_verifier.api",
@@ -43,7 +42,6 @@ __all__ = [
     "averify",
     "compare_runs",
     "evaluate",
-    "find_capacity",
     "irf",
     "load_history",
     "load_run",

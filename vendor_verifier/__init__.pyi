@@ -1,6 +1,6 @@
 """Types of the names that ``__init__.py`` imports when they are first asked for."""
 
-from vendor_verifier.api import averify, compare_runs, evaluate, find_capacity, load_history, score_run, verify
+from vendor_verifier.api import averify, compare_runs, evaluate, load_history, score_run, verify
 from vendor_verifier.errors import VerifierError
 from vendor_verifier.features.data.run_data import RunData, load_run
 from vendor_verifier.pipeline.run import RunOutcome
@@ -24,7 +24,6 @@ __all__ = [
     "averify",
     "compare_runs",
     "evaluate",
-    "find_capacity",
     "irf",
     "load_history",
     "load_run",

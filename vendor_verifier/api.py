@@ -1,4 +1,4 @@
-"""The main job, capacity, scoring and comparing as functions for Python callers; they print nothing and do not exit."""
+"""The main job, scoring and comparing as functions for Python callers; they print nothing and do not exit."""
 
 from __future__ import annotations
 
@@ -36,8 +36,6 @@ from vendor_verifier.values.score import Report
 if TYPE_CHECKING:
     from distributed import Client
     from pandas import DataFrame
-
-    from vendor_verifier.features.capacity.search import CapacityOutcome
 
 Folder = str | PathLike[str]
 Outcome = TypeVar("Outcome")
@@ -97,46 +95,6 @@ def verify(
     if unkept is not None:
         warnings.warn(unkept, stacklevel=2)
     return outcome
-
-
-def find_capacity(
-    config: Folder = "config.yaml",
-    *,
-    samples: Folder | None = None,
-    models: Sequence[str] = (),
-    vendors: Sequence[str] = (),
-    output_dir: Folder | None = None,
-    environ: Mapping[str, str] | None = None,
-    dask_client: Client | None = None,
-    **settings: Any,
-) -> CapacityOutcome:
-    """Look for the load that every vendor of ``config`` bears, and write the folder of a search (docs/capacity.md).
-
-    ``settings`` are further fields of :class:`vendor_verifier.features.capacity.values.CapacityOptions`, named like the
-    flags of ``capacity``; unlike there, one process sends unless they say so. The others are as in :func:`verify`.
-
-    Raises:
-        ConfigError, DataError: the configuration or the samples, all problems at once.
-        UsageError: what was asked for contradicts itself, or cannot be sent from here.
-        StorageError: the disk refused a write; every record written before stays.
-        ClusterError: the cluster went away; what was found before stays.
-    """
-    from vendor_verifier.features.capacity.search import measure_capacity
-    from vendor_verifier.features.capacity.values import CapacityOptions
-
-    options = CapacityOptions(
-        config_file_path=Path(config),
-        test_file_path=None if samples is None else os.fspath(samples),
-        model=tuple(models),
-        vendor=tuple(vendors),
-        output_dir=None if output_dir is None else Path(output_dir),
-        **{"workers": 1, **_executor_of(dask_client), **settings},
-    )
-
-    def finish() -> CapacityOutcome:
-        return measure_capacity(options, prepare(options.of_run(), read_environment() if environ is None else environ))
-
-    return _sent(finish, dask_client)
 
 
 def _sent(finish: Callable[[], Outcome], client: Client | None) -> Outcome:

@@ -221,8 +221,8 @@ class RunFolder(msgspec.Struct, frozen=True):
         try:
             return _read_manifest(self.manifest_file.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            found = self.path / "capacity.json"
-            hint = f"; it holds a search for capacity: capacity --from {self.path}" if found.exists() else ""
+            is_sweep = (self.path / "capacity.json").exists()
+            hint = "; it holds a capacity sweep, whose runs are in its folders" if is_sweep else ""
             raise RunFolderError(f"{self.path} is not a run folder: it holds no manifest.json{hint}") from None
         except UnreadableManifest as error:
             raise RunFolderError(f"{self.manifest_file} {error}") from None

@@ -6,13 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from closing_server import ANSWER, ClosingServer
 
-from vendor_verifier.features.capacity.search import measure_capacity
-from vendor_verifier.features.capacity.values import CapacityOptions
-from vendor_verifier.pipeline.plan import prepare
-from vendor_verifier.values.record import Record
 
 
 def configure(folder: Path, url: str) -> Path:
@@ -49,15 +44,3 @@ def test_a_run_says_how_many_requests_were_sent_again_and_charges_nobody(bench: 
     twice = next(record["sample"] for record in records if record["turns"][0]["attempts"][0]["resent"])
     _, told, _ = bench("explain", folder, "--vendor", "shut", "--sample", twice)
     assert "attempt 1, sent again on a new connection" in told
-
-
-@pytest.mark.slow  # a whole search
-def test_a_search_for_capacity_fails_no_request_of_it(tmp_path: Path) -> None:
-    """Up to 8 in flight nothing is retried, and nothing fails: the server bears what it bears."""
-    seen: list[Record] = []
-    with ClosingServer() as server:
-        config = configure(tmp_path, server.url())
-        options = CapacityOptions(config_file_path=config, limit=8, output_dir=tmp_path / "out", up_to=8)
-        measure_capacity(options, prepare(options.of_run(), {}), on_record=seen.append)
-    assert len(seen) > 30
-    assert [record.final.failure for record in seen if record.final is not None and record.final.failure] == []

@@ -9,7 +9,6 @@ import pytest
 from changing import replace
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.features.capacity.values import CapacityOptions
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.run import process_count
 from vendor_verifier.run.executors import check_choice
@@ -78,7 +77,7 @@ def test_the_measured_figure_decides_and_simulated_vendors_take_one(monkeypatch:
 
 def test_nobody_who_says_nothing_gets_processes_for_a_small_run() -> None:
     """Without --workers a run chooses by itself; a program that verifies, and a cluster, send from where they are."""
-    assert (RunOptions().workers, CapacityOptions().workers) == (None, None)
+    assert RunOptions().workers is None
     assert reckoned(replace(PLAN, request_concurrency=5), 10_000).processes == 1
     assert ExecutorChoice().workers == 1
 

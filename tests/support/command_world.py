@@ -32,13 +32,12 @@ _ENTRY = """\
 _RUNS = {
     "--limit 20 -o": ("tuesday", "monday", "today", "kimi", "demo", "20261122T020000Z"),
     "--suite trigger --suite tool_correctness --suite toolbench --suite mcptoolbench -n 3 -o": ("latest",),
-    "capacity --vendor novita --up-to 2 -n 3 -o": ("novita", "20260304T050607Z-capacity"),
+    "capacity --vendor novita --sweep 1,2 -n 3 -o": ("novita",),
 }
 # Every run is made as short as this, and no port is anybody's.
-_SHORT = {"-n": "3", "--duration": "2", "--warmup": "2", "--up-to": "2", "--sweep": "1,2", "--port": "0"}
+_SHORT = {"-n": "3", "--duration": "2", "--warmup": "2", "--sweep": "1,2", "--port": "0"}
 _FEW = {"run": ["-n", "3"], "demo": ["-n", "3"], "check": ["-n", "3"], "capacity": ["-n", "3"]}
-_ITS_OWN = {"-n", "--limit", "--sample", "--from"}
-_LEVELS = {"--up-to", "--sweep", "--from"}
+_ITS_OWN = {"-n", "--limit", "--sample"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +142,8 @@ async def _serve_for_no_time(*_: object) -> None:
 def _shortened(words: list[str]) -> list[str]:
     name = words[0] if words and words[0] in COMMAND_NAMES else "run"
     more = [] if _ITS_OWN & set(words) else _FEW.get(name, [])
-    if name == "capacity" and not _LEVELS & set(words):
-        more = [*more, "--up-to", "2"]
+    if name == "capacity" and "--sweep" not in words:
+        more = [*more, "--sweep", "1,2"]
     return [*(_SHORT.get(before, word) for before, word in zip(["", *words], words, strict=False)), *more]
 
 

@@ -52,9 +52,8 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "explain": ("explain runs/kimi --vendor novita",),
     "view": ("view", "view runs/monday runs/tuesday --print"),
     "capacity": (
-        "capacity --vendor novita --up-to 128 --max-cost 2",
-        "capacity --by rate --up-to 20 --at-least 5",
-        "capacity --from runs/novita --slo 'f1 >= ceiling - 0.02'",
+        "capacity --vendor novita --sweep 1,4,16,64 --max-cost 2",
+        "capacity --by rate --sweep 1,5,20 --at-least 5",
     ),
     "simulate": ("simulate --port 8600 --speed 4", "simulate --test-file-path own.jsonl"),
 }
@@ -71,7 +70,7 @@ COMMANDS = {
     "init": ("vendor_verifier.cli.init:init_command", "Write config.yaml, .env and .gitignore to begin with."),
     "doctor": (
         "vendor_verifier.features.doctor.command:doctor_command",
-        "Check each vendor with at most three tiny requests.",
+        "Check each vendor with two small requests.",
     ),
     "bfcl": ("vendor_verifier.features.bfcl.command:bfcl_command", "Run a BFCL evaluation job file."),
     "score": ("vendor_verifier.cli.stored:score_command", "Score a stored run again."),

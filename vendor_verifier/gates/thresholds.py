@@ -2,11 +2,10 @@
 
     <metric>[.p50|p90|p95|p99] <=|>= <number>          schema_accuracy >= 0.98        avg_ttft_ms.p95 <= 2000
     <metric> <=|>= ceiling [+|- <number>]              f1 >= ceiling - 0.03
-    <metric>[.p50|…] <=|>= <number>x                   avg_ttft_ms.p95 <= 2x      limits of ``capacity`` only
     verdict >= <status>                                verdict >= doubtful            gates only
     no <finding>                                       no another_model_served        gates only
 
-``ceiling`` is the baseline's own figure: for ``f1`` its self-F1. ``2x`` is twice the vendor's own without load. Numbers
+``ceiling`` is the baseline's own figure: for ``f1`` its self-F1. Numbers
 are plain: shares from 0 to 1, no units, no ``%``. A percentile is taken over single requests.
 """
 
@@ -118,9 +117,8 @@ def _finding(text: str, word: str, findings: Collection[str]) -> str:
     return name
 
 
-def parse_threshold(text: str, extra: Collection[str] = (), *, of_load: bool = False) -> Threshold:
-    """Read one threshold; ``extra`` names metrics beside ``THRESHOLD_METRICS``, such as the scores of suites. One
-    ``of_load`` may be so many times the figure without load.
+def parse_threshold(text: str, extra: Collection[str] = ()) -> Threshold:
+    """Read one threshold; ``extra`` names metrics beside ``THRESHOLD_METRICS``, such as the scores of suites.
 
     Raises:
         ThresholdError: with what was read and what was expected.
@@ -138,16 +136,13 @@ def parse_threshold(text: str, extra: Collection[str] = (), *, of_load: bool = F
         read = f"read {rest.split()[0]!r}" if rest.strip() else "it ends"
         raise _error(text, f"{read} after {subject.group(0).strip()}; expected <= or >=")
     right = rest[2:].strip()
-    times = of_load and right.endswith("x")
-    number, ceiling = _right_side(text, right.removesuffix("x").rstrip() if times else right)
-    if times and (ceiling or number <= 0):
-        raise _error(text, "so many times the figure without load is a number above 0, such as 2x")
+    number, ceiling = _right_side(text, right)
     if ceiling and percentile is not None:
         raise _error(text, "a percentile is compared with a number, not with the ceiling")
-    if not (ceiling or times) and metric in _SHARES and not 0 <= number <= 1:
+    if not ceiling and metric in _SHARES and not 0 <= number <= 1:
         raise _error(text, f"{metric} lies between 0 and 1; write 0.98 for 98 %")
     bound = cast("Percentile | None", percentile)
-    return Threshold(metric, cast(Comparison, comparison), number, bound, ceiling, times)
+    return Threshold(metric, cast(Comparison, comparison), number, bound, ceiling)
 
 
 def meets(threshold: Threshold, value: float | None) -> bool | None:
@@ -208,7 +203,6 @@ def _number(text: str, word: str) -> float:
     if not _NUMBER.fullmatch(word.strip()) or not math.isfinite(float(word)):
         read = f"read {word!r}" if word else "it ends"
         percent = "; write 0.98 for 98 %" if word.endswith("%") else ""
-        percent += "; a figure without load, to compare with, has only `capacity`" if word.endswith("x") else ""
         raise _error(text, f"{read} where a number or `ceiling - number` was expected{percent}")
     return float(word)
 

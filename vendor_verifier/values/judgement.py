@@ -183,20 +183,13 @@ class RankingJudgement(msgspec.Struct, frozen=True):
 
 
 class Threshold(msgspec.Struct, frozen=True):
-    """``metric[.percentile] comparison number``; with ``ceiling`` the number is what is added to the baseline's own;
-    with ``times`` it is how many times the vendor's own without load."""
+    """``metric[.percentile] comparison number``; with ``ceiling`` the number is what is added to the baseline's own."""
 
     metric: str
     comparison: Comparison
     number: float
     percentile: Percentile | None = None
     ceiling: bool = False
-    times: bool = False
-
-    @property
-    def is_relative(self) -> bool:
-        """Whether it compares with another figure."""
-        return self.ceiling or self.times
 
     @property
     def subject(self) -> str:
@@ -206,7 +199,6 @@ class Threshold(msgspec.Struct, frozen=True):
         size = repr(abs(self.number)).removesuffix(".0")
         sign = "-" if self.number < 0 else "+"
         if not self.ceiling:
-            size += "x" if self.times else ""
             return f"{self.subject} {self.comparison} {size if sign == '+' else sign + size}"
         return f"{self.subject} {self.comparison} ceiling {sign} {size}"
 

@@ -51,6 +51,7 @@ def capacity_command(
     from msgspec.json import encode, format
 
     from vendor_verifier.config import read_environment
+    from vendor_verifier.config.gates import NO_F1
     from vendor_verifier.features.capacity.sweep import Sweep, read_limits, sweep_vendors
     from vendor_verifier.pipeline.plan import prepare
     from vendor_verifier.redaction import Scrubber
@@ -73,7 +74,8 @@ def capacity_command(
         no_calibration=True,
     )
     prepared = prepare(asked, read_environment())
-    for warning in prepared.plan.warnings:
+    # F1 compares with level 1 here and needs no baseline.
+    for warning in (words for words in prepared.plan.warnings if NO_F1 not in words):
         warn(warning)
 
     def progress(words: str) -> None:

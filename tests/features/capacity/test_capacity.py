@@ -1,0 +1,246 @@
+"""``capacity`` through the command line, on simulated vendors and on servers that answer as a script says."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from fault_server import DONE, FaultServer, Script, Seen, delta, say, stream, text, whole
+
+from vendor_verifier.cli.main import run_app
+from vendor_verifier.features.capacity import sweep
+
+CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+CALLED = stream(delta(tool_calls=[CALL]), delta("tool_calls"), DONE)
+SAID = stream(text("no"), DONE)
+
+
+def configure(folder: Path, **urls: str) -> Path:
+    lines = ["simulated-model:", "  vendors:"]
+    for number, (label, url) in enumerate(urls.items()):
+        price = "price: {input: 1000000, output: 0}"
+        entry = f"{{name: simulated, label: {label}, model_id: simulated-model, url: '{url}', {price}"
+        lines.append(f"    - {entry}, validator: openai{', is_baseline: true' if not number else ''}}}")
+    path = folder / "config.yaml"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
+    rows = [{"messages": [{"role": "user", "content": f"look at {n}"}], "tools": [tool]} for n in range(12)]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@contextmanager
+def serving(answer: Callable[[FaultServer, Seen], Script]) -> Iterator[FaultServer]:
+    """A server in a thread of its own, because the command has its own event loop."""
+    server = FaultServer(lambda seen: answer(server, seen))
+    started, stop = threading.Event(), threading.Event()
+
+    async def serve() -> None:
+        async with server:
+            started.set()
+            while not stop.is_set():
+                await anyio.sleep(0.01)
+
+    thread = threading.Thread(target=lambda: anyio.run(serve))
+    thread.start()
+    started.wait(5)
+    try:
+        yield server
+    finally:
+        stop.set()
+        thread.join(5)
+
+
+def calling(_server: FaultServer, _seen: Seen) -> Script:
+    return Script([(0.03, CALLED)], "keep")
+
+
+def capacity(folder: Path, *words: str) -> tuple[int, dict[str, Any]]:
+    """The exit code and capacity.json; twelve samples of the test's own."""
+    out = folder / "out"
+    own = ["--config-file-path", str(folder / "config.yaml"), "--test-file-path", str(folder / "rows.jsonl")]
+    code = run_app(["capacity", *own, "-q", "-o", str(out), *words])
+    file = out / "capacity.json"
+    return code, json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+
+
+def ends(found: dict[str, Any]) -> dict[str, tuple[float | None, str]]:
+    return {vendor["label"]: (vendor["holds"], vendor["ended_by"]) for vendor in found["vendors"]}
+
+
+def test_simulated_vendors_give_way_where_they_should(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Crowded loses F1, throttled refuses; the table has a row a level, the folder a run a level."""
+    configure(tmp_path, roomy="sim://faithful", crowded="sim://crowded", throttled="sim://throttled")
+    out = tmp_path / "out"
+    words = ["-c", str(tmp_path / "config.yaml"), "-n", "24", "--sweep", "1,4,8", "-o", str(out), "-q"]
+    assert run_app(["capacity", *words]) == 0
+    shown = capsys.readouterr().out
+    found = json.loads((out / "capacity.json").read_text(encoding="utf-8"))
+    assert ends(found) == {"roomy": (8, "highest"), "crowded": (4, "missed"), "throttled": (4, "missed")}
+    misses = [vendor["levels"][-1]["misses"] for vendor in found["vendors"]]
+    assert misses[0] == []
+    assert misses[1][0].startswith("F1 ")
+    assert misses[2][0].startswith("success_rate >= 0.99")
+    assert [level["level"] for level in found["vendors"][1]["levels"]] == [1, 4, 8]
+    assert (out / "02-crowded" / "level-8" / "report.html").is_file()
+    assert shown in (out / "capacity.md").read_text(encoding="utf-8")
+    assert len(shown.splitlines()) == 1 + 9 + 1 + 3
+
+
+def test_no_level_is_sent_twice(tmp_path: Path) -> None:
+    """Level 1 is the reference and a level of the sweep at once: two passes of it, and each other level once."""
+    with serving(calling) as server:
+        configure(tmp_path, good=server.url())
+        code, found = capacity(tmp_path, "--sweep", "2,1,2")
+    assert code == 0
+    assert [level["requests"] for level in found["vendors"][0]["levels"]] == [24, 12]
+    assert len(server.seen) == 36
+    assert server.most_in_flight["v"] == 2
+
+
+@pytest.mark.parametrize(("at_least", "code"), [("1", 0), ("2", 1)])
+def test_exit_code_follows_at_least(tmp_path: Path, at_least: str, code: int) -> None:
+    """A vendor that refuses everything beyond one request holds 1."""
+
+    def one_at_a_time(server: FaultServer, _seen: Seen) -> Script:
+        return Script([(0.03, CALLED)], "keep") if server.in_flight["v"] < 2 else say(whole({"error": {}}, 500))
+
+    with serving(one_at_a_time) as server:
+        configure(tmp_path, single=server.url())
+        found = capacity(tmp_path, "--sweep", "1,2", "--at-least", at_least)
+    assert found[0] == code
+    assert ends(found[1]) == {"single": (1, "missed")}
+
+
+def test_limit_missed_without_load_is_exit_1(tmp_path: Path) -> None:
+    """A vendor too slow for the stated limit holds no level, and nothing more is sent."""
+    with serving(calling) as server:
+        configure(tmp_path, late=server.url())
+        code, found = capacity(tmp_path, "--slo", "avg_ttft_ms.p95 <= 5")
+    assert code == 1
+    assert ends(found) == {"late": (None, "missed")}
+    assert len(server.seen) == 24
+
+
+def test_level_that_was_not_reached_does_not_hold(tmp_path: Path) -> None:
+    """A vendor whose 429s lower our concurrency was not under the level, however lenient its success limit."""
+    limited = {"error": {"message": "slow down"}}
+
+    def limiting(server: FaultServer, _seen: Seen) -> Script:
+        return Script([(0.03, CALLED)], "keep") if server.in_flight["v"] < 5 else say(whole(limited, 429))
+
+    with serving(limiting) as server:
+        configure(tmp_path, limited=server.url())
+        code, found = capacity(tmp_path, "--sweep", "2,40", "--slo", "success_rate >= 0.01", "--at-least", "40")
+    assert ends(found) == {"limited": (2, "not_reached")}
+    assert code == 3
+    assert found["vendors"][0]["levels"][-1]["in_flight"] < 36
+
+
+def test_fewer_calls_under_load_lose_f1(tmp_path: Path) -> None:
+    """Every answer comes in time and succeeds; only the decision to call changes, which no latency shows."""
+
+    def crowded(server: FaultServer, _seen: Seen) -> Script:
+        return Script([(0.03, CALLED if server.in_flight["v"] < 3 else SAID)], "keep")
+
+    with serving(crowded) as server:
+        configure(tmp_path, crowded=server.url())
+        code, found = capacity(tmp_path, "--sweep", "2,8")
+    assert code == 0
+    assert ends(found) == {"crowded": (2, "missed")}
+    assert found["vendors"][0]["levels"][-1]["misses"][0].startswith("F1 ")
+
+
+def test_noise_of_the_vendor_loses_no_f1(tmp_path: Path) -> None:
+    """One answer of five changes at any load: that is the vendor's own noise, at level 1 as well."""
+
+    def noisy(_server: FaultServer, seen: Seen) -> Script:
+        return Script([(0.01, SAID if seen.number % 5 == 3 else CALLED)], "keep")
+
+    with serving(noisy) as server:
+        configure(tmp_path, noisy=server.url())
+        _, found = capacity(tmp_path, "--sweep", "2,4")
+    assert ends(found) == {"noisy": (4, "highest")}
+    assert found["vendors"][0]["levels"][0]["f1"] < 0.9
+
+
+def test_by_rate_sends_that_many_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One request at a time first, then each rate; TTFT counts from when a request was due."""
+    monkeypatch.setattr(sweep, "_SECONDS", 1)
+    with serving(calling) as server:
+        configure(tmp_path, good=server.url())
+        code, found = capacity(tmp_path, "--by", "rate", "--sweep", "20", "--slo", "ttft_from_schedule_ms.p50 <= 900")
+    assert code == 0
+    assert ends(found) == {"good": (20, "highest")}
+    unloaded, rate = found["vendors"][0]["levels"]
+    assert (unloaded["level"], unloaded["requests"], rate["requests"]) == (None, 24, 24)
+    assert rate["requests_per_s"] == pytest.approx(20, rel=0.1)
+
+
+@pytest.mark.parametrize("budget", [("--max-requests", "30"), ("--max-cost", "0.001")])
+def test_budget_ends_a_sweep_with_exit_3(tmp_path: Path, budget: tuple[str, str]) -> None:
+    """What was known by then stays; no level after the budget's end counts."""
+    with serving(calling) as server:
+        configure(tmp_path, dear=server.url())
+        code, found = capacity(tmp_path, "--sweep", "2,4", *budget)
+    assert code == 3
+    assert found["vendors"][0]["ended_by"] == "budget"
+    assert len(server.seen) <= 30
+
+
+def test_refused_key_is_no_question_of_load(tmp_path: Path) -> None:
+    """A vendor that stops at level 1 was not measured: exit 3; its own words are shown without control characters."""
+    with serving(lambda _server, _seen: say(whole({"error": {"message": "bad key\x1b[31m"}}, 401))) as server:
+        configure(tmp_path, locked=server.url())
+        code, found = capacity(tmp_path)
+    assert code == 3
+    assert ends(found) == {"locked": (None, "stopped")}
+    assert "\x1b" not in (tmp_path / "out" / "capacity.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("lag_ms", "end"), [(100.0, "missed"), (4000.0, "client")])
+def test_our_lateness_counts_where_it_matters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lag_ms: float, end: str
+) -> None:
+    """100 ms of ours explain nothing of a limit missed by 4.7 s; 4 s are most of the room."""
+    measured = sweep._measured
+
+    def late(*arguments: Any) -> Any:
+        seen = measured(*arguments)
+        slow = sweep.structs.replace(seen.vendor.distributions["ttft_ms"], p95=6700.0 if arguments[2] else 30.0)
+        vendor = sweep.structs.replace(seen.vendor, distributions={**seen.vendor.distributions, "ttft_ms": slow})
+        return sweep.structs.replace(seen, vendor=vendor, lag_ms=lag_ms)
+
+    monkeypatch.setattr(sweep, "_measured", late)
+    with serving(calling) as server:
+        configure(tmp_path, slow=server.url())
+        code, found = capacity(tmp_path, "--sweep", "2")
+    assert ends(found) == {"slow": (1, end)}
+    assert code == (3 if end == "client" else 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--sweep", "1,x"), "--sweep: read '1,x'; expected whole numbers"),
+        (("--sweep", "1.5"), "--sweep: read '1.5'; expected whole numbers"),
+        (("--sweep", "0", "--by", "rate"), "--sweep: read '0'; expected numbers"),
+        (("--sweep", "2", "--at-least", "4"), "--at-least: is above every level"),
+        (("--slo", "f2 >= 1"), "unknown metric f2"),
+        (("--slo", "cost_per_valid_call_usd <= 1"), "not measured by level"),
+    ],
+)
+def test_mistakes_are_refused_before_sending(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+) -> None:
+    """Exit 2, the flag in the message, and no folder left behind."""
+    configure(tmp_path, good="sim://faithful")
+    assert capacity(tmp_path, *words)[0] == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
