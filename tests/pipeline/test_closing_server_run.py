@@ -9,7 +9,6 @@ from typing import Any
 from closing_server import ANSWER, ClosingServer
 
 
-
 def configure(folder: Path, url: str) -> Path:
     """A config of one vendor at ``url``."""
     path = folder / "config.yaml"

@@ -58,7 +58,7 @@ def serving(answer: Callable[[FaultServer, Seen], Script]) -> Iterator[FaultServ
 
 
 def calling(_server: FaultServer, _seen: Seen) -> Script:
-    return Script([(0.03, CALLED)], "keep")
+    return Script([(0.08, CALLED)], "keep")
 
 
 def capacity(folder: Path, *words: str) -> tuple[int, dict[str, Any]]:
@@ -109,7 +109,7 @@ def test_exit_code_follows_at_least(tmp_path: Path, at_least: str, code: int) ->
     """A vendor that refuses everything beyond one request holds 1."""
 
     def one_at_a_time(server: FaultServer, _seen: Seen) -> Script:
-        return Script([(0.03, CALLED)], "keep") if server.in_flight["v"] < 2 else say(whole({"error": {}}, 500))
+        return Script([(0.08, CALLED)], "keep") if server.in_flight["v"] < 2 else say(whole({"error": {}}, 500))
 
     with serving(one_at_a_time) as server:
         configure(tmp_path, single=server.url())
@@ -133,7 +133,7 @@ def test_level_that_was_not_reached_does_not_hold(tmp_path: Path) -> None:
     limited = {"error": {"message": "slow down"}}
 
     def limiting(server: FaultServer, _seen: Seen) -> Script:
-        return Script([(0.03, CALLED)], "keep") if server.in_flight["v"] < 5 else say(whole(limited, 429))
+        return Script([(0.08, CALLED)], "keep") if server.in_flight["v"] < 5 else say(whole(limited, 429))
 
     with serving(limiting) as server:
         configure(tmp_path, limited=server.url())
@@ -147,7 +147,7 @@ def test_fewer_calls_under_load_lose_f1(tmp_path: Path) -> None:
     """Every answer comes in time and succeeds; only the decision to call changes, which no latency shows."""
 
     def crowded(server: FaultServer, _seen: Seen) -> Script:
-        return Script([(0.03, CALLED if server.in_flight["v"] < 3 else SAID)], "keep")
+        return Script([(0.08, CALLED if server.in_flight["v"] < 3 else SAID)], "keep")
 
     with serving(crowded) as server:
         configure(tmp_path, crowded=server.url())
@@ -161,7 +161,7 @@ def test_noise_of_the_vendor_loses_no_f1(tmp_path: Path) -> None:
     """One answer of five changes at any load: that is the vendor's own noise, at level 1 as well."""
 
     def noisy(_server: FaultServer, seen: Seen) -> Script:
-        return Script([(0.01, SAID if seen.number % 5 == 3 else CALLED)], "keep")
+        return Script([(0.05, SAID if seen.number % 5 == 3 else CALLED)], "keep")
 
     with serving(noisy) as server:
         configure(tmp_path, noisy=server.url())
