@@ -52,7 +52,7 @@ def ask(port: int, rate: float, seconds: float, seed: int, workers: int) -> Arri
             "-o",
             "run",
         ]
-        command += ["--quiet", "--no-history", "--no-calibration", "--arrival", "poisson", "--warmup", "20"]
+        command += ["--quiet", "--no-history", "--arrival", "poisson", "--warmup", "20"]
         command += [
             "--request-rate",
             str(rate),

@@ -35,7 +35,7 @@ def steps(folder: Path, port: int, samples: int, repeat: int) -> Iterator[tuple[
     program = str(Path(sys.executable).with_name("agent-vendor-verifier"))
     run = (
         *("run", "--test-file-path", "samples.jsonl", "--repeat", str(repeat), "--request-concurrency", "100", "-q"),
-        *("--compress", "--records-file-mb", str(_FILE_MB), "--no-history", "--no-calibration", "-o", "run"),
+        *("--compress", "--records-file-mb", str(_FILE_MB), "--no-history", "-o", "run"),
     )
     (folder / "out").mkdir()
     for name, words in {"run, with its scoring and report": run, **_STEPS}.items():

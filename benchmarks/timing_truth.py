@@ -81,7 +81,7 @@ def product(port: int, in_flight: int, *options: str) -> list[Times]:
         folder = Path(name)
         write_job(folder, port, in_flight * _ROUNDS_OF_STREAMS)
         command = [sys.executable, "-P", "-m", "vendor_verifier.cli.main", "--test-file-path", "samples.jsonl"]
-        command += ["-o", "run", "--quiet", "--no-calibration", "--no-history", "--request-concurrency", str(in_flight)]
+        command += ["-o", "run", "--quiet", "--no-history", "--request-concurrency", str(in_flight)]
         measured([*command, *options], folder, None if "--workers" in options else CLIENT_CORE)
         lines = (folder / "run" / "records.jsonl").read_bytes().splitlines()
         return later_ones([_recorded(json.loads(line)) for line in lines], in_flight)

@@ -56,7 +56,7 @@ def measure(port: int, workers: int, requests: int, concurrency: int) -> Figures
         program = str(Path(sys.executable).with_name("agent-vendor-verifier"))
         command = ["taskset", "-c", client_cores(), program, "--test-file-path", "samples.jsonl", "-o", "run"]
         command += ["--request-concurrency", str(concurrency), "--workers", str(workers)]
-        command += ["--quiet", "--no-history", "--no-calibration"]
+        command += ["--quiet", "--no-history"]
         used = cost.measured(command, folder)
         cost.check(folder / "run", requests)
         manifest = json.loads((folder / "run" / "manifest.json").read_text())

@@ -113,7 +113,7 @@ def test_a_plugin_with_its_own_protocol_takes_part_in_a_run(
     tool = {"type": "function", "function": {"name": "look_up", "parameters": parameters}}
     sample = {"messages": [{"role": "user", "content": "look up 1"}], "tools": [tool]}
     Path("s.jsonl").write_text(json.dumps(sample) + "\n")
-    asked = ("--test-file-path", "s.jsonl", "--no-calibration", "-o", "run", "--quiet")
+    asked = ("--test-file-path", "s.jsonl", "-o", "run", "--quiet")
     assert run_app(["--vendor-path", str(plugins), *asked]) == 0
     figures = json.loads(Path("run/scores.json").read_text())["models"]["kimi-k2"]["vendors"]["cohere"]
     assert (figures["schema_accuracy"], figures["avg_tokens"]) == (1.0, 13.0)

@@ -84,7 +84,7 @@ def verify(
         repeat=repeat,
         seed=seed,
         output_dir=None if output_dir is None else Path(output_dir),
-        **{"no_calibration": True, "baseline_repeats": 1, "workers": 1, **_executor_of(dask_client), **settings},
+        **{"baseline_repeats": 1, **_executor_of(dask_client), **settings},
     )
 
     def finish() -> RunOutcome:

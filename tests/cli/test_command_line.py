@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 FLAGS = """
 --test-file-path --config-file-path --env-file --vendor-concurrency --request-concurrency --retries --timeout
 --connect-timeout --first-token-timeout --idle-timeout --temperature --max-tokens --extra-body --repeat --limit -n
---request-rate --arrival --replay-schedule --ramp-up --warmup --cooldown --duration --slo
+--request-rate --arrival --replay-schedule --ramp-up --warmup --duration --slo
 --model --vendor --seed --output-dir -o --verbose -v --incremental --dry-run --quiet --json --version
 """.split()
 COMMANDS = (

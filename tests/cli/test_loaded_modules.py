@@ -118,7 +118,7 @@ def stop(folder, **how):
 run.score_folder = stop
 run_app(sys.argv[1:])
 """
-    words = "--test-file-path mine.jsonl -n 1 --retries 0 --no-calibration --no-history -q -o run"
+    words = "--test-file-path mine.jsonl -n 1 --retries 0 --no-history -q -o run"
     modules = loaded(tmp_path, *words.split(), program=program)
     assert "vendor_verifier.transport.client" in modules
     assert (tmp_path / "run" / "records.jsonl").stat().st_size > 0

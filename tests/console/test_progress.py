@@ -118,7 +118,7 @@ def _told(folder: Path, *arguments: str) -> str:
         "    - {name: simulated, label: b, model_id: m, url: 'sim://cutter'}\n"
     )
     done = subprocess.run(
-        [sys.executable, "-m", "vendor_verifier.cli.main", "run", "-n", "12", "--no-history", "--no-calibration",
+        [sys.executable, "-m", "vendor_verifier.cli.main", "run", "-n", "12", "--no-history",
          "--retries", "0", *arguments],
         capture_output=True, text=True, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False,
     )  # fmt: skip

@@ -65,9 +65,7 @@ def test_a_key_that_a_vendor_echoes_reaches_no_file_and_no_screen(bench: Any, ec
         )
     )
     bench.samples(4)
-    code, out, err = bench(
-        "--test-file-path", bench.folder / "samples.jsonl", "-o", bench.folder / "run", "--verbose", "--no-calibration"
-    )
+    code, out, err = bench("--test-file-path", bench.folder / "samples.jsonl", "-o", bench.folder / "run", "--verbose")
     assert code == 3, err
     assert f"Bearer {KEY}" in _Echo.seen
     produced = [path.read_bytes() for path in (bench.folder / "run").rglob("*") if path.is_file()] + [

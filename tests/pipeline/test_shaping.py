@@ -39,14 +39,13 @@ def test_everything_that_contradicts_itself_is_told_at_once() -> None:
         request_rate=5,
         replay_schedule=Path("x.csv"),
         ramp_up=3,
-        cooldown=2,
         warmup=-1,
         duration=0.0,
         repeat=3,
         incremental=True,
     )
     assert set(keys) == {
-        "--request-rate", "--ramp-up", "--cooldown", "--warmup", "--duration", "--replay-schedule",
+        "--request-rate", "--ramp-up", "--warmup", "--duration", "--replay-schedule",
     }  # fmt: skip
 
 
@@ -65,8 +64,7 @@ def test_what_cannot_be_meant_is_refused(said: dict[str, Any], keys: list[str]) 
 
 
 def test_workers_may_choose_to_be_one() -> None:
-    """--workers auto goes with a shape, and a run without one goes with any number."""
-    assert read_load(RunOptions(request_rate=5, workers="auto")).request_rate == 5
+    """A run without a shape goes with any number."""
     assert not read_load(RunOptions(workers=4, repeat=3, incremental=True)).is_shaped
 
 
@@ -264,7 +262,7 @@ def test_a_dry_run_refuses_what_a_run_refuses(bench: Any) -> None:
     bench.samples(1)
     code, out, err = bench("--dry-run", "--test-file-path", "samples.jsonl", "--workers", "0")
     assert (code, out) == (2, "")
-    assert "--workers 0: expected a number of processes from 1 on, or auto" in err
+    assert "--workers 0: expected 1 to " in err
 
 
 def test_bad_gates_and_bad_slos_are_told_at_once(bench: Any) -> None:

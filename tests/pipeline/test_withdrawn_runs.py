@@ -12,7 +12,7 @@ from vendor_verifier.errors import UsageError
 from vendor_verifier.store import RunFolder
 
 CONFIG = Path(__file__).parents[2] / "config_simulated.yaml"
-WORDS = ["--config-file-path", str(CONFIG), "--model", "simulated-load", "-n", "2", "--no-calibration", "-q"]
+WORDS = ["--config-file-path", str(CONFIG), "--model", "simulated-load", "-n", "2", "-q"]
 
 
 def _refused(*_: object, **__: object) -> None:

@@ -79,8 +79,8 @@ def test_data_formats_hold_goodput_only_where_there_are_slos() -> None:
             "a replayed schedule of 9 requests in 2.5 s",
         ),
         (
-            {"request_rate": None, "ramp_up_s": 3.0, "cooldown": 4},
-            "a fixed number of requests at a time, growing over 3 s; thrown away: 4 of cool-down",
+            {"request_rate": None, "ramp_up_s": 3.0, "warmup": 4},
+            "a fixed number of requests at a time, growing over 3 s; thrown away: 4 of warm-up",
         ),
     ],
 )

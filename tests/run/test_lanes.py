@@ -80,20 +80,6 @@ def test_a_duration_counts_from_the_end_of_the_warm_up_and_asks_again_and_again(
     assert (lane.begun, lane.repetitions) == (4, 2)
 
 
-def test_cool_down_lasts_until_the_last_counted_answer() -> None:
-    """Further plays begin while one that counts is open, at most as many as were asked for, and none afterwards."""
-    lane = Lane(items(1), LoadShape(cooldown=3))
-    counted = lane.next(0)
-    assert counted is not None
-    assert [start and start.stage for start in (lane.next(0), lane.next(0))] == ["cooldown"] * 2
-    lane.ended(counted, record(counted))
-    assert lane.next(0) is None
-    most = Lane(items(1), LoadShape(cooldown=3))
-    assert [start and start.stage for start in (most.next(0) for _ in range(6))] == [
-        "counted", "cooldown", "cooldown", "cooldown", None, None,
-    ]  # fmt: skip
-
-
 def test_a_schedule_may_name_its_samples() -> None:
     """A named sample is asked whenever it is named; between them the others follow in order."""
     lane = Lane(items(3), LoadShape(schedule=(Due(0),)))
@@ -132,7 +118,7 @@ def test_what_was_not_begun_is_not_planned() -> None:
 
 
 def test_the_end_is_known_before_it_is_waited_for() -> None:
-    """Past the duration, or with nothing left, nobody waits for the next moment; a cool-down still under way does."""
+    """Past the duration, or with nothing left, nobody waits for the next moment."""
     timed = Lane(items(3), LoadShape(request_rate=0.1, duration_s=3, warmup=1))
     assert not timed.is_over_at(100.0)
     asked(timed, [100.0, 110.0])
@@ -142,9 +128,3 @@ def test_the_end_is_known_before_it_is_waited_for() -> None:
     assert not planned.is_over_at(0.0)
     asked(planned, [0.0])
     assert planned.is_over_at(10.0)
-    cooling = Lane(items(1), LoadShape(request_rate=0.1, cooldown=1))
-    last = cooling.next(0.0)
-    assert last is not None
-    assert not cooling.is_over_at(10.0)
-    cooling.ended(last, record(last))
-    assert cooling.is_over_at(10.0)

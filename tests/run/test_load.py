@@ -182,25 +182,19 @@ async def test_a_full_cap_is_counted_and_kept(server: FaultServer) -> None:
     assert len(ran.records) == 20
 
 
-# --- warm-up, cool-down, ramp, duration
+# --- warm-up, ramp, duration
 
 
 @pytest.mark.parametrize("rate", [None, 200.0])
-async def test_warm_up_and_cool_down_are_sent_and_not_recorded(server: FaultServer, rate: float | None) -> None:
+async def test_warm_up_is_sent_and_not_recorded(server: FaultServer, rate: float | None) -> None:
     """Each vendor gets them on top of what counts; only that is recorded, and connections are warm when it begins."""
-    # The last answers come when the cool-down has begun.
-    server.answer = lambda seen: (
-        Script(held_until(lambda: len(server.by_vendor(seen.vendor)) > 16, GOOD), "keep")
-        if len(server.by_vendor(seen.vendor)) > 14
-        else after(0.01)
-    )
-    shape = LoadShape(request_rate=rate, warmup=6, cooldown=3)
+    server.answer = lambda seen: after(0.01)
+    shape = LoadShape(request_rate=rate, warmup=6)
     ran = await run([entry(server, "a"), entry(server, "b")], 10, load=shape, request_concurrency=3)
     for vendor in "ab":
         told = report(ran, vendor)
         assert (told.begun, told.warmup) == (10, 6)
-        assert 1 <= told.cooldown <= 3
-        assert len(server.by_vendor(vendor)) == 16 + told.cooldown
+        assert len(server.by_vendor(vendor)) == 16
         assert len({record.key for record in ran.of(vendor)}) == 10
         # Both are at one address, so that either may take a connection that the other opened.
         warmed = {one.connection for each in "ab" for one in server.by_vendor(each)[:6]}

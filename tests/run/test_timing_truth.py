@@ -9,12 +9,13 @@ from functools import partial
 from itertools import pairwise
 from statistics import median
 
+import clock_server as clock_server_module
 import pytest
 from asking import kept_in, plan_of, queue_of, samples
+from clock_server import PIECES
 from costs import least_of
 
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.run.calibration_server import PIECES
 from vendor_verifier.run.local_run import run_local
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.record import Record, Response, Timing
@@ -28,7 +29,7 @@ MOST_MS = 8.0
 @pytest.fixture
 def clock_server() -> Iterator[int]:
     """The port of a server in a process of its own whose pieces say when they were written."""
-    command = [sys.executable, "-m", "vendor_verifier.run.calibration_server"]
+    command = [sys.executable, clock_server_module.__file__]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
         yield int(server.stdout.readline())

@@ -49,7 +49,7 @@ def scored(*, cap: int | None, late: int = 0, tables: Tables | None = None) -> R
 
 _OFFERED = {
     "begun": 20, "repetitions": 1, "most_under_way": 9, "cap": 2, "held_back": 9, "warmup": 0, "warmup_failed": 0,
-    "cooldown": 0, "cooldown_failed": 0, "lag_p50_ms": 1.0, "lag_p99_ms": 50.0, "by_schedule": True,
+    "lag_p50_ms": 1.0, "lag_p99_ms": 50.0, "by_schedule": True,
 }  # fmt: skip
 
 

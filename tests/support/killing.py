@@ -58,7 +58,7 @@ class Bench:
             "--config-file-path", str(self.folder / "config.yaml"),
             "--test-file-path", str(self.folder / "samples.jsonl"),
             "-o", str(output), "--quiet", "--retries", "0", "--baseline-repeats", "1", "--no-history",
-            "--no-calibration", *again, *more,
+            *again, *more,
         ]  # fmt: skip
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 from changing import replace
 from manifests import some_manifest
 
-from vendor_verifier.values.nested_dict import nested_dict
 from vendor_verifier.values.score import (
     Distribution,
     Goodput,
@@ -30,13 +29,6 @@ SUITE_RESULT = SuiteScore(
 RANK_METRICS = ("f1", "success_rate", "schema_accuracy", "avg_tokens", "avg_ttft_ms", "tps")
 
 CLOCK = {
-    "calibration": {
-        "in_flight": 20,
-        "seconds": 1.1,
-        "ttft_error_ms": nested_dict(Distribution(110, 0.31, 0.28, 0.5, 0.6, 0.904, 0.1, 1.2)),
-        "gap_error_ms": nested_dict(Distribution(1210, 0.04, 0.031, 0.1, 0.2, 0.335, 0.0, 0.9)),
-        "reason": None,
-    },
     "event_loop": {"watched_s": 9.0, "p50_ms": 0.06, "p99_ms": 1.25, "max_ms": 3.0, "core_share": 0.314, "stalls": 0},
 }
 HOSTILE = (
@@ -164,7 +156,7 @@ def full() -> Report:
         dataset=("line 344: tool `a|b` has an unusable schema", HOSTILE[4]),
         warnings=(HOSTILE[2], "no baseline for one model"),
         complete=False,
-        manifest=some_manifest(calibration={"in_flight": 5, "reason": HOSTILE[3]}),
+        manifest=some_manifest(),
     )
 
 
@@ -194,10 +186,10 @@ def single() -> Report:
     )
 
 
-SHAPE = {"request_rate": 20.0, "arrival": "poisson", "ramp_up_s": 0, "warmup": 5, "cooldown": 0, "duration_s": 60.0}
+SHAPE = {"request_rate": 20.0, "arrival": "poisson", "ramp_up_s": 0, "warmup": 5, "duration_s": 60.0}
 OFFERED = {
     "begun": 1200, "repetitions": 4, "most_under_way": 31, "cap": 30, "held_back": 7, "warmup": 5, "warmup_failed": 2,
-    "cooldown": 0, "cooldown_failed": 0, "lag_p50_ms": 0.51, "lag_p99_ms": 12.25, "lag_max_ms": 40.0,
+    "lag_p50_ms": 0.51, "lag_p99_ms": 12.25, "lag_max_ms": 40.0,
 }  # fmt: skip
 GOOD = Goodput(1200, 900, 20, 30, {"tps >= 30": 1000, "ttft_ms <= 2000": 950}, 0.75, 61.5, 14.634)
 

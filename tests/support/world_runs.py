@@ -51,10 +51,10 @@ class Place:
                 out.write(json.dumps(row | ({"tools": [_TOOL]} if tools else {})) + "\n")
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        """Begin a run into the folder ``run``, without retries and calibration and with no proxy but a given one."""
+        """Begin a run into the folder ``run``, without retries and with no proxy but a given one."""
         command = [
             sys.executable, "-m", "vendor_verifier.cli.main", "run", "--config-file-path", "config.yaml",
-            "--test-file-path", "samples.jsonl", "-o", "run", "--quiet", "--no-calibration", "--no-history",
+            "--test-file-path", "samples.jsonl", "-o", "run", "--quiet", "--no-history",
             "--retries", "0", *arguments,
         ]  # fmt: skip
         if "--replay-schedule" not in arguments:

@@ -167,7 +167,7 @@ def _rounds(plan: Plan, entry: Entry) -> float:
     if counted is None:
         places = entry.concurrency or plan.request_concurrency
         counted = places * math.ceil((plan.load.duration_s or 0.0) / ANSWER_S)
-    return (plan.load.warmup + counted + plan.load.cooldown) / samples
+    return (plan.load.warmup + counted) / samples
 
 
 def _offered_s(plan: Plan, requests: int, concurrency: int) -> float:

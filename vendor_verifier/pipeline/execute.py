@@ -27,7 +27,6 @@ from vendor_verifier import __version__
 from vendor_verifier.config import read_environment
 from vendor_verifier.config.env_file import Variables, expand, read_variables, references
 from vendor_verifier.errors import ClusterError, StorageError, UsageError, VerifierError
-from vendor_verifier.pipeline.load_profile import records_due
 from vendor_verifier.pipeline.plan import Prepared, run_wires, wire_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.redaction import Scrubber
@@ -91,7 +90,7 @@ def send(
         StorageError: a record could not be kept.
         ClusterError: the cluster went away; its ``executor`` describes the session until then.
     """
-    executor = choose_executor(plan.executor, CLUSTER_SIDE, plan, records_due(plan, len(queue)))
+    executor = choose_executor(plan.executor, CLUSTER_SIDE)
     work = Work(
         plan, queue, job, emit, emit_duplicate, scrubber, costs, has_uvloop(), in_flight, tools, spending, on_notice
     )

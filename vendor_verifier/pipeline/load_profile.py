@@ -46,7 +46,6 @@ def read_load(options: RunOptions) -> LoadShape:
         arrival=options.arrival or "constant",
         ramp_up_s=options.ramp_up,
         warmup=options.warmup,
-        cooldown=options.cooldown,
         duration_s=options.duration,
         schedule=schedule,
     )
@@ -105,15 +104,6 @@ def due_in(plan: Plan) -> int | None:
     return foreseen(plan.load, 0, plan.seed) if plan.load.plans_by_doing else None
 
 
-def records_due(plan: Plan, left: int) -> float:
-    """The records that are to be made: ``left``, or as many as a timed or scheduled load asks; infinite where the
-    vendors' speed decides."""
-    if not plan.load.plans_by_doing:
-        return left
-    each = due_in(plan)
-    return math.inf if each is None else each * len(plan.entries)
-
-
 def _lines(path: Path) -> list[bytes]:
     try:
         return path.read_bytes().splitlines()
@@ -129,7 +119,6 @@ def _ranges(options: RunOptions) -> Iterator[Problem]:
         ("--duration", options.duration, "above 0"),
         ("--ramp-up", options.ramp_up, "from 0 on"),
         ("--warmup", options.warmup, "from 0 on"),
-        ("--cooldown", options.cooldown, "from 0 on"),
     ):
         is_low = value is not None and (value < 0 or (value == 0 and least == "above 0"))
         if value is not None and (is_low or not math.isfinite(value)):
@@ -146,8 +135,6 @@ def _contradictions(options: RunOptions) -> Iterator[Problem]:
         )
     if replayed and options.ramp_up:
         yield Problem("a replayed schedule has its own times; write the ramp into it", key="--ramp-up")
-    if replayed and options.cooldown:
-        yield Problem("a replayed schedule ends with its last line; write further ones into it", key="--cooldown")
 
 
 def _with_others(options: RunOptions) -> Iterator[Problem]:

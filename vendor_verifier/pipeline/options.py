@@ -26,7 +26,6 @@ from vendor_verifier.values.plan import (
     Limits,
     LoadShape,
     TransportName,
-    WorkersWish,
 )
 from vendor_verifier.wire.payload import parse_json
 
@@ -160,9 +159,6 @@ class RunOptions:
     warmup: Annotated[int, option("Do not count the first N requests of each vendor.", LOAD, check=_AT_LEAST_0)] = (
         _LOAD.warmup
     )
-    cooldown: Annotated[int, option("Send up to N more after the last that counts.", LOAD, check=_AT_LEAST_0)] = (
-        _LOAD.cooldown
-    )
     duration: Annotated[float | None, option("Ask again and again for so many seconds.", PACE, check=_POSITIVE)] = None
     retries: Annotated[
         int | None, option("Try so often again after a failure. [default: 3]", PACE, check=_AT_LEAST_0)
@@ -188,11 +184,8 @@ class RunOptions:
     ] = None
     client: Annotated[ClientName, option("Send by our own client or by the official SDKs.", CLIENT)] = "direct"
     transport: Annotated[TransportName, option("Send by this HTTP client.", CLIENT)] = "fast"
-    no_calibration: Annotated[bool, flag("Skip the second that measures our own error.", CLIENT)] = False
 
-    workers: Annotated[
-        WorkersWish | None, option("Send from N processes here. [default: as many as it takes]", CLIENT)
-    ] = None
+    workers: Annotated[int, option("Send from N processes here.", CLIENT)] = _EXECUTOR.workers
     executor: Annotated[ExecutorName, EXECUTOR] = _EXECUTOR.name
     dask_scheduler: Annotated[str | None, DASK_SCHEDULER] = None
     dask_local: Annotated[int | None, DASK_LOCAL] = None

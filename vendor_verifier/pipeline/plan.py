@@ -28,7 +28,7 @@ from vendor_verifier.sample_store import is_shelved
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import compares
 from vendor_verifier.values.manifest import ScoreRequest
-from vendor_verifier.values.plan import Entry, ExecutorChoice, Limits, LoadShape, Plan, RetryRules, Task, WorkersWish
+from vendor_verifier.values.plan import Entry, ExecutorChoice, Limits, LoadShape, Plan, RetryRules, Task
 from vendor_verifier.values.sample import Samples
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Wire
@@ -234,17 +234,9 @@ def _plan(
             options.dask_local,
             options.insecure_cluster,
             options.dask_hang_after,
-            _workers(options),
+            options.workers,
         ),
-        calibrates=not options.no_calibration,
     )
-
-
-def _workers(options: RunOptions) -> WorkersWish:
-    """As was said; else processes of this machine choose themselves, and a cluster's workers are not ours to count."""
-    if options.workers is not None:
-        return options.workers
-    return "auto" if options.executor == "local" else 1
 
 
 def _check_executor(choice: ExecutorChoice, entries: Sequence[Entry]) -> None:

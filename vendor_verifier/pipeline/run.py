@@ -1,4 +1,4 @@
-"""The main job: plan → calibration → records → scores → files, with resume."""
+"""The main job: plan → records → scores → files, with resume."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import structs
 
 from vendor_verifier.errors import ClusterError, NobodyToSend, RunFolderError, UsageError
-from vendor_verifier.pipeline.execute import Sent, duplicates_of, has_uvloop, job_of, send
+from vendor_verifier.pipeline.execute import Sent, duplicates_of, job_of, send
 from vendor_verifier.pipeline.latest_run import RUNS, latest_run, point_to
 from vendor_verifier.pipeline.load_profile import due_in
 from vendor_verifier.pipeline.manifest import (
@@ -38,13 +37,11 @@ from vendor_verifier.record_files import PACKED
 from vendor_verifier.redaction import Scrubber, redacted_sample
 from vendor_verifier.reports.notebook import report_html
 from vendor_verifier.run.budgets import CostOf
-from vendor_verifier.run.calibration import Calibration, calibrate
 from vendor_verifier.run.cluster.job import Job
 from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.event_loop_lag import quiet_collector
 from vendor_verifier.run.interruption import ensure_interruptible
 from vendor_verifier.run.journal import Journal
-from vendor_verifier.run.rate_limiter import places_of
 from vendor_verifier.run.record_writer import RecordForm
 from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.store import RunFolder
@@ -59,46 +56,6 @@ from vendor_verifier.values.score import Report, SuiteScore
 from vendor_verifier.values.steps import Steps
 from vendor_verifier.values.tool_use import ToolRunner
 from vendor_verifier.words import english
-
-
-def calibrated(plan: Plan, due: int) -> Mapping[str, Any]:
-    """The manifest's ``calibration``: the harness floor with the streams one process of this session keeps in flight.
-
-    ``due`` records are still to be made; with none the manifest stays as it is.
-    """
-    if not due:
-        return {}
-    in_flight = _in_flight(plan, due)
-    reason = _left_out(plan)
-    if reason is not None:
-        return {"calibration": asdict(Calibration(in_flight, reason=reason))}
-    with quiet_collector():
-        found = calibrate(plan.client, plan.transport, in_flight, use_uvloop=has_uvloop())
-    return {"calibration": asdict(found)}
-
-
-def _in_flight(plan: Plan, due: int) -> int:
-    wish = plan.executor.workers
-    return max(1, min(due, places_of(plan)) // (1 if wish == "auto" else wish))
-
-
-def _timed(plan: Plan, manifest: Manifest) -> Plan:
-    """The plan with the requests in flight that one process was found to time."""
-    found = (manifest.raw.get("calibration") or {}).get("timed_streams")
-    if found is None:
-        return plan
-    return structs.replace(plan, executor=structs.replace(plan.executor, timed_streams=found))
-
-
-def _left_out(plan: Plan) -> str | None:
-    if not plan.calibrates:
-        return english("reason_not_asked")
-    if plan.executor.name != "local":
-        return english("reason_cluster")
-    if all(entry.is_simulated for entry in plan.entries):
-        return english("reason_simulated")
-    return None
-
 
 # (model, label)
 Name = tuple[str, str]
@@ -196,8 +153,6 @@ def _run(
             manifest = manifest.changed(warnings=list(dict.fromkeys([*manifest.warnings, *found])))
             folder.write_manifest(manifest)
             costs = costs_of(prepared.plan)
-            manifest = manifest.changed(**calibrated(prepared.plan, len(queue)))
-            plan = _timed(plan, manifest)
             resent: Counter[str] = Counter(manifest.resent)
             in_flight: Counter[Name] | None = None if plan.executor.name == "dask" else Counter()
             noted = _counting(resent, on_record)

@@ -10,37 +10,13 @@ from vendor_verifier.values.score import ModelScore, Report, VendorScore
 from vendor_verifier.words import Texts
 
 Escape = Callable[[str], str]
-_ASIDE = ("warmup", "cooldown")
+_ASIDE = ("warmup",)
 
 
 def clock_lines(report: Report, t: Texts) -> list[str]:
-    """The harness floor, the processes chosen for it, and the event loop's lag; nothing for an imported run."""
-    floor, loop = (report.manifest.raw.get(name) for name in ("calibration", "event_loop"))
-    lines = _floor(floor, t) if isinstance(floor, Mapping) else iter(())
-    return [*lines, *_processes(report, t), *(_loop(loop, t) if isinstance(loop, Mapping) else ())]
-
-
-def _floor(floor: Mapping[str, Any], t: Texts) -> Iterator[str]:
-    ttft, gaps = floor.get("ttft_error_ms"), floor.get("gap_error_ms")
-    if isinstance(ttft, Mapping) and isinstance(gaps, Mapping):
-        figures = {name: _ms(ttft, name) for name in ("p50", "p99")}
-        figures |= {f"gap_{name}": _ms(gaps, name) for name in ("p50", "p99")}
-        yield t("clock_floor", streams=floor.get("in_flight"), answers=ttft.get("n"), **figures)
-    elif floor.get("reason"):
-        yield t("clock_no_floor", reason=floor["reason"])
-
-
-def _processes(report: Report, t: Texts) -> Iterator[str]:
-    """The processes that were chosen to send, where more requests may have been in flight than one can time."""
-    executor: Mapping[str, Any] = (report.manifest.raw.get("executors") or [{}])[-1]
-    streams, timed = (executor.get(name) for name in ("streams", "timed_streams"))
-    if executor.get("asked_for") != "auto" or not streams or not timed or streams <= timed:
-        return
-    processes = len(executor.get("workers") or [None])
-    is_measured = (report.manifest.raw.get("calibration") or {}).get("timed_streams") is not None
-    name = "clock_too_few" if processes * timed < streams else "clock_processes"
-    how = t("timed_measured" if is_measured else "timed_usual")
-    yield t(name, processes=processes, streams=f"{streams:,}", timed=f"{timed:,}", how=how)
+    """The event loop's lag; nothing for an imported run."""
+    loop = report.manifest.raw.get("event_loop")
+    return list(_loop(loop, t)) if isinstance(loop, Mapping) else []
 
 
 def _loop(loop: Mapping[str, Any], t: Texts) -> Iterator[str]:
@@ -117,7 +93,7 @@ def asked(report: Report, t: Texts) -> str:
         parts.append(t("load_schedule", n=shape["schedule"]["count"], seconds=f"{shape['schedule']['last_s']:g}"))
     if shape.get("request_rate"):
         parts.append(t("load_rate", rate=f"{shape['request_rate']:g}", arrival=t(f"load_{shape['arrival']}")))
-    timed = ("duration_s", "ramp_up_s", "warmup", "cooldown")
+    timed = ("duration_s", "ramp_up_s", "warmup")
     return t.joined([*parts, *(t(f"load_{name}", n=f"{shape[name]:g}") for name in timed if shape.get(name))])
 
 

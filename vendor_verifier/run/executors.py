@@ -7,6 +7,7 @@ An executor has four methods and no opinion on what is asked: :meth:`~Executor.o
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -15,8 +16,10 @@ from vendor_verifier.errors import UsageError, install_line
 from vendor_verifier.run.cluster.job import ClusterSide
 from vendor_verifier.run.cluster.workers import refuse_insecure, scheduler_address
 from vendor_verifier.run.local_run import RunEnd, Work, run_local
-from vendor_verifier.run.process_count import MOST_PER_CORE, Reckoning, cores_here, reckoned
-from vendor_verifier.values.plan import ExecutorChoice, Plan
+from vendor_verifier.values.plan import ExecutorChoice
+
+# More of them take turns on a core; each has an interpreter of its own in memory.
+MOST_PER_CORE = 16
 
 
 class Executor(Protocol):
@@ -48,10 +51,6 @@ class Executor(Protocol):
 class LocalExecutor:
     """The executor that sends from this process."""
 
-    def __init__(self, choice: ExecutorChoice, reckoning: Reckoning) -> None:
-        self._choice = choice
-        self._reckoning = reckoning
-
     async def open(self, work: Work) -> None:
         """Nothing to get ready."""
 
@@ -69,8 +68,7 @@ class LocalExecutor:
         )
 
     def describe(self) -> Mapping[str, Any]:
-        told = {"streams": self._reckoning.streams, "timed_streams": self._reckoning.timed_streams}
-        return {"name": "local", "asked_for": self._choice.workers, "cores": cores_here(), **told}
+        return {"name": "local"}
 
     async def close(self) -> None:
         """Nothing to let go of."""
@@ -82,12 +80,11 @@ def check_choice(choice: ExecutorChoice) -> None:
     Raises:
         UsageError: flags that contradict each other, an address that is none, or a cluster without encryption.
     """
-    if choice.workers != "auto" and choice.workers < 1:
-        raise UsageError(f"--workers {choice.workers}: expected a number of processes from 1 on, or auto")
-    most = MOST_PER_CORE * cores_here()
-    if choice.workers != "auto" and choice.workers > most:
-        words = f"at most {MOST_PER_CORE} processes a core, {most} here; ask for fewer, or auto"
-        raise UsageError(f"--workers {choice.workers}: {words}")
+    most = MOST_PER_CORE * (os.cpu_count() or 1)
+    if not 1 <= choice.workers <= most:
+        raise UsageError(
+            f"--workers {choice.workers}: expected 1 to {most} processes here ({MOST_PER_CORE} a core); ask for fewer"
+        )
     if choice.workers != 1 and choice.name == "dask":
         raise UsageError(
             "--workers are processes of this machine without a cluster; with --executor dask start more Dask workers, "
@@ -103,20 +100,19 @@ def check_choice(choice: ExecutorChoice) -> None:
         refuse_insecure([scheduler_address(choice.scheduler)], insecure_cluster=choice.insecure_cluster)
 
 
-def choose_executor(choice: ExecutorChoice, cluster_side: ClusterSide, plan: Plan, due: float) -> Executor:
-    """The executor of that name, for ``due`` records. ``cluster_side`` is what workers have to be given.
+def choose_executor(choice: ExecutorChoice, cluster_side: ClusterSide) -> Executor:
+    """The executor of that name. ``cluster_side`` is what workers have to be given.
 
     Raises:
         UsageError: as :func:`check_choice`, or Dask is not installed.
     """
     check_choice(choice)
     if choice.name == "local":
-        reckoning = reckoned(plan, due)
-        if reckoning.processes == 1:
-            return LocalExecutor(choice, reckoning)
+        if choice.workers == 1:
+            return LocalExecutor()
         from vendor_verifier.run.cluster.process_executor import WorkersExecutor
 
-        return WorkersExecutor(choice, cluster_side, reckoning)
+        return WorkersExecutor(choice, cluster_side)
     with _dask():
         from vendor_verifier.run.cluster.dask_executor import DaskExecutor
     return DaskExecutor(choice, cluster_side)

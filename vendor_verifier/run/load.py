@@ -21,7 +21,6 @@ from vendor_verifier.metrics.base import percentile
 from vendor_verifier.metrics.latency import schedule_lag_ms
 from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Emit, Slots, keep, make_record
-from vendor_verifier.run.fine_timer import AHEAD_NS, FineTimer
 from vendor_verifier.run.load_lane import Lane, Start, due_times, lanes_of, opening_times
 from vendor_verifier.run.work_queue import DueAt, WorkItem, WorkQueue
 from vendor_verifier.values.plan import Plan
@@ -38,7 +37,7 @@ MOST_WAITING = 10_000
 class LoadReport:
     """The load offered to one entry.
 
-    ``begun`` plays count, in ``repetitions`` of the samples; warm-up and cool-down were thrown away. ``held_back`` of
+    ``begun`` plays count, in ``repetitions`` of the samples; warm-up was thrown away. ``held_back`` of
     them found ``cap`` others in flight when they were due. Lags are from due to sent without the time to connect;
     ``None`` in a closed loop.
     """
@@ -50,8 +49,6 @@ class LoadReport:
     held_back: int = 0
     warmup: int = 0
     warmup_failed: int = 0
-    cooldown: int = 0
-    cooldown_failed: int = 0
     lag_p50_ms: float | None = None
     lag_p99_ms: float | None = None
     lag_max_ms: float | None = None
@@ -88,16 +85,12 @@ class LocalPlayer:
 
 
 class Load:
-    """The shaped load of one execution. ``block`` is how many plays of a vendor make a block of its records.
+    """The shaped load of one execution. ``block`` is how many plays of a vendor make a block of its records."""
 
-    ``moments`` keeps due times finely, where plays begin in this process.
-    """
-
-    def __init__(self, plan: Plan, emit: Emit, block: int, moments: FineTimer | None = None) -> None:
+    def __init__(self, plan: Plan, emit: Emit, block: int) -> None:
         self._plan = plan
         self._emit = emit
         self._block = block
-        self._moments = moments
         self._over = anyio.Event()
         self._through: dict[EntryKey, anyio.Event] = {}
         self._under_way: Counter[str] = Counter()
@@ -167,7 +160,7 @@ class Load:
                     return
                 due_ns = zero_ns + int(due.at_s * 1e9)
                 if not lane.is_stopped:
-                    await self._wait_for_moment(due_ns - player.lead_ns, player)
+                    await self._wait_until(due_ns - player.lead_ns, player)
                 # Also lets the others run, when many are due at once or none has to be waited for.
                 is_full = room.value == 0
                 await room.acquire()
@@ -211,15 +204,6 @@ class Load:
             with anyio.move_on_after(left_ns / 1e9):
                 await over.wait()
 
-    async def _wait_for_moment(self, due_ns: int, player: Player) -> None:
-        """As :meth:`_wait_until`, to a tenth of a millisecond where plays begin here."""
-        if self._moments is None:
-            await self._wait_until(due_ns, player)
-            return
-        await self._wait_until(due_ns - AHEAD_NS, player)
-        if not self._over.is_set():
-            await self._moments.until(due_ns)
-
     async def _play(self, lane: Lane, start: Start, player: Player, due: DueAt | None) -> Record | None:
         account = lane.entry.account
         playing = player.hand(start.item, start.number // self._block, due)
@@ -257,8 +241,6 @@ class Load:
             held_back=self._held_back[_key(lane)],
             warmup=lane.discarded["warmup"],
             warmup_failed=lane.discarded_failed["warmup"],
-            cooldown=lane.discarded["cooldown"],
-            cooldown_failed=lane.discarded_failed["cooldown"],
             lag_p50_ms=percentile(lags, 50) if lags else None,
             lag_p99_ms=percentile(lags, 99) if lags else None,
             lag_max_ms=lags[-1] if lags else None,

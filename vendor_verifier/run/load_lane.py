@@ -1,6 +1,6 @@
 """The order and due times of one entry's requests under a shaped load; it neither waits nor sends.
 
-A lane has three stages: warm-up and cool-down, whose answers are thrown away, and between them what counts. Samples
+A lane has two stages: a warm-up, whose answers are thrown away, and what counts. Samples
 stand in one random order for all vendors, repetition after repetition. What is thrown away is taken from the end of
 that order, so that no counted question was just asked to warm something up.
 """
@@ -24,7 +24,7 @@ from vendor_verifier.values.failure_kinds import NOT_SENT, kinds_where
 from vendor_verifier.values.plan import Arrival, Due, LoadShape
 from vendor_verifier.values.record import Record
 
-Stage = Literal["warmup", "counted", "cooldown"]
+Stage = Literal["warmup", "counted"]
 # What a play ends in once nothing more goes to its vendor.
 _OF_A_STOPPED_VENDOR = kinds_where(lambda kind: kind.stops) & NOT_SENT
 
@@ -87,7 +87,6 @@ class Lane:
         # By place in the lane.
         self._uses = array("Q", bytes(8 * len(items))) if shape.plans_by_doing else array("Q")
         self._since_s: float | None = None
-        self._open = 0
         self._is_through = False
 
     def next(self, now_s: float, sample: str | None = None) -> Start | None:
@@ -98,20 +97,16 @@ class Lane:
         item = None if self._is_through or self._is_late(now_s) else self._next_counted(sample)
         if item is not None:
             self.begun += 1
-            self._open += 1
             self.repetitions = max(self.repetitions, item.repetition + 1)
             return Start(item, "counted", self.begun - 1)
         self._is_through = True
-        if self._open and self.discarded["cooldown"] < self._shape.cooldown:
-            return self._discard("cooldown", None)
         return None
 
     def is_over_at(self, now_s: float) -> bool:
         """Whether nothing can start at ``now_s`` or later, as far as is known before."""
         if self.discarded["warmup"] < self._shape.warmup and not self.is_stopped:
             return False
-        may_cool_down = self._open > 0 and self.discarded["cooldown"] < self._shape.cooldown
-        return not may_cool_down and (self._is_through or not self._left or self._is_late(now_s))
+        return self._is_through or not self._left or self._is_late(now_s)
 
     def sent(self) -> None:
         """Count a play that is under way from now on."""
@@ -122,7 +117,6 @@ class Lane:
         """Count a play's end; ``None`` for one that did not start after all, because the run takes nothing new."""
         self.under_way -= 1
         if start.stage == "counted":
-            self._open -= 1
             self.begun -= record is None
         elif record is not None and not record.succeeded:
             self.discarded_failed[start.stage] += 1

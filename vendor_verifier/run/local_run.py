@@ -14,7 +14,6 @@ from vendor_verifier.run.cluster.job import Job
 from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Emit, Engine, VendorSlots
 from vendor_verifier.run.event_loop_lag import LoopLag, LoopReport
-from vendor_verifier.run.fine_timer import FineTimer
 from vendor_verifier.run.interruption import interruptible
 from vendor_verifier.run.load import Load, LoadReport, LocalPlayer
 from vendor_verifier.run.rate_limiter import LocalLimiter
@@ -75,15 +74,14 @@ async def run_local(
     ensure_descriptors(limiter.places)
     slots = VendorSlots(plan.vendor_concurrency, len(entries))
     rng = random.Random(plan.seed)  # noqa: S311 spreads waits, keeps no secret
-    moments = FineTimer()
-    shaped = Load(plan, emit, BLOCK, moments) if plan.load.is_shaped else None
+    shaped = Load(plan, emit, BLOCK) if plan.load.is_shaped else None
     load: Mapping[tuple[str, str], LoadReport] | None = None
     wires = {entry.wire for entry in entries}
     async with (
         open_client(plan.client, plan.limits, wires, plan.transport) as client,
         interruptible(limiter.close if shaped is None else shaped.closing(limiter.close)) as interruption,
     ):
-        with LoopLag() as lag, moments:
+        with LoopLag() as lag:
             conversation = Conversation(
                 client,
                 limiter,

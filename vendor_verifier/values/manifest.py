@@ -93,7 +93,6 @@ class StoredLoad(msgspec.Struct):
     arrival: str | None = None
     ramp_up_s: _Number = 0
     warmup: _Count = 0
-    cooldown: _Count = 0
     duration_s: _Number | None = None
     schedule: dict[str, _Number] | None = None
 

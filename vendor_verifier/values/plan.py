@@ -69,16 +69,11 @@ Arrival = Literal["constant", "poisson"]
 ExecutorName = Literal["local", "dask"]
 
 
-# Processes on this machine: so many, or as many as the requests in flight warrant.
-WorkersWish = int | Literal["auto"]
-
-
 class ExecutorChoice(msgspec.Struct, frozen=True):
     """The place to send from: this process, ``workers`` processes of this machine, the Dask cluster at ``scheduler``,
     or one of ``local_workers`` processes here.
 
-    ``hang_after_s`` are the seconds a worker may be silent before its work goes to others. ``timed_streams``: requests
-    in flight that one process times truthfully, as measured here, or as it usually is (benchmarks/TIMING.md).
+    ``hang_after_s`` are the seconds a worker may be silent before its work goes to others.
     """
 
     name: ExecutorName = "local"
@@ -86,8 +81,7 @@ class ExecutorChoice(msgspec.Struct, frozen=True):
     local_workers: int | None = None
     insecure_cluster: bool = False
     hang_after_s: float = 10
-    workers: WorkersWish = 1
-    timed_streams: int = 300
+    workers: int = 1
 
 
 # An address that stands for a simulated vendor, which is served when the run begins.
@@ -160,9 +154,9 @@ class LoadShape(msgspec.Struct, frozen=True):
     asked.
 
     ``request_rate`` (per second) or a ``schedule`` offers them whatever happens (an open loop), spaced evenly or at
-    random by ``arrival``. ``ramp_up_s`` lets rate or places grow linearly. The first ``warmup`` requests and up to
-    ``cooldown`` after the last counted one are sent and thrown away. ``duration_s`` asks again and again, counted from
-    the end of the warm-up. A place of a closed loop whose request failed stays empty until ``rest_s`` after its begin.
+    random by ``arrival``. ``ramp_up_s`` lets rate or places grow linearly. The first ``warmup`` requests are sent and
+    thrown away. ``duration_s`` asks again and again, counted from the end of the warm-up. A place of a
+    closed loop whose request failed stays empty until ``rest_s`` after its begin.
     ``keeps_places``: an account that limits our rate loses none; a refused one rests as long as the vendor asked.
     """
 
@@ -170,7 +164,6 @@ class LoadShape(msgspec.Struct, frozen=True):
     arrival: Arrival = "constant"
     ramp_up_s: float = 0
     warmup: int = 0
-    cooldown: int = 0
     duration_s: float | None = None
     schedule: tuple[Due, ...] = ()
     rest_s: float = 0
@@ -215,8 +208,7 @@ class Plan(msgspec.Struct, frozen=True):
     Baselines are asked everything ``baseline_repeats`` times if that is more than ``repeat``: what they differ by from
     themselves is noise. ``max_requests`` and ``max_cost_usd`` end an execution early, None for no limit.
     ``question_seed`` is the one from which questions were made anew for this run, None where none were.
-    ``redact_content``: nothing that was asked or answered is stored, only digests and what scoring needs. With
-    ``calibrates`` our own error is measured before sending.
+    ``redact_content``: nothing that was asked or answered is stored, only digests and what scoring needs.
     """
 
     entries: tuple[Entry, ...]
@@ -237,7 +229,6 @@ class Plan(msgspec.Struct, frozen=True):
     baseline_repeats: int = 1
     load: LoadShape = msgspec.field(default_factory=LoadShape)
     executor: ExecutorChoice = msgspec.field(default_factory=ExecutorChoice)
-    calibrates: bool = False
 
     def repeat_of(self, entry: Entry) -> int:
         """The number of times ``entry`` is asked every sample."""

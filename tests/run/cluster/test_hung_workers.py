@@ -98,7 +98,7 @@ def test_a_worker_that_never_wakes_costs_the_others_its_own_places_and_those_for
 
 @pytest.mark.parametrize(
     ("words", "by"),
-    [(("--workers", "2", "--no-calibration"), OURS), (("--executor", "dask", "--dask-local", "2"), DASKS)],
+    [(("--workers", "2"), OURS), (("--executor", "dask", "--dask-local", "2"), DASKS)],
     ids=["workers", "dask-local"],
 )
 def test_a_stopped_process_of_ours_is_ended_and_its_places_are_used(

@@ -14,12 +14,10 @@ from scipy.stats import kstest
 from shaped_runs import due_of, offered_in
 from worker_processes import workers_of
 
-from vendor_verifier.cli.main import run_app
-from vendor_verifier.run import process_count
 from vendor_verifier.values.plan import LoadShape
 
 pytestmark = pytest.mark.slow
-WORKERS = ("--workers", "2", "--no-calibration")
+WORKERS = ("--workers", "2")
 
 
 def test_the_arrivals_of_two_processes_are_one_poisson_process(site: Site) -> None:
@@ -92,23 +90,6 @@ def test_what_waited_for_a_permit_while_the_command_stood_still_began_late_by_ou
     # Not each alone: on a busy machine a request may be late by more than the stall.
     marked_ns = sum(timing["begun_late_ns"] for timing in late)
     assert marked_ns > 0.5 * sum(-timing["scheduled_ns"] for timing in late)
-
-
-def test_processes_choose_themselves_where_one_is_too_few(
-    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Nobody asked for workers, 310 requests may be in flight at a time: two send, and forecast and report say why."""
-    monkeypatch.setattr(process_count, "cores_here", lambda: 2)
-    monkeypatch.chdir(site.folder)
-    site.configure("a: faithful", samples=310)
-    words = ["--test-file-path", "samples.jsonl", "--no-calibration", "--request-concurrency"]
-    assert run_app(["plan", *words, "310"]) == 0
-    assert "sent from 2 processes: up to 310 requests may be in flight at a time" in capsys.readouterr().out
-    assert run_app([*words, "310", "-o", "many"]) == 0
-    assert {record["worker"] for record in site.records("many")} == {"w0", "w1"}
-    assert "Sent from 2 processes: up to 310" in capsys.readouterr().out
-    assert run_app([*words, "300", "-o", "fewer"]) == 0
-    assert {record["worker"] for record in site.records("fewer")} == {None}
 
 
 def test_objectives_are_held_to_every_request_of_all_processes(site: Site) -> None:

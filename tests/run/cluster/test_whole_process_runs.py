@@ -13,7 +13,7 @@ from clusters import Site, keys_of
 from costs import PATIENCE_S, await_that
 from worker_processes import all_gone, workers_of
 
-WORKERS = ("--workers", "2", "--no-calibration")
+WORKERS = ("--workers", "2")
 # Longer than any stall of a busy machine.
 STOPPED_S = 3.0
 
@@ -22,7 +22,7 @@ STOPPED_S = 3.0
 def test_two_workers_find_what_one_process_finds(site: Site) -> None:
     """Same seed, same scores; every planned record once, all vendors on both workers, limits kept over both."""
     site.configure("official: faithful", "poor: quantised", settings="concurrency: 3", samples=20, baseline=True)
-    assert site.run("one", "--no-calibration")[0] == 0
+    assert site.run("one")[0] == 0
     site.vendors.forget()
     code, err = site.run("two", *WORKERS)
     assert code == 0, err

@@ -71,7 +71,6 @@ def capacity_command(
         max_cost=max_cost,
         retries=0,
         baseline_repeats=1,
-        no_calibration=True,
     )
     prepared = prepare(asked, read_environment())
     # F1 compares with level 1 here and needs no baseline.

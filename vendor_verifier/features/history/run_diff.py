@@ -67,7 +67,7 @@ _SHOWN = 200
 _INCIDENTAL = frozenset(
     {
         *("run", "created_at", "finished_at", "status", "identity", "warnings", "stopped", "schema", "imported"),
-        *("event_loop", "calibration", "load", "pace", "resent"),  # measured, not chosen
+        *("event_loop", "load", "pace", "resent"),  # measured, not chosen
     }
 )
 

@@ -63,7 +63,7 @@ class McpLiveHooks(SuiteHooks):
 
     def options(self, options: RunOptions) -> RunOptions:
         """In one process, since there is one server."""
-        if options.executor != "local" or options.workers not in (None, "auto", 1):
+        if options.executor != "local" or options.workers != 1:
             raise UsageError("--suite mcp_live uses one MCP server in one process; remove --executor and --workers")
         return replace(options, workers=1)
 

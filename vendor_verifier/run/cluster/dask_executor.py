@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
@@ -18,7 +17,7 @@ from vendor_verifier.run.cluster.job import ChannelClosed, ClusterSide, Outbox, 
 from vendor_verifier.run.cluster.load_coordinator import coordinator_of
 from vendor_verifier.run.interruption import interruptible
 from vendor_verifier.run.local_run import RunEnd, Work
-from vendor_verifier.run.process_count import most_in_flight
+from vendor_verifier.run.rate_limiter import places_of
 from vendor_verifier.run.work_queue import BLOCK
 from vendor_verifier.values.plan import ExecutorChoice, Plan
 
@@ -31,12 +30,14 @@ _GRACE_S = 3.0
 # Records that make it worth starting one more worker, and the most that are asked for.
 _RECORDS_PER_WORKER = 4 * BLOCK
 _MOST_WORKERS = 64
+# Requests in flight that one process usually times truthfully (benchmarks/TIMING.md).
+_STREAMS_PER_WORKER = 300
 
 
 def useful_workers(plan: Plan, due: int) -> int:
     """Workers that a cluster which adapts to its work should start, by ``due`` records and requests in flight."""
-    in_flight = most_in_flight(plan, math.inf if plan.load.plans_by_doing else due)
-    wanted = max(due // _RECORDS_PER_WORKER, -(-in_flight // plan.executor.timed_streams))
+    in_flight = places_of(plan) if plan.load.plans_by_doing else min(places_of(plan), due)
+    wanted = max(due // _RECORDS_PER_WORKER, -(-in_flight // _STREAMS_PER_WORKER))
     return max(1, min(_MOST_WORKERS, wanted))
 
 

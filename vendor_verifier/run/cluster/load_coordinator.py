@@ -1,6 +1,6 @@
 """The coordinator of a shaped load: plays are handed to workers one by one, each with the moment it is due.
 
-The schedule is kept here, by the same code as in one process, so that warm-up, cool-down, duration, caps and counts are
+The schedule is kept here, by the same code as in one process, so that warm-up, duration, caps and counts are
 those of the whole load. A play goes out some time before it is due, to the worker that has least to do, and waits there
 for its moment: on the clock that all processes of a machine share, or on its own, whose offset from ours is known. So
 no message lies between a request's moment and its permit but the one that asks for it.

@@ -42,7 +42,6 @@ from vendor_verifier.run.cluster.worker_session import serve
 from vendor_verifier.run.event_loop_lag import quiet_collector
 from vendor_verifier.run.interruption import interruptible
 from vendor_verifier.run.local_run import RunEnd, Work
-from vendor_verifier.run.process_count import Reckoning, cores_here
 from vendor_verifier.values.plan import ExecutorChoice
 
 _LENGTH = struct.Struct("<I")
@@ -268,13 +267,12 @@ _GRACE_S = 3.0
 
 
 class WorkersExecutor:
-    """One run over so many processes as were reckoned."""
+    """One run over several processes."""
 
-    def __init__(self, choice: ExecutorChoice, side: ClusterSide, reckoning: Reckoning) -> None:
+    def __init__(self, choice: ExecutorChoice, side: ClusterSide) -> None:
         self._choice = choice
         self._side = side
-        self._children = [Child(f"w{number}") for number in range(reckoning.processes)]
-        self._reckoning = reckoning
+        self._children = [Child(f"w{number}") for number in range(choice.workers)]
         self._coordinator: Coordinator | None = None
 
     async def open(self, work: Work) -> None:
@@ -338,8 +336,7 @@ class WorkersExecutor:
             {"name": child.name, **(asdict(reports[child.name]) if child.name in reports else {})}
             for child in self._children
         ]
-        found = {"name": "workers", "asked_for": self._choice.workers, "cores": cores_here(), "workers": workers}
-        found |= {"streams": self._reckoning.streams, "timed_streams": self._reckoning.timed_streams}
+        found: dict[str, Any] = {"name": "workers", "workers": workers}
         return found if coordinator is None else found | coordinator.describe()
 
     async def close(self) -> None:

@@ -34,7 +34,6 @@ from vendor_verifier.run.cluster.job import (
 from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Engine, keep, make_record
 from vendor_verifier.run.event_loop_lag import LoopLag, Stall
-from vendor_verifier.run.fine_timer import FineTimer
 from vendor_verifier.run.rate_limiter import Permit, places_of
 from vendor_verifier.store import encode_record_in_steps
 from vendor_verifier.transport.client import open_client
@@ -62,7 +61,7 @@ async def serve(channel: Channel, bench: Bench, run: str, worker: str) -> None:
         limiter = RemoteLimiter(plan, outbox)
         rng = random.Random(f"{plan.seed} {worker}")  # noqa: S311 spreads waits, keeps no secret
         cpu_before_s = time.process_time()
-        with LoopLag() as lag, FineTimer() as moments:
+        with LoopLag() as lag:
             conversation = Conversation(
                 client,
                 limiter,
@@ -73,7 +72,7 @@ async def serve(channel: Channel, bench: Bench, run: str, worker: str) -> None:
                 lag=lag,
                 streams=places,
             )
-            session = _Session(channel, outbox, limiter, conversation, bench, run, worker, moments)
+            session = _Session(channel, outbox, limiter, conversation, bench, run, worker)
 
             def report() -> SessionReport:
                 return SessionReport(session.records, round(time.process_time() - cpu_before_s, 3), lag.report())
@@ -91,7 +90,6 @@ class _Session:
         bench: Bench,
         run: str,
         worker: str,
-        moments: FineTimer,
     ) -> None:
         self._channel = channel
         self._outbox = outbox
@@ -100,7 +98,6 @@ class _Session:
         self._bench = bench
         self._run = run
         self._worker = worker
-        self._moments = moments
         self.records = 0
 
     async def run(self, report: Callable[[], SessionReport]) -> None:
@@ -159,7 +156,9 @@ class _Session:
         if block.due is None:
             await Engine(self._conversation, self._run, emit).make(items, block.number)
         else:
-            await self._moments.until(block.due.due_ns)
+            # Timers may go off early, and nothing may be sent before its time.
+            while (left_ns := block.due.due_ns - time.perf_counter_ns()) > 0:
+                await anyio.sleep(left_ns / 1e9)
             record = await make_record(items[0], block.number, self._conversation, self._run, block.due)
             await keep(emit(() if record is None else (record,)))
         self._outbox.send("ended", dispatch)

@@ -1,7 +1,7 @@
-"""Streams tokens that say when they were sent, for :mod:`vendor_verifier.run.calibration` alone.
+"""Streams tokens that say when they were sent.
 
-A process of its own, standard library only, so that it is up at once and shares no core and no event loop with what is
-being calibrated. It speaks as much HTTP as that needs: keep-alive, one answer after the other, server-sent events in
+A process of its own, standard library only, so that it is up at once and shares no event loop with what is
+measured. It speaks as much HTTP as that needs: keep-alive, one answer after the other, server-sent events in
 the chat-completions form. Every stamp is ``perf_counter_ns``, which on one machine is one clock for all processes. The
 answer's id is the moment its request arrived; each piece of its text is the moment just before it was written. It
 prints its port, and ends by itself.
@@ -19,13 +19,11 @@ from itertools import count
 PIECES = 12
 TTFT_S = 0.06
 GAP_S = 0.01
-# From asked to ended; streams wait up to a gap longer.
-ANSWER_S = TTFT_S + (PIECES - 0.5) * GAP_S
 # The process that started it may have been killed.
 _LONGEST_S = 30.0
 _LENGTH = b"\r\ncontent-length:"
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-_CHOICE = '{"id":"%d","object":"chat.completion.chunk","model":"calibration","choices":[{"index":0,%s}]}'
+_CHOICE = '{"id":"%d","object":"chat.completion.chunk","model":"clock","choices":[{"index":0,%s}]}'
 _PIECE = '"delta":{"content":"%d "},"finish_reason":null'
 _FINISH = '"delta":{},"finish_reason":"stop"'
 
