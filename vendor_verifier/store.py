@@ -19,12 +19,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import filelock
 import msgspec
 from msgspec import structs
 
@@ -171,26 +169,6 @@ class RunFolder(msgspec.Struct, frozen=True):
         for place in (self.path / _SAMPLES, self.path):
             if place.is_dir() and not any(place.iterdir()):
                 place.rmdir()
-
-    @contextmanager
-    def at_rest(self) -> Iterator[None]:
-        """Keep writers out while the files of the folder are read; one that cannot be written needs no lock.
-
-        Raises:
-            RunFolderError: it is being written.
-        """
-        lock = filelock.FileLock(self.path / ".lock", timeout=0, mode=FILE_MODE)
-        try:
-            lock.acquire()
-        except filelock.Timeout:
-            raise RunFolderError(f"{self.path} is being written; try again when the run is over") from None
-        except OSError:
-            yield
-            return
-        try:
-            yield
-        finally:
-            lock.release()
 
     def create_inside(self, name: str) -> None:
         """Create a folder of the folder; ``/`` between its parts.

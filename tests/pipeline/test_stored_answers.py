@@ -92,6 +92,7 @@ def test_the_same_rows_are_asked_of_a_vendor(file: Path, tmp_path: Path) -> None
         ({"input": "a", "expected_tools": ["x"]}, [], "tools_called: no answer to score"),
         ({"input": "a", "expected_tools": "x", "tools_called": []}, [], "expected_tools: text that is not JSON"),
         ({"input": "a", "expected_tools": 3, "tools_called": []}, [], 'such as ["search", "book"], read a number'),
+        (ROWS[0], ["--gate", "f1 >= 0.9"], "--gate: needs a run folder; this is a file of answers"),
         (ROWS[0], ["--suite-option", "tool_correctness.max_iterations=2"], "is an option of asking"),
         (ROWS[0], ["--suite-option", "toolbench.answer_format=text"], "toolbench does not take part"),
     ],

@@ -93,7 +93,6 @@ def _write_files(folder: Path) -> None:
         (folder / name).write_text("".join(json.dumps(each) + "\n" for each in content), encoding="utf-8")
     for copy, name in (("own", "samples"), ("b", "a")):
         shutil.copy(folder / f"{name}.jsonl", folder / f"{copy}.jsonl")
-    shutil.copy(folder / "in.jsonl", folder / "IN")
     (folder / "b.jsonl.gz").write_bytes(gzip.compress((folder / "b.jsonl").read_bytes()))
 
 
