@@ -26,13 +26,10 @@ ROW = """    Kind(
 # Runs in a copy of the package: everything here is told of the new kind by its row alone.
 TREATED = """
 from vendor_verifier.audit.failure_causes import cause_of
-from vendor_verifier.features.doctor.values import Answer, first_questions, next_question, pause_s
 from vendor_verifier.reports.ci import _sample
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.run.retry import should_retry, slows_account, stops_vendor
-from vendor_verifier.values.plan import Entry
-from vendor_verifier.values.record import Attempt, Exchange, Failure
-from vendor_verifier.values.request import Endpoint, HttpRequest
+from vendor_verifier.values.record import Attempt, Failure
 from vendor_verifier.values.details import Case
 from vendor_verifier.wire.errors import http_failure
 from datetime import UTC, datetime
@@ -44,19 +41,13 @@ assert slows_account(failure) and not stops_vendor(failure)
 inside = Failure.of("api_error_in_200", "gone for tea", 418)
 assert should_retry(Attempt(1, failure=inside)) and slows_account(inside)
 assert cause_of(Traits(failure=failure.kind), False, None) == "rate_limit"
-entry = Entry("m", "label", "vendor", "openai", Endpoint("http://127.0.0.1:1/v1", "m", None), "account")
-answers = [
-    Answer(question, HttpRequest("", {}, b""), Exchange("", 0, 418), None, None, failure)
-    for question in first_questions(entry)
-]
-assert next_question(entry, answers).name == "tools, again" and pause_s(answers) == 1.0
 line = _sample(Case("trigger", "sample", 0, 0.1, failure.kind, failure.message))
 assert (line.outcome, line.kind) == ("failure", "tea_break"), line
 """
 
 
 def test_a_new_kind_is_one_row(tmp_path: Path) -> None:
-    """In a copy of the package, one row tells retries, causes, doctor, reports and docs of an invented kind."""
+    """In a copy of the package, one row tells retries, causes, reports and docs of an invented kind."""
     for folder in ("vendor_verifier", "scripts", "docs"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     table = tmp_path / TABLE

@@ -11,7 +11,7 @@ how many requests a core can carry.
 
 Content, usage and finish reason come from our own reader and the same bytes. Where the SDK raises on an answer whose
 transport was sound, or yields nothing of it, the exchange fails as ``bad_payload`` and names the exception, because
-that is all an application would get. Quieter losses are found by ``doctor``.
+that is all an application would get.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The examination of vendors with at most three tiny requests each."""
+"""Whether each vendor can be used: seven checks from a run of two built-in samples."""

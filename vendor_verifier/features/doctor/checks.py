@@ -1,353 +1,225 @@
-"""The checks of one vendor: name, TLS, key, model, clock, a whole answer, tools, streaming, usage, identity.
+"""Seven checks of one vendor from its records; each is ok, warning, failed or unknown, with a reason.
 
-Each check is ok, warning, failed or not measurable, with its evidence. A check is "not measurable" rather than
-guessed: a vendor that refuses everything shows neither that its key is good nor that its model exists.
+A check is unknown rather than guessed: a vendor that refuses everything shows neither that its key is good nor that its
+model exists.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from collections.abc import Mapping, Sequence
+from typing import Literal
+from urllib.parse import urlsplit
 
-from vendor_verifier.features.doctor.values import TOOL_NAME, Answer, Case, Check
+import msgspec
+
 from vendor_verifier.metrics.answer import is_spoilt
-from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.failure_kinds import KINDS
 from vendor_verifier.values.model_names import same_model
-from vendor_verifier.values.record import Exchange, Failure, Response, Timing
+from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.record import Attempt, Failure, Response
 from vendor_verifier.wire.assembler import BUFFERED_CHARACTERS
 from vendor_verifier.wire.payload import PayloadError, parse_json
-from vendor_verifier.words import Sentence, english
 
-# A stream has at least so many token moments, and they take some part of the whole time: a host that generates first
-# and sends afterwards delivers everything within a moment that is tiny beside the wait.
-MIN_MOMENTS = 3
-MIN_SPREAD_SHARE = 0.03
-MIN_SPREAD_MS = 4.0
+Status = Literal["ok", "warning", "failed", "unknown"]
+Verdict = Literal["usable", "usable_with_reservations", "not_usable"]
+Topic = Literal["tools", "text"]
+# The attempt that ended each question; one that was never sent is left out.
+Answers = Mapping[Topic, Attempt]
+
+TOOL_NAME = "get_weather"
+# A stream has this many token moments, and they take some part of the whole time: a vendor that generates first and
+# sends afterwards delivers everything within a moment.
+_MIN_MOMENTS, _MIN_SPREAD_SHARE, _MIN_SPREAD_MS = 3, 0.03, 4.0
 _NS_PER_MS = 1e6
-_NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]")
+_VITAL = ("key", "model", "answers")
 
 
-def tools_check(case: Case) -> Check:
-    """A tool may be offered, and the model calls it in the protocol's own way when asked to."""
-    asked = case.about("tools")
-    calling = [
-        (answer, answer.response.tool_calls) for answer in asked if answer.response and answer.response.tool_calls
-    ]
-    for answer, calls in calling:
-        flaw = _call_flaw(calls)
-        arguments = calls[0].arguments or english("doctor_no_arguments")
-        words = english("doctor_called", name=calls[0].name, arguments=arguments)
-        if answer is not asked[0]:
-            words = english("doctor_called_when", words=words, question=answer.question.name)
-        if flaw is None:
-            return Check("tools accepted", "ok", words)
-        return Check("tools accepted", "warning", english("doctor_flawed", words=words, flaw=flaw))
-    return _without_call(case, asked)
+class Check(msgspec.Struct, frozen=True):
+    """One finding with its reason."""
+
+    name: str
+    status: Status
+    reason: str
 
 
-def _without_call(case: Case, asked: tuple[Answer, ...]) -> Check:
-    refused = next((each.failure for each in asked if each.failure and KINDS[each.failure.kind].declines), None)
-    if refused is not None and any(answer.succeeded for answer in case.about("text")):
-        words = english("doctor_tools_refused", status=refused.status or "", message=refused.message)
-        return Check("tools accepted", "failed", words)
-    heard = [answer.response for answer in asked if answer.succeeded and answer.response is not None]
-    if not heard:
-        return Check("tools accepted", "not_measurable", english("doctor_tools_unanswered"))
-    if any("markup_in_text" in response.anomalies for response in heard):
-        return Check("tools accepted", "failed", english("doctor_markup"))
-    if all(response.finish_reason == "length" for response in heard):
-        return Check("tools accepted", "not_measurable", english("doctor_budget"))
-    return Check("tools accepted", "warning", english("doctor_not_called", count=len(heard)))
+class Diagnosis(msgspec.Struct, frozen=True):
+    """The checks of one vendor. ``first_token_ms`` is of the text question, None where it was not measured."""
+
+    model: str
+    label: str
+    address: str
+    key_name: str | None
+    verdict: Verdict
+    first_token_ms: float | None
+    checks: tuple[Check, ...]
+    hints: tuple[str, ...]
 
 
-def _call_flaw(calls: tuple[ToolCall, ...]) -> Sentence | None:
-    call = calls[0]
-    if call.name != TOOL_NAME:
-        return english("doctor_other_tool", name=TOOL_NAME)
-    try:
-        arguments = parse_json(call.arguments)
-    except PayloadError as error:
-        return english("doctor_not_json", error=str(error))
-    return None if isinstance(arguments, dict) and "city" in arguments else english("doctor_no_city")
-
-
-def streams_check(case: Case) -> Check:
-    """Tokens arrive as they are made: at several moments spread over time, not in one body or one burst."""
-    answer = next((answer for answer in reversed(case.about("text")) if answer.succeeded), None)
-    answer = answer or next((answer for answer in case.about("tools") if answer.succeeded), None)
-    if answer is None or answer.response is None or answer.timing is None:
-        return Check("streams", "not_measurable", english("doctor_no_answer"))
-    if not answer.response.streamed:
-        return Check("streams", "failed", english("doctor_one_body"))
-    return _spread(answer.timing, answer.response)
-
-
-def _spread(timing: Timing, response: Response) -> Check:
-    if timing.first_token_ns is None or timing.last_token_ns is None:
-        return Check("streams", "not_measurable", english("doctor_no_token"))
-    moments = 1 + sum(gap_ns > 0 for gap_ns in timing.gaps_ns)
-    first_ms = timing.first_token_ns / _NS_PER_MS
-    spread_ms = (timing.last_token_ns - timing.first_token_ns) / _NS_PER_MS
-    first = f"{first_ms:.0f}"
-    words = english("doctor_moments", count=moments, spread=f"{spread_ms:.0f}", first=first)
-    size = len(response.text) + len(response.reasoning)
-    if size < BUFFERED_CHARACTERS and moments < MIN_MOMENTS:
-        return Check("streams", "not_measurable", english("doctor_too_short", size=size))
-    needed_ms = max(MIN_SPREAD_MS, MIN_SPREAD_SHARE * (first_ms + spread_ms))
-    late_ns = timing.our_lateness_ns or 0
-    late_ms = late_ns / _NS_PER_MS
-    if is_spoilt(late_ns, 0) and spread_ms < needed_ms <= spread_ms + late_ms:
-        # What we read late comes to us in one piece, however it was sent.
-        return Check("streams", "not_measurable", english("doctor_late", ms=f"{late_ms:.0f}", words=words))
-    if moments == 1:
-        return Check("streams", "failed", english("doctor_at_once", size=size, first=first))
-    if spread_ms < needed_ms:
-        return Check("streams", "failed", english("doctor_burst", words=words))
-    if moments < MIN_MOMENTS:
-        return Check("streams", "warning", words)
-    longest_ms = max(timing.gaps_ns) / _NS_PER_MS
-    return Check("streams", "ok", english("doctor_with_pause", words=words, ms=f"{longest_ms:.0f}"))
-
-
-def usage_check(case: Case) -> Check:
-    """Every answer says how many tokens it took, and not zero."""
-    whole = [answer for answer in case.answers if answer.succeeded and answer.response is not None]
-    if not whole:
-        return Check("usage reported", "not_measurable", english("doctor_no_answer"))
-    texts: list[Sentence] = []
-    flaws: list[Sentence] = []
-    for answer in whole:
-        usage = answer.response.usage if answer.response is not None else None
-        given = usage.input if usage is not None else None
-        got = usage.output if usage is not None else None
-        texts.append(english("doctor_usage", question=answer.question.name, given=_number(given), got=_number(got)))
-        if given is None or got is None:
-            flaws.append(english("doctor_not_reported"))
-        elif given == 0 or got == 0:
-            flaws.append(english("doctor_zero"))
-    words = english("doctor_together", words=tuple(texts))
-    if not flaws:
-        return Check("usage reported", "ok", words)
-    return Check("usage reported", "warning", english("doctor_flaw", flaw=flaws[0], words=words))
-
-
-def served_model_check(case: Case) -> Check:
-    """The model that says it answered is the one asked for; a date or a folder more in its name is the same model."""
-    asked = case.entry.endpoint.model_id
-    served = _stated(case, "served_model")
-    if not served:
-        return Check("served model", "not_measurable", english("doctor_no_model_named"))
-    strangers = [name for name in served if not same_model(asked, name)]
-    if strangers:
-        return Check("served model", "failed", english("doctor_other_model", asked=asked, served=", ".join(strangers)))
-    return Check("served model", "ok", ", ".join(served))
-
-
-def provider_check(case: Case) -> Check:
-    """A router lets the pinned provider answer; without a pin the router is measured, not a vendor."""
-    served = _stated(case, "served_provider")
-    pinned = _pinned(case)
-    is_router = case.entry.vendor == "openrouter" or case.reach.host.endswith("openrouter.ai")
-    if pinned is None:
-        if not is_router:
-            return Check("served provider", "not_measurable", english("doctor_no_router"))
-        words = english("doctor_unpinned")
-        if served:
-            words = english("doctor_unpinned_now", words=words, served=", ".join(served))
-        return Check("served provider", "warning", words)
-    if not served:
-        return Check("served provider", "not_measurable", english("doctor_no_provider_named", pinned=pinned))
-    strangers = [name for name in served if not _same_provider(pinned, name)]
-    if strangers:
-        return Check(
-            "served provider", "failed", english("doctor_other_provider", pinned=pinned, served=", ".join(strangers))
-        )
-    return Check("served provider", "ok", english("doctor_as_pinned", served=", ".join(served)))
-
-
-def _pinned(case: Case) -> str | None:
-    """The only provider that may answer, from ``provider:`` or from a router's own body."""
-    if case.entry.provider is not None:
-        return case.entry.provider
-    routing = case.entry.endpoint.body.get("provider")
-    only = routing.get("only") if isinstance(routing, dict) else None
-    return only[0] if isinstance(only, list) and only and isinstance(only[0], str) else None
-
-
-def _same_provider(pinned: str, served: str) -> bool:
-    """A slug and a display name: ``google-vertex`` and ``Google``, ``deepinfra/fp8`` and ``DeepInfra``."""
-    first, second = (_NOT_ALPHANUMERIC.sub("", name.lower()) for name in (pinned.split("/")[0], served))
-    return bool(first and second) and (first.startswith(second) or second.startswith(first))
-
-
-def _stated(case: Case, field: str) -> list[str]:
-    """The distinct values of one field of the answers, in order."""
-    values = [getattr(answer.response, field) for answer in case.answers if answer.response is not None]
-    return list(dict.fromkeys(value for value in values if value))
-
-
-def _number(tokens: int | None) -> str:
-    return "?" if tokens is None else str(tokens)
-
-
-SOON_DAYS = 14
-SKEW_S = 5.0
-_NS_PER_US = 1000
-_MODEL_WORDS = ("model", "endpoint", "deployment")
-_MODEL_STATUS = (400, 404, 422)
-_NO_CREDIT_STATUS = 402
-
-
-def name_check(case: Case) -> Check:
-    """The host's name has addresses."""
-    reach = case.reach
-    if reach.proxy is not None:
-        return Check("name resolves", "not_measurable", english("doctor_proxy_resolves", proxy=reach.proxy))
-    if reach.addresses:
-        return Check("name resolves", "ok", f"{reach.host}: {', '.join(reach.addresses[:4])}")
-    if _status(case) is not None:
-        return Check("name resolves", "warning", english("doctor_once_unresolved", host=reach.host))
-    return Check(
-        "name resolves",
-        "failed",
-        english("doctor_unresolved", host=reach.host, error=reach.dns_error or english("doctor_no_address")),
+def diagnose(entry: Entry, answers: Answers) -> Diagnosis:
+    """The diagnosis of one vendor from the answers to both questions."""
+    found = {
+        "key": _key(entry, answers),
+        "model": _model(entry, answers),
+        "answers": _answers(answers),
+        "tools": _tools(answers),
+        "streaming": _streaming(answers),
+        "usage": _usage(answers),
+        "served model": _served_model(entry, answers),
+    }
+    checks = tuple(Check(name, *each) for name, each in found.items())
+    departs = [check for check in checks if check.status in ("failed", "warning")]
+    is_lost = any(check.status == "failed" and check.name in _VITAL for check in departs)
+    verdict: Verdict = "not_usable" if is_lost else "usable_with_reservations" if departs else "usable"
+    timing = answers["text"].timing if "text" in answers else None
+    first_ns = None if timing is None else timing.first_token_ns
+    return Diagnosis(
+        model=entry.model,
+        label=entry.label,
+        address=entry.endpoint.base_url,
+        key_name=entry.key_name,
+        verdict=verdict,
+        first_token_ms=None if first_ns is None else first_ns / _NS_PER_MS,
+        checks=checks,
+        hints=tuple(_hints(entry, answers)),
     )
 
 
-def tls_check(case: Case) -> Check:
-    """The connection is encrypted, its certificate valid and not about to expire."""
-    reach = case.reach
-    if reach.scheme != "https":
-        words = english("doctor_http_local" if reach.local else "doctor_http")
-        return Check("tls", "not_measurable" if reach.local else "warning", words)
-    refused = next((answer.failure for answer in case.answers if answer.failure and answer.failure.kind == "tls"), None)
-    if refused is not None:
-        return Check("tls", "failed", refused.message)
-    if reach.tls_version is not None and reach.tls_days_left is not None:
-        days = f"{reach.tls_days_left:.0f}"
-        words = english("doctor_tls", version=reach.tls_version, days=days)
-        return Check("tls", "ok" if reach.tls_days_left >= SOON_DAYS else "warning", words)
-    if _status(case) is not None:
-        shown = reach.tls_error or english("doctor_no_certificate")
-        why = english("doctor_behind_proxy") if reach.proxy is not None else shown
-        return Check("tls", "ok", english("doctor_tls_accepted", why=why))
-    if reach.tls_error is not None:
-        return Check("tls", "failed", reach.tls_error)
-    return Check("tls", "not_measurable", english("doctor_no_connection"))
+def _key(entry: Entry, answers: Answers) -> tuple[Status, str]:
+    if _responses(answers):
+        has_key = entry.endpoint.key is not None or bool(entry.key_command)
+        return "ok", "accepted" if has_key else "none is sent and none is asked for"
+    for failure in _failures(answers):
+        if failure.rules.charge == "account":
+            credit = failure.kind == "no_credit" or failure.status == 402
+            return "failed", f"{'the account has no credit' if credit else 'refused'}: {_words(failure)}"
+    return "unknown", _first_failure(answers)
 
 
-def key_check(case: Case) -> Check:
-    """The vendor takes the key, and there is credit behind it."""
-    if any(_shows_key_taken(answer) for answer in case.answers):
-        has_key = case.entry.endpoint.key is not None or bool(case.entry.key_command)
-        return Check("key accepted", "ok", english("doctor_key_sent" if has_key else "doctor_key_none"))
-    for answer in case.answers:
-        failure = answer.failure
-        if failure is not None and failure.rules.charge == "account":
-            no_credit = failure.kind == "no_credit" or failure.status == _NO_CREDIT_STATUS
-            name = "doctor_no_credit" if no_credit else "doctor_key_refused"
-            return Check("key accepted", "failed", english(name, failure=_with_status(failure)))
-    return Check("key accepted", "not_measurable", _why_not(case))
+def _model(entry: Entry, answers: Answers) -> tuple[Status, str]:
+    model = entry.endpoint.model_id
+    if _responses(answers):
+        return "ok", model
+    for failure in _failures(answers):
+        names_model = re.search("model|endpoint|deployment", f"{failure.message} {failure.code or ''}", re.IGNORECASE)
+        if failure.kind == "not_found" or (failure.status in (400, 422) and names_model):
+            return "failed", f"{model}: {_words(failure)}"
+    return "unknown", _first_failure(answers)
 
 
-def model_check(case: Case) -> Check:
-    """The vendor knows the model by this name."""
-    model = case.entry.endpoint.model_id
-    if any(answer.accepted and answer.response is not None for answer in case.answers):
-        return Check("model exists", "ok", model)
-    for answer in case.answers:
-        failure = answer.failure
-        if failure is None or failure.kind == "auth":
-            continue
-        speaks_of_it = any(word in f"{failure.message} {failure.code or ''}".lower() for word in _MODEL_WORDS)
-        if failure.kind == "not_found" or (failure.status in _MODEL_STATUS and speaks_of_it):
-            return Check("model exists", "failed", english("doctor_flaw", flaw=model, words=_with_status(failure)))
-    return Check("model exists", "not_measurable", _why_not(case))
+def _answers(answers: Answers) -> tuple[Status, str]:
+    failed = [f"{topic}: {_words(attempt.failure)}" for topic, attempt in answers.items() if attempt.failure]
+    if not failed and len(answers) == 2:
+        return "ok", "2 of 2 questions answered"
+    is_partial = any(attempt.succeeded for attempt in answers.values())
+    return "warning" if is_partial else "failed", "; ".join(failed) or "nothing was answered"
 
 
-def answer_check(case: Case) -> Check:
-    """Questions are answered in full."""
-    failed = [answer for answer in case.answers if answer.failure is not None]
-    if not case.answers:
-        return Check("answers", "failed", english("doctor_nothing_asked"))
-    texts = english("doctor_together", words=tuple(map(_failed, failed)))
-    if len(failed) == len(case.answers):
-        return Check("answers", "failed", texts)
-    if failed:
-        return Check(
-            "answers", "warning", english("doctor_some_failed", failed=len(failed), all=len(case.answers), words=texts)
-        )
-    return Check("answers", "ok", english("doctor_all_answered", all=len(case.answers)))
+def _tools(answers: Answers) -> tuple[Status, str]:
+    asked = answers.get("tools")
+    response = None if asked is None else asked.response
+    if response is not None and response.tool_calls:
+        call = response.tool_calls[0]
+        words = f"called {call.name} with {call.arguments or 'no arguments'}"
+        try:
+            arguments = parse_json(call.arguments)
+        except PayloadError as error:
+            return "warning", f"{words}: the arguments are not JSON ({error})"
+        is_right = call.name == TOOL_NAME and isinstance(arguments, dict) and "city" in arguments
+        return ("ok", words) if is_right else ("warning", f"{words}; expected {TOOL_NAME} with a city")
+    if asked is None or asked.failure is not None or response is None:
+        failure = None if asked is None else asked.failure
+        is_refused = failure is not None and failure.rules.declines
+        if is_refused and "text" in answers and answers["text"].succeeded:
+            return "failed", f"refused, while text alone is answered: {_words(failure)}"
+        return "unknown", "the question with a tool was not answered"
+    if "markup_in_text" in response.anomalies:
+        return "failed", "the call is written into the text"
+    if response.finish_reason == "length":
+        return "unknown", "the answer ended at its length limit before a call"
+    return "warning", "the tool was accepted but not called"
 
 
-def clock_check(case: Case) -> Check:
-    """The vendor's clock (its Date header) agrees with ours to five seconds."""
-    dated = [(answer.exchange, date) for answer in case.answers if (date := _server_date(answer.exchange)) is not None]
-    if not dated:
-        return Check("clock", "not_measurable", english("doctor_no_date"))
-    skew_s = min((_skew_s(exchange, date) for exchange, date in dated), key=abs)
-    side = "doctor_clock_ahead" if skew_s > 0 else "doctor_clock_behind"
-    words = english(side, seconds=f"{abs(skew_s):.0f}") if abs(skew_s) >= 1 else english("doctor_clock_agrees")
-    return Check("clock", "ok" if abs(skew_s) <= SKEW_S else "warning", words)
+def _streaming(answers: Answers) -> tuple[Status, str]:
+    attempt = next(
+        (answers[topic] for topic in ("text", "tools") if topic in answers and answers[topic].succeeded), None
+    )
+    if attempt is None or attempt.response is None or attempt.timing is None:
+        return "unknown", "no whole answer"
+    response, timing = attempt.response, attempt.timing
+    if not response.streamed:
+        return "failed", "asked for a stream, one JSON body came"
+    if timing.first_token_ns is None or timing.last_token_ns is None:
+        return "unknown", "the answer holds no token"
+    moments = 1 + sum(gap_ns > 0 for gap_ns in timing.gaps_ns)
+    first_ms = timing.first_token_ns / _NS_PER_MS
+    spread_ms = (timing.last_token_ns - timing.first_token_ns) / _NS_PER_MS
+    words = f"{moments} token moments over {spread_ms:.0f} ms, the first after {first_ms:.0f} ms"
+    if len(response.text) + len(response.reasoning) < BUFFERED_CHARACTERS and moments < _MIN_MOMENTS:
+        return "unknown", f"{words}: too short to tell"
+    needed_ms = max(_MIN_SPREAD_MS, _MIN_SPREAD_SHARE * (first_ms + spread_ms))
+    late_ns = timing.our_lateness_ns or 0
+    if is_spoilt(late_ns, 0) and spread_ms < needed_ms <= spread_ms + late_ns / _NS_PER_MS:
+        # What we read late comes to us in one piece, however it was sent.
+        return "unknown", f"{words}: this machine was late by {late_ns / _NS_PER_MS:.0f} ms"
+    if spread_ms < needed_ms:
+        return "failed", f"{words}: sent in one burst"
+    return "ok" if moments >= _MIN_MOMENTS else "warning", words
 
 
-def error_body(answers: Sequence[Answer]) -> str | None:
-    """The body of the first refusal, as text; what is unreadable in it is replaced, nothing is cut or escaped here."""
-    for answer in answers:
-        if answer.exchange.status is not None and not answer.succeeded and answer.exchange.chunks:
-            return answer.exchange.body.decode(errors="replace")
-    return None
+def _usage(answers: Answers) -> tuple[Status, str]:
+    if not any(attempt.succeeded for attempt in answers.values()):
+        return "unknown", "no whole answer"
+    texts, status = [], "ok"
+    for topic, attempt in answers.items():
+        if attempt.succeeded and attempt.response is not None:
+            usage = attempt.response.usage
+            given, got = (None, None) if usage is None else (usage.input, usage.output)
+            texts.append(f"{topic}: {'?' if given is None else given} in, {'?' if got is None else got} out")
+            status = status if given and got else "warning"
+    words = "; ".join(texts)
+    return ("ok", words) if status == "ok" else ("warning", f"not reported, or zero ({words})")
 
 
-def _server_date(exchange: Exchange) -> datetime | None:
-    stated = exchange.headers.get("date")
-    if stated is None or exchange.headers_ns is None:
-        return None
-    try:
-        date = parsedate_to_datetime(stated)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return date if date.tzinfo is not None else date.replace(tzinfo=UTC)
+def _served_model(entry: Entry, answers: Answers) -> tuple[Status, str]:
+    asked = entry.endpoint.model_id
+    served = [*dict.fromkeys(each.served_model for each in _responses(answers) if each.served_model)]
+    if not served:
+        return "unknown", "the answers name no model"
+    strangers = [name for name in served if not same_model(asked, name)]
+    return (
+        ("failed", f"asked for {asked}, answered by {', '.join(strangers)}") if strangers else ("ok", ", ".join(served))
+    )
 
 
-def _skew_s(exchange: Exchange, date: datetime) -> float:
-    """Seconds the server is ahead of the time its answer was under way; the header has whole seconds only."""
-    asked = datetime.fromisoformat(exchange.sent_at)
-    under_way_ns = (exchange.connect_ns or 0) + (exchange.headers_ns or 0)
-    answered = asked + timedelta(microseconds=under_way_ns / _NS_PER_US)
-    if date > answered:
-        return (date - answered).total_seconds()
-    earliest = asked - timedelta(seconds=1)
-    return min(0.0, (date - earliest).total_seconds())
+def _hints(entry: Entry, answers: Answers) -> Sequence[str]:
+    """A hint for an address whose ``/v1`` is missing: no answer is that of an API."""
+    path = urlsplit(entry.endpoint.base_url).path
+    kinds = {failure.kind for failure in _failures(answers)}
+    is_elsewhere = kinds <= {"not_found", "not_an_api_response", "http_4xx", "redirect"}
+    if not kinds or not is_elsewhere or not entry.wire.startswith("openai") or re.search(r"/v\d", path):
+        return ()
+    return (f"the url has no version in its path; try {entry.endpoint.base_url.rstrip('/')}/v1",)
 
 
-def _shows_key_taken(answer: Answer) -> bool:
-    """Whether the answer shows that the key was taken; a web server's page or an error in its place does not."""
-    begun = answer.response is not None
-    return answer.accepted and (begun or answer.failure is None or not KINDS[answer.failure.kind].no_answer)
+def _responses(answers: Answers) -> list[Response]:
+    """What vendors answered; an error or a web page in an answer's place is none."""
+    return [
+        attempt.response
+        for attempt in answers.values()
+        if attempt.response is not None and not (attempt.failure and KINDS[attempt.failure.kind].no_answer)
+    ]
 
 
-def _status(case: Case) -> int | None:
-    return next((answer.exchange.status for answer in case.answers if answer.exchange.status is not None), None)
+def _failures(answers: Answers) -> list[Failure]:
+    return [attempt.failure for attempt in answers.values() if attempt.failure is not None]
 
 
-def _why_not(case: Case) -> str:
-    return _failure_words(case.answers[0]) if case.answers else english("doctor_nothing_asked")
+def _first_failure(answers: Answers) -> str:
+    return next(map(_words, _failures(answers)), "nothing was sent")
 
 
-def _failed(answer: Answer) -> Sentence:
-    return english("doctor_flaw", flaw=answer.question.name, words=_failure_words(answer))
-
-
-def _failure_words(answer: Answer) -> str:
-    failure = answer.failure
+def _words(failure: Failure | None) -> str:
     if failure is None:
-        return english("wrong_no_answer")
-    return f"{failure.kind}: {_with_status(failure)}"
-
-
-def _with_status(failure: Failure) -> str:
-    return failure.message if failure.status is None else f"{failure.status} {failure.message}"
+        return ""
+    return f"{failure.kind}: {failure.message}" if failure.status is None else f"{failure.status} {failure.message}"

@@ -1,68 +1,110 @@
-"""The command ``doctor`` and its JSON; every word of a vendor is scrubbed, escaped and capped."""
+"""The command ``doctor``: a run of two built-in samples, and a table of seven checks."""
 
-from __future__ import annotations
+# No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
-import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
 
-from vendor_verifier.console.output import stdout_console, warn
-from vendor_verifier.features.doctor.diagnose import exit_code_of
-from vendor_verifier.features.doctor.text import MAX_BODY, as_text, render
-from vendor_verifier.features.doctor.values import Diagnosis
-from vendor_verifier.pipeline.options import OUTPUT, WHAT, flag, many, option
-from vendor_verifier.redaction import Scrubber
-from vendor_verifier.reports.escape import visible
-from vendor_verifier.values.nested_dict import nested_dict
+from vendor_verifier.console.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, warn
+from vendor_verifier.pipeline.options import OUTPUT, WHAT, RunOptions, flag, many, option
+from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.tables import aligned
 
+if TYPE_CHECKING:
+    from vendor_verifier.features.doctor.checks import Diagnosis, Topic
+    from vendor_verifier.values.record import Attempt
 
-def as_json(diagnoses: Sequence[Diagnosis], scrubber: Scrubber) -> str:
-    """One JSON object: ``vendors`` (a list of diagnoses) and ``exit_code``."""
-    content = {"vendors": [nested_dict(diagnosis) for diagnosis in diagnoses], "exit_code": exit_code_of(diagnoses)}
-    return json.dumps(_clean(content, scrubber), indent=2, allow_nan=False) + "\n"
-
-
-def _clean(value: Any, scrubber: Scrubber) -> Any:
-    if isinstance(value, str):
-        return visible(scrubber.text(value), MAX_BODY)
-    if isinstance(value, dict):
-        return {key: _clean(item, scrubber) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_clean(item, scrubber) for item in value]
-    return value
+_SAMPLES = Path(__file__).with_name("samples.jsonl")
+_CELLS = {"ok": "ok", "warning": "warning", "failed": "FAILED", "unknown": "–"}
+_VERDICTS = {"usable": "usable", "usable_with_reservations": "reservations", "not_usable": "NOT USABLE"}
 
 
 def doctor_command(
     *,
-    config_file_path: Annotated[Path, option("Read models and vendors from here.", WHAT)] = Path("config.yaml"),
-    env_file: Annotated[Path | None, option("Read API keys from here. [default: .env beside the config]", WHAT)] = None,
+    config_file_path: Annotated[Path, option("Configuration file.", WHAT, "--config-file-path", "-c")] = Path(
+        "config.yaml"
+    ),
+    env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", WHAT)] = None,
     model: Annotated[tuple[str, ...], many("Check this model only (repeatable).", WHAT)] = (),
     vendor: Annotated[tuple[str, ...], many("Check this vendor or label only (repeatable).", WHAT)] = (),
-    vendor_path: Annotated[tuple[Path, ...], many("Load vendor plugins from this folder (repeatable).", WHAT)] = (),
-    tokenizer_model: Annotated[str | None, option("Take the chat template from this folder or hub name.", WHAT)] = None,
-    verbose: Annotated[bool, flag("Show every check, its evidence and the time line of an answer.", OUTPUT)] = False,
+    vendor_path: Annotated[tuple[Path, ...], many("Folder with vendor plugins (repeatable).", WHAT)] = (),
+    tokenizer_model: Annotated[str | None, option("Folder or hub name of the chat template.", WHAT)] = None,
+    verbose: Annotated[bool, flag("Print every check with its reason.", OUTPUT, "--verbose", "-v")] = False,
     json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
 ) -> int:
-    """Check each vendor: name, TLS, key, model, tools, streaming, usage, who answers, clock, official SDK.
+    """Check each vendor: key, model, answers, tools, streaming, usage, served model.
 
-    At most three requests of a few tokens each, and a line of one table. Exit codes: 0 all usable, 1 something departs,
-    3 a vendor cannot be used.
+    Two small requests are sent to each vendor. Exit codes: 0 all usable, 1 some departures, 3 one cannot be used.
     """
-    from vendor_verifier.config import read_environment
-    from vendor_verifier.features.doctor.diagnose import exit_code_of
-    from vendor_verifier.features.doctor.examine import DoctorRequest, doctor
+    from msgspec.json import encode, format
 
-    request = DoctorRequest(config_file_path, env_file, vendor_path, model, vendor, tokenizer_model)
-    visit = doctor(request, read_environment())
-    for warning in visit.warnings:
-        warn(visit.scrubber.text(warning))
-    found = visit.diagnoses
+    from vendor_verifier.config import read_environment
+    from vendor_verifier.config.gates import NO_F1
+    from vendor_verifier.features.doctor.checks import diagnose
+    from vendor_verifier.pipeline.plan import prepare
+    from vendor_verifier.pipeline.run import run
+    from vendor_verifier.redaction import Scrubber
+
+    with TemporaryDirectory(prefix="doctor-") as folder:
+        asked = RunOptions(
+            test_file_path=str(_SAMPLES),
+            config_file_path=config_file_path,
+            env_file=env_file,
+            model=model,
+            vendor=vendor,
+            vendor_path=vendor_path,
+            tokenizer_model=tokenizer_model,
+            # Few at a time: the checks must not disturb their own timing.
+            vendor_concurrency=4,
+            baseline_repeats=1,
+            retries=1,
+            timeout=90,
+            first_token_timeout=45,
+            no_calibration=True,
+            output_dir=Path(folder) / "run",
+        )
+        prepared = prepare(asked, read_environment())
+        for warning in (words for words in prepared.plan.warnings if NO_F1 not in words):
+            warn(warning)
+        outcome = run(prepared)
+        topics: dict[str, Topic] = {
+            each.id: "tools" if each.turn.tools else "text" for each in prepared.plan.tasks[0].samples
+        }
+        answers: dict[tuple[str, str], dict[Topic, Attempt]] = {}
+        for record in outcome.folder.read_records(lambda _line, _reason: None):
+            if record.final is not None and (record.final.failure is None or record.final.failure.kind != "skipped"):
+                answers.setdefault((record.model, record.label), {})[topics[record.sample]] = record.final
+    if outcome.signal_number is not None:
+        return SIGNAL_BASE + outcome.signal_number
+    found = [diagnose(entry, answers.get((entry.model, entry.label), {})) for entry in prepared.plan.entries]
+    verdicts = {each.verdict for each in found}
+    code = EXIT_INCOMPLETE if "not_usable" in verdicts else EXIT_OK if verdicts == {"usable"} else EXIT_THRESHOLD
     if json:
-        sys.stdout.write(as_json(found, visit.scrubber))
-    elif sys.stdout.isatty():
-        stdout_console().print(render(found, visit.scrubber, verbose=verbose), crop=False)
+        text = format(encode({"vendors": found, "exit_code": code}), indent=2).decode() + "\n"
     else:
-        sys.stdout.write(as_text(found, visit.scrubber, verbose=verbose))
-    return exit_code_of(visit.diagnoses)
+        text = "".join(f"{line.rstrip()}\n" for line in _lines(found, verbose=verbose))
+    sys.stdout.write(Scrubber(prepared.secrets).text(text))
+    return code
+
+
+def _lines(found: Sequence["Diagnosis"], *, verbose: bool) -> Iterator[str]:
+    """The table, then a line for each check that departs (all of them if ``verbose``) and each hint."""
+    names = [check.name for check in found[0].checks]
+    rows = [["vendor", "verdict", *names, "first token", "address"]]
+    for each in found:
+        first = "–" if each.first_token_ms is None else f"{each.first_token_ms:.0f} ms"
+        cells = [_CELLS[check.status] for check in each.checks]
+        name = plain(f"{each.model} / {each.label}", 60)
+        rows.append([name, _VERDICTS[each.verdict], *cells, first, plain(each.address)])
+    yield from aligned(rows, left=len(rows[0]))
+    yield ""
+    for each in found:
+        for check in each.checks:
+            if verbose or check.status in ("failed", "warning"):
+                yield plain(f"{each.label}: {check.name}: {_CELLS[check.status]}: {check.reason}", 400)
+        for hint in each.hints:
+            yield plain(f"{each.label}: hint: {hint}", 400)
+    yield ", ".join(f"{sum(one.verdict == verdict for one in found)} {words}" for verdict, words in _VERDICTS.items())
