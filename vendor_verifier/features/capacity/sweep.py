@@ -103,7 +103,7 @@ def read_limits(slos: Sequence[str], by: LoadKind) -> tuple[Threshold, ...]:
         if limit.metric not in _METRICS:
             raise ThresholdError(f"--slo {str(limit)!r}: not measured by level; use one of {', '.join(_METRICS)}")
     ttft = "avg_ttft_ms" if by == "concurrency" else "ttft_from_schedule_ms"
-    usual = (f"{ttft}.p95 <= 2000", "success_rate >= 0.99", "schema_accuracy >= ceiling - 0.05")
+    usual = ("success_rate >= 0.99", f"{ttft}.p95 <= 2000", "schema_accuracy >= ceiling - 0.05")
     named = {limit.metric for limit in stated}
     return (*stated, *(limit for limit in map(parse_threshold, usual) if limit.metric not in named))
 

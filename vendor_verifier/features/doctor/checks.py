@@ -109,6 +109,8 @@ def _model(entry: Entry, answers: Answers) -> tuple[Status, str]:
 
 def _answers(answers: Answers) -> tuple[Status, str]:
     failed = [f"{topic}: {_words(attempt.failure)}" for topic, attempt in answers.items() if attempt.failure]
+    if len(failed) == 2 and len({_words(failure) for failure in _failures(answers)}) == 1:
+        failed = [f"both questions: {_words(_failures(answers)[0])}"]
     if not failed and len(answers) == 2:
         return "ok", "2 of 2 questions answered"
     is_partial = any(attempt.succeeded for attempt in answers.values())

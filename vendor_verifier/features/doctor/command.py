@@ -63,7 +63,6 @@ def doctor_command(
             retries=1,
             timeout=90,
             first_token_timeout=45,
-            no_calibration=True,
             output_dir=Path(folder) / "run",
         )
         prepared = prepare(asked, read_environment())
