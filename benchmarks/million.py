@@ -20,7 +20,6 @@ from summary import table
 from vendor_verifier.record_files import lines_in
 from vendor_verifier.store import RunFolder
 
-_FILE_MB = 64
 _LONGEST_S = 4 * 3600.0
 _STEPS = {
     "score": ("score", "run", "--no-history"),
@@ -35,7 +34,7 @@ def steps(folder: Path, port: int, samples: int, repeat: int) -> Iterator[tuple[
     program = str(Path(sys.executable).with_name("agent-vendor-verifier"))
     run = (
         *("run", "--test-file-path", "samples.jsonl", "--repeat", str(repeat), "--request-concurrency", "100", "-q"),
-        *("--compress", "--records-file-mb", str(_FILE_MB), "--no-history", "-o", "run"),
+        *("--compress", "--no-history", "-o", "run"),
     )
     (folder / "out").mkdir()
     for name, words in {"run, with its scoring and report": run, **_STEPS}.items():
@@ -46,10 +45,8 @@ def steps(folder: Path, port: int, samples: int, repeat: int) -> Iterator[tuple[
 def disk(folder: Path) -> list[tuple[str, int]]:
     """What lies on the disk afterwards, in bytes."""
     run = RunFolder(folder / "run")
-    files = run.records_files()
-    plain = sum(len(line.text) for file in files for line in lines_in(file))
-    packed = sum(file.stat().st_size for file in files)
-    found = [("records, if they were plain", plain), (f"records, compressed (files: {len(files)})", packed)]
+    plain = sum(len(line.text) for line in lines_in(run.records_file))
+    found = [("records, if they were plain", plain), ("records, compressed", run.records_file.stat().st_size)]
     names = ("scores.json", "failed_samples.jsonl", "report.html")
     found += [(name, (run.path / name).stat().st_size) for name in names]
     found.append(("Parquet", (folder / "out" / "records.parquet").stat().st_size))

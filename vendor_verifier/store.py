@@ -5,8 +5,8 @@
     runs/<timestamp>/
     ├── manifest.json    entries, tasks, settings and versions; no secret
     ├── samples/         one <suite>.jsonl each: the samples as sent, so that the run can be scored anywhere
-    ├── records.jsonl    one line per finished sample, append-only: the hand-over between run and score; its other
-    │                    forms are in :mod:`vendor_verifier.record_files`
+    ├── records.jsonl    one line per finished sample, append-only: the hand-over between run and score; with
+    │                    --compress records.jsonl.zst once the run has ended
     ├── scores.json      written by score
     ├── ranking.csv
     └── report.md
@@ -27,7 +27,7 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.errors import RunFolderError, StorageError
-from vendor_verifier.record_files import PACKED, RECORDS, lines_in, record_files
+from vendor_verifier.record_files import lines_in, records_file
 from vendor_verifier.record_pieces import is_long, pieces_of
 from vendor_verifier.sample_store import Shelf, lines_of
 from vendor_verifier.values.labels import shown_label, shown_labels
@@ -135,16 +135,8 @@ class RunFolder(msgspec.Struct, frozen=True):
 
     @property
     def records_file(self) -> Path:
-        """The file of a run whose records are neither compressed nor in several files."""
-        return self.path / RECORDS
-
-    def records_files(self) -> list[Path]:
-        """Every file of records, in the order in which they were written.
-
-        Raises:
-            RunFolderError: they cannot be told apart.
-        """
-        return record_files(self.path)
+        """The file of records, plain or compressed."""
+        return records_file(self.path)
 
     @property
     def duplicates_file(self) -> Path:
@@ -160,10 +152,10 @@ class RunFolder(msgspec.Struct, frozen=True):
     def withdraw(self, suites: Iterable[str]) -> None:
         """Remove what a run of ``suites`` that never began wrote, and the folder if nothing else is in it; where there
         is a record, all stays."""
-        records = self.records_files()
-        if any(file.stat().st_size for file in records):
+        records = self.records_file
+        if records.exists() and records.stat().st_size:
             return
-        own = (*records, self.manifest_file, self.path / ".lock", self.path / ".lock-owner")
+        own = (records, self.manifest_file, self.path / ".lock", self.path / ".lock-owner")
         for file in (*own, *map(self.samples_file, suites)):
             file.unlink(missing_ok=True)
         for place in (self.path / _SAMPLES, self.path):
@@ -220,19 +212,9 @@ class RunFolder(msgspec.Struct, frozen=True):
         return Shelf(self.samples_file(suite))
 
     def read_records(self, on_bad_line: OnBadLine) -> RecordBlocks:
-        """Every readable record in the order written; unreadable lines are told by place and reason, never hidden.
-
-        The half line at which a killed session left a compressed file is no such line once another session went on in
-        the next file: the journal told of it then, and its sample was asked again.
-        """
-        return RecordBlocks(self._record_blocks(on_bad_line))
-
-    def _record_blocks(self, on_bad_line: OnBadLine) -> Iterator[list[Record]]:
-        *earlier, last = self.records_files() or (self.records_file,)
-        for file in earlier:
-            yield from _read_blocks(file, on_bad_line, was_left=file.suffix == PACKED)
-        if last.exists():
-            yield from _read_blocks(last, on_bad_line)
+        """Every readable record in the order written; unreadable lines are told by place and reason, never hidden."""
+        file = self.records_file
+        return RecordBlocks(_read_blocks(file, on_bad_line) if file.exists() else ())
 
     def read_duplicates(self, on_bad_line: OnBadLine) -> RecordBlocks:
         """Every readable record that came a second time; unreadable lines are reported likewise."""
@@ -273,7 +255,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         return target
 
 
-def _read_blocks(file: Path, on_bad_line: OnBadLine, *, was_left: bool = False) -> Iterator[list[Record]]:
+def _read_blocks(file: Path, on_bad_line: OnBadLine) -> Iterator[list[Record]]:
     """The records of a file, in blocks of at most so many records, or bytes and a line."""
     block: list[Record] = []
     size = 0
@@ -283,8 +265,6 @@ def _read_blocks(file: Path, on_bad_line: OnBadLine, *, was_left: bool = False) 
                 raise UnreadableLine(line.damage)
             record = decode_record(line.text)
         except UnreadableLine as error:
-            if was_left and not line.damage and not line.text.endswith(b"\n"):
-                continue
             on_bad_line(f"{file.name}:{line.number}", str(error))
             continue
         block.append(record)

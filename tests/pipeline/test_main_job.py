@@ -88,7 +88,6 @@ def test_resuming_gives_the_same_result_as_an_uninterrupted_run(bench: Any) -> N
     }
     assert before
     assert not succeeded_before & {record["sample"] + record["label"] for record in again}
-    assert (bench.folder / "run" / "records.jsonl.corrupt").exists()
 
 
 def test_resuming_with_another_plan_is_refused_and_says_what_differs(bench: Any) -> None:

@@ -15,7 +15,6 @@ from flooding import LONGEST_S, FloodServer, sized
 from vendor_verifier.redaction import MASK, Scrubber
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.local_run import run_local
-from vendor_verifier.run.record_writer import RecordForm
 from vendor_verifier.store import RunFolder, encode_record
 from vendor_verifier.values.plan import RetryRules
 
@@ -73,7 +72,7 @@ async def test_no_answer_holds_up_the_event_loop(
         folder = next(folders)
         folder.create()
         scrubber = Scrubber([KEY, *OTHERS])
-        with FloodServer(ANSWERS[answer]) as server, Journal(folder, scrubber, RecordForm(compressed)) as journal:
+        with FloodServer(ANSWERS[answer]) as server, Journal(folder, scrubber, compress=compressed) as journal:
             one = entry(server, "a")
             plan = plan_of([one], samples(1), retry=RetryRules(0))
             with watched_callbacks(monkeypatch) as watched:

@@ -18,6 +18,7 @@ import pytest
 from costs import PATIENCE_S
 
 from vendor_verifier.errors import RunFolderError, StorageError
+from vendor_verifier.record_files import line_at, lines_in, zstd_module
 from vendor_verifier.redaction import MASK, Scrubber
 from vendor_verifier.run import journal as journal_module
 from vendor_verifier.run.journal import Journal
@@ -71,7 +72,7 @@ def test_secrets_are_not_written(folder: RunFolder) -> None:
 
 
 def test_only_the_owner_can_read(folder: RunFolder) -> None:
-    """Folder 0700 and every file in it 0600, the lock and what was put aside included, whatever the umask."""
+    """Folder 0700 and every file in it 0600, the lock included, whatever the umask."""
     umask = os.umask(0)
     try:
         folder.records_file.write_bytes(b'{"torn')
@@ -81,24 +82,23 @@ def test_only_the_owner_can_read(folder: RunFolder) -> None:
             modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.path.iterdir()}
     finally:
         os.umask(umask)
-    assert {"records.jsonl", "records.jsonl.corrupt", ".lock", ".lock-owner"} <= modes.keys()
+    assert {"records.jsonl", ".lock", ".lock-owner"} <= modes.keys()
     assert set(modes.values()) == {0o600}
     assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("cut", [1, 5, 40])
-def test_a_torn_last_line_is_put_aside(folder: RunFolder, cut: int) -> None:
-    """After a crash in the middle of a write the next run starts on a clean line and keeps the torn piece."""
+def test_an_incomplete_last_line_is_dropped(folder: RunFolder, cut: int) -> None:
+    """After a crash in the middle of a write the next run starts on a clean line."""
     with Journal(folder, Scrubber()) as journal:
         journal.append([record(1), record(2)])
     whole = folder.records_file.read_bytes()
     torn = whole.splitlines()[1][:cut]
     folder.records_file.write_bytes(whole + torn)
     with Journal(folder, Scrubber()) as journal:
-        assert journal.torn == ("records.jsonl", 3)
+        assert journal.torn
         journal.append([record(3)])
     assert readable(folder) == ["001-1", "002-1", "003-1"]
-    assert folder.path.joinpath("records.jsonl.corrupt").read_bytes() == torn + b"\n"
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{}\n"])
@@ -107,9 +107,8 @@ def test_nothing_torn_is_nothing_to_repair(folder: RunFolder, content: bytes | N
     if content is not None:
         folder.records_file.write_bytes(content)
     with Journal(folder, Scrubber()) as journal:
-        assert journal.torn is None
+        assert not journal.torn
     assert folder.records_file.read_bytes() == (content or b"")
-    assert not folder.path.joinpath("records.jsonl.corrupt").exists()
 
 
 def test_a_second_writer_is_refused_by_name(folder: RunFolder) -> None:
@@ -288,3 +287,46 @@ def test_a_records_file_that_cannot_be_opened_frees_the_lock(folder: RunFolder) 
     folder.records_file.rmdir()
     with Journal(folder, Scrubber()) as journal:
         journal.append([record(1)])
+
+
+def test_a_run_is_compressed_at_its_end_and_resumed_plain(folder: RunFolder) -> None:
+    """While it is written the records are plain lines; a resumed run unpacks them first and compresses them again."""
+    packed = folder.path / "records.jsonl.zst"
+    with Journal(folder, Scrubber(), compress=True) as journal:
+        journal.append([record(1)])
+        assert folder.records_file.name == "records.jsonl"
+    assert folder.records_file == packed
+    assert readable(folder) == ["001-1"]
+    with Journal(folder, Scrubber()) as journal:
+        assert not packed.exists()
+        journal.append([record(2)])
+    assert folder.records_file == packed
+    assert readable(folder) == ["001-1", "002-1"]
+    places = [(line.begin, line.text) for line in lines_in(packed)]
+    assert [line_at(packed, begin, len(text)) for begin, text in places] == [text for _, text in places]
+
+
+def test_a_kill_between_compressing_and_removing_loses_nothing(folder: RunFolder) -> None:
+    """Both files are there: the plain one counts, and the next end replaces the other."""
+    with Journal(folder, Scrubber(), compress=True) as journal:
+        journal.append([record(1)])
+    (folder.path / "records.jsonl").write_bytes(b"".join(line.text for line in lines_in(folder.records_file)))
+    with Journal(folder, Scrubber(), compress=True) as journal:
+        journal.append([record(2)])
+    assert [file.name for file in folder.path.glob("records*")] == ["records.jsonl.zst"]
+    assert readable(folder) == ["001-1", "002-1"]
+
+
+def test_damaged_zstd_data_costs_the_rest(folder: RunFolder) -> None:
+    """What can be read counts, and the reader is told of the rest; a file made to fill a disk is refused."""
+    with Journal(folder, Scrubber(), compress=True) as journal:
+        journal.append([record(number, os.urandom(300).hex()) for number in range(2_000)])
+    content = folder.records_file.read_bytes()
+    folder.records_file.write_bytes(content[: len(content) // 2])
+    bad: list[str] = []
+    kept = list(folder.read_records(lambda line, reason: bad.append(f"{line}: {reason}")))
+    assert 0 < len(kept) < 2_000
+    assert "the rest of the file is lost" in bad[-1]
+    folder.records_file.write_bytes(zstd_module().compress(bytes(200 * 1024**2)))
+    with pytest.raises(RunFolderError, match="unpacks to more than records do"):
+        list(folder.read_records(lambda _line, _reason: None))

@@ -227,11 +227,7 @@ class RunOptions:
         Path | None, option("Write the run into this folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
     ] = None
     redact_content: Annotated[bool, flag("Store digests, no prompts and no answers.", RECORDS)] = False
-    compress: Annotated[bool, flag("Write records.jsonl.zst, a fraction of the size.", RECORDS)] = False
-    records_file_mb: Annotated[
-        float | None,
-        option("Begin another file of records after so many MiB. [default: one file]", RECORDS, check=_POSITIVE),
-    ] = None
+    compress: Annotated[bool, flag("Compress the records at the end of the run (records.jsonl.zst).", RECORDS)] = False
 
     @property
     def suites(self) -> tuple[str, ...]:

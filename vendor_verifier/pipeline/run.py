@@ -33,7 +33,6 @@ from vendor_verifier.pipeline.score import score_folder, write_pages, write_repo
 from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.pipeline.task_results import TaskResults, results_file, run_folder
-from vendor_verifier.record_files import PACKED
 from vendor_verifier.redaction import Scrubber, redacted_sample
 from vendor_verifier.reports.notebook import report_html
 from vendor_verifier.run.budgets import CostOf
@@ -42,7 +41,6 @@ from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.event_loop_lag import quiet_collector
 from vendor_verifier.run.interruption import ensure_interruptible
 from vendor_verifier.run.journal import Journal
-from vendor_verifier.run.record_writer import RecordForm
 from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
@@ -144,8 +142,8 @@ def _run(
 ) -> RunOutcome:
     folder, manifest = _open_folder(prepared)
     scrubber = Scrubber(prepared.secrets)
-    form = RecordForm.of(prepared.options.records_file_mb, compressed=prepared.options.compress)
-    with _withdrawn_if_refused(folder, prepared), Journal(folder, scrubber, form) as journal:
+    compress = prepared.options.compress
+    with _withdrawn_if_refused(folder, prepared), Journal(folder, scrubber, compress=compress) as journal:
         with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed, prepared.known_answers) as entries:
             plan = structs.replace(prepared.plan, entries=entries)
             queue = _queue(plan, prepared)
@@ -221,9 +219,8 @@ def _unused_folder() -> Path:
 def _cross_off(queue: WorkQueue, folder: RunFolder, journal: Journal) -> list[str]:
     """Remove answered samples from ``queue``, leaving failed and missing ones; returns unreadable lines in words."""
     warnings: list[str] = []
-    if journal.torn is not None:
-        file, number = journal.torn
-        warnings.append(english("warn_torn_packed" if file.endswith(PACKED) else "warn_torn", file=file, number=number))
+    if journal.torn:
+        warnings.append("records.jsonl ended with an incomplete line, which is dropped; its sample is asked again")
 
     def bad_line(line: str, reason: str) -> None:
         warnings.append(english("warn_no_record", line=line, reason=reason))

@@ -1,14 +1,15 @@
 """The append-only journal of a run: a record is on disk the moment it is finished, and is never changed.
 
-One line (where they are compressed, one batch of lines) is one ``write`` to a descriptor opened for appending, a very
-long one some in a row, so a crash can lose at most what is being written; :mod:`vendor_verifier.run.record_writer`
-mends a torn end when the journal is next opened. A lock beside the files keeps a second writer out; it names who holds
-it. About every second a thread has the disk keep what was written, which may take a disk many milliseconds: on the
-event loop that would make every stream's moments late.
+Records are written as plain lines, and compressed once, at the end of the run, if asked to. One batch of lines is one
+``write`` to a descriptor opened for appending, so a crash can lose at most what is being written; the incomplete last
+line is dropped when the journal is next opened. A lock file keeps a second writer out and names who holds it. About
+every second a thread has the disk keep what was written, which may take a disk many milliseconds: on the event loop
+that would make every stream's times late.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import time
@@ -20,28 +21,35 @@ from types import TracebackType
 import filelock
 
 from vendor_verifier.errors import RunFolderError, StorageError
+from vendor_verifier.record_files import PACKED, RECORDS, pack, records_file, unpack
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.run.record_writer import RecordForm, RecordWriter
-from vendor_verifier.store import FILE_MODE, RunFolder, encode_record_in_steps
+from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record_in_steps
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.steps import Steps, at_once
 
 _SYNC_EVERY_S = 1.0
 # A longer one is a millisecond or more of work by itself.
 _LONG_LINE = 256 * 1024
+_BLOCK = 64 * 1024
 
 
 class Journal:
-    """The one writer of a run folder's records. Use as a context manager."""
+    """The one writer of a run folder's records. Use as a context manager.
 
-    def __init__(self, folder: RunFolder, scrubber: Scrubber, form: RecordForm | None = None) -> None:
+    Records that were compressed stay so when a run is resumed.
+    """
+
+    def __init__(self, folder: RunFolder, scrubber: Scrubber, *, compress: bool = False) -> None:
         self.written = 0
-        # (file, 1-based line) of what an earlier session left torn.
-        self.torn: tuple[str, int] | None = None
+        # Whether an earlier session left an incomplete last line, which is dropped.
+        self.torn = False
         self._folder = folder
+        self._compress = compress
+        self._file = folder.path / RECORDS
+        self._descriptor = -1
+        self._size = 0
         self._scrubber = scrubber
         self._lock = filelock.FileLock(folder.path / ".lock", timeout=0, mode=FILE_MODE)
-        self._files = RecordWriter(folder.path, form or RecordForm())
         self._broken: StorageError | None = None
         self._synced_at = 0.0
         self._syncer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal")
@@ -66,9 +74,16 @@ class Journal:
     def _open(self) -> None:
         self._folder.write(self._owner.name, f"process {os.getpid()} on {socket.gethostname()}\n")
         try:
-            self.torn = self._files.open()
+            if records_file(self._folder.path).suffix == PACKED:
+                unpack(self._folder.path)
+                self._compress = True
+            self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_APPEND | NO_LINK, FILE_MODE)
+            self._size = _end_of_lines(self._descriptor)
+            self.torn = os.fstat(self._descriptor).st_size > self._size
+            if self.torn:
+                os.ftruncate(self._descriptor, self._size)
         except OSError as error:
-            raise StorageError(f"cannot open {self._files.file}: {error}") from error
+            raise StorageError(f"cannot open {self._file}: {error}") from error
 
     @property
     def _owner(self) -> Path:
@@ -88,7 +103,7 @@ class Journal:
             if self._broken is None and self._is_kept():  # else the first refusal is the one to report
                 self._end()
         finally:
-            os.close(self._files.descriptor)
+            os.close(self._descriptor)
             self._owner.unlink(missing_ok=True)
             self._lock.release()
 
@@ -112,20 +127,28 @@ class Journal:
         if self._broken is not None:
             raise self._broken
         try:
-            full = self._files.next_file()
-            if full is not None:
-                self._syncing = self._syncer.submit(_keep_and_close, full, self._syncing)
-            yield from self._files.write_in_steps(b"".join(lines))
+            self._write(b"".join(lines))
         except OSError as error:
-            self._broken = StorageError(
-                f"cannot write {self._files.file}: {error}; {self.written} records just written are safe"
-            )
+            words = f"cannot write {self._file}: {error}; {self.written} records just written are safe"
+            self._broken = StorageError(words)
             raise self._broken from error
         self.written += len(lines)
         now = time.monotonic()
         if now - self._synced_at >= _SYNC_EVERY_S and self._is_kept():
             self._synced_at = now
             self._syncing = self._syncer.submit(self._sync)
+
+    def _write(self, lines: bytes) -> None:
+        left = memoryview(lines)
+        try:
+            while left:
+                left = left[os.write(self._descriptor, left) :]
+        except OSError:
+            # A half line would swallow the next one. What cannot be cut off now is dropped on opening.
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, self._size)
+            raise
+        self._size += len(lines)
 
     def _is_kept(self) -> bool:
         """Whether the disk has done what it was last asked to.
@@ -142,29 +165,26 @@ class Journal:
 
     def _sync(self) -> None:
         try:
-            os.fsync(self._files.descriptor)
+            os.fsync(self._descriptor)
         except OSError as error:
-            raise StorageError(f"cannot write {self._files.file}: {error}") from error
+            raise StorageError(f"cannot write {self._file}: {error}") from error
 
     def _end(self) -> None:
-        try:
-            self._files.end_frame()
-        except OSError as error:
-            raise StorageError(f"cannot write {self._files.file}: {error}") from error
         self._sync()
+        if self._compress:
+            try:
+                pack(self._folder.path)
+            except OSError as error:
+                raise StorageError(f"cannot compress {self._file}: {error}; it is whole as it is") from error
 
 
-def _keep_and_close(descriptor: int, before: Future[None] | None) -> None:
-    """Have the disk keep a file that is full; what it refused ``before`` is raised again.
-
-    Raises:
-        StorageError: it could not.
-    """
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        raise StorageError(f"cannot keep what was written: {error}") from error
-    finally:
-        os.close(descriptor)
-    if before is not None:
-        before.result()
+def _end_of_lines(descriptor: int) -> int:
+    """The byte behind the last newline of a file."""
+    end = os.fstat(descriptor).st_size
+    while end:
+        begin = max(0, end - _BLOCK)
+        place = os.pread(descriptor, end - begin, begin).rfind(b"\n")
+        if place >= 0:
+            return begin + place + 1
+        end = begin
+    return 0

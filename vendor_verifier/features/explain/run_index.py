@@ -14,7 +14,7 @@ import msgspec
 
 from vendor_verifier.features.explain.find_problems import Answers, expected_decisions, quiet_suite, reasons
 from vendor_verifier.pipeline.manifest import stored_manifest
-from vendor_verifier.record_files import Line, line_at, lines_in
+from vendor_verifier.record_files import line_at, lines_in
 from vendor_verifier.scoring.observation import Observation, observe
 from vendor_verifier.scoring.row_keys import Key
 from vendor_verifier.store import RunFolder, UnreadableLine, decode_record
@@ -40,15 +40,12 @@ class Question(msgspec.Struct, frozen=True, order=True):
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """One answer: its run (by number), vendor and repetition, the place of its line (the number of the file of records,
-    and the numbers that ``line_at`` takes), how it stands."""
+    """One answer: its run (by number), vendor and repetition, the place of its line in the records, how it stands."""
 
     run: int
     label: str
     repetition: int
-    file: int
     begin: int
-    skip: int
     length: int
     ttft_ms: float | None
     standing: Standing
@@ -58,7 +55,7 @@ class StoredRun(msgspec.Struct, frozen=True):
     """A run with what its records are read with."""
 
     folder: RunFolder
-    files: Sequence[Path]
+    file: Path
     manifest: Manifest
     samples: Mapping[str, Samples]
 
@@ -86,8 +83,7 @@ class RunIndex(msgspec.Struct, frozen=True):
     def records(self, question: Question) -> Iterator[tuple[int, Record]]:
         """(run, record) of every answer to a question."""
         for cell in self.cells.get(question, ()):
-            file = self.runs[cell.run].files[cell.file]
-            yield cell.run, decode_record(line_at(file, cell.begin, cell.skip, cell.length))
+            yield cell.run, decode_record(line_at(self.runs[cell.run].file, cell.begin, cell.length))
 
     def holding(self, text: str) -> set[Question]:
         """The questions in whose messages, tools or answers the text stands, letters of either case."""
@@ -95,15 +91,15 @@ class RunIndex(msgspec.Struct, frozen=True):
         found = {question for question in self.cells if text.lower() in question.sample.lower()}
         for number, run in enumerate(self.runs):
             by_place = {
-                (cell.file, cell.begin, cell.skip): question
+                cell.begin: question
                 for question, cells in self.cells.items()
                 for cell in cells
                 if cell.run == number and question not in found
             }
             found |= {
-                by_place[place]
-                for number_of_file, line in _lines(run)
-                if (place := (number_of_file, line.begin, line.skip)) in by_place and _has(line.text, wanted)
+                by_place[line.begin]
+                for line in lines_in(run.file)
+                if line.begin in by_place and _has(line.text, wanted)
             }
             asked = {
                 (suite, sample.id)
@@ -133,7 +129,7 @@ def _stored(folder: RunFolder) -> StoredRun:
     manifest = stored_manifest(folder)
     return StoredRun(
         folder,
-        folder.records_files(),
+        folder.records_file,
         manifest,
         {task.suite: folder.read_samples(task.suite) for task in manifest.tasks},
     )
@@ -144,8 +140,8 @@ def _cells(number: int, run: StoredRun) -> Iterator[tuple[Question, Cell]]:
     suites = {task.suite: quiet_suite(task) for task in run.manifest.tasks}
     infos, checkers = run.manifest.infos, KeptCheckers()
     answers: Answers = {(info.model, info.label): {} for info in infos}
-    places: dict[tuple[str, str, Key], tuple[int, int, int, int, float | None]] = {}
-    for file, line in _lines(run):
+    places: dict[tuple[str, str, Key], tuple[int, int, float | None]] = {}
+    for line in lines_in(run.file):
         try:
             record = decode_record(line.text)
         except UnreadableLine:
@@ -158,10 +154,7 @@ def _cells(number: int, run: StoredRun) -> Iterator[tuple[Question, Cell]]:
         if seen.key not in own or supersedes(seen.traits, own[seen.key].traits):
             # The traits alone tell how it stands.
             own[seen.key] = Observation(seen.sample, seen.repetition, seen.traits)
-            places[record.model, record.label, seen.key] = (
-                *(file, line.begin, line.skip, len(line.text)),
-                _ttft_ms(record),
-            )
+            places[record.model, record.label, seen.key] = (line.begin, len(line.text), _ttft_ms(record))
     for info in infos:
         decided = expected_decisions(infos, info, answers)
         for (suite, name, repetition), answer in answers[info.model, info.label].items():
@@ -175,12 +168,6 @@ def _ttft_ms(record: Record) -> float | None:
     final = record.final
     first_ns = None if final is None or final.timing is None else final.timing.first_token_ns
     return None if first_ns is None else first_ns / 1e6
-
-
-def _lines(run: StoredRun) -> Iterator[tuple[int, Line]]:
-    """Every line of a run's records with the number of its file."""
-    for number, file in enumerate(run.files):
-        yield from ((number, line) for line in lines_in(file))
 
 
 def _stored_forms(text: str) -> list[str]:
