@@ -64,7 +64,6 @@ def lines_in(file: Path) -> Iterator[Line]:
     Raises:
         RunFolderError: it cannot be read, or unpacks to more than records do.
     """
-    zstd = zstd_module()
     number, begin = 1, 0
     try:
         with _opened(file) as source:
@@ -74,7 +73,7 @@ def lines_in(file: Path) -> Iterator[Line]:
                     raise RunFolderError(f"{file} unpacks to more than records do; it was made to fill a disk")
                 yield Line(number, text, begin)
                 number, begin = number + 1, begin + len(text)
-    except (EOFError, zstd.ZstdError) as error:
+    except _damage(file) as error:
         yield Line(number, b"", begin, f"the zstd data is damaged ({error}); the rest of the file is lost")
     except OSError as error:
         raise RunFolderError(f"{file} cannot be read: {error}") from None
@@ -90,7 +89,7 @@ def line_at(file: Path, begin: int, length: int) -> bytes:
         with _opened(file) as source:
             source.seek(begin)
             return source.read(length)
-    except (OSError, EOFError, zstd_module().ZstdError) as error:
+    except (OSError, *_damage(file)) as error:
         raise RunFolderError(f"{file} cannot be read: {error}") from None
 
 
@@ -113,6 +112,11 @@ def unpack(folder: Path) -> None:
     with _new(folder / RECORDS) as out:
         out.writelines(line.text for line in lines_in(packed))
     packed.unlink()
+
+
+def _damage(file: Path) -> tuple[type[Exception], ...]:
+    """What is raised where a packed file is damaged; zstd is loaded for packed files only."""
+    return (EOFError, zstd_module().ZstdError) if file.suffix == PACKED else ()
 
 
 def _opened(file: Path) -> BinaryIO:
