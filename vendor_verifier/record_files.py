@@ -89,8 +89,10 @@ def line_at(file: Path, begin: int, length: int) -> bytes:
         with _opened(file) as source:
             source.seek(begin)
             return source.read(length)
-    except (OSError, *_damage(file)) as error:
+    except OSError as error:
         raise RunFolderError(f"{file} cannot be read: {error}") from None
+    except _damage(file) as error:
+        raise RunFolderError(f"{file} is damaged: {error}") from None
 
 
 def pack(folder: Path) -> None:
