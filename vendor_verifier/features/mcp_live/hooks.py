@@ -18,10 +18,12 @@ from typing import Any
 from msgspec import structs
 
 from vendor_verifier.config.env_file import Variables, expand, has_known_form, read_variables, references
-from vendor_verifier.config.suite_options import build_suite, known_suite, one_or_many
+from vendor_verifier.config.suite_options import SuiteOptions, build_suite, known_suite, one_or_many
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, install_line
+from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.suites import SuiteHooks
+from vendor_verifier.suites import SuiteKind
 from vendor_verifier.suites.mcp_live import McpLiveSuite
 from vendor_verifier.suites.tool_calls.calls import read_expectation
 from vendor_verifier.values.event import ToolCall
@@ -74,6 +76,12 @@ class McpLiveHooks(SuiteHooks):
                 raise ProblemsError([Problem(words, key="suites.mcp_live.environment")])
         return tuple(entries)
 
+    def dataset(self, kind: SuiteKind, options: SuiteOptions, *, skip_bad: bool) -> Dataset:
+        """The rows with the names of the allowed tools; a run declares them as the server does."""
+        found = suite_dataset(kind, options.chosen, skip_bad=skip_bad)
+        tools = tuple({"type": "function", "function": {"name": name}} for name in one_or_many(self.suite.allow))
+        return structs.replace(found, samples=_with_tools(found.samples, tools))
+
     def planned(self) -> Iterator[str]:
         yield f"mcp_live: a dry run does not start the server ({self.suite.url or self.suite.server})"
 
@@ -99,7 +107,7 @@ class McpLiveHooks(SuiteHooks):
         address = expand(suite.url, values) if suite.url is not None else _command(suite)
         with live_tools(address, values, one_or_many(suite.allow), suite.tool_timeout) as (tools, runner):
             digest = hashlib.sha256(json.dumps(tools, sort_keys=True).encode()).hexdigest()[:16]
-            samples = [structs.replace(one, turn=structs.replace(one.turn, tools=tools)) for one in task.samples]
+            samples = _with_tools(task.samples, tools)
             yield structs.replace(task, samples=samples, options={**task.options, "listed": digest}), runner
 
     def _names(self) -> tuple[str, ...]:
@@ -108,6 +116,11 @@ class McpLiveHooks(SuiteHooks):
     def _values(self) -> dict[str, str]:
         found = {name: self.variables.get(name) for name in self._names()} if self.variables is not None else {}
         return {name: value for name, value in found.items() if value is not None}
+
+
+def _with_tools(samples: Sequence[Sample], tools: tuple[Mapping[str, Any], ...]) -> tuple[Sample, ...]:
+    """The samples, of the same ids, with these tools."""
+    return tuple(structs.replace(one, turn=structs.replace(one.turn, tools=tools)) for one in samples)
 
 
 def _command(suite: McpLiveSuite) -> list[str]:

@@ -12,6 +12,7 @@ from vendor_verifier.errors import VerifierError
 from vendor_verifier.values.plan import Task
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.tool_use import RunTools
 
 Objects = Sequence[Mapping[str, Any]]
 RightCalls = list[tuple[str, dict[str, Any]]]
@@ -38,7 +39,10 @@ def known_answers(tasks: Sequence[Task]) -> AnswerKey:
         suite = ready_suite(task.suite, task.options, task.samples)
         for sample in task.samples:
             # As the evaluation words it, which may be a text that lists the tools.
-            turn: Any = next(suite.play(sample))
+            play = suite.play(sample)
+            turn: Any = next(play)
+            if isinstance(turn, RunTools):  # are the tools there at all?
+                turn = play.send(())
             with suppress(VerifierError):  # a row whose calls cannot be read
                 for messages, tools, answer in _right_answers(sample, turn):
                     key.setdefault(digest(messages, tools), answer)
