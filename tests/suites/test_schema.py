@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.suites.schema import ArgumentChecker, dataset_defects, schema_defects
+from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 NO_PARAMETERS = object()
@@ -24,10 +22,6 @@ def tool(name: str, parameters: Any = NO_PARAMETERS) -> dict[str, Any]:
 
 def verdict(parameters: Any, arguments: str, name: str = "t") -> str:
     return ArgumentChecker([tool("t", parameters)]).check(ToolCall(name, arguments)).verdict
-
-
-def sample(*tools: dict[str, Any]) -> Sample:
-    return Sample("s-1", Turn(({"role": "user", "content": "x"},), tools))
 
 
 @pytest.mark.parametrize(
@@ -60,17 +54,19 @@ def test_a_tool_that_was_not_offered_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("parameters", [NO_PARAMETERS, None, {}])
-def test_p40_a_tool_without_schema_takes_any_object(parameters: Any) -> None:
-    """Absent, null or empty parameters make any object valid instead of "no schema found" (P40)."""
+def test_a_tool_without_schema_takes_any_object(parameters: Any) -> None:
+    """Absent, null or empty parameters make any object valid instead of "no schema found"."""
     assert verdict(parameters, '{"anything": [1]}') == "valid"
     assert verdict(parameters, "3") == "invalid_json"
 
 
 @pytest.mark.parametrize("nothing", ["", " \n"])
-def test_p41_no_arguments_for_a_tool_that_needs_none_is_its_own_class(nothing: str) -> None:
-    """An empty text is empty_arguments where {} would do, and invalid_json where something is required (P41)."""
+def test_no_arguments_where_none_are_needed_are_a_class(nothing: str) -> None:
+    """An empty text is empty_arguments where {} would do, and invalid_json where something is required."""
     assert verdict({"type": "object", "properties": {}}, nothing) == "empty_arguments"
     assert verdict(NO_PARAMETERS, nothing) == "empty_arguments"
+    assert verdict({"type": "dict", "properties": {"a": {"type": "str"}}}, nothing) == "empty_arguments"
+    assert verdict({"type": "dict", "required": ["a"]}, nothing) == "invalid_json"
     assert verdict(CITY, nothing) == "invalid_json"
     assert verdict({"minProperties": 1}, nothing) == "invalid_json"
 
@@ -90,12 +86,12 @@ def test_p41_no_arguments_for_a_tool_that_needs_none_is_its_own_class(nothing: s
         True,
     ],
 )
-def test_p42_an_unusable_schema_is_a_defect_of_the_dataset(parameters: Any) -> None:
-    """A schema that cannot be compiled without fetching anything gives schema_unusable and a defect, no error (P42)."""
+def test_an_unusable_schema_is_a_defect_of_the_dataset(parameters: Any) -> None:
+    """A schema that cannot be compiled without fetching anything gives schema_unusable and a defect, no error."""
     assert verdict(parameters, '{"a": "x"}') == "schema_unusable"
     assert verdict(parameters, "") == "schema_unusable"
     assert verdict(parameters, "{") == "invalid_json"
-    assert len(schema_defects(sample(tool("t", parameters)))) == 1
+    assert len(ArgumentChecker([tool("t", parameters)]).schema_defects) == 1
 
 
 def test_a_pattern_that_gives_up_charges_nobody() -> None:
@@ -148,13 +144,13 @@ def test_a_name_declared_twice_means_its_first_definition() -> None:
     """The first of two definitions judges, and the repetition is reported as the dataset's defect."""
     tools = (tool("t", CITY), tool("t", {"required": ["other"]}), tool("u"))
     assert ArgumentChecker(tools).check(ToolCall("t", '{"city": "Oslo"}')).verdict == "valid"
-    assert dataset_defects(sample(*tools)) == ("tool 't' is declared twice; the first definition counts",)
-    assert schema_defects(sample(*tools)) == ()
+    assert ArgumentChecker(tools).defects == ("tool 't' is declared twice; the first definition counts",)
+    assert ArgumentChecker(tools).schema_defects == ()
 
 
 def test_tools_without_names_are_reported() -> None:
     """Tools nobody can call are a defect, whatever shape they have."""
-    assert dataset_defects(sample({"type": "function"}, {"function": {"name": ""}})) == (
+    assert ArgumentChecker([{"type": "function"}, {"function": {"name": ""}}]).defects == (
         "tool 1 has no name",
         "tool 2 has no name",
     )
@@ -162,7 +158,7 @@ def test_tools_without_names_are_reported() -> None:
 
 def test_sound_tools_have_no_defects() -> None:
     """A sample in order reports nothing."""
-    assert dataset_defects(sample(tool("t", CITY), tool("u"))) == ()
+    assert ArgumentChecker([tool("t", CITY), tool("u")]).defects == ()
 
 
 JSON = st.recursive(

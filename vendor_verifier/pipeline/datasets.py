@@ -25,7 +25,7 @@ from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.resources import shipped
 from vendor_verifier.sample_store import Shelf, file_digest, open_lines
 from vendor_verifier.suites import SuiteKind, compares
-from vendor_verifier.suites.schema import ArgumentChecker, DialectCount
+from vendor_verifier.suites.schema import ArgumentChecker, dialect_notice
 from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.plan import Task
 from vendor_verifier.values.sample import Sample
@@ -89,7 +89,7 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, *, skip_bad: bool) -> D
         raise DataError(
             [Problem("there is no such file; leave --test-file-path out to take the shipped samples", path)]
         )
-    shelf, defects, checkers, dialects = Shelf(), list[str](), KeptCheckers(), DialectCount()
+    shelf, defects, checkers, dialects = Shelf(), list[str](), KeptCheckers(), list[tuple[str, ...]]()
     classes: set[bool | None] = set()
 
     def keep(sample: Sample) -> None:
@@ -104,10 +104,10 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, *, skip_bad: bool) -> D
             if checker.defects:
                 defects.extend(_defects(sample, checker))
             if checker.dialect:
-                dialects.add(checker)
+                dialects.append(checker.dialect)
 
     loaded = load_dataset(path, format=options.dataset_format, skip_bad=skip_bad, keep=keep)
-    notices = tuple(dialects.notice())
+    notices = tuple(dialect_notice(dialects))
     return Dataset(
         name=path.name,
         sha256=file_digest(path),
@@ -137,12 +137,12 @@ def built_in_dataset(suite: str, samples: tuple[Sample, ...], options: TaskOptio
 
 def sample_defects(samples: Iterable[Sample]) -> list[str]:
     """Defects of the samples themselves, each with its line in the file."""
-    checkers, dialects, defects = KeptCheckers(), DialectCount(), list[str]()
+    checkers, dialects, defects = KeptCheckers(), list[tuple[str, ...]](), list[str]()
     for sample in samples:
         checker = checkers(sample)
         defects += _defects(sample, checker)
-        dialects.add(checker)
-    return [*defects, *dialects.notice()]
+        dialects.append(checker.dialect)
+    return [*defects, *dialect_notice(dialects)]
 
 
 def _defects(sample: Sample, checker: ArgumentChecker) -> list[str]:

@@ -24,7 +24,6 @@ from vendor_verifier.reports.run_conditions import load_words
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import TRIGGER, suite_kind
 from vendor_verifier.suites.judging import judged
-from vendor_verifier.suites.schema import schema_defects
 from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.failure_kinds import QUESTION_REFUSED
 from vendor_verifier.values.manifest import MANIFEST_SCHEMA, Manifest, ScoreRequest, manifest_of
@@ -55,7 +54,7 @@ def redactor(parts: Iterable[Part]) -> Callable[[Record], Record]:
         sample = samples.named(record.sample)
         assert sample is not None
         score = judged(record, suite, sample, checkers)
-        if _is_refused(record) and (schema_defects(sample) or parameter_defects(sample.turn.parameters)):
+        if _is_refused(record) and (checkers(sample).schema_defects or parameter_defects(sample.turn.parameters)):
             score = structs.replace(score, anomalies=(*score.anomalies, "refused_defective_sample"))
         return redacted_record(record, score)
 

@@ -42,7 +42,7 @@ from vendor_verifier.scoring.trigger_f1 import Run, baseline_counts, paired, sel
 from vendor_verifier.scoring.vendor_figures import checks_score, regions_of, standings, suite_score
 from vendor_verifier.scoring.withheld_speeds import withhold_speeds
 from vendor_verifier.suites import TRIGGER, Suite
-from vendor_verifier.suites.schema import DialectCount
+from vendor_verifier.suites.schema import dialect_notice
 from vendor_verifier.suites.tool_calls.suite import CALLS_ONLY_IN_TEXT, CALLS_ONLY_NATIVE, CallSuite
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.manifest import NO_MANIFEST, EntryInfo, Manifest, SchemaPolicy, Undecided
@@ -384,11 +384,11 @@ def _dataset(samples: Iterable[Sample], known: Sequence[str] | None) -> tuple[st
     """The given defects of the samples, each once, or those of their tool declarations where none are given."""
     if known is not None:
         return tuple(dict.fromkeys(known))
-    checkers, dialects, defects = KeptCheckers(), DialectCount(), list[str]()
+    checkers, dialects, defects = KeptCheckers(), list[tuple[str, ...]](), list[str]()
     for sample in samples:
         defects += (f"{_where(sample)}: {defect}" for defect in checkers(sample).defects)
-        dialects.add(checkers(sample))
-    return (*defects, *dialects.notice())
+        dialects.append(checkers(sample).dialect)
+    return (*defects, *dialect_notice(dialects))
 
 
 def _where(sample: Sample) -> str:

@@ -38,7 +38,7 @@ from vendor_verifier.scoring.observation import observe
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import Suite
 from vendor_verifier.suites.judging import judged
-from vendor_verifier.suites.schema import dataset_defects
+from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.labels import shown_label
 from vendor_verifier.values.manifest import EntryInfo, Manifest, StoredEntry, StoredTask
@@ -347,7 +347,7 @@ def _explanation(manifest: Manifest, found: _Judged, key: _Place, wrong: tuple[S
         asked=asked,
         violations=tuple(violations_of(record, score, sample, is_redacted=is_redacted)),
         reasons=wrong,
-        defects=() if is_redacted else dataset_defects(sample),
+        defects=() if is_redacted else ArgumentChecker(sample.turn.tools).defects,
         others=tuple(sorted(others, key=lambda other: (not other.is_baseline, other.label, other.repetition))),
         redacted=is_redacted,
         curl=curl,
