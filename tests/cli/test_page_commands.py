@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
-from benches import Bench
 
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.config.model_names import known_models
@@ -18,24 +16,6 @@ from vendor_verifier.registry import find_vendors
 from vendor_verifier.values.plan import Limits, RetryRules
 
 ROOT = Path(__file__).parents[2]
-COMMAND = (
-    "--test-file-path", "tool-calls/samples.jsonl", "--config-file-path", "config.yaml", "--vendor-concurrency", "5",
-    "--request-concurrency", "30", "--retries", "10", "--timeout", "30",
-)  # fmt: skip
-
-
-def test_the_page_s_command_runs_as_it_stands(bench: Bench) -> None:
-    """All its flags, its paths and its exit code; the ranking is on the screen and in the folder."""
-    bench.configure("official: faithful", "poor: quantised")
-    (bench.folder / "tool-calls").mkdir()
-    bench.samples(6).rename(bench.folder / "tool-calls" / "samples.jsonl")
-    code, out, err = bench(*COMMAND, "--no-history")
-    assert code == 0, err
-    assert "official" in out
-    (run,) = [path for path in (bench.folder / "runs").iterdir() if not path.is_symlink() and path.is_dir()]
-    vendors = json.loads((run / "scores.json").read_text())["models"]["simulated-model"]["vendors"]
-    assert set(vendors) == {"official", "poor"}
-    assert (run / "ranking.csv").exists()
 
 
 def test_the_page_s_vendors_and_models_are_known() -> None:

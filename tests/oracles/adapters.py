@@ -68,6 +68,12 @@ def figures(run: Path, *names: str) -> dict[str, dict[str, Any]]:
     }
 
 
+def defects(run: Path) -> list[int]:
+    """The lines of the data set that the scores blame."""
+    found = json.loads((run / "scores.json").read_text(encoding="utf-8"))["dataset"]
+    return [int(text.split(":")[0].removeprefix("line ")) for text in found]
+
+
 def answers(run: Path) -> dict[str, dict[str, Any]]:
     """Label → what was read from the last answer to the one sample of a run."""
     lines = (run / "records.jsonl").read_text(encoding="utf-8").splitlines()

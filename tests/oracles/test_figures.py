@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adapters import HERE, command, figures, stored_demo
+from adapters import HERE, command, defects, figures, stored_demo
 
 from vendor_verifier import irf
 
@@ -58,6 +58,7 @@ def test_figures_of_real_result_files(baseline: str, tmp_path: Path) -> None:
     assert command(["score", "run"], tmp_path)[0] == 0
     found = figures(tmp_path / "run", *METRICS, *COUNTS, "irf")
     assert found == close(stored("published_figures.json")[baseline])
+    assert defects(tmp_path / "run") == [72, 168, 328, 344, 380]
 
 
 def test_figures_of_a_stored_demo(tmp_path: Path) -> None:
