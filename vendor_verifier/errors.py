@@ -97,7 +97,7 @@ Extra = Literal["bfcl", "dask", "export", "fast", "hf", "mcp", "socks", "tokeniz
 # Data and code of the leaderboard, distributed by their authors; without their dependencies.
 BFCL_DATA = "pip install --no-deps bfcl-eval"
 BFCL_SIMULATORS = f"{BFCL_DATA} && pip install mpmath"
-BFCL_FUNCTIONS = "pip install --no-deps nvidia-bfcl"
+
 
 
 def install_line(extra: Extra) -> str:

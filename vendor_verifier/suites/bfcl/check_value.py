@@ -1,48 +1,34 @@
 """Whether a value has the declared type, and then whether it is one of the accepted ones; it converts nothing.
 
-Texts are folded, but only where the leaderboard folds them: a text itself, the members of a list, the values of an
-object, never anything deeper. Numbers are equal or not, without tolerance. A text where the row should have a list of
-options is read as its characters.
+Texts are folded only where the leaderboard folds them: a text itself, the members of a list, the values of an object,
+never anything deeper. Numbers are equal or not, without tolerance. A text where the row should have a list of options
+is read as its characters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from vendor_verifier.suites.bfcl.verdict import Language, Verdict, fold, folded, invalid, uncheckable
 
-PYTHON_TYPES: Mapping[str, type] = MappingProxyType(
-    {
+_TYPES: Mapping[Language, Mapping[str, type]] = {
+    "python": {
         "string": str, "integer": int, "float": float, "boolean": bool, "array": list, "tuple": list, "dict": dict,
         "any": str,
-    }
-)  # fmt: skip
-JAVA_TYPES: Mapping[str, type] = MappingProxyType(
-    {
+    },
+    "java": {
         "byte": int, "short": int, "integer": int, "long": int, "float": float, "double": float, "boolean": bool,
         "char": str, "String": str, "any": str, "Array": list, "ArrayList": list, "Queue": list, "Stack": list,
         "Set": set, "HashMap": dict, "Hashtable": dict,
-    }
-)  # fmt: skip
-JAVASCRIPT_TYPES: Mapping[str, type] = MappingProxyType(
-    {
+    },
+    "javascript": {
         "String": str, "any": str, "integer": int, "Bigint": int, "float": float, "Boolean": bool, "dict": dict,
         "array": list,
-    }
-)  # fmt: skip
-_TYPES: Mapping[Language, Mapping[str, type]] = MappingProxyType(
-    {"python": PYTHON_TYPES, "java": JAVA_TYPES, "javascript": JAVASCRIPT_TYPES}
-)
-_WITH_ELEMENTS: Mapping[Language, frozenset[str]] = MappingProxyType(
-    {
-        "python": frozenset({"array", "tuple"}),
-        "java": frozenset({"Array", "ArrayList"}),
-        "javascript": frozenset({"array"}),
-    }
-)
+    },
+}  # fmt: skip
+_WITH_ELEMENTS = {"python": ("array", "tuple"), "java": ("Array", "ArrayList"), "javascript": ("array",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,34 +41,24 @@ class Expected:
     element: type | None = None
 
 
-def named_type(parameter: str, details: object, language: Language) -> tuple[str, type]:
-    """The name and the Python type of a parameter's ``type`` in the document.
+def expected_type(parameter: str, details: Any, language: Language) -> Expected:
+    """The type of a parameter by its ``type`` in the document, elements of lists included.
 
     Raises:
         DataError: no type, or a name this language does not have.
     """
-    name = details.get("type") if isinstance(details, dict) else None
-    known = _TYPES[language].get(name) if isinstance(name, str) else None
-    if known is None:
-        raise uncheckable(f"parameter {parameter!r} is of type {name!r}; {language} rows know {_names(language)}")
-    assert isinstance(name, str)
-    return name, known
-
-
-def expected_type(parameter: str, details: Mapping[str, Any], language: Language) -> Expected:
-    """The whole type, elements of lists included.
-
-    Raises:
-        DataError: as :func:`named_type`, also for the elements.
-    """
-    name, outer = named_type(parameter, details, language)
+    name, outer = _named_type(parameter, details, language)
     if name not in _WITH_ELEMENTS[language]:
         return Expected(name, outer)
-    return Expected(name, outer, *named_type(f"{parameter}[]", details.get("items"), language))
+    return Expected(name, outer, *_named_type(f"{parameter}[]", details.get("items"), language))
 
 
-def _names(language: Language) -> str:
-    return ", ".join(_TYPES[language])
+def _named_type(parameter: str, details: Any, language: Language) -> tuple[str, type]:
+    name = details.get("type") if isinstance(details, dict) else None
+    if not isinstance(name, str) or name not in _TYPES[language]:
+        known = ", ".join(_TYPES[language])
+        raise uncheckable(f"parameter {parameter!r} is of type {name!r}; types of {language} rows are {known}")
+    return name, _TYPES[language][name]
 
 
 def written_type(options: object) -> type | None:
@@ -95,14 +71,12 @@ def written_type(options: object) -> type | None:
 def check_type(parameter: str, value: object, options: Any, expected: Expected) -> tuple[Verdict | None, bool]:
     """(what is wrong with the type or None, whether the value must be compared literally)."""
     written = written_type(options)
-    variable = written is not None and written is not expected.outer
     if type(value) is expected.outer:
         if expected.element is None or _some_option_fits(value, options, expected.element):
-            return None, variable
+            return None, written is not None and written is not expected.outer
         if written is not expected.outer:
             return invalid("type_error:simple", _wrong(parameter, value, expected.name)), False
-        wanted = f"{expected.name} of {expected.element_name}"
-        return invalid("type_error:nested", _wrong(parameter, value, wanted)), False
+        return invalid("type_error:nested", _wrong(parameter, value, f"{expected.name} of {expected.element_name}")), False
     if written is not None and type(value) is written:
         return None, True
     return invalid("type_error:simple", _wrong(parameter, value, expected.name)), False
@@ -132,60 +106,38 @@ def check_value(parameter: str, value: Any, options: Any, expected: Expected, *,
     Raises:
         DataError: an option that this type cannot be compared with.
     """
-    if literally:
-        return _check_plain(parameter, value, options)
+    if literally or expected.outer not in (dict, list, str):
+        if not isinstance(options, list) and not isinstance(value, str):
+            raise uncheckable(f"the answer {options!r:.80} of {parameter!r} is not a list of accepted values")
+        return None if value in options else invalid("value_error:others", _not_among(parameter, value, options))
     if expected.outer is dict:
         return _check_object(parameter, value, options)
+    if expected.element is dict:
+        return _check_objects(parameter, value, options)
     if expected.outer is list:
-        if expected.element is dict:
-            return _check_objects(parameter, value, options)
-        return _check_list(parameter, value, options)
-    if expected.outer is str:
-        return _check_text(parameter, value, options)
-    return _check_plain(parameter, value, options)
-
-
-def _check_plain(parameter: str, value: Any, options: Any) -> Verdict | None:
-    if not isinstance(options, list) and not isinstance(value, str):
-        raise uncheckable(f"the answer {options!r:.80} of {parameter!r} is not a list of accepted values")
-    return None if value in options else invalid("value_error:others", _not_among(parameter, value, options))
-
-
-def _check_text(parameter: str, value: str, options: Any) -> Verdict | None:
-    if fold(value) in [fold(option) for option in options if type(option) is str]:
-        return None
-    return invalid("value_error:string", _not_among(parameter, value, options))
-
-
-def _check_list(parameter: str, value: list[Any], options: Any) -> Verdict | None:
-    mine = [folded(item) for item in value]
-    if mine in [_folded_items(option) for option in options]:
-        return None
-    return invalid("value_error:list/tuple", _not_among(parameter, value, options))
+        fits = [folded(item) for item in value] in [_folded_items(option) for option in options]
+        return None if fits else invalid("value_error:list/tuple", _not_among(parameter, value, options))
+    fits = fold(value) in [fold(option) for option in options if type(option) is str]
+    return None if fits else invalid("value_error:string", _not_among(parameter, value, options))
 
 
 def _check_objects(parameter: str, value: list[Any], options: Any) -> Verdict | None:
     """A list of objects: one option must fit member by member, in order. The last option's failure is the verdict."""
-    verdict = invalid("list_dict_checker:unclear", f"parameter {parameter!r} has no accepted values")
+    verdict: Verdict | None = invalid("list_dict_checker:unclear", f"parameter {parameter!r} has no accepted values")
     for option in options:
-        if not isinstance(option, (list, str, dict)):
+        if not isinstance(option, (list, str)) and option != {}:
             raise uncheckable(f"{option!r:.80} is accepted for {parameter!r}, where a list of objects is meant")
-        if len(value) != len(option):
-            verdict = invalid(
-                "value_error:list_dict_count",
-                f"{parameter!r} must have {len(option)} members: {value!r:.200}",
-            )
-            continue
-        found = _first_wrong_member(parameter, value, option)
-        if found is None:
-            return None
-        verdict = found
+        if len(value) == len(option):
+            verdict = _first_wrong_member(parameter, value, option)
+            if verdict is None:
+                return None
+        else:
+            words = f"{parameter!r} must have {len(option)} members: {value!r:.200}"
+            verdict = invalid("value_error:list_dict_count", words)
     return verdict
 
 
 def _first_wrong_member(parameter: str, value: list[Any], option: Any) -> Verdict | None:
-    if isinstance(option, dict) and option:
-        raise uncheckable(f"{option!r:.80} is accepted for {parameter!r}, where a list of objects is meant")
     for member, accepted in zip(value, option, strict=True):
         if not isinstance(member, dict):
             # Upstream raises here instead of giving a verdict: its type check does not look inside this list.

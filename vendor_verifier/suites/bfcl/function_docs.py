@@ -10,28 +10,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from vendor_verifier.suites.bfcl.verdict import Language
 
-_SCHEMA_TYPES: Mapping[str, str] = MappingProxyType(
-    {
-        **dict.fromkeys(("integer", "byte", "short", "long", "Bigint"), "integer"),
-        **dict.fromkeys(("number", "float", "double"), "number"),
-        **dict.fromkeys(("string", "any", "Any", "char", "String"), "string"),
-        **dict.fromkeys(("boolean", "bool"), "boolean"),
-        **dict.fromkeys(("array", "list", "tuple", "ArrayList", "Array", "Queue", "Stack"), "array"),
-        **dict.fromkeys(("dict", "object", "HashMap", "Hashtable"), "object"),
-    }
-)
-_HINTS: Mapping[Language, str] = MappingProxyType(
-    {
-        "python": " Note that the provided function is in Python 3 syntax.",
-        "java": " Note that the provided function is in Java 8 SDK syntax.",
-        "javascript": " Note that the provided function is in JavaScript syntax.",
-    }
-)
+_SCHEMA_TYPES: Mapping[str, str] = {
+    **dict.fromkeys(("integer", "byte", "short", "long", "Bigint"), "integer"),
+    **dict.fromkeys(("number", "float", "double"), "number"),
+    **dict.fromkeys(("boolean", "bool"), "boolean"),
+    **dict.fromkeys(("array", "list", "tuple", "ArrayList", "Array", "Queue", "Stack"), "array"),
+    **dict.fromkeys(("dict", "object", "HashMap", "Hashtable"), "object"),
+}
+"""Any other type name is a string."""
+
+_HINTS: Mapping[Language, str] = {
+    "python": " Note that the provided function is in Python 3 syntax.",
+    "java": " Note that the provided function is in Java 8 SDK syntax.",
+    "javascript": " Note that the provided function is in JavaScript syntax.",
+}
 
 
 def sent_name(name: str) -> str:
@@ -44,27 +40,18 @@ def tools_of(functions: Iterable[Mapping[str, Any]], language: Language) -> tupl
     return tuple({"type": "function", "function": _function(document, language)} for document in functions)
 
 
-def hinted(document: Mapping[str, Any], language: Language) -> dict[str, Any]:
-    """A document as a model that writes its calls is shown it: hints of the language, its own names and types."""
-    shown = {**document, "description": f"{document.get('description', '')}{_HINTS[language]}"}
-    parameters = document.get("parameters")
-    if language != "python" and isinstance(parameters, Mapping):
-        properties = parameters.get("properties") or {}
-        described = {name: _as_source_text(details, language) for name, details in properties.items()}
-        shown["parameters"] = {**parameters, "properties": described}
-    return shown
-
-
 def _function(document: Mapping[str, Any], language: Language) -> dict[str, Any]:
-    shown = hinted(document, language)
-    function = {key: value for key, value in shown.items() if key != "response"}
+    function = {key: value for key, value in document.items() if key != "response"}
     function["name"] = sent_name(str(document.get("name", "")))
+    function["description"] = f"{document.get('description', '')}{_HINTS[language]}"
     if "response" in document:
         schema = json.dumps(document["response"])
         function["description"] += f" The response field has the following schema: {schema}"
-    parameters = dict(shown.get("parameters") or {})
-    properties = _properties(parameters.get("properties") or {})
-    function["parameters"] = {**parameters, "type": "object", "properties": properties}
+    parameters = dict(document.get("parameters") or {})
+    properties = parameters.get("properties") or {}
+    if language != "python":
+        properties = {name: _as_source_text(details, language) for name, details in properties.items()}
+    function["parameters"] = {**parameters, "type": "object", "properties": _properties(properties)}
     return function
 
 

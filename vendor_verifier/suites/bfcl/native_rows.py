@@ -1,7 +1,7 @@
 """A BFCL category in its native layout → samples: question lines and answer lines in; it opens no file.
 
 Questions and answers are joined by id, never by position. A sample's identity is a digest of its category and its row
-without id, so base and long-context rows that ask the same words stay apart, whatever else is loaded beside them.
+without id, so base and long-context rows that ask the same words stay apart.
 """
 
 from __future__ import annotations
@@ -9,37 +9,30 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.errors import Problem
+from vendor_verifier.errors import DataError, Problem
 from vendor_verifier.loaders.base import LoadedSamples, Row, data_error, kind_of, read_rows
 from vendor_verifier.loaders.building import UnusableRequest
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, is_relevance, language_of
+from vendor_verifier.suites.bfcl.checker import row_problem, unreachable
 from vendor_verifier.suites.bfcl.function_docs import tools_of
-from vendor_verifier.suites.bfcl.multi_turn import row_problem, unreachable
+from vendor_verifier.suites.bfcl.multi_turn import read_expected_call
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source, numbered
 
-ServiceDocs = Mapping[str, Sequence[Mapping[str, Any]]]
+ServiceDocs = Mapping[str, Sequence[dict[str, Any]]]
 """Simulated class → its function documents (``multi_turn_func_doc/``)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
-    """The physical lines of a file and what messages call it."""
-
-    lines: Iterable[bytes]
-    file: Path
-
-
-@dataclass(frozen=True, slots=True)
 class ReadRow:
-    """A row that was read: a ``digest`` of its content, and the reason that its own answers fail it, if they do."""
+    """A row that was read. ``content`` is its identity; ``defect`` is the reason that its own answers fail it."""
 
-    digest: str
+    content: object
     turn: Turn
     expected: dict[str, Any]
     tags: Mapping[str, Any]
@@ -54,7 +47,6 @@ def samples_of(
     file: Path,
     limit: int | None,
     skip_bad: bool,
-    holds: str,
     problems: Sequence[Problem] = (),
     defects: Sequence[str] = (),
 ) -> LoadedSamples:
@@ -77,24 +69,27 @@ def samples_of(
         except UnusableRequest as reason:
             wrong.append(Problem(str(reason), file, row.line, reason.key))
             continue
-        seen[found.digest] += 1
-        name, source = numbered(found.digest, seen[found.digest]), Source(dataset, row.line)
+        text = json.dumps(found.content, sort_keys=True, separators=(",", ":"))
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        seen[digest] += 1
+        name, source = numbered(digest, seen[digest]), Source(dataset, row.line)
         samples.append(Sample(name, found.turn, found.expected, found.tags, source))
         if found.defect:
             peculiar.append(f"{found.expected['id']}: its own answers fail it ({found.defect})")
     if wrong and not skip_bad:
         raise data_error(wrong)
     if not samples:
-        raise data_error([Problem(f"no {holds} row", file), *wrong])
+        raise data_error([Problem("the file has no row", file), *wrong])
     return LoadedSamples(tuple(samples), tuple(wrong), tuple(peculiar))
 
 
 def read_category(
-    questions: Lines,
-    answers: Lines | None,
+    questions: Iterable[bytes],
+    answers: Iterable[bytes] | None,
     *,
     category: str,
-    dataset: str,
+    file: Path,
+    answer_file: Path,
     version: str | None = None,
     service_docs: ServiceDocs | None = None,
     limit: int | None = None,
@@ -103,8 +98,8 @@ def read_category(
     """Read one category (v4 name).
 
     Args:
-        answers: the ``possible_answer`` file; None for relevance and irrelevance, and rows with answers of their own.
-        dataset: the name samples carry as their source.
+        questions: the lines of ``file``.
+        answers: the lines of ``answer_file``; None for (ir)relevance, and rows with answers of their own.
         version: of the data (``v3``, ``v4``, ``shipped`` …), kept with every sample.
         service_docs: needed for multi-turn rows.
         limit: at most this many rows, the first in the file.
@@ -114,158 +109,118 @@ def read_category(
         DataError: unusable lines or rows (all of them), or no row at all.
     """
     problems: list[Problem] = []
-    rows = list(read_rows(questions.lines, questions.file))
-    keyed = {} if answers is None else dict(_answers(answers, problems))
-    defects = _adopt_orphan(rows, keyed)
-    docs = _Services(service_docs or {})
+    truths: dict[str, Any] = {}
+    for row in read_rows(answers or (), answer_file):
+        if isinstance(row, Problem):
+            problems.append(row)
+        elif isinstance(row.fields.get("id"), str) and isinstance(row.fields.get("ground_truth"), list):
+            truths[row.fields["id"]] = row.fields["ground_truth"]
+        else:
+            problems.append(Problem("expected an id and a list ground_truth", answer_file, row.line))
+    rows = list(read_rows(questions, file))
+    lonely = {str(row.fields.get("id")) for row in rows if isinstance(row, Row)} - truths.keys()
+    spare = truths.keys() - {str(row.fields.get("id")) for row in rows if isinstance(row, Row)}
+    defects = []
+    if len(lonely) == len(spare) == 1:
+        # An id is misspelled in upstream's v3 data. With more of either, nothing is guessed.
+        asked, filed = lonely.pop(), spare.pop()
+        truths[asked] = truths[filed]
+        defects.append(f"{asked}: its answer is filed under {filed}")
 
     def read(row: Row, _number: int) -> ReadRow:
-        return _read(row, category, keyed, docs, version)
+        found = _read(row.fields, category, truths, service_docs or {})
+        tags = {"category": category, "bfcl_id": found.expected["id"], **({"bfcl_data": version} if version else {})}
+        return ReadRow(found.content, found.turn, found.expected, tags, found.defect)
 
     return samples_of(
         rows,
         read,
-        dataset=dataset,
-        file=questions.file,
+        dataset=file.name.partition(".json")[0],
+        file=file,
         limit=limit,
         skip_bad=skip_bad,
-        holds=category,
         problems=problems,
         defects=defects,
     )
 
 
-def _answers(answers: Lines, problems: list[Problem]) -> Iterator[tuple[str, Any]]:
-    for row in read_rows(answers.lines, answers.file):
-        if isinstance(row, Problem):
-            problems.append(row)
-        elif isinstance(row.fields.get("id"), str) and isinstance(row.fields.get("ground_truth"), list):
-            yield row.fields["id"], row.fields["ground_truth"]
-        else:
-            problems.append(Problem("expected an id and a list ground_truth", answers.file, row.line))
-
-
-def _adopt_orphan(rows: Sequence[Row | Problem], answers: dict[str, Any]) -> list[str]:
-    """Pair the one question without an answer with the one answer without a question: an id misspelled upstream.
-
-    Changes ``answers``; gives what to report. With more of either, nothing is guessed.
-    """
-    asked = {row.fields["id"] for row in rows if isinstance(row, Row) and isinstance(row.fields.get("id"), str)}
-    lonely, spare = asked - answers.keys(), answers.keys() - asked
-    if len(lonely) != 1 or len(spare) != 1:
-        return []
-    question, answer = lonely.pop(), spare.pop()
-    answers[question] = answers[answer]
-    return [f"{question}: its answer is filed under {answer}"]
-
-
-def _read(row: Row, category: str, answers: Mapping[str, Any], docs: _Services, version: str | None) -> ReadRow:
-    name = row.fields.get("id")
+def _read(fields: Mapping[str, Any], category: str, truths: Mapping[str, Any], docs: ServiceDocs) -> ReadRow:
+    name = fields.get("id")
     if not isinstance(name, str):
         raise UnusableRequest(f"expected a text, read {kind_of(name)}", "id")
-    executable = category in EXECUTABLE
-    answer = _own_answer(row.fields) if executable and name not in answers else answers.get(name)
-    if answer is None and not is_relevance(category):
+    # Rows of executable categories carry their right calls themselves.
+    answer = truths.get(name, fields.get("ground_truth") if category in EXECUTABLE else None)
+    if not answer and not is_relevance(category):
         raise UnusableRequest(f"{name!r} has no possible answer", "id")
-    turns = _question(row.fields.get("question"))
-    several = category in MULTI_TURN
-    turn, more = _several_turns(row.fields, turns, docs) if several else _one_turn(row.fields, turns, category)
-    expected = {"id": name, "category": category, **more, "answer": answer}
-    if executable:
-        expected["match_types"] = _match_types(row.fields.get("execution_result_type"), answer)
-    defect = None
-    if not several and not executable and category not in REST:
-        problem = row_problem(expected)
-        if problem:
-            raise UnusableRequest(problem, "function")
-        defect = unreachable(expected)
-    tags = {"category": category, "bfcl_id": name, **({"bfcl_data": version} if version else {})}
-    services = [docs.digest(name) for name in row.fields.get("involved_classes") or ()]
-    content = {key: value for key, value in row.fields.items() if key != "id"}
-    return ReadRow(digest_of([category, content, services]), turn, expected, tags, defect)
-
-
-def _own_answer(fields: Mapping[str, Any]) -> list[str] | None:
-    """The expected calls that rows of executable categories carry themselves."""
-    calls = fields.get("ground_truth")
-    return calls if isinstance(calls, list) and all(isinstance(call, str) for call in calls) and calls else None
-
-
-def _match_types(value: object, answer: object) -> list[str]:
-    """The comparison of each expected call's result; equality where the row states none."""
-    calls = len(answer) if isinstance(answer, list) else 0
-    given = [str(word) for word in value] if isinstance(value, list) else []
-    return (given or ["exact_match"] * calls) if len(given) in (0, calls) else [given[0]] * calls
-
-
-def _question(question: object) -> list[list[dict[str, Any]]]:
-    turns = question if isinstance(question, list) else []
-    if not turns or not all(
-        isinstance(turn, list) and all(isinstance(message, dict) for message in turn) for turn in turns
-    ):
+    turns = fields.get("question")
+    if not isinstance(turns, list) or not turns or not all(_is_turn(turn) for turn in turns):
         raise UnusableRequest("expected a list of turns, each a list of messages", "question")
-    return turns
-
-
-def _one_turn(
-    fields: Mapping[str, Any], turns: list[list[dict[str, Any]]], category: str
-) -> tuple[Turn, dict[str, Any]]:
+    expected: dict[str, Any] = {"id": name, "category": category}
+    content = {key: value for key, value in fields.items() if key != "id"}
+    if category in MULTI_TURN:
+        turn, more = _several_turns(fields, turns, docs)
+        return ReadRow([category, content, more.pop("docs")], turn, {**expected, **more, "answer": answer}, {})
     functions = fields.get("function")
-    if isinstance(functions, dict):
-        functions = [functions]
+    functions = [functions] if isinstance(functions, dict) else functions
     if not isinstance(functions, list) or not all(isinstance(function, dict) for function in functions):
         raise UnusableRequest(f"expected a list of function documents, read {kind_of(functions)}", "function")
     if len(turns) != 1 or not turns[0]:
         raise UnusableRequest(f"expected one turn with messages, read {len(turns)} turns", "question")
-    return Turn(tuple(turns[0]), tools_of(functions, language_of(category))), {"functions": functions}
+    turn = Turn(tuple(turns[0]), tools_of(functions, language_of(category)))
+    if category in EXECUTABLE:
+        answer = _possible_answers(answer, functions)
+    expected |= {"functions": functions, "answer": answer}
+    problem = None if category in REST else row_problem(expected)
+    if problem:
+        raise UnusableRequest(problem, "function")
+    return ReadRow([category, content], turn, expected, {}, None if category in REST else unreachable(expected))
+
+
+def _is_turn(turn: object) -> bool:
+    return isinstance(turn, list) and all(isinstance(message, dict) for message in turn)
+
+
+def _possible_answers(sources: object, functions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The calls that an executable row states, as possible answers; places get the names of their parameters."""
+    names = {each.get("name"): list((each.get("parameters") or {}).get("properties") or {}) for each in functions}
+    answers = []
+    for source in sources if isinstance(sources, list) else [sources]:
+        try:
+            call = read_expected_call(str(source))
+        except DataError as error:
+            raise UnusableRequest(error.problems[0].message, "ground_truth") from None
+        arguments = {**dict(zip(names.get(call.name, ()), call.positional, strict=False)), **call.named}
+        answers.append({call.name: {key: accepted(value) for key, value in arguments.items()}})
+    return answers
+
+
+def accepted(value: Any) -> list[Any]:
+    """One accepted value. Inside objects the leaderboard wants a list of alternatives per key."""
+    if isinstance(value, dict):
+        return [{key: [entry] for key, entry in value.items()}]
+    return [list(value) if isinstance(value, tuple) else value]
 
 
 def _several_turns(
-    fields: Mapping[str, Any], turns: list[list[dict[str, Any]]], docs: _Services
+    fields: Mapping[str, Any], turns: list[list[dict[str, Any]]], docs: ServiceDocs
 ) -> tuple[Turn, dict[str, Any]]:
-    """The first turn with the tools it has; later turns, and tools that come with one of them, wait in ``expected``."""
+    """The first turn with the tools it has; later turns, and tools that come with one of them, wait in the rest."""
     classes = fields.get("involved_classes")
     if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
         raise UnusableRequest("expected a list of names", "involved_classes")
-    tools = docs.tools(classes)
+    missing = [name for name in classes if name not in docs]
+    if missing:
+        words = f"no function documents for {missing[0]!r} (multi_turn_func_doc/)"
+        raise UnusableRequest(words, "involved_classes")
+    documents = [document for name in classes for document in docs[name]]
+    tools = {str(tool["function"]["name"]): tool for tool in tools_of(documents, "python")}
     missed = fields.get("missed_function") or {}
-    withheld = {turn: [tools[name] for name in names if name in tools] for turn, names in missed.items()}
     hidden = {name for names in missed.values() for name in names}
-    expected = {
+    later = {
         "turns": turns,
-        "withheld": withheld,
+        "withheld": {turn: [tools[name] for name in names if name in tools] for turn, names in missed.items()},
         "initial_config": fields.get("initial_config") or {},
         "involved_classes": classes,
+        "docs": documents,
     }
-    return Turn(tuple(turns[0]), tuple(tool for name, tool in tools.items() if name not in hidden)), expected
-
-
-class _Services:
-    """The tools of simulated classes, translated once each."""
-
-    def __init__(self, docs: ServiceDocs) -> None:
-        self._docs = docs
-        self._tools: dict[str, dict[str, dict[str, Any]]] = {}
-        self._digests: dict[str, str] = {}
-
-    def tools(self, classes: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Function name → tool, of all these classes, in their order."""
-        return {name: tool for service in classes for name, tool in self._of(service).items()}
-
-    def digest(self, service: str) -> str:
-        if service not in self._digests:
-            self._digests[service] = digest_of(list(self._docs.get(service, ())))
-        return self._digests[service]
-
-    def _of(self, service: str) -> dict[str, dict[str, Any]]:
-        if service not in self._docs:
-            raise UnusableRequest(f"no function documents for {service!r} (multi_turn_func_doc/)", "involved_classes")
-        if service not in self._tools:
-            tools = tools_of(self._docs[service], "python")
-            self._tools[service] = {str(tool["function"]["name"]): tool for tool in tools}
-        return self._tools[service]
-
-
-def digest_of(content: object) -> str:
-    """The digest of a row's content."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:16]
+    return Turn(tuple(turns[0]), tuple(tool for name, tool in tools.items() if name not in hidden)), later

@@ -1,4 +1,4 @@
-"""The checker's verdict, and its folding and comparison of values; a row it cannot check is a data error."""
+"""The checker's verdict and the folding of texts before they are compared."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Literal
 
 from vendor_verifier.errors import DataError, Problem
 
+Language = Literal["python", "java", "javascript"]
+LANGUAGES: tuple[Language, ...] = ("python", "java", "javascript")
 _FOLD = str.maketrans({**dict.fromkeys(" ,./-_*^"), "'": '"'})
 
 
@@ -23,26 +25,9 @@ def folded(value: object) -> object:
     return fold(value) if type(value) is str else value
 
 
-def json_equal(one: object, other: object) -> bool:
-    """Equal as JSON values: ``1`` equals ``1.0``, ``true`` equals neither."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(json_equal, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(json_equal(one[key], other[key]) for key in one)
-    return one == other
-
-
-Language = Literal["python", "java", "javascript"]
-Mode = Literal["compat", "strict"]
-LANGUAGES: tuple[Language, ...] = ("python", "java", "javascript")
-MODES: tuple[Mode, ...] = ("compat", "strict")
-
-
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``valid``, or the first thing wrong: ``error_type`` is bfcl_eval's word, ``error`` says it in sentences."""
+    """``valid``, or the first thing wrong: ``error_type`` is bfcl_eval's word, ``error`` explains it in sentences."""
 
     valid: bool
     error_type: str | None = None

@@ -1,1 +1,0 @@
-"""The I/O side of the BFCL leaderboard: finding its data, calling REST services and functions, pages and command."""

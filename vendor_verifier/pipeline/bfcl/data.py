@@ -1,0 +1,222 @@
+"""Finds BFCL data on this machine and reads it: the shipped slice, a folder, an installed package. Downloads nothing.
+
+Of the user's ``bfcl_eval`` only the simulated services are imported, module by module: its configuration and model
+modules, which need every vendor's SDK, are not.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from vendor_verifier.errors import BFCL_DATA, BFCL_SIMULATORS, UsageError
+from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, LoadedSamples
+from vendor_verifier.pipeline.bfcl.rest import needed_keys, shape_of
+from vendor_verifier.resources import shipped
+from vendor_verifier.sample_store import open_lines
+from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, RELEVANCE, REST, V4_TO_V3, not_run_reason
+from vendor_verifier.suites.bfcl.multi_turn import Services
+from vendor_verifier.suites.bfcl.native_rows import read_category
+from vendor_verifier.wire.payload import parse_json
+
+SHIPPED = "shipped slice"
+_PACKAGES = ("bfcl_eval", "bfcl")
+_NATIVE = "BFCL_v[34]_*.json*"
+_REST_REPLIES = Path("eval_checker", "executable_eval", "data", "rest-eval-response_v5.jsonl")
+_SERVICES = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
+_SERVICE_MODULES: Mapping[str, str] = {
+    "GorillaFileSystem": "gorilla_file_system",
+    "MathAPI": "math_api",
+    "MessageAPI": "message_api",
+    "TwitterAPI": "posting_api",
+    "TicketAPI": "ticket_api",
+    "TradingBot": "trading_bot",
+    "TravelAPI": "travel_booking",
+    "VehicleControlAPI": "vehicle_control",
+}
+
+
+class BfclData(msgspec.Struct, frozen=True):
+    """A folder in the native layout. ``version`` is the files' (``v3``, ``v4``); ``name`` is kept with every sample."""
+
+    folder: Path
+    version: str
+    name: str
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """The samples of all categories that can run, and the reasons for the others."""
+
+    samples: LoadedSamples
+    not_run: Mapping[str, str]
+
+
+def find_data(where: str, label: str | None = None) -> BfclData:
+    """``shipped``, ``installed`` or a folder: the data, the package with it, or where that is installed.
+
+    ``label`` is the name of downloaded data, whose folder's name says nothing.
+
+    Raises:
+        UsageError: nothing there; the message says what would be.
+    """
+    if where == "shipped":
+        return BfclData(shipped("datasets") / "bfcl", "v3", SHIPPED)
+    specs = [importlib.util.find_spec(package) for package in _PACKAGES] if where == "installed" else []
+    packages = [Path(place) for spec in specs if spec for place in spec.submodule_search_locations or ()]
+    for folder in [package / "data" for package in packages] if where == "installed" else _within(Path(where)):
+        versions = sorted({path.name[5:7] for path in folder.glob(_NATIVE)})
+        if versions:
+            name = label or (folder.parent.name if folder.name == "data" else folder.name)
+            return BfclData(folder, versions[-1], f"{name} {versions[-1]}")
+    if where == "installed":
+        raise UsageError(f"no installed bfcl_eval with data: {BFCL_DATA}, or give --bfcl-data DIR")
+    raise UsageError(f"{where}: no BFCL_v3_*.json or BFCL_v4_*.json; expected those files and possible_answer/")
+
+
+def _within(folder: Path) -> Iterator[Path]:
+    yield from (folder, folder / "data", *(folder / package / "data" for package in _PACKAGES))
+
+
+def custom_files(where: str) -> list[Path]:
+    """The files of custom rows at ``where``: that file, or all in a folder that has none in the native layout.
+
+    Raises:
+        UsageError: there is nothing at that path.
+    """
+    if where in ("shipped", "installed"):
+        return []
+    path = Path(where)
+    if not path.exists():
+        raise UsageError(f"{where}: there is no such file or folder")
+    if path.is_file():
+        return [path]
+    if any(next(folder.glob(_NATIVE), None) for folder in _within(path)):
+        return []
+    return sorted(file for file in path.rglob("*.jsonl*") if file.is_file()) or sorted(path.glob("*.json*"))
+
+
+def load_categories(
+    data: BfclData,
+    categories: Iterable[str],
+    *,
+    services: bool = False,
+    keys: frozenset[str] = frozenset(),
+    limit: int | None = None,
+    limit_per_category: int | None = None,
+    skip_bad: bool = False,
+) -> Loaded:
+    """Read the rows of these categories (v4 names) that can run.
+
+    ``services``: the simulated services are installed. ``keys``: the names of the keys set for rest rows; rows that
+    need others are left out and reported. ``limit``: the first rows of all categories together.
+
+    Raises:
+        DataError: unusable rows.
+    """
+    parts: list[LoadedSamples] = []
+    not_run: dict[str, str] = {}
+    for category in categories:
+        old = V4_TO_V3.get(category, category)
+        names = [f"BFCL_{version}_{name}.json" for name in (category, old) for version in ("v4", "v3")]
+        file = next((found for name in names if (found := _as_packed(data.folder / name)).is_file()), None)
+        reason = not_run_reason(category, simulators=services, keys=bool(keys))
+        if reason is None and file is None:
+            reason = f"not run: needs BFCL_{data.version}_{category}.json, which {data.name} does not have"
+        if reason is not None or file is None:
+            not_run[category] = reason or ""
+            continue
+        part = _load(data, category, file, None if category in REST else limit_per_category, skip_bad)
+        if category in REST:
+            wanted = {row.id: needed_keys(row) for row in part.samples}
+            kept = tuple(row for row in part.samples if wanted[row.id] <= keys)
+            if len(kept) < len(part.samples):
+                missing = ", ".join(sorted(frozenset().union(*wanted.values()) - keys))
+                left = len(part.samples) - len(kept)
+                not_run[category] = f"not run: {left} of {len(part.samples)} rows need {missing}"
+            part = structs.replace(part, samples=kept[:limit_per_category])
+        parts.append(part)
+    return Loaded(
+        LoadedSamples(
+            tuple(sample for part in parts for sample in part.samples)[:limit],
+            tuple(problem for part in parts for problem in part.skipped),
+            tuple(defect for part in parts for defect in part.defects),
+        ),
+        not_run,
+    )
+
+
+def _load(data: BfclData, category: str, file: Path, limit: int | None, skip_bad: bool) -> LoadedSamples:
+    answers: list[bytes] | None = None
+    answer_file = _as_packed(data.folder / "possible_answer" / file.name.removesuffix(".gz").removesuffix(".zst"))
+    if category in REST:
+        # Upstream pairs rows and recorded replies by position; only the shape of a reply is compared.
+        answer_file = data.folder.parent / _REST_REPLIES
+        shapes = [shape_of(parse_json(line)) for line in _lines(answer_file)]
+        truths = [{"id": f"rest_{number}", "ground_truth": [shape]} for number, shape in enumerate(shapes)]
+        answers = [json.dumps(truth).encode() for truth in truths]
+    elif category not in (*RELEVANCE, *EXECUTABLE) or answer_file.is_file():
+        answers = [] if category in RELEVANCE else _lines(answer_file)
+    docs = {}
+    if category in MULTI_TURN:
+        folder = data.folder / "multi_turn_func_doc"
+        files = {name: _as_packed(folder / f"{module}.json") for name, module in _SERVICE_MODULES.items()}
+        docs = {name: [parse_json(line) for line in _lines(path) if line.strip()] for name, path in files.items()}
+    return read_category(
+        _lines(file),
+        answers,
+        category=category,
+        file=file,
+        answer_file=answer_file,
+        version=data.name,
+        service_docs=docs,
+        limit=limit,
+        skip_bad=skip_bad,
+    )
+
+
+def _as_packed(file: Path) -> Path:
+    """The file, or the packed one that lies in its place (``.gz``, ``.zst``)."""
+    packed = (file.with_name(file.name + ending) for ending in (".gz", ".zst"))
+    return file if file.is_file() else next((path for path in packed if path.is_file()), file)
+
+
+def _lines(file: Path) -> list[bytes]:
+    return list(open_lines(file, max_line=MAX_ARRAY_BYTES))
+
+
+class InstalledServices(msgspec.Struct, frozen=True):
+    """The simulated classes of the user's ``bfcl_eval``."""
+
+    classes: Mapping[str, type[Any]]
+
+    def start(
+        self, classes: Sequence[str], initial_config: Mapping[str, Any], *, long_context: bool
+    ) -> Mapping[str, object]:
+        """New instances in their initial state; ``MathAPI`` has none."""
+        started = {name: self.classes[name]() for name in classes}
+        for name, instance in started.items():
+            if name != "MathAPI":
+                instance._load_scenario(deepcopy(dict(initial_config.get(name, {}))), long_context=long_context)
+        return started
+
+
+def find_services(where: str) -> Services | None:
+    """The simulated services in, at or above the folder ``where``, else the installed ones, else None."""
+    if where not in ("shipped", "installed") and Path(where).exists():
+        home = next((path for path in (Path(where), *Path(where).resolve().parents) if (path / "bfcl_eval").is_dir()), None)
+        if home is not None and str(home) not in sys.path:
+            sys.path.append(str(home))
+    try:
+        modules = {name: importlib.import_module(f"{_SERVICES}.{module}") for name, module in _SERVICE_MODULES.items()}
+    except ImportError:
+        return None
+    return InstalledServices({name: getattr(module, name) for name, module in modules.items()})

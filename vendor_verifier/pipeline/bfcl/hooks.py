@@ -1,0 +1,228 @@
+"""The hooks of ``bfcl`` around a run: job files, keys of live services, simulated services, result pages.
+
+The pages, one a vendor, have the published layout and lie in ``bfcl/`` in the run's folder. Records that are not
+charged to the vendor (never sent, or our own fault) are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from msgspec import structs
+
+from vendor_verifier.config.env_file import read_variables
+from vendor_verifier.config.suite_options import SuiteOptions, known_suite, read_options
+from vendor_verifier.errors import BFCL_SIMULATORS
+from vendor_verifier.metrics.answer import too_many_spoilt
+from vendor_verifier.metrics.base import read_answers
+from vendor_verifier.metrics.measure import measured
+from vendor_verifier.pipeline.bfcl.data import find_data, find_services, load_categories
+from vendor_verifier.pipeline.bfcl.dataset import SUITE, TASKS_TAG, bfcl_dataset, by_task, highest, notes, read_job_file
+from vendor_verifier.pipeline.bfcl.rest import ask_services, read_verdicts
+from vendor_verifier.pipeline.datasets import Dataset
+from vendor_verifier.pipeline.options import RunOptions
+from vendor_verifier.pipeline.suites import SuiteHooks, ready_suite
+from vendor_verifier.redaction import Scrubber
+from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import SuiteKind, replay
+from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, REST_KEYS, SINGLE_TURN
+from vendor_verifier.suites.bfcl.job import Job
+from vendor_verifier.suites.bfcl.results import VendorResult, Version, call_latencies_s, result_pages, vendor_result
+from vendor_verifier.suites.bfcl.suite import BfclSuite
+from vendor_verifier.values.failure_kinds import NOT_CHARGED
+from vendor_verifier.values.manifest import StoredTask
+from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.record import Record, supersedes
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import Score
+
+_UNSAFE = re.compile(r"[^\w.()+@ -]")
+# Names that some systems take for a device, whatever follows the first dot.
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+_MAX_NAME = 100
+
+
+@dataclass(frozen=True, slots=True)
+class BfclHooks(SuiteHooks):
+    """The hooks of a run with this ``job``, if it has one, and these ``keys`` of live services, secret."""
+
+    job: Job | None = None
+    keys: Mapping[str, str] = field(default_factory=dict, repr=False)
+    runs_code = True
+
+    @property
+    def secrets(self) -> Iterable[str]:  # type: ignore[override]
+        return self.keys.values()
+
+    def prepare(
+        self, options: RunOptions, own: Mapping[str, Any], environ: Mapping[str, str], question_seed: int
+    ) -> SuiteHooks:
+        job = read_job_file(Path(own["job"])) if own.get("job") is not None else None
+        variables = read_variables(options.config_file_path, options.env_file, environ)
+        return BfclHooks(job, {name: value for name in REST_KEYS if (value := variables.get(name))})
+
+    def options(self, options: RunOptions) -> RunOptions:
+        """With the job's concurrency, timeout and retries, where the command line states no others."""
+        names = {"parallelism": "request_concurrency", "request_timeout": "timeout", "max_retries": "retries"}
+        stated = {names[key]: value for key, value in self._params.items() if key in names}
+        return replace(options, **{name: value for name, value in stated.items() if getattr(options, name) is None})
+
+    def entries(self, entries: Sequence[Entry], overrides: Mapping[str, Any]) -> tuple[Entry, ...]:
+        """With the sampling settings of the job, except those of the command line (``overrides``)."""
+        typed = {**overrides, **overrides.get("extra_body", {})}
+        names = ("temperature", "max_tokens", "top_p")
+        stated = {name: value for name, value in self._params.items() if name in names and name not in typed}
+        # No wire has a setting of its own for top_p; it goes into the body.
+        top_p = {name: value for name, value in stated.items() if name == "top_p"}
+        settings = {name: value for name, value in stated.items() if name != "top_p"}
+        found = []
+        for entry in entries:
+            body = {name: value for name, value in entry.endpoint.body.items() if name not in settings}
+            endpoint = replace(entry.endpoint, body={**body, **top_p})
+            found.append(structs.replace(entry, parameters={**entry.parameters, **settings}, endpoint=endpoint))
+        return tuple(found) if stated else tuple(entries)
+
+    @property
+    def _params(self) -> Mapping[str, Any]:
+        return {} if self.job is None else self.job.params
+
+    def dataset(self, kind: SuiteKind, options: SuiteOptions, *, skip_bad: bool) -> Dataset:
+        typed = options.typed
+        return bfcl_dataset(options.own, options.chosen, self.keys, job=self.job, typed=typed, skip_bad=skip_bad)
+
+    def notes(self, options: Mapping[str, Any], samples: Sequence[Sample]) -> Iterator[str]:
+        version = _version(options)
+        for task, rows in by_task(samples).items():
+            who = SUITE if task == SUITE else f"{SUITE} {task}"
+            yield from (f"{who}: {note}" for note in notes(rows))
+            most = highest(rows, version)
+            if most is not None and most < 100:
+                yield (
+                    f"{who}: Overall Acc ({version}) is over the whole leaderboard, and categories that are not run "
+                    f"count as 0: at most {most:.2f} can be reached with these rows"
+                )
+
+    def ready(
+        self, suite: BfclSuite, options: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder | None
+    ) -> BfclSuite:
+        """With the services its samples need, if they are found, and the stored verdicts on calls of live services.
+
+        A stored run (``folder``) may be a stranger's: its manifest does not choose where code is imported from, only
+        what is installed, or was imported to run it, is used.
+        """
+        where = str(options.get("data", "installed")) if folder is None else "installed"
+        services = find_services(where) if _count(samples, MULTI_TURN) else None
+        return replace(suite, services=services, rest={} if folder is None else read_verdicts(folder))
+
+    def unjudged(self, suite: BfclSuite, samples: Sequence[Sample]) -> Iterator[str]:
+        if suite.services is None and (rows := _count(samples, MULTI_TURN)):
+            yield f"{suite.name}: {rows} multi-turn rows cannot be judged on this machine; install {BFCL_SIMULATORS}"
+
+    def unjudged_without_code(self, samples: Sequence[Sample]) -> Iterator[str]:
+        if rows := _count(samples, MULTI_TURN):
+            yield f"{SUITE}: {rows} multi-turn rows are not judged here, because that would run the simulated services"
+
+    def after_run(self, folder: RunFolder, samples: Sequence[Sample], scrubber: Scrubber) -> None:
+        ask_services(folder, samples, self.keys)
+
+    def pages(self, folder: RunFolder, task: StoredTask) -> None:
+        write_bfcl_pages(folder, task)
+
+    def rows(self, where: str) -> Sequence[Sample]:
+        """The rows that state the right calls."""
+        return load_categories(find_data(where), (*SINGLE_TURN, *EXECUTABLE)).samples.samples
+
+
+def _count(samples: Sequence[Sample], categories: Sequence[str]) -> int:
+    return sum(sample.expected.get("category") in categories for sample in samples)
+
+
+def _version(options: Mapping[str, Any]) -> Version:
+    version: Version = read_options(known_suite(SUITE), options).version
+    return version
+
+
+def write_bfcl_pages(folder: RunFolder, task: StoredTask) -> None:
+    """Write a page for every vendor with records of the evaluation, which the run stored as ``task``.
+
+    With several models in the run, each has a folder of its own, because ranks are among the vendors of one model.
+
+    Raises:
+        RunFolderError: not a readable run folder.
+        StorageError: the disk refused.
+    """
+    samples = folder.read_samples(SUITE)
+    version = _version(task.options)
+    about: dict[str, dict[str, Any]] = {}
+    for name, rows in by_task(samples).items():
+        data = list(dict.fromkeys(str(row.tags["bfcl_data"]) for row in rows if "bfcl_data" in row.tags))
+        most = highest(rows, version)
+        about[name] = {"data": data, "notes": notes(rows), **({} if most is None else {"overall_acc_at_most": most})}
+    models = _results(folder, task, samples)
+    homes: set[str] = set()
+    for model, tasks in models.items():
+        home = f"bfcl/{_file_name(model, homes)}" if len(models) > 1 else "bfcl"
+        folder.create_inside(home)
+        names: set[str] = set()
+        for label, page in result_pages(tasks, version=version).items():
+            # A task of which nothing could run has reasons instead of metrics.
+            page["run"] = {
+                name: {**about.get(name, {}), **page["run"].get(name, {}), "not_run": task.not_run.get(name, {})}
+                for name in dict.fromkeys([*page["run"], *task.not_run])
+            }
+            text = json.dumps(page, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+            folder.write(f"{home}/{_file_name(label, names)}.json", text)
+
+
+def _results(folder: RunFolder, task: StoredTask, samples: Sequence[Sample]) -> dict[str, dict[str, list[VendorResult]]]:
+    """Model → task → results of its vendors, categories in the order of the samples."""
+    suite = ready_suite(SUITE, task.options, samples, folder)
+    places = {sample.id: place for place, sample in enumerate(samples)}
+    standing: dict[object, Record] = {}
+    for record in folder.read_records(lambda _line, _reason: None):
+        known = standing.get(record.key)
+        if record.suite == SUITE and record.sample in places and (known is None or supersedes(record, known)):
+            standing[record.key] = record
+    scores: dict[tuple[str, str, str], list[Score]] = {}
+    times: dict[tuple[str, str, str], list[float]] = {}
+    stalled: dict[tuple[str, str, str], int] = {}
+    for record in sorted(standing.values(), key=lambda record: places[record.sample]):
+        if _is_not_charged(record):
+            continue
+        sample = samples[places[record.sample]]
+        score = record.score or replay(suite.play(sample), record.turns)
+        is_stalled = "e2e_ms" in measured(record, read_answers(record)).spoilt  # our own process was late
+        for name in sample.tags.get(TASKS_TAG) or [SUITE]:
+            key = record.model, name, record.label
+            scores.setdefault(key, []).extend([score] if score is not None else [])
+            times.setdefault(key, []).extend([] if is_stalled else call_latencies_s(record))
+            stalled[key] = stalled.get(key, 0) + is_stalled
+    results: dict[str, dict[str, list[VendorResult]]] = {}
+    for key in scores:
+        model, name, label = key
+        latencies = [] if too_many_spoilt(stalled[key], len(times[key])) else times[key]
+        results.setdefault(model, {}).setdefault(name, []).append(vendor_result(label, scores[key], latencies))
+    return results
+
+
+def _is_not_charged(record: Record) -> bool:
+    finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
+    failure = next((final.failure for final in finals if final.failure is not None), None)
+    return not record.turns or (failure is not None and failure.kind in NOT_CHARGED)
+
+
+def _file_name(label: str, taken: set[str]) -> str:
+    """The label as a file name that is safe and not among those ``taken``."""
+    # File systems count bytes, not characters.
+    plain = _UNSAFE.sub("_", label).encode()[:_MAX_NAME].decode(errors="ignore").strip(". ") or "vendor"
+    plain = f"_{plain}" if _DEVICE.fullmatch(plain) else plain
+    name, number = plain, 2
+    while name.casefold() in taken:
+        name, number = f"{plain} ({number})", number + 1
+    taken.add(name.casefold())
+    return name
