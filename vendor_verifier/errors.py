@@ -92,12 +92,11 @@ class NobodyToSend(ClusterError):
     """There was never a worker, so nothing was sent."""
 
 
-Extra = Literal["bfcl", "dask", "export", "fast", "hf", "mcp", "socks", "tokenizer"]
+Extra = Literal["dask", "export", "fast", "hf", "mcp", "socks", "tokenizer"]
 
 # Data and code of the leaderboard, distributed by their authors; without their dependencies.
 BFCL_DATA = "pip install --no-deps bfcl-eval"
 BFCL_SIMULATORS = f"{BFCL_DATA} && pip install mpmath"
-
 
 
 def install_line(extra: Extra) -> str:

@@ -27,7 +27,16 @@ from vendor_verifier.values.tool_use import ToolResult
 _MACHINE_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,79}")
 _INLINE_REASONING = "<think>"
 _MARK = "sha256:"
-_KEPT_TAGS = ("category", "difficulty", "call_type", "bfcl_tasks", "bfcl_data", "bfcl_prompt", "prompt")
+_KEPT_TAGS = (
+    "category",
+    "difficulty",
+    "call_type",
+    "bfcl_tasks",
+    "bfcl_data",
+    "bfcl_custom",
+    "bfcl_inferred",
+    "prompt",
+)
 # Details that hold a suite's own words, never the sample's or the vendor's.
 _KEPT_DETAILS = frozenset({"category", "outcome", "error_type", "format", "check", "status", "resolved"})
 

@@ -37,7 +37,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "demo": ("demo", "demo --suite mcptoolbench -n 20", "demo --serve"),
     "init": ("init --model kimi-k2.5", "init --list", "init --from config.yaml --dry-run"),
     "doctor": ("doctor", "doctor --model kimi-k2.5 --vendor novita"),
-    "bfcl": ("bfcl --job job.json",),
     "score": ("score runs/kimi --undecided exclude", "score runs/kimi --slo 'ttft_ms <= 800'"),
     "report": (
         "report --open",
@@ -72,7 +71,6 @@ COMMANDS = {
         "vendor_verifier.features.doctor.command:doctor_command",
         "Check each vendor with two small requests.",
     ),
-    "bfcl": ("vendor_verifier.features.bfcl.command:bfcl_command", "Run a BFCL evaluation job file."),
     "score": ("vendor_verifier.cli.stored:score_command", "Score a stored run again."),
     "report": ("vendor_verifier.cli.report:report_command", "Write or open the report of a stored run."),
     "import": ("vendor_verifier.cli.import_results:import_command", "Turn other people's result files into a run."),

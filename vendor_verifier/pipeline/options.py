@@ -112,6 +112,7 @@ class RunOptions:
     bfcl_version: Annotated[
         BfclVersion | None, option("bfcl: reckon Overall Acc as of this version. [default: v3]", SUITE)
     ] = None
+    job: Annotated[str | None, option("Run this BFCL job file (JSON).", SUITE)] = None
     dataset_format: Annotated[str | None, option("Read rows in this format. [default: by the first row]", CHOICE)] = (
         None
     )

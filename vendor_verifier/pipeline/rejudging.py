@@ -9,6 +9,7 @@ from vendor_verifier.config.problems import listed
 from vendor_verifier.config.suite_options import Flag, build_suite, known_suite, stated_options
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.options import RunOptions
+from vendor_verifier.pipeline.suites import hooks_of
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SuiteKind
 from vendor_verifier.values.manifest import Manifest, StoredTask
@@ -40,7 +41,13 @@ def rejudged(manifest: Manifest, folder: RunFolder, options: RunOptions) -> Mani
         {**raw, "options": dict(stated[task.suite].own)}
         for raw, task in zip(manifest.raw["tasks"], manifest.tasks, strict=True)
     ]
-    return manifest.changed(tasks=tasks)
+    warnings = list(manifest.warnings)
+    for task in manifest.tasks:
+        hooks, samples = hooks_of(known_suite(task.suite)), folder.read_samples(task.suite)
+        before = list(hooks.notes(task.options, samples))
+        after = hooks.notes(stated[task.suite].own, samples)
+        warnings = [*(words for words in warnings if words not in before), *after]
+    return manifest.changed(tasks=tasks, warnings=warnings)
 
 
 def _require_suites(suites: Sequence[str], words: Sequence[str]) -> None:

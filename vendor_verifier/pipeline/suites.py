@@ -64,6 +64,10 @@ class SuiteHooks:
         """
         return suite_dataset(kind, options.chosen, skip_bad=skip_bad)
 
+    def notes(self, options: Mapping[str, Any], samples: Sequence[Sample]) -> Iterable[str]:
+        """Warnings about figures that are made of these samples, judged with these options."""
+        return ()
+
     def ready(
         self, suite: Any, options: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder | None
     ) -> Suite:

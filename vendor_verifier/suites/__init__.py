@@ -181,14 +181,15 @@ SUITES: tuple[SuiteKind, ...] = (
         None,
         "correct",
         option_class="bfcl.suite:BfclOptions",
-        hooks="vendor_verifier.features.bfcl.hooks:BfclHooks",
+        hooks="vendor_verifier.pipeline.bfcl.hooks:BfclHooks",
         flags={
             "data": "--bfcl-data",
             "category": "--bfcl-category",
             "version": "--bfcl-version",
             "limit_per_category": "--limit-per-category",
+            "job": "--job",
         },
-        judges_by=("mode", "version"),
+        judges_by=("version",),
     ),
     SuiteKind("contract", "contract:ContractSuite", "contract:contract_samples", "kept", apart=True, whole=True),
     SuiteKind(

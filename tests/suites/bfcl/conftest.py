@@ -1,10 +1,10 @@
-"""The shipped slice by row id, and attempts made by hand."""
+"""The shipped slice by row id."""
 
 from __future__ import annotations
 
 import pytest
 
-from vendor_verifier.features.bfcl.source import find_data, load_categories
+from vendor_verifier.pipeline.bfcl.data import find_data, load_categories
 from vendor_verifier.suites.bfcl.categories import SINGLE_TURN
 from vendor_verifier.values.sample import Sample
 

@@ -15,7 +15,7 @@ from vendor_verifier.suites.bfcl.categories import (
     language_of,
     not_run_reason,
 )
-from vendor_verifier.suites.bfcl.job import Job, Task, read_job
+from vendor_verifier.suites.bfcl.job import Job, JobTask, read_job
 
 
 def test_both_versions_names_mean_the_same() -> None:
@@ -49,11 +49,12 @@ def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
 
 
 def test_what_cannot_run_says_what_it_needs() -> None:
-    """Single turns always run, multi-turn needs the services, executable and live ones name their needs."""
-    assert all(not_run_reason(category) is None for category in SINGLE_TURN)
+    """Single turns and executable rows always run; the others name their needs."""
+    assert all(not_run_reason(category) is None for category in (*SINGLE_TURN, *EXECUTABLE))
     assert all(not_run_reason(category, simulators=True) is None for category in MULTI_TURN)
-    for category in (*MULTI_TURN, *EXECUTABLE, "rest", "memory_kv", "web_search_base"):
+    for category in (*MULTI_TURN, "rest", "memory_kv", "web_search_base"):
         assert str(not_run_reason(category)).startswith("not run: needs ")
+    assert "RAPID_API_KEY, EXCHANGERATE_API_KEY" in str(not_run_reason("rest"))
 
 
 PAGE = {
@@ -66,18 +67,18 @@ PAGE = {
 
 
 def test_the_pages_job() -> None:
-    """The published job file is read as it stands."""
-    files = {"data_format": "native", "files": "data/mine", "files_key": "tasks.task1.dataset.files_url"}
-    task = Task("task1", ("simple_python",), kind="simple", **files)  # type: ignore[arg-type]
-    assert read_job(PAGE) == Job((task,), "my-bfcl-custom-config-1", "my-organization", 5)
+    """The published job file is read as it is."""
+    identity = {"name": "my-bfcl-custom-config-1", "namespace": "my-organization"}
+    task = JobTask("task1", ("simple_python",), "data/mine")
+    assert read_job(PAGE) == Job((task,), identity, {"limit_samples": 5})
     plain = read_job({**PAGE, "tasks": {"t": {"type": "simple"}}})
-    assert plain.tasks == (Task("t", ("simple_python",), kind="simple"),)
+    assert plain.tasks == (JobTask("t", ("simple_python",)),)
 
 
 @pytest.mark.parametrize("kind", ["bfclv3", "bfclv3_ast", "bfclv2", "bfclv2_ast"])
 def test_later_names_of_the_type_are_accepted(kind: str) -> None:
     """The evaluation's later names, and parallelism, are understood."""
-    assert read_job({**PAGE, "type": kind, "params": {"parallelism": 3}}).parallelism == 3
+    assert read_job({**PAGE, "type": kind, "params": {"parallelism": 3}}).params == {"parallelism": 3}
 
 
 def test_all_problems_of_a_job_come_together() -> None:

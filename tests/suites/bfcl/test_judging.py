@@ -8,7 +8,6 @@ import pytest
 from bfcl_replies import called, failed, said
 
 from vendor_verifier.suites import replay
-from vendor_verifier.suites.bfcl.categories import expects_no_call
 from vendor_verifier.suites.bfcl.function_docs import sent_name
 from vendor_verifier.suites.bfcl.reference_calls import reference_calls
 from vendor_verifier.suites.bfcl.replies import read_reply
@@ -18,8 +17,8 @@ from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Score
 
 
-def judged(sample: Sample, attempt: Attempt, suite: BfclSuite | None = None) -> Score:
-    score = replay((suite or BfclSuite()).play(sample), iter([attempt]))
+def judged(sample: Sample, attempt: Attempt) -> Score:
+    score = replay(BfclSuite().play(sample), iter([attempt]))
     assert score is not None
     return score
 
@@ -30,10 +29,10 @@ def perfect(sample: Sample) -> Attempt:
 
 
 def test_reference_calls_are_right_everywhere(shipped_rows: dict[str, Sample]) -> None:
-    """Every shipped row accepts the calls written from its own answers, in both modes: the faithful vendor's 100 %."""
+    """Every shipped row accepts the calls written from its own answers: the faithful vendor's 100 %."""
     for sample in shipped_rows.values():
         score = judged(sample, perfect(sample))
-        assert score.values == {"correct": 1.0, "compat": 1.0, "strict": 1.0}, (sample.expected["id"], score.details)
+        assert score.values == {"correct": 1.0}, (sample.expected["id"], score.details)
 
 
 def test_a_failure_is_never_better_than_any_answer(shipped_rows: dict[str, Sample]) -> None:
@@ -46,15 +45,15 @@ def test_a_failure_is_never_better_than_any_answer(shipped_rows: dict[str, Sampl
 
 
 @pytest.mark.parametrize(
-    ("attempt", "outcome", "ast_error", "abstained_compat", "abstained_strict"),
+    ("attempt", "outcome", "ast_error", "abstained"),
     [
-        (failed(), "error", "ast_decoder:decoder_failed", 1.0, 0.0),
-        (said("No."), "text", "ast_decoder:decoder_failed", 1.0, 1.0),
-        (said(""), "no_call", "simple_function_checker:wrong_count", 1.0, 1.0),
-        (called(("geometry_cone_volume", "{oops")), "unparsable", "ast_decoder:decoder_failed", 1.0, 0.0),
-        (called(("geometry_cone_volume", "")), "unparsable", "ast_decoder:decoder_failed", 1.0, 0.0),
-        (called(("geometry_cone_volume", "[1]")), "unparsable", "ast_decoder:decoder_wrong_output_format", 1.0, 0.0),
-        (called(("invented", {})), "calls", "simple_function_checker:wrong_func_name", 0.0, 0.0),
+        (failed(), "error", "ast_decoder:decoder_failed", 0.0),
+        (said("No."), "text", "ast_decoder:decoder_failed", 1.0),
+        (said(""), "no_call", "simple_function_checker:wrong_count", 1.0),
+        (called(("geometry_cone_volume", "{oops")), "unparsable", "ast_decoder:decoder_failed", 0.0),
+        (called(("geometry_cone_volume", "")), "unparsable", "ast_decoder:decoder_failed", 0.0),
+        (called(("geometry_cone_volume", "[1]")), "unparsable", "ast_decoder:decoder_wrong_output_format", 0.0),
+        (called(("invented", {})), "calls", "simple_function_checker:wrong_func_name", 0.0),
     ],
 )
 def test_replies_without_a_right_call(
@@ -62,15 +61,13 @@ def test_replies_without_a_right_call(
     attempt: Attempt,
     outcome: str,
     ast_error: str,
-    abstained_compat: float,
-    abstained_strict: float,
+    abstained: float,
 ) -> None:
-    """Error, text, silence and unreadable calls are told apart; upstream credits all as abstention, strict does not."""
-    ast = judged(shipped_rows["simple_0"], attempt, BfclSuite(mode="compat"))
+    """Error, text, silence and unreadable calls are kept apart; only text and silence are an abstention."""
+    ast = judged(shipped_rows["simple_0"], attempt)
     assert (ast.details["outcome"], ast.details["error_type"]) == (outcome, ast_error)
-    assert ast.values == {"correct": 0.0, "compat": 0.0, "strict": 0.0}
-    abstained = judged(shipped_rows["irrelevance_0"], attempt)
-    assert (abstained.values["compat"], abstained.values["strict"]) == (abstained_compat, abstained_strict)
+    assert ast.values == {"correct": 0.0}
+    assert judged(shipped_rows["irrelevance_0"], attempt).values["correct"] == abstained
 
 
 def test_relevance_wants_any_readable_call(shipped_rows: dict[str, Sample]) -> None:
@@ -78,7 +75,7 @@ def test_relevance_wants_any_readable_call(shipped_rows: dict[str, Sample]) -> N
     sample = shipped_rows["live_relevance_0-0-0"]
     assert judged(sample, called(("anything", {}))).values["correct"] == 1.0
     assert judged(sample, said("hm")).details["error_type"] == "relevance_error:decoder_failed"
-    assert judged(sample, called(("anything", "{"))).values["compat"] == 0.0
+    assert judged(sample, called(("anything", "{"))).values["correct"] == 0.0
 
 
 def test_text_beside_calls_is_ignored(shipped_rows: dict[str, Sample]) -> None:
@@ -86,15 +83,6 @@ def test_text_beside_calls_is_ignored(shipped_rows: dict[str, Sample]) -> None:
     sample = shipped_rows["simple_5"]
     attempt = called(*reference_calls(sample.expected), text="Let me see.")
     assert judged(sample, attempt).values["correct"] == 1.0
-
-
-def test_modes_choose_what_is_correct(shipped_rows: dict[str, Sample]) -> None:
-    """The same record is right or wrong by mode, and both verdicts stay in the score."""
-    attempt = called(("valve_open", {"turns": 1}), ("valve_open", {"turns": 2}))
-    strict = judged(shipped_rows["parallel_7"], attempt)
-    compat = judged(shipped_rows["parallel_7"], attempt, BfclSuite(mode="compat"))
-    assert (strict.values["correct"], compat.values["correct"]) == (1.0, 0.0)
-    assert strict.values["compat"] == compat.values["compat"] == 0.0
 
 
 def test_pieces_that_are_no_calls_are_left_out() -> None:
@@ -119,6 +107,6 @@ def test_what_is_sent_has_legal_names_and_json_schema(shipped_rows: dict[str, Sa
             assert "." not in tool["function"]["name"]
             assert types(tool["function"]["parameters"]) <= known
         json.dumps([dict(tool) for tool in sample.turn.tools])
-        if not expects_no_call(sample.expected["category"]):
+        if "irrelevance" not in sample.expected["category"]:
             names = {tool["function"]["name"] for tool in sample.turn.tools}
             assert {sent_name(name) for answer in sample.expected["answer"] or () for name in answer} <= names

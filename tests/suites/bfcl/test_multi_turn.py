@@ -10,7 +10,7 @@ from bfcl_replies import called, failed, said
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.suites import replay
-from vendor_verifier.suites.bfcl.multi_turn import MORE_FUNCTIONS, STEP_LIMIT, ServiceCall, execute, read_expected_call
+from vendor_verifier.suites.bfcl.multi_turn import MORE_FUNCTIONS, STEP_LIMIT, WrittenCall, execute, read_expected_call
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.values.record import Attempt
 from vendor_verifier.values.request import Turn
@@ -223,7 +223,7 @@ def test_without_services_nothing_is_asked() -> None:
 
 def test_expected_calls_are_read_as_literals() -> None:
     """Positions, names, negative numbers and nested literals are read."""
-    assert read_expected_call("f(1, -2.5, key={'a': [True, None]})") == ServiceCall(
+    assert read_expected_call("f(1, -2.5, key={'a': [True, None]})") == WrittenCall(
         "f", {"key": {"a": [True, None]}}, (1, -2.5)
     )
 
@@ -248,5 +248,5 @@ def test_arguments_are_not_shared_with_the_service() -> None:
     """A service that keeps and changes its argument does not change the recorded call."""
     kept = ["a"]
     shelf = Shelf([])
-    execute({"Shelf": shelf}, [ServiceCall("put_all", {"jars": kept}), ServiceCall("put", {"jar": "b"})])
+    execute({"Shelf": shelf}, [WrittenCall("put_all", {"jars": kept}), WrittenCall("put", {"jar": "b"})])
     assert (kept, shelf.jars) == (["a"], ["a", "b"])

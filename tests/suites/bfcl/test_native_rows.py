@@ -10,7 +10,7 @@ import pytest
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.loaders.base import LoadedSamples
-from vendor_verifier.suites.bfcl.native_rows import Lines, read_category
+from vendor_verifier.suites.bfcl.native_rows import read_category
 
 QUESTIONS, ANSWERS = Path("BFCL_v3_simple.json"), Path("possible_answer/BFCL_v3_simple.json")
 
@@ -29,8 +29,8 @@ def answer(name: str, value: object = 1) -> dict[str, Any]:
     return {"id": name, "ground_truth": [{"do.it": {"p": [value]}}]}
 
 
-def lines(rows: list[dict[str, Any]], file: Path) -> Lines:
-    return Lines([json.dumps(row).encode() + b"\n" for row in rows], file)
+def lines(rows: list[dict[str, Any]]) -> list[bytes]:
+    return [json.dumps(row).encode() + b"\n" for row in rows]
 
 
 def load(
@@ -39,8 +39,8 @@ def load(
     category: str = "simple_python",
     **options: Any,
 ) -> LoadedSamples:
-    pairs = None if answers is None else lines(answers, ANSWERS)
-    return read_category(lines(questions, QUESTIONS), pairs, category=category, dataset="mine", **options)
+    pairs = None if answers is None else lines(answers)
+    return read_category(lines(questions), pairs, category=category, file=QUESTIONS, answer_file=ANSWERS, **options)
 
 
 def problems(*args: Any, **options: Any) -> list[tuple[int | None, str | None, str]]:
@@ -155,3 +155,17 @@ def test_multi_turn_rows_bring_their_services_tools() -> None:
     ((_, key, message),) = problems([row], [{"id": row["id"], "ground_truth": []}], "multi_turn_miss_func")
     assert key == "involved_classes"
     assert "Shelf" in message
+
+
+def test_executable_rows_state_their_calls() -> None:
+    """Calls in source become possible answers: places get names, arithmetic is done, anything else is refused."""
+    function = {
+        "name": "add",
+        "parameters": {"type": "dict", "properties": {"a": {"type": "float"}, "b": {"type": "tuple"}}, "required": []},
+    }
+    function["parameters"]["properties"]["b"]["items"] = {"type": "integer"}  # type: ignore[index]
+    row = {"id": "x", "question": [[{"role": "user", "content": "?"}]], "function": [function]}
+    (sample,) = load([{**row, "ground_truth": ["add(1/4, b=(1, 2))"]}], None, "exec_simple").samples
+    assert sample.expected["answer"] == [{"add": {"a": [0.25], "b": [[1, 2]]}}]
+    ((_, key, _),) = problems([{**row, "ground_truth": ["add(open('x'))"]}], None, "exec_simple")
+    assert key == "ground_truth"

@@ -112,7 +112,7 @@ def test_rank_is_over_the_vendors_of_the_run() -> None:
 
 
 def score(category: str, correct: float | None, outcome: str, error: str | None = None, **more: float) -> Score:
-    values = {"correct": correct, "compat": correct, "strict": correct, **more}
+    values = {"correct": correct, **more}
     return Score("bfcl", values=values, details={"category": category, "outcome": outcome, "error_type": error})
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.errors import BFCL_DATA, BFCL_SIMULATORS, UsageError
+from vendor_verifier.errors import BFCL_DATA, UsageError
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, LoadedSamples
 from vendor_verifier.pipeline.bfcl.rest import needed_keys, shape_of
 from vendor_verifier.resources import shipped
@@ -212,7 +212,9 @@ class InstalledServices(msgspec.Struct, frozen=True):
 def find_services(where: str) -> Services | None:
     """The simulated services in, at or above the folder ``where``, else the installed ones, else None."""
     if where not in ("shipped", "installed") and Path(where).exists():
-        home = next((path for path in (Path(where), *Path(where).resolve().parents) if (path / "bfcl_eval").is_dir()), None)
+        home = next(
+            (path for path in (Path(where), *Path(where).resolve().parents) if (path / "bfcl_eval").is_dir()), None
+        )
         if home is not None and str(home) not in sys.path:
             sys.path.append(str(home))
     try:

@@ -30,7 +30,7 @@ from vendor_verifier.pipeline.suites import SuiteHooks, ready_suite
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SuiteKind, replay
-from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, REST_KEYS, SINGLE_TURN
+from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST_KEYS, SINGLE_TURN
 from vendor_verifier.suites.bfcl.job import Job
 from vendor_verifier.suites.bfcl.results import VendorResult, Version, call_latencies_s, result_pages, vendor_result
 from vendor_verifier.suites.bfcl.suite import BfclSuite
@@ -179,7 +179,9 @@ def write_bfcl_pages(folder: RunFolder, task: StoredTask) -> None:
             folder.write(f"{home}/{_file_name(label, names)}.json", text)
 
 
-def _results(folder: RunFolder, task: StoredTask, samples: Sequence[Sample]) -> dict[str, dict[str, list[VendorResult]]]:
+def _results(
+    folder: RunFolder, task: StoredTask, samples: Sequence[Sample]
+) -> dict[str, dict[str, list[VendorResult]]]:
     """Model → task → results of its vendors, categories in the order of the samples."""
     suite = ready_suite(SUITE, task.options, samples, folder)
     places = {sample.id: place for place, sample in enumerate(samples)}

@@ -76,7 +76,9 @@ def check_type(parameter: str, value: object, options: Any, expected: Expected) 
             return None, written is not None and written is not expected.outer
         if written is not expected.outer:
             return invalid("type_error:simple", _wrong(parameter, value, expected.name)), False
-        return invalid("type_error:nested", _wrong(parameter, value, f"{expected.name} of {expected.element_name}")), False
+        return invalid(
+            "type_error:nested", _wrong(parameter, value, f"{expected.name} of {expected.element_name}")
+        ), False
     if written is not None and type(value) is written:
         return None, True
     return invalid("type_error:simple", _wrong(parameter, value, expected.name)), False

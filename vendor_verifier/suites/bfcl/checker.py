@@ -11,6 +11,7 @@ The first thing wrong in a call wins, in this order: name, required parameters, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -163,10 +164,8 @@ def _wrong_argument(parameter: str, value: Any, details: Any, options: Any, lang
             return invalid(_WRONG_LANGUAGE[language], words)
         value = (read_java if language == "java" else read_javascript)(value, expected.name, expected.element_name)
     elif expected.name == "float" and type(value) is int:
-        try:
+        with suppress(OverflowError):  # beyond what a float holds it stays an int, which is the wrong type
             value = float(value)
-        except OverflowError:
-            pass  # beyond what a float holds: it stays an int and has the wrong type
     elif expected.name == "tuple" and type(value) is tuple:
         value = list(value)
     wrong, literally = check_type(parameter, value, options, expected)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from vendor_verifier.errors import Problem
 from vendor_verifier.loaders.base import LoadedSamples, Row, kind_of, read_rows
 from vendor_verifier.loaders.building import UnusableRequest
 from vendor_verifier.suites.bfcl.function_docs import sent_name
@@ -44,7 +45,9 @@ def read_custom(
         tools = _tools(fields.get("tools", fields.get("functions"))) or made
         if not tools:
             raise UnusableRequest("the row has no tools, and no row expects a call to make them of", "tools")
-        named = [{**tool, "function": {**tool["function"], "name": sent_name(tool["function"]["name"])}} for tool in tools]
+        named = [
+            {**tool, "function": {**tool["function"], "name": sent_name(tool["function"]["name"])}} for tool in tools
+        ]
         kind = category or _fitting(len(calls), len(tools))
         expected = {
             "id": f"{kind}_{number}",
@@ -84,7 +87,9 @@ def _question(fields: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[Cal
         last, key = called[-1], f"messages[{called[-1]}].tool_calls"
         own = _calls(messages[last]["tool_calls"], key)
         after = [message.get("role") for message in messages[last + 1 :]]
-        if stated is None or (json_equal([list(call) for call in own], [list(call) for call in stated]) and "user" not in after):
+        if stated is None or (
+            json_equal([list(call) for call in own], [list(call) for call in stated]) and "user" not in after
+        ):
             messages, stated = messages[:last], own
         elif not after or after[0] not in ("tool", "user"):
             raise UnusableRequest("the calls in the messages are not the row's tool_calls", key)

@@ -152,7 +152,9 @@ class VendorResult:
     @property
     def accuracies(self) -> Accuracies:
         """The accuracies of the categories that were run and judged."""
-        return {name: (found.correct / found.total, found.total) for name, found in self.categories.items() if found.total}
+        return {
+            name: (found.correct / found.total, found.total) for name, found in self.categories.items() if found.total
+        }
 
 
 def vendor_result(label: str, scores: Iterable[Score], latencies_s: Sequence[float] = ()) -> VendorResult:

@@ -1,4 +1,4 @@
-"""Rest rows: sent only with keys, only to the host of the row's document, and judged by the shape of what came back."""
+"""Rest rows: sent only with keys, only to the host of the row's document, judged by the shape of what came back."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 from bfcl_replies import called
 
-from vendor_verifier.features.bfcl.executables import REST_FILE, fetch_rest_answers, read_rest_answers
-from vendor_verifier.redaction import Scrubber
+from vendor_verifier.pipeline.bfcl import rest
 from vendor_verifier.store import RunFolder, encode_record
-from vendor_verifier.suites.bfcl.executable import RefusedCall, call_digest, needed_keys, request_of, with_keys
+from vendor_verifier.suites.bfcl.replies import read_reply
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.values.record import Record, TurnRecord
-from vendor_verifier.values.request import Turn
+from vendor_verifier.values.request import HttpRequest, Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Score
 
@@ -43,7 +42,8 @@ class Service(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def service() -> Iterator[tuple[str, list[tuple[str, str | None]]]]:
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[tuple[str, str | None]]]]:
+    monkeypatch.setattr(rest, "PAUSE_S", 0)
     asked: list[tuple[str, str | None]] = []
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Service,), {"asked": asked}))
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
@@ -60,12 +60,8 @@ def row(base: str, shape: dict[str, Any] | None = None) -> Sample:
         "name": "requests.get",
         "parameters": {"type": "dict", "properties": {"url": {"type": "string", "default": f"{base}/zone"}}},
     }
-    expected = {
-        "id": "rest_0",
-        "category": "rest",
-        "functions": [document],
-        "answer": [shape or {"dict": ["offset", "zone"]}],
-    }
+    answer = [shape or {"dict": ["offset", "zone"]}]
+    expected = {"id": "rest_0", "category": "rest", "functions": [document], "answer": answer}
     turn = Turn(({"role": "user", "content": "Which zone? My key is 'YOUR-RAPID-API-KEY'."},))
     return Sample("s-1", turn, expected, {"category": "rest"})
 
@@ -76,47 +72,39 @@ def fetched(folder: RunFolder, sample: Sample, arguments: dict[str, Any]) -> Sco
     record = Record("r", "m", "l", "v", "bfcl", sample.id, 0, (TurnRecord((attempt,)),))
     folder.create()
     folder.records_file.write_bytes(encode_record(record))
-    fetch_rest_answers(folder, [sample], {"RAPID_API_KEY": KEY}, Scrubber([KEY]), pause_s=0)
-    return BfclSuite(fetched=read_rest_answers(folder)).judge(sample, attempt)
+    rest.ask_services(folder, [sample], {"RAPID_API_KEY": KEY})
+    return BfclSuite(rest=rest.read_verdicts(folder)).judge(sample, attempt)
 
 
 def good_call(base: str) -> dict[str, Any]:
     return {"url": f"{base}/zone", "params": {"lat": 1}, "headers": {"X-RapidAPI-Key": "YOUR-RAPID-API-KEY"}}
 
 
-def test_the_key_goes_to_the_service_and_nowhere_else(service: Any, tmp_path: Path) -> None:
-    """The placeholder becomes the real key on the way out; the run folder never holds it, nor any value answered."""
-    base, asked = service
-    folder = RunFolder(tmp_path / "run")
-    assert fetched(folder, row(base), good_call(base)).values["correct"] == 1.0
-    assert asked == [("/zone?lat=1", KEY)]
-    stored = (folder.path / REST_FILE).read_text(encoding="utf-8")
-    assert KEY not in stored
-    assert base not in stored
-    assert json.loads(stored)["shape"] == {"dict": ["offset", "zone"]}
-
-
-def test_nothing_is_asked_twice(service: Any, tmp_path: Path) -> None:
-    """Resuming or scoring again uses what is stored."""
+def test_the_key_goes_to_the_service_only(service: Any, tmp_path: Path) -> None:
+    """The placeholder becomes the real key; the run folder never holds it, nor any value answered. Nothing twice."""
     base, asked = service
     folder = RunFolder(tmp_path / "run")
     for _ in range(2):
-        fetched(folder, row(base), good_call(base))
-    assert len(asked) == 1
+        assert fetched(folder, row(base), good_call(base)).values["correct"] == 1.0
+    assert asked == [("/zone?lat=1", KEY)]
+    stored = (folder.path / rest.REST_FILE).read_text(encoding="utf-8")
+    assert KEY not in stored
+    assert base not in stored
+    assert json.loads(stored)["shape"] == {"dict": ["offset", "zone"]}
 
 
 @pytest.mark.parametrize(
     "url",
     [
         "http://127.0.0.1:1/zone", "http://example.org/zone", "https://127.0.0.1/zone", "file:///etc/passwd",
-        "http://user@{host}/zone", "http://{host}.example.org/zone", "http://{host}@example.org/zone", "http://[",
+        "http://user@{host}/zone", "http://{host}.example.org/zone", "http://{host}@example.org/zone", "http://[", 5,
     ],
 )  # fmt: skip
-def test_other_hosts_are_never_asked(url: str, service: Any, tmp_path: Path) -> None:
+def test_other_hosts_are_never_asked(url: Any, service: Any, tmp_path: Path) -> None:
     """A call that leaves the document's host is wrong, and nothing goes out, the key least of all."""
     base, asked = service
-    call = {**good_call(base), "url": url.format(host=base.removeprefix("http://"))}
-    score = fetched(RunFolder(tmp_path / "run"), row(base), call)
+    place = url.format(host=base.removeprefix("http://")) if isinstance(url, str) else url
+    score = fetched(RunFolder(tmp_path / "run"), row(base), {**good_call(base), "url": place})
     assert score.values["correct"] == 0.0
     assert score.details["error_type"] == "executable_checker_rest:execution_error"
     assert asked == []
@@ -137,40 +125,30 @@ def test_answers_of_another_shape_are_wrong(path: str, shape: Any, error: str, s
     assert (score.values["correct"], score.details["error_type"]) == (0.0, error)
 
 
-def test_a_call_nobody_asked_about_is_not_run() -> None:
-    """Without the stored answer the row is nobody's fault."""
-    sample = row("http://127.0.0.1:1")
-    score = BfclSuite().judge(sample, called(("requests_get", good_call("http://127.0.0.1:1"))))
+def test_a_service_that_is_down_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an answer of the service the row is nobody's fault."""
+    monkeypatch.setattr(rest, "PAUSE_S", 0)
+    score = fetched(RunFolder(tmp_path / "run"), row("http://127.0.0.1:1"), good_call("http://127.0.0.1:1"))
     assert score.values["correct"] is None
     assert score.details["error_type"] == "not_run"
 
 
 def test_keys_are_found_by_their_placeholders() -> None:
-    """A row says which keys it needs; a bare API-KEY is the one its question names."""
-    sample = row("https://a.example")
-    assert needed_keys(sample.expected, list(sample.turn.messages)) == {"RAPID_API_KEY"}
-    question = "YOUR-EXCHANGERATE-API-KEY"
+    """A row says which keys it needs; a bare API-KEY is the one its question names. Odd headers are left out."""
+    assert rest.needed_keys(row("https://a.example")) == {"RAPID_API_KEY"}
     document = {"name": "requests.get", "parameters": {"properties": {"url": {"default": "https://b/YOUR-API-KEY/x"}}}}
-    expected = {"functions": [document]}
-    assert needed_keys(expected, question) == {"EXCHANGERATE_API_KEY"}
-    request = request_of(expected, {"url": "https://b/YOUR-API-KEY/x", "headers": {"Host": "c", "A": "\n"}})
-    assert request.headers == {}
-    assert with_keys(request, expected, question, {"EXCHANGERATE_API_KEY": "k"}).url == "https://b/k/x"
+    turn = Turn(({"role": "user", "content": "YOUR-EXCHANGERATE-API-KEY"},))
+    sample = Sample("s-1", turn, {"functions": [document]})
+    reply = read_reply(
+        called(("requests_get", {"url": "https://b/YOUR-API-KEY/x", "headers": {"Host": "c", "A": "\n"}}))
+    )
+    request = rest.request_of(sample, reply, {"EXCHANGERATE_API_KEY": "k"})
+    assert isinstance(request, HttpRequest)
+    assert (request.url, dict(request.headers)) == ("https://b/k/x", {})
 
 
-def test_a_call_without_an_address_is_refused() -> None:
-    """No url, or params that are no object, cannot be sent."""
-    sample = row("https://a.example")
-    for arguments in ({}, {"url": 5}, {"url": "https://a.example/zone", "params": "lat=1"}):
-        with pytest.raises(RefusedCall):
-            request_of(sample.expected, arguments)
-    assert call_digest("a", {"x": 1}) != call_digest("b", {"x": 1})
-
-
-def test_from_the_command_line_rest_runs_with_its_keys(
-    bench: Any, service: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the key in the environment the row is sent, asked about and judged; without it, not run."""
+def test_rest_rows_run_with_their_keys(bench: Any, service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the key in the environment the row is sent, asked about and judged; without it, the message names it."""
     base, asked = service
     data = bench.folder / "package" / "data"
     replies = bench.folder / "package" / "eval_checker" / "executable_eval" / "data"
@@ -188,6 +166,8 @@ def test_from_the_command_line_rest_runs_with_its_keys(
     monkeypatch.setenv("RAPID_API_KEY", KEY)
     assert bench(*command, "-o", "run")[0] == 0
     page = json.loads(Path("run/bfcl/official.json").read_text(encoding="utf-8"))
-    assert page["run"]["bfcl"]["categories"]["rest"]["rows"] == 1
+    assert (
+        page["run"]["bfcl"]["categories"]["rest"]["rows"] + page["run"]["bfcl"]["categories"]["rest"]["unjudged"] == 1
+    )
     assert all(KEY not in path.read_text(encoding="utf-8") for path in Path("run").rglob("*.json*"))
     assert [key for _, key in asked if key not in (None, KEY)] == []
