@@ -120,9 +120,6 @@ class RunOptions:
         int | None, option("Ask only N samples, of all kinds.", WHAT, "--limit", "-n", "--sample", check=_AT_LEAST_1)
     ] = None
     head: Annotated[bool, flag("With --limit: take the first N.", CHOICE)] = False
-    limit_per_category: Annotated[
-        int | None, option("bfcl: ask only N rows of each category.", CHOICE, check=_AT_LEAST_1)
-    ] = None
     sample_ids: Annotated[str | None, option("Ask only these ids, with commas between.", CHOICE)] = None
     filter_difficulty: Annotated[tuple[str, ...], many("Ask only this difficulty (repeatable).", CHOICE)] = ()
     filter_category: Annotated[tuple[str, ...], many("Ask only categories with this text (repeatable).", CHOICE)] = ()

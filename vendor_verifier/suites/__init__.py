@@ -186,7 +186,6 @@ SUITES: tuple[SuiteKind, ...] = (
             "data": "--bfcl-data",
             "category": "--bfcl-category",
             "version": "--bfcl-version",
-            "limit_per_category": "--limit-per-category",
             "job": "--job",
         },
         judges_by=("version",),

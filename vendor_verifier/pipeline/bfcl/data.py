@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from vendor_verifier.wire.payload import parse_json
 
 SHIPPED = "shipped slice"
 _PACKAGES = ("bfcl_eval", "bfcl")
-_NATIVE = "BFCL_v[34]_*.json*"
+_NATIVE = "BFCL_v[34]_*.json"
 _REST_REPLIES = Path("eval_checker", "executable_eval", "data", "rest-eval-response_v5.jsonl")
 _SERVICES = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
 _SERVICE_MODULES: Mapping[str, str] = {
@@ -70,9 +70,7 @@ def find_data(where: str, label: str | None = None) -> BfclData:
     """
     if where == "shipped":
         return BfclData(shipped("datasets") / "bfcl", "v3", SHIPPED)
-    specs = [importlib.util.find_spec(package) for package in _PACKAGES] if where == "installed" else []
-    packages = [Path(place) for spec in specs if spec for place in spec.submodule_search_locations or ()]
-    for folder in [package / "data" for package in packages] if where == "installed" else _within(Path(where)):
+    for folder in _folders(where):
         versions = sorted({path.name[5:7] for path in folder.glob(_NATIVE)})
         if versions:
             name = label or (folder.parent.name if folder.name == "data" else folder.name)
@@ -82,8 +80,12 @@ def find_data(where: str, label: str | None = None) -> BfclData:
     raise UsageError(f"{where}: no BFCL_v3_*.json or BFCL_v4_*.json; expected those files and possible_answer/")
 
 
-def _within(folder: Path) -> Iterator[Path]:
-    yield from (folder, folder / "data", *(folder / package / "data" for package in _PACKAGES))
+def _folders(where: str) -> list[Path]:
+    """The folders that may hold the data."""
+    if where == "installed":
+        specs = [importlib.util.find_spec(package) for package in _PACKAGES]
+        return [Path(place, "data") for spec in specs if spec for place in spec.submodule_search_locations or ()]
+    return [Path(where, inside) for inside in ("", "data", *(f"{package}/data" for package in _PACKAGES))]
 
 
 def custom_files(where: str) -> list[Path]:
@@ -92,14 +94,14 @@ def custom_files(where: str) -> list[Path]:
     Raises:
         UsageError: there is nothing at that path.
     """
+    path = Path(where)
     if where in ("shipped", "installed"):
         return []
-    path = Path(where)
     if not path.exists():
         raise UsageError(f"{where}: there is no such file or folder")
     if path.is_file():
         return [path]
-    if any(next(folder.glob(_NATIVE), None) for folder in _within(path)):
+    if any(next(folder.glob(_NATIVE), None) for folder in _folders(where)):
         return []
     return sorted(file for file in path.rglob("*.jsonl*") if file.is_file()) or sorted(path.glob("*.json*"))
 
@@ -111,7 +113,6 @@ def load_categories(
     services: bool = False,
     keys: frozenset[str] = frozenset(),
     limit: int | None = None,
-    limit_per_category: int | None = None,
     skip_bad: bool = False,
 ) -> Loaded:
     """Read the rows of these categories (v4 names) that can run.
@@ -125,51 +126,46 @@ def load_categories(
     parts: list[LoadedSamples] = []
     not_run: dict[str, str] = {}
     for category in categories:
-        old = V4_TO_V3.get(category, category)
-        names = [f"BFCL_{version}_{name}.json" for name in (category, old) for version in ("v4", "v3")]
-        file = next((found for name in names if (found := _as_packed(data.folder / name)).is_file()), None)
+        names = [
+            f"BFCL_{version}_{name}.json" for name in (category, V4_TO_V3.get(category)) for version in ("v4", "v3")
+        ]
+        file = next((data.folder / name for name in names if (data.folder / name).is_file()), None)
         reason = not_run_reason(category, simulators=services, keys=bool(keys))
         if reason is None and file is None:
             reason = f"not run: needs BFCL_{data.version}_{category}.json, which {data.name} does not have"
         if reason is not None or file is None:
             not_run[category] = reason or ""
             continue
-        part = _load(data, category, file, None if category in REST else limit_per_category, skip_bad)
+        part = _load(data, category, file, skip_bad)
         if category in REST:
-            wanted = {row.id: needed_keys(row) for row in part.samples}
-            kept = tuple(row for row in part.samples if wanted[row.id] <= keys)
-            if len(kept) < len(part.samples):
-                missing = ", ".join(sorted(frozenset().union(*wanted.values()) - keys))
-                left = len(part.samples) - len(kept)
-                not_run[category] = f"not run: {left} of {len(part.samples)} rows need {missing}"
-            part = structs.replace(part, samples=kept[:limit_per_category])
+            missing = {row.id: needed_keys(row) - keys for row in part.samples}
+            part = structs.replace(part, samples=tuple(row for row in part.samples if not missing[row.id]))
+            if lacking := sorted(frozenset().union(*missing.values())):
+                left = f"{len(missing) - len(part.samples)} of {len(missing)} rows"
+                not_run[category] = f"not run: {left} need {', '.join(lacking)}"
         parts.append(part)
-    return Loaded(
-        LoadedSamples(
-            tuple(sample for part in parts for sample in part.samples)[:limit],
-            tuple(problem for part in parts for problem in part.skipped),
-            tuple(defect for part in parts for defect in part.defects),
-        ),
-        not_run,
-    )
+    samples = [sample for part in parts for sample in part.samples][:limit]
+    skipped = [problem for part in parts for problem in part.skipped]
+    defects = [defect for part in parts for defect in part.defects]
+    return Loaded(LoadedSamples(tuple(samples), tuple(skipped), tuple(defects)), not_run)
 
 
-def _load(data: BfclData, category: str, file: Path, limit: int | None, skip_bad: bool) -> LoadedSamples:
+def _load(data: BfclData, category: str, file: Path, skip_bad: bool) -> LoadedSamples:
     answers: list[bytes] | None = None
-    answer_file = _as_packed(data.folder / "possible_answer" / file.name.removesuffix(".gz").removesuffix(".zst"))
+    answer_file = data.folder / "possible_answer" / file.name
     if category in REST:
         # Upstream pairs rows and recorded replies by position; only the shape of a reply is compared.
         answer_file = data.folder.parent / _REST_REPLIES
         shapes = [shape_of(parse_json(line)) for line in _lines(answer_file)]
         truths = [{"id": f"rest_{number}", "ground_truth": [shape]} for number, shape in enumerate(shapes)]
         answers = [json.dumps(truth).encode() for truth in truths]
-    elif category not in (*RELEVANCE, *EXECUTABLE) or answer_file.is_file():
-        answers = [] if category in RELEVANCE else _lines(answer_file)
-    docs = {}
-    if category in MULTI_TURN:
-        folder = data.folder / "multi_turn_func_doc"
-        files = {name: _as_packed(folder / f"{module}.json") for name, module in _SERVICE_MODULES.items()}
-        docs = {name: [parse_json(line) for line in _lines(path) if line.strip()] for name, path in files.items()}
+    elif category not in (*RELEVANCE, *EXECUTABLE):
+        answers = _lines(answer_file)
+    files = {name: data.folder / "multi_turn_func_doc" / f"{module}.json" for name, module in _SERVICE_MODULES.items()}
+    docs = {
+        name: [parse_json(line) for line in _lines(path) if line.strip()]
+        for name, path in (files.items() if category in MULTI_TURN else ())
+    }
     return read_category(
         _lines(file),
         answers,
@@ -178,15 +174,8 @@ def _load(data: BfclData, category: str, file: Path, limit: int | None, skip_bad
         answer_file=answer_file,
         version=data.name,
         service_docs=docs,
-        limit=limit,
         skip_bad=skip_bad,
     )
-
-
-def _as_packed(file: Path) -> Path:
-    """The file, or the packed one that lies in its place (``.gz``, ``.zst``)."""
-    packed = (file.with_name(file.name + ending) for ending in (".gz", ".zst"))
-    return file if file.is_file() else next((path for path in packed if path.is_file()), file)
 
 
 def _lines(file: Path) -> list[bytes]:
@@ -212,11 +201,8 @@ class InstalledServices(msgspec.Struct, frozen=True):
 def find_services(where: str) -> Services | None:
     """The simulated services in, at or above the folder ``where``, else the installed ones, else None."""
     if where not in ("shipped", "installed") and Path(where).exists():
-        home = next(
-            (path for path in (Path(where), *Path(where).resolve().parents) if (path / "bfcl_eval").is_dir()), None
-        )
-        if home is not None and str(home) not in sys.path:
-            sys.path.append(str(home))
+        homes = [path for path in (Path(where), *Path(where).resolve().parents) if (path / "bfcl_eval").is_dir()]
+        sys.path += [str(home) for home in homes[:1] if str(home) not in sys.path]
     try:
         modules = {name: importlib.import_module(f"{_SERVICES}.{module}") for name, module in _SERVICE_MODULES.items()}
     except ImportError:

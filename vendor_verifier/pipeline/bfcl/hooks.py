@@ -22,7 +22,8 @@ from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.metrics.base import read_answers
 from vendor_verifier.metrics.measure import measured
 from vendor_verifier.pipeline.bfcl.data import find_data, find_services, load_categories
-from vendor_verifier.pipeline.bfcl.dataset import SUITE, TASKS_TAG, bfcl_dataset, by_task, highest, notes, read_job_file
+from vendor_verifier.pipeline.bfcl.dataset import SUITE, bfcl_dataset, by_task, highest, notes
+from vendor_verifier.pipeline.bfcl.job import Job, read_job_file
 from vendor_verifier.pipeline.bfcl.rest import ask_services, read_verdicts
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.options import RunOptions
@@ -31,8 +32,7 @@ from vendor_verifier.redaction import Scrubber
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SuiteKind, replay
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST_KEYS, SINGLE_TURN
-from vendor_verifier.suites.bfcl.job import Job
-from vendor_verifier.suites.bfcl.results import VendorResult, Version, call_latencies_s, result_pages, vendor_result
+from vendor_verifier.suites.bfcl.results import VendorResult, Version, call_latencies_s, result_pages
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.values.failure_kinds import NOT_CHARGED
 from vendor_verifier.values.manifest import StoredTask
@@ -75,25 +75,23 @@ class BfclHooks(SuiteHooks):
     def entries(self, entries: Sequence[Entry], overrides: Mapping[str, Any]) -> tuple[Entry, ...]:
         """With the sampling settings of the job, except those of the command line (``overrides``)."""
         typed = {**overrides, **overrides.get("extra_body", {})}
-        names = ("temperature", "max_tokens", "top_p")
-        stated = {name: value for name, value in self._params.items() if name in names and name not in typed}
+        stated = {name: value for name, value in self._params.items() if name not in typed}
+        settings = {name: stated[name] for name in ("temperature", "max_tokens") if name in stated}
         # No wire has a setting of its own for top_p; it goes into the body.
-        top_p = {name: value for name, value in stated.items() if name == "top_p"}
-        settings = {name: value for name, value in stated.items() if name != "top_p"}
+        top_p = {"top_p": stated["top_p"]} if "top_p" in stated else {}
         found = []
         for entry in entries:
             body = {name: value for name, value in entry.endpoint.body.items() if name not in settings}
             endpoint = replace(entry.endpoint, body={**body, **top_p})
             found.append(structs.replace(entry, parameters={**entry.parameters, **settings}, endpoint=endpoint))
-        return tuple(found) if stated else tuple(entries)
+        return tuple(found)
 
     @property
     def _params(self) -> Mapping[str, Any]:
-        return {} if self.job is None else self.job.params
+        return {} if self.job is None else self.job.params.model_dump(exclude_none=True)
 
     def dataset(self, kind: SuiteKind, options: SuiteOptions, *, skip_bad: bool) -> Dataset:
-        typed = options.typed
-        return bfcl_dataset(options.own, options.chosen, self.keys, job=self.job, typed=typed, skip_bad=skip_bad)
+        return bfcl_dataset(options.own, options.chosen, self.keys, self.job, skip_bad=skip_bad)
 
     def notes(self, options: Mapping[str, Any], samples: Sequence[Sample]) -> Iterator[str]:
         version = _version(options)
@@ -184,31 +182,29 @@ def _results(
 ) -> dict[str, dict[str, list[VendorResult]]]:
     """Model → task → results of its vendors, categories in the order of the samples."""
     suite = ready_suite(SUITE, task.options, samples, folder)
-    places = {sample.id: place for place, sample in enumerate(samples)}
     standing: dict[object, Record] = {}
     for record in folder.read_records(lambda _line, _reason: None):
         known = standing.get(record.key)
-        if record.suite == SUITE and record.sample in places and (known is None or supersedes(record, known)):
+        if record.suite == SUITE and not _is_not_charged(record) and (known is None or supersedes(record, known)):
             standing[record.key] = record
-    scores: dict[tuple[str, str, str], list[Score]] = {}
-    times: dict[tuple[str, str, str], list[float]] = {}
-    stalled: dict[tuple[str, str, str], int] = {}
-    for record in sorted(standing.values(), key=lambda record: places[record.sample]):
-        if _is_not_charged(record):
-            continue
-        sample = samples[places[record.sample]]
-        score = record.score or replay(suite.play(sample), record.turns)
-        is_stalled = "e2e_ms" in measured(record, read_answers(record)).spoilt  # our own process was late
-        for name in sample.tags.get(TASKS_TAG) or [SUITE]:
-            key = record.model, name, record.label
-            scores.setdefault(key, []).extend([score] if score is not None else [])
-            times.setdefault(key, []).extend([] if is_stalled else call_latencies_s(record))
-            stalled[key] = stalled.get(key, 0) + is_stalled
+    of_sample: dict[str, list[Record]] = {}
+    for record in standing.values():
+        of_sample.setdefault(record.sample, []).append(record)
+    found: dict[tuple[str, str, str], list[tuple[Score | None, list[float] | None]]] = {}
+    for name, rows in by_task(samples).items():
+        for sample in rows:
+            for record in of_sample.get(sample.id, ()):
+                # Times are None where our own process was late.
+                is_late = "e2e_ms" in measured(record, read_answers(record)).spoilt
+                judged = record.score or replay(suite.play(sample), record.turns)
+                times = None if is_late else call_latencies_s(record)
+                found.setdefault((record.model, name, record.label), []).append((judged, times))
     results: dict[str, dict[str, list[VendorResult]]] = {}
-    for key in scores:
-        model, name, label = key
-        latencies = [] if too_many_spoilt(stalled[key], len(times[key])) else times[key]
-        results.setdefault(model, {}).setdefault(name, []).append(vendor_result(label, scores[key], latencies))
+    for (model, name, label), pairs in found.items():
+        scores = [score for score, _ in pairs if score is not None]
+        times = [time for _, each in pairs for time in each or ()]
+        times = [] if too_many_spoilt(sum(each is None for _, each in pairs), len(times)) else times
+        results.setdefault(model, {}).setdefault(name, []).append(VendorResult(label, scores, times))
     return results
 
 

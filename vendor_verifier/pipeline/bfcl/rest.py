@@ -18,7 +18,6 @@ import msgspec
 
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites.bfcl.categories import REST
 from vendor_verifier.suites.bfcl.replies import Reply, read_reply
 from vendor_verifier.suites.bfcl.suite import rest_key
 from vendor_verifier.suites.bfcl.verdict import VALID, Verdict, invalid
@@ -34,7 +33,6 @@ PAUSE_S = 1.0  # free tiers allow about one request a second
 _LIMITS = Limits(total_s=20.0, connect_s=10.0, first_token_s=20.0, idle_s=20.0)
 _PLACEHOLDER = re.compile(r"YOUR-((?:[A-Z]+-)?API-KEY)")
 _HEADER = re.compile(r"(?!(?:host|content-length|transfer-encoding|connection|cookie)$)[a-z0-9-]{1,60}", re.IGNORECASE)
-_KIND = "executable_checker_rest"
 
 
 class _Answer(msgspec.Struct):
@@ -68,18 +66,18 @@ def ask_services(folder: RunFolder, samples: Sequence[Sample], keys: Mapping[str
     Raises:
         StorageError: the disk refused.
     """
-    rest = {sample.id: sample for sample in samples if sample.expected.get("category") in REST}
-    known = _read(folder) if rest else []
+    rest = {sample.id: sample for sample in samples if sample.expected.get("category") == "rest"}
+    known = _read(folder)
     due: dict[str, tuple[Sample, Reply]] = {}
     for record in folder.read_records(lambda _line, _reason: None) if rest else ():
-        sample, final = rest.get(record.sample), record.final
-        if sample is not None and final is not None and (reply := read_reply(final)).outcome == "calls":
-            due[rest_key(sample.id, reply)] = sample, reply
+        if record.suite == "bfcl" and record.sample in rest and record.final is not None:
+            reply = read_reply(record.final)
+            due |= {rest_key(record.sample, reply): (rest[record.sample], reply)} if reply.calls else {}
     for answer in known:
         due.pop(answer.call, None)
     if due:
+        folder.create_inside("bfcl")
         answers = [*known, *anyio.run(_ask, due, keys)]
-        folder.create_inside(REST_FILE.rpartition("/")[0])
         folder.write(REST_FILE, b"".join(msgspec.json.encode(answer) + b"\n" for answer in answers))
 
 
@@ -88,8 +86,9 @@ async def _ask(due: Mapping[str, tuple[Sample, Reply]], keys: Mapping[str, str])
     async with Transport(_LIMITS) as transport:
         for call, (sample, reply) in due.items():
             request = request_of(sample, reply, keys)
-            if isinstance(request, Verdict):
-                found.append(_Answer(call, request))
+            if request is None:
+                words = "not sent: it is not one call of requests.get at the host of the document"
+                found.append(_Answer(call, invalid("executable_checker_rest:execution_error", words)))
                 continue
             meter = ProgressMeter(OpenAIChat().reader())
             exchange = await transport.exchange(Sending(request, meter, time.perf_counter_ns(), fresh=True))
@@ -99,31 +98,14 @@ async def _ask(due: Mapping[str, tuple[Sample, Reply]], keys: Mapping[str, str])
     return found
 
 
-def _compared(call: str, status: int, body: bytes, right: Mapping[str, Any]) -> _Answer:
-    """The verdict on an answer: status 200 and the recorded answer's shape."""
-    try:
-        shape = shape_of(json.loads(body))
-    except (ValueError, RecursionError):
-        shape = {"no JSON": None}
-    if status != 200:
-        verdict = invalid(f"{_KIND}:wrong_status_code", f"the service answered {status}")
-    elif shape.keys() != right.keys():
-        verdict = invalid(f"{_KIND}:wrong_type", f"expected {min(right)}, got {min(shape)}")
-    else:
-        verdict = VALID if shape == right else invalid(f"{_KIND}:wrong_key", "the answer has other keys")
-    return _Answer(call, verdict, shape)
-
-
-def request_of(sample: Sample, reply: Reply, keys: Mapping[str, str]) -> HttpRequest | Verdict:
-    """The GET that a reply asks for, with real keys in it, or the verdict on a reply that is not sent."""
-    if len(reply.calls) != 1:
-        return invalid("simple_exec_checker:wrong_count", f"1 call is right, got {len(reply.calls)}")
+def request_of(sample: Sample, reply: Reply, keys: Mapping[str, str]) -> HttpRequest | None:
+    """The GET that a reply asks for, with real keys in it; None for a reply that is not sent."""
     name, arguments = reply.named_calls[0]
     url, params, headers = arguments.get("url"), arguments.get("params") or {}, arguments.get("headers") or {}
-    readable = isinstance(url, str) and isinstance(params, dict) and isinstance(headers, dict)
     own = sample.expected["functions"][0]["parameters"]["properties"]["url"].get("default")
-    if name not in ("requests.get", "requests_get") or not readable or not _origin(url) or _origin(url) != _origin(own):
-        return invalid(f"{_KIND}:execution_error", "not sent: no call of requests.get at the host of the document")
+    is_get = len(reply.calls) == 1 and name in ("requests.get", "requests_get") and isinstance(url, str)
+    if not is_get or not isinstance(params, dict) or not isinstance(headers, dict) or _origin(url) != _origin(own):
+        return None
     names = needed_keys(sample)
 
     def key(found: re.Match[str]) -> str:
@@ -139,12 +121,27 @@ def request_of(sample: Sample, reply: Reply, keys: Mapping[str, str]) -> HttpReq
     return HttpRequest(_PLACEHOLDER.sub(key, address), sent, b"", method="GET")
 
 
-def _origin(url: object) -> tuple[str, str, int | None] | None:
+def _origin(url: object) -> object:
+    """Scheme, host and port; for an address with credentials or of no such form something that equals nothing."""
     try:
         parts = urlsplit(str(url))
-        return (parts.scheme, parts.hostname or "", parts.port) if "@" not in parts.netloc else None
+        return (parts.scheme, parts.hostname, parts.port) if "@" not in parts.netloc else object()
     except ValueError:
-        return None
+        return object()
+
+
+def _compared(call: str, status: int, body: bytes, right: Mapping[str, Any]) -> _Answer:
+    """The verdict on an answer: status 200 and the recorded answer's shape."""
+    try:
+        shape = shape_of(json.loads(body))
+    except (ValueError, RecursionError):
+        shape = {"no JSON": None}
+    verdict = VALID if shape == right else invalid("executable_checker_rest:wrong_key", "the answer has other keys")
+    if status != 200:
+        verdict = invalid("executable_checker_rest:wrong_status_code", f"the service answered {status}")
+    elif shape.keys() != right.keys():
+        verdict = invalid("executable_checker_rest:wrong_type", f"expected {min(right)}, got {min(shape)}")
+    return _Answer(call, verdict, shape)
 
 
 def read_verdicts(folder: RunFolder) -> dict[str, Verdict]:

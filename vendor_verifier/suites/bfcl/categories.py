@@ -29,57 +29,30 @@ REST_KEYS = ("RAPID_API_KEY", "EXCHANGERATE_API_KEY", "OMDB_API_KEY", "GEOCODE_A
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "all": _ALL,
     "ast": SINGLE_TURN,
-    "single_turn": SINGLE_TURN,
     "non_live": (*NON_LIVE_AST, "irrelevance"),
     "live": (*LIVE_AST, "live_irrelevance", "live_relevance"),
     "live_*": (*LIVE_AST, "live_irrelevance", "live_relevance"),
-    "python": tuple(name for name in SINGLE_TURN if "java" not in name),
-    "non_python": ("simple_java", "simple_javascript"),
     "simple_*": ("simple_python", "simple_java", "simple_javascript"),
     "multi_turn": MULTI_TURN,
-    "multi_turn_*": MULTI_TURN,
-    "executable": (*EXECUTABLE, *REST),
     "exec_*": EXECUTABLE,
     "memory": AGENTIC[:3],
     "web_search": AGENTIC[3:],
     "agentic": AGENTIC,
 }
 
-# The rows of upstream's full sets, for weighting categories that a run left out (v3: nvidia_bfcl 26.3, v4: 2026.3.23).
-V3_ROWS: Mapping[str, int] = {
-    "simple_python": 400, "simple_java": 100, "simple_javascript": 50, "multiple": 200, "parallel": 200,
-    "parallel_multiple": 200, "irrelevance": 240, "live_simple": 258, "live_multiple": 1053, "live_parallel": 16,
-    "live_parallel_multiple": 24, "live_irrelevance": 882, "live_relevance": 18, "multi_turn_base": 200,
-    "multi_turn_miss_func": 200, "multi_turn_miss_param": 200, "multi_turn_long_context": 200, "exec_simple": 100,
-    "exec_multiple": 50, "exec_parallel": 50, "exec_parallel_multiple": 40, "rest": 70,
-}  # fmt: skip
-V4_ROWS: Mapping[str, int] = {
-    **{name: rows for name, rows in V3_ROWS.items() if name not in (*EXECUTABLE, *REST)},
-    "live_irrelevance": 884, "live_relevance": 16, "memory_kv": 155, "memory_vector": 155, "memory_rec_sum": 155,
-    "web_search_base": 100, "web_search_no_snippet": 100,
-}  # fmt: skip
-
-
-def canonical(name: str) -> str:
-    """The v4 name of one category.
-
-    Raises:
-        UsageError: no such category; the message lists the names.
-    """
-    found = V3_TO_V4.get(name, name)
-    if found not in _ALL:
-        raise UsageError(f"no BFCL category {name!r}; there are {', '.join((*GROUPS, *_ALL, *V3_TO_V4))}")
-    return found
-
 
 def expand(names: Iterable[str]) -> tuple[str, ...]:
     """Categories and groups, by any of their names (also with commas) → v4 names, each once, in the order asked.
 
     Raises:
-        UsageError: one of them is neither.
+        UsageError: one of them is neither; the message lists the names.
     """
-    asked = [part.strip() for name in names for part in name.split(",") if part.strip()]
-    return tuple(dict.fromkeys(found for name in asked for found in GROUPS.get(name) or (canonical(name),)))
+    found: list[str] = []
+    for name in (part.strip() for text in names for part in text.split(",") if part.strip()):
+        found += GROUPS.get(name, [V3_TO_V4.get(name, name)])
+        if found[-1] not in _ALL:
+            raise UsageError(f"no BFCL category {name!r}; there are {', '.join((*GROUPS, *_ALL, *V3_TO_V4))}")
+    return tuple(dict.fromkeys(found))
 
 
 def not_run_reason(category: str, *, simulators: bool = False, keys: bool = False) -> str | None:

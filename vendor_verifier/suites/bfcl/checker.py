@@ -15,9 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from vendor_verifier.errors import DataError, UsageError
+from vendor_verifier.errors import UsageError
 from vendor_verifier.suites.bfcl.categories import is_relevance, language_of
-from vendor_verifier.suites.bfcl.check_value import check_type, check_value, expected_type, written_type
+from vendor_verifier.suites.bfcl.check_value import check_type, check_value, expected_type
 from vendor_verifier.suites.bfcl.literals import read_java, read_javascript
 from vendor_verifier.suites.bfcl.reference_calls import reference_calls
 from vendor_verifier.suites.bfcl.verdict import LANGUAGES, VALID, Language, Verdict, invalid, uncheckable
@@ -219,32 +219,20 @@ def _document_named(functions: Functions, answer: object) -> dict[str, Any]:
     raise uncheckable(f"the answer calls {name!r}, but no function of the row has this name")
 
 
-def row_problem(expected: Mapping[str, Any]) -> str | None:
-    """The reason that a single-turn row cannot be checked, whatever is called; None when it can."""
-    category, functions, answers = expected["category"], expected["functions"], expected.get("answer")
+def row_defect(expected: Mapping[str, Any]) -> str | None:
+    """The reason that a single-turn row's own answers fail it, or None when they pass.
+
+    Raises:
+        DataError: the row cannot be checked, whatever is called.
+    """
+    category, functions, language = expected["category"], expected["functions"], language_of(expected["category"])
     if is_relevance(category):
         return None
-    language = language_of(category)
-    try:
-        for function in functions:
-            for parameter, details in _read_document(function)[1].items():
-                expected_type(parameter, details, language)
-        for answer in answers or ():
-            if "parallel" in category or "multiple" in category:
-                _document_named(functions, answer)
-            for options in _read_answer(answer)[1].values():
-                written_type(options)
-        check(functions, [], answers, category=category, language=language)
-    except DataError as error:
-        return error.problems[0].message
-    return None
-
-
-def unreachable(expected: Mapping[str, Any]) -> str | None:
-    """The reason that a row's own answers fail it, or None when they pass; for rows without a :func:`row_problem`."""
-    category = expected["category"]
-    if is_relevance(category):
-        return None
+    for function in functions:
+        for parameter, details in _read_document(function)[1].items():
+            expected_type(parameter, details, language)
+    for answer in expected["answer"]:
+        _read_answer(answer)
     calls = [{name: arguments} for name, arguments in reference_calls(expected)]
-    verdict = check(expected["functions"], calls, expected["answer"], category=category, language=language_of(category))
+    verdict = check(functions, calls, expected["answer"], category=category, language=language)
     return None if verdict.valid else f"{verdict.error_type}: {'; '.join(verdict.error)}"[:300]

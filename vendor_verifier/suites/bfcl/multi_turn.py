@@ -60,7 +60,6 @@ class Conversation:
     turns: tuple[tuple[Step, ...], ...]
     replies: tuple[Reply, ...]
     failure: str | None = None
-    forced_end: bool = False
 
 
 def converse(sample: Sample, services: Services) -> Generator[Turn, Attempt, Conversation]:
@@ -90,7 +89,7 @@ def converse(sample: Sample, services: Services) -> Generator[Turn, Attempt, Con
             steps.append(step)
             messages += _history(attempt.response, step, execute(instances, step), len(replies))
             if len(steps) > STEP_LIMIT:
-                return Conversation((*turns, tuple(steps)), tuple(replies), forced_end=True)
+                return Conversation((*turns, tuple(steps)), tuple(replies))
         turns.append(tuple(steps))
     return Conversation(tuple(turns), tuple(replies))
 

@@ -18,7 +18,7 @@ from vendor_verifier.errors import DataError, Problem
 from vendor_verifier.loaders.base import LoadedSamples, Row, data_error, kind_of, read_rows
 from vendor_verifier.loaders.building import UnusableRequest
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, is_relevance, language_of
-from vendor_verifier.suites.bfcl.checker import row_problem, unreachable
+from vendor_verifier.suites.bfcl.checker import row_defect
 from vendor_verifier.suites.bfcl.function_docs import tools_of
 from vendor_verifier.suites.bfcl.multi_turn import read_expected_call
 from vendor_verifier.values.request import Turn
@@ -45,7 +45,6 @@ def samples_of(
     *,
     dataset: str,
     file: Path,
-    limit: int | None,
     skip_bad: bool,
     problems: Sequence[Problem] = (),
     defects: Sequence[str] = (),
@@ -59,8 +58,6 @@ def samples_of(
     wrong, peculiar = list(problems), list(defects)
     seen: Counter[str] = Counter()
     for row in rows:
-        if limit is not None and len(samples) >= limit:
-            break
         if isinstance(row, Problem):
             wrong.append(row)
             continue
@@ -92,7 +89,6 @@ def read_category(
     answer_file: Path,
     version: str | None = None,
     service_docs: ServiceDocs | None = None,
-    limit: int | None = None,
     skip_bad: bool = False,
 ) -> LoadedSamples:
     """Read one category (v4 name).
@@ -102,7 +98,6 @@ def read_category(
         answers: the lines of ``answer_file``; None for (ir)relevance, and rows with answers of their own.
         version: of the data (``v3``, ``v4``, ``shipped`` …), kept with every sample.
         service_docs: needed for multi-turn rows.
-        limit: at most this many rows, the first in the file.
         skip_bad: leave unusable rows out and list them, instead of refusing the file.
 
     Raises:
@@ -137,7 +132,6 @@ def read_category(
         read,
         dataset=file.name.partition(".json")[0],
         file=file,
-        limit=limit,
         skip_bad=skip_bad,
         problems=problems,
         defects=defects,
@@ -170,10 +164,11 @@ def _read(fields: Mapping[str, Any], category: str, truths: Mapping[str, Any], d
     if category in EXECUTABLE:
         answer = _possible_answers(answer, functions)
     expected |= {"functions": functions, "answer": answer}
-    problem = None if category in REST else row_problem(expected)
-    if problem:
-        raise UnusableRequest(problem, "function")
-    return ReadRow([category, content], turn, expected, {}, None if category in REST else unreachable(expected))
+    try:
+        defect = None if category in REST else row_defect(expected)
+    except DataError as error:
+        raise UnusableRequest(error.problems[0].message, "function") from None
+    return ReadRow([category, content], turn, expected, {}, defect)
 
 
 def _is_turn(turn: object) -> bool:
@@ -190,15 +185,15 @@ def _possible_answers(sources: object, functions: Sequence[Mapping[str, Any]]) -
         except DataError as error:
             raise UnusableRequest(error.problems[0].message, "ground_truth") from None
         arguments = {**dict(zip(names.get(call.name, ()), call.positional, strict=False)), **call.named}
-        answers.append({call.name: {key: accepted(value) for key, value in arguments.items()}})
+        answers.append({call.name: {key: [_alternatives(value)] for key, value in arguments.items()}})
     return answers
 
 
-def accepted(value: Any) -> list[Any]:
-    """One accepted value. Inside objects the leaderboard wants a list of alternatives per key."""
+def _alternatives(value: Any) -> Any:
+    """An accepted value as answers have it: inside an object a list of alternatives per key."""
     if isinstance(value, dict):
-        return [{key: [entry] for key, entry in value.items()}]
-    return [list(value) if isinstance(value, tuple) else value]
+        return {key: [entry] for key, entry in value.items()}
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _several_turns(

@@ -9,20 +9,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from vendor_verifier.suites.bfcl.categories import (
-    AGENTIC,
-    EXECUTABLE,
-    LIVE_AST,
-    MULTI_TURN,
-    NON_LIVE_AST,
-    REST,
-    V3_ROWS,
-    V4_ROWS,
-)
+from vendor_verifier.suites.bfcl.categories import AGENTIC, EXECUTABLE, LIVE_AST, MULTI_TURN, NON_LIVE_AST
 from vendor_verifier.suites.bfcl.replies import OUTCOMES
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.score import Score
@@ -35,7 +26,9 @@ CUSTOM_METRIC = "tool-calling-accuracy"
 _CUSTOM_VALUES = ("function_name_accuracy", "function_name_and_args_accuracy")
 _SIMPLE = NON_LIVE_AST[:3]
 _IRRELEVANCE = ("irrelevance", "live_irrelevance")
-_LIVE_V3 = (*LIVE_AST, "live_irrelevance", "live_relevance")
+_LIVE: Mapping[Version, tuple[str, ...]] = {"v3": (*LIVE_AST, "live_irrelevance", "live_relevance"), "v4": LIVE_AST}
+# The rows of the full sets, for the weight of live categories that were not run.
+_LIVE_ROWS = dict(zip(_LIVE["v3"], (258, 1053, 16, 24, 882, 18), strict=True))
 _COLUMNS: Mapping[str, str] = {
     "simple_python": "Python Simple AST",
     "simple_java": "Java Simple AST",
@@ -47,17 +40,6 @@ _COLUMNS: Mapping[str, str] = {
     **{name: f"{name.removeprefix('exec_').replace('_', ' ').title()} Exec" for name in EXECUTABLE[1:]},
     **{name: name.replace("_", " ").title() for name in MULTI_TURN},
 }
-# The parts of the formula by the names of their groups.
-_PARTS: Mapping[Version, Mapping[str, tuple[str, ...]]] = {
-    "v3": {
-        "non_live": (*NON_LIVE_AST, "irrelevance"), "exec_*": EXECUTABLE, "rest": REST, "live": _LIVE_V3,
-        "multi_turn": MULTI_TURN,
-    },
-    "v4": {
-        "non_live": NON_LIVE_AST, "live": LIVE_AST, "irrelevance": _IRRELEVANCE, "multi_turn": MULTI_TURN,
-        "memory": AGENTIC[:3], "web_search": AGENTIC[3:],
-    },
-}  # fmt: skip
 
 
 def overall(accuracies: Accuracies, version: Version) -> float:
@@ -85,8 +67,7 @@ def _non_live(accuracies: Accuracies, version: Version) -> float:
 
 def _live(accuracies: Accuracies, version: Version) -> float:
     """By rows: those that were run, or all rows of a category that was not."""
-    categories, all_rows = (LIVE_AST, V4_ROWS) if version == "v4" else (_LIVE_V3, V3_ROWS)
-    pairs = [accuracies.get(category, (0.0, all_rows[category])) for category in categories]
+    pairs = [accuracies.get(category, (0.0, _LIVE_ROWS[category])) for category in _LIVE[version]]
     return sum(accuracy * rows for accuracy, rows in pairs) / sum(rows for _, rows in pairs)
 
 
@@ -95,93 +76,45 @@ def _mean(accuracies: Accuracies, categories: Sequence[str]) -> float:
     return sum(accuracies.get(category, (0.0, 0))[0] for category in categories) / len(categories)
 
 
-def ceiling(rows: Mapping[str, int], version: Version) -> float:
-    """The highest ``Overall Acc`` (0 to 1) of a run that has these rows by category and no others."""
-    return overall({category: (1.0, count) for category, count in rows.items()}, version)
-
-
-def lost_shares(rows: Mapping[str, int], version: Version) -> dict[str, float]:
-    """By group of categories, the part of ``Overall Acc`` (0 to 1) that a run with these rows cannot have."""
-    every = V4_ROWS if version == "v4" else V3_ROWS
-    found = {}
-    for group, categories in _PARTS[version].items():
-        whole = ceiling({category: every[category] for category in categories}, version)
-        there = ceiling({category: rows[category] for category in categories if category in rows}, version)
-        found[group] = whole - there
-    return {group: lost for group, lost in found.items() if lost > 1e-9}
-
-
 def summaries(accuracies: Accuracies, version: Version) -> dict[str, float]:
     """The summary columns (0 to 1) whose categories were all run; upstream prints ``N/A`` for the others."""
-    live = _LIVE_V3 if version == "v3" else LIVE_AST
-    found = {
-        name: value
-        for name, categories, value in (
-            ("Non-Live Simple AST", _SIMPLE, _mean(accuracies, _SIMPLE)),
-            ("Non-Live AST Acc", NON_LIVE_AST, _non_live(accuracies, "v4")),
-            ("Live Acc", live, _live(accuracies, version)),
-            ("Multi Turn Acc", MULTI_TURN, _mean(accuracies, MULTI_TURN)),
-        )
-        if all(category in accuracies for category in categories)
+    columns = {
+        "Non-Live Simple AST": (_SIMPLE, _mean(accuracies, _SIMPLE)),
+        "Non-Live AST Acc": (NON_LIVE_AST, _non_live(accuracies, "v4")),
+        "Live Acc": (_LIVE[version], _live(accuracies, version)),
+        "Multi Turn Acc": (MULTI_TURN, _mean(accuracies, MULTI_TURN)),
     }
+    found = {name: value for name, (needed, value) in columns.items() if all(each in accuracies for each in needed)}
     refused = [accuracies[category][0] for category in _IRRELEVANCE if category in accuracies]
     # The mean of both sets; where one was not run, that of the other, as on its own part of the leaderboard.
     return found | ({"Irrelevance Detection": sum(refused) / len(refused)} if refused else {})
 
 
 @dataclass(frozen=True, slots=True)
-class CategoryResult:
-    """One category of one vendor: ``correct`` of ``total`` judged rows; ``unjudged`` rows count for neither."""
-
-    correct: int
-    total: int
-    outcomes: Mapping[str, int] = field(default_factory=dict)
-    errors: Mapping[str, int] = field(default_factory=dict)
-    unjudged: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class VendorResult:
-    """One vendor's part of a task. ``latencies_s``: seconds of each answered call. ``custom``: exact-match means."""
+    """One vendor's scores in a task. ``latencies_s``: seconds of each answered call."""
 
     label: str
-    categories: Mapping[str, CategoryResult]
+    scores: Sequence[Score]
     latencies_s: Sequence[float] = ()
-    custom: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def by_category(self) -> dict[str, list[Score]]:
+        """The scores of each category, those of rows that could not be judged included."""
+        found: dict[str, list[Score]] = {}
+        for score in self.scores:
+            found.setdefault(str(score.details["category"]), []).append(score)
+        return found
 
     @property
     def accuracies(self) -> Accuracies:
         """The accuracies of the categories that were run and judged."""
-        return {
-            name: (found.correct / found.total, found.total) for name, found in self.categories.items() if found.total
-        }
+        judged = {name: _values(scores, "correct") for name, scores in self.by_category.items()}
+        return {name: (sum(values) / len(values), len(values)) for name, values in judged.items() if values}
 
 
-def vendor_result(label: str, scores: Iterable[Score], latencies_s: Sequence[float] = ()) -> VendorResult:
-    """Count one vendor's scores of the suite ``bfcl``."""
-    by_category: dict[str, list[Score]] = {}
-    custom: dict[str, list[float]] = {}
-    for score in scores:
-        by_category.setdefault(str(score.details["category"]), []).append(score)
-        for name in _CUSTOM_VALUES:
-            value = score.values.get(name)
-            if value is not None:
-                custom.setdefault(name, []).append(value)
-    means = {name: math.fsum(values) / len(values) for name, values in custom.items()}
-    return VendorResult(label, {name: _category(group) for name, group in by_category.items()}, latencies_s, means)
-
-
-def _category(scores: Sequence[Score]) -> CategoryResult:
-    judged = [score for score in scores if score.values.get("correct") is not None]
-    outcomes = Counter(str(score.details["outcome"]) for score in judged)
-    wrong = Counter(str(score.details["error_type"]) for score in judged if not score.values["correct"])
-    return CategoryResult(
-        correct=sum(1 for score in judged if score.values["correct"]),
-        total=len(judged),
-        outcomes={name: outcomes[name] for name in OUTCOMES},
-        errors=dict(wrong.most_common()),
-        unjudged=len(scores) - len(judged),
-    )
+def _values(scores: Sequence[Score], name: str) -> list[float]:
+    return [value for score in scores if (value := score.values.get(name)) is not None]
 
 
 def call_latencies_s(record: Record) -> list[float]:
@@ -205,15 +138,18 @@ def result_pages(tasks: Mapping[str, Sequence[VendorResult]], *, version: Versio
             metrics = _metrics(vendor, rank, version)
             page = pages.setdefault(vendor.label, {"tasks": {}, "run": {}})
             page["tasks"][task] = {"metrics": {name: {"scores": scores} for name, scores in metrics.items()}}
-            page["run"][task] = _plain_accuracy(vendor, version)
+            categories = {name: _outcome(scores) for name, scores in vendor.by_category.items()}
+            page["run"][task] = {"overall_formula": version, **_share(vendor.scores), "categories": categories}
     return pages
 
 
 def _metrics(vendor: VendorResult, rank: float, version: Version) -> dict[str, dict[str, Any]]:
     """Metric → its scores. Custom data has its own metric; anything else has the leaderboard's columns."""
-    if vendor.custom:
-        values = {CUSTOM_METRIC: vendor.custom["function_name_and_args_accuracy"], **vendor.custom}
-        return {CUSTOM_METRIC: {name: {"value": value} for name, value in values.items()}}
+    custom = {name: values for name in _CUSTOM_VALUES if (values := _values(vendor.scores, name))}
+    if custom:
+        means = {name: math.fsum(values) / len(values) for name, values in custom.items()}
+        means = {CUSTOM_METRIC: means[_CUSTOM_VALUES[1]], **means}
+        return {CUSTOM_METRIC: {name: {"value": value} for name, value in means.items()}}
     accuracies = vendor.accuracies
     shares = {
         "Overall Acc": overall(accuracies, version),
@@ -225,26 +161,22 @@ def _metrics(vendor: VendorResult, rank: float, version: Version) -> dict[str, d
     return {name: {name: {"value": value}} for name, value in columns.items()}
 
 
-def _plain_accuracy(vendor: VendorResult, version: Version) -> dict[str, Any]:
-    """Correct ÷ judged over what was run, altogether and per category, and how the replies that failed ended."""
-    correct = sum(result.correct for result in vendor.categories.values())
-    total = sum(result.total for result in vendor.categories.values())
+def _share(scores: Sequence[Score]) -> dict[str, Any]:
+    values = _values(scores, "correct")
+    correct = int(sum(values))
+    return {"accuracy": correct / len(values) if values else None, "correct": correct, "rows": len(values)}
+
+
+def _outcome(scores: Sequence[Score]) -> dict[str, Any]:
+    """Correct ÷ judged, how the replies ended, and the error types of the wrong ones."""
+    judged = [score for score in scores if score.values.get("correct") is not None]
+    outcomes = Counter(str(score.details["outcome"]) for score in judged)
+    wrong = Counter(str(score.details["error_type"]) for score in judged if not score.values["correct"])
     return {
-        "overall_formula": version,
-        "accuracy": correct / total if total else None,
-        "correct": correct,
-        "rows": total,
-        "categories": {
-            category: {
-                "accuracy": result.correct / result.total if result.total else None,
-                "correct": result.correct,
-                "rows": result.total,
-                "unjudged": result.unjudged,
-                "outcomes": dict(result.outcomes),
-                "error_types": dict(result.errors),
-            }
-            for category, result in vendor.categories.items()
-        },
+        **_share(scores),
+        "unjudged": len(scores) - len(judged),
+        "outcomes": {name: outcomes[name] for name in OUTCOMES},
+        "error_types": dict(wrong.most_common()),
     }
 
 

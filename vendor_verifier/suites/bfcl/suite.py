@@ -78,7 +78,6 @@ class BfclSuite:
         extra = [index for index, (steps, sources) in pairs if steps and not sources]
         more: dict[str, Any] = {"turns": len(conversation.turns), "steps": len(conversation.replies)}
         more |= {"extra_calls": extra} if extra else {}
-        more |= {"forced_end": True} if conversation.forced_end else {}
         judge = partial(check_conversation, sample.expected, conversation, services)
         return self._checked(sample, conversation.replies, outcome, judge, more)
 
@@ -160,12 +159,9 @@ class BfclOptions:
     data: str = "shipped"
     category: str = "ast"
     version: Version = "v3"
-    limit_per_category: int | None = None
     job: str | None = None
 
     def __post_init__(self) -> None:
-        if self.limit_per_category is not None and self.limit_per_category < 1:
-            raise UsageError(f"{self.name}: limit_per_category is at least 1, read {self.limit_per_category}")
         if not expand([self.category]):
             raise UsageError(f"{self.name}: category is empty")
 
