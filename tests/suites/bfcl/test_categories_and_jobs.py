@@ -5,22 +5,21 @@ from __future__ import annotations
 import pytest
 
 from vendor_verifier.errors import ConfigError, UsageError
+from vendor_verifier.pipeline.bfcl.job import read_job
 from vendor_verifier.suites.bfcl.categories import (
     EXECUTABLE,
     GROUPS,
     MULTI_TURN,
     SINGLE_TURN,
-    canonical,
     expand,
     language_of,
     not_run_reason,
 )
-from vendor_verifier.suites.bfcl.job import Job, JobTask, read_job
 
 
 def test_both_versions_names_mean_the_same() -> None:
     """v3's three names are aliases of v4's."""
-    assert [canonical(name) for name in ("simple", "java", "javascript", "live_multiple")] == [
+    assert [expand([name])[0] for name in ("simple", "java", "javascript", "live_multiple")] == [
         "simple_python",
         "simple_java",
         "simple_javascript",
@@ -68,17 +67,18 @@ PAGE = {
 
 def test_the_pages_job() -> None:
     """The published job file is read as it is."""
-    identity = {"name": "my-bfcl-custom-config-1", "namespace": "my-organization"}
-    task = JobTask("task1", ("simple_python",), "data/mine")
-    assert read_job(PAGE) == Job((task,), identity, {"limit_samples": 5})
-    plain = read_job({**PAGE, "tasks": {"t": {"type": "simple"}}})
-    assert plain.tasks == (JobTask("t", ("simple_python",)),)
+    job = read_job(PAGE)
+    assert (job.name, job.namespace, job.params.limit_samples) == ("my-bfcl-custom-config-1", "my-organization", 5)
+    assert job.tasks["task1"].model_dump() == {
+        "type": "simple", "dataset": {"files_url": "data/mine", "format": "native"}, "params": {"limit_samples": None},
+    }  # fmt: skip
+    assert read_job({**PAGE, "tasks": {"t": {"type": "simple"}}}).tasks["t"].dataset is None
 
 
 @pytest.mark.parametrize("kind", ["bfclv3", "bfclv3_ast", "bfclv2", "bfclv2_ast"])
 def test_later_names_of_the_type_are_accepted(kind: str) -> None:
     """The evaluation's later names, and parallelism, are understood."""
-    assert read_job({**PAGE, "type": kind, "params": {"parallelism": 3}}).params == {"parallelism": 3}
+    assert read_job({**PAGE, "type": kind, "params": {"parallelism": 3}}).params.parallelism == 3
 
 
 def test_all_problems_of_a_job_come_together() -> None:
@@ -90,13 +90,9 @@ def test_all_problems_of_a_job_come_together() -> None:
     }
     with pytest.raises(ConfigError) as caught:
         read_job(bad)
-    assert [problem.key for problem in caught.value.problems] == [
-        "type",
-        "params.limit_samples",
-        "tasks.a.type",
-        "tasks.b",
-        "tasks.c.dataset.format",
+    assert {problem.key for problem in caught.value.problems} == {
+        "type", "params.limit_samples", "tasks.a.type", "tasks.b", "tasks.c.dataset.format",
         "tasks.c.dataset.files_url",
-    ]
+    }  # fmt: skip
     with pytest.raises(ConfigError):
         read_job({})

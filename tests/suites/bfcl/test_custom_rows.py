@@ -100,17 +100,6 @@ def test_disagreeing_answers_are_refused() -> None:
     assert (caught.value.problems[0].line, caught.value.problems[0].key) == (1, "messages[1].tool_calls")
 
 
-def test_calls_with_results_are_history() -> None:
-    """A call that has its result and is not the expected one stays, with an id, and its result points to it."""
-    past = {"role": "assistant", "content": None, "tool_calls": [{"name": "look_up", "args": {"day": "today"}}]}
-    row = {"messages": [USER, past, {"role": "tool", "content": "free at 7pm"}], "tool_calls": [CALL]}
-    messages = one(row).turn.messages
-    assert len(messages) == 3
-    (call,) = messages[1]["tool_calls"]
-    assert call["function"] == {"name": "look_up", "arguments": '{"day": "today"}'}
-    assert messages[2]["tool_call_id"] == call["id"]
-
-
 def test_rows_without_tools_get_those_that_their_calls_leave_no_doubt_about() -> None:
     """The page's own row runs as it stands, and says that its tools are made up."""
     sample = one(PAGE_ROW)
@@ -178,10 +167,10 @@ def test_calls_are_matched_as_a_multiset() -> None:
     assert as_true.values["correct"] == 0.0
 
 
-def test_limit_and_bad_rows() -> None:
-    """The limit takes the first rows; bad rows can be left out and are then listed."""
+def test_bad_rows() -> None:
+    """Bad rows are refused, or left out and listed."""
     bad = {"messages": "no"}
-    loaded = load(bad, PAGE_ROW, PAGE_ROW, PAGE_ROW, limit=2, skip_bad=True)
+    loaded = load(bad, PAGE_ROW, PAGE_ROW, skip_bad=True)
     assert [sample.id[-2:] for sample in loaded.samples] == ["-1", "-2"]
     assert [problem.line for problem in loaded.skipped] == [1]
     with pytest.raises(DataError):

@@ -151,7 +151,6 @@ def test_the_step_limit_ends_the_conversation() -> None:
         play.send(look)
     score = end.value.value()
     assert score.details["error_type"] == "multi_turn:force_terminated"
-    assert score.details["forced_end"] is True
 
 
 def test_history_holds_calls_and_results() -> None:

@@ -128,12 +128,6 @@ def test_relevance_needs_no_answers_and_may_have_no_tools() -> None:
     assert sample.expected["answer"] is None
 
 
-def test_limit_takes_the_first_rows() -> None:
-    """The limit is per category, and rows beyond it are not even looked at."""
-    rows = [question("a"), question("b"), question("c", "number")]
-    assert len(load(rows, [answer("a"), answer("b"), answer("c")], limit=2).samples) == 2
-
-
 SERVICE = {"name": "look", "description": "Look.", "parameters": {"type": "dict", "properties": {}, "required": []}}
 
 
@@ -152,7 +146,7 @@ def test_multi_turn_rows_bring_their_services_tools() -> None:
     ).samples
     assert [tool["function"]["name"] for tool in sample.turn.tools] == ["look"]
     assert [tool["function"]["name"] for tool in sample.expected["withheld"]["1"]] == ["put"]
-    ((_, key, message),) = problems([row], [{"id": row["id"], "ground_truth": []}], "multi_turn_miss_func")
+    ((_, key, message),) = problems([row], [{"id": row["id"], "ground_truth": [[]]}], "multi_turn_miss_func")
     assert key == "involved_classes"
     assert "Shelf" in message
 

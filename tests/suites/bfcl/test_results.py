@@ -6,23 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.suites.bfcl.categories import SINGLE_TURN, V3_ROWS, V4_ROWS
-from vendor_verifier.suites.bfcl.results import (
-    CategoryResult,
-    VendorResult,
-    call_latencies_s,
-    overall,
-    result_pages,
-    summaries,
-    vendor_result,
-)
+from vendor_verifier.suites.bfcl.categories import AGENTIC, EXECUTABLE, MULTI_TURN, REST, SINGLE_TURN
+from vendor_verifier.suites.bfcl.results import VendorResult, call_latencies_s, overall, result_pages, summaries
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.score import Score
 
 
+def score(category: str, correct: float | None, outcome: str, error: str | None = None, **more: float) -> Score:
+    values = {"correct": correct, **more}
+    return Score("bfcl", values=values, details={"category": category, "outcome": outcome, "error_type": error})
+
+
 def vendor(label: str, latencies_s: tuple[float, ...] = (), **categories: tuple[int, int]) -> VendorResult:
-    found = {name: CategoryResult(correct, total) for name, (correct, total) in categories.items()}
-    return VendorResult(label, found, latencies_s)
+    scores = [
+        score(name, float(place < correct), "calls")
+        for name, (correct, total) in categories.items()
+        for place in range(total)
+    ]
+    return VendorResult(label, scores, latencies_s)
 
 
 def test_the_published_page() -> None:
@@ -70,16 +71,17 @@ def test_one_sample_has_no_deviation(latencies: tuple[float, ...], mean: float |
 
 def test_everything_perfect_is_100() -> None:
     """A perfect run of every category scores 1 in both versions, and every summary is 1."""
-    for version, rows in (("v3", V3_ROWS), ("v4", V4_ROWS)):
-        perfect = {category: (1.0, count) for category, count in rows.items()}
-        assert overall(perfect, version) == pytest.approx(1.0)
-        assert set(summaries(perfect, version).values()) == {1.0}
+    own = {"v3": (*EXECUTABLE, *REST), "v4": AGENTIC}
+    for version, categories in own.items():
+        perfect = dict.fromkeys((*SINGLE_TURN, *MULTI_TURN, *categories), (1.0, 7))
+        assert overall(perfect, version) == pytest.approx(1.0)  # type: ignore[arg-type]
+        assert set(summaries(perfect, version).values()) == {1.0}  # type: ignore[arg-type]
 
 
 def test_live_is_weighted_by_rows() -> None:
     """In v3 a live category that was not run weighs with all of its rows, one that was with the rows it had."""
     live = {"live_simple": (1.0, 10)}
-    others = V3_ROWS["live_multiple"] + 16 + 24 + 882 + 18
+    others = 1053 + 16 + 24 + 882 + 18
     assert overall(live, "v3") == pytest.approx(10 / (10 + others) / 3)
 
 
@@ -111,11 +113,6 @@ def test_rank_is_over_the_vendors_of_the_run() -> None:
     assert ranks == {"low": 3.0, "top": 1.0, "also": 1.0, "none": 4.0}
 
 
-def score(category: str, correct: float | None, outcome: str, error: str | None = None, **more: float) -> Score:
-    values = {"correct": correct, **more}
-    return Score("bfcl", values=values, details={"category": category, "outcome": outcome, "error_type": error})
-
-
 def test_outcomes_are_kept_apart() -> None:
     """Error, text, unparsable and no call are counted each, and a row that cannot be judged is in no denominator."""
     scores = [
@@ -126,7 +123,7 @@ def test_outcomes_are_kept_apart() -> None:
         score("irrelevance", 1.0, "no_call"),
         score("irrelevance", 0.0, "unparsable", "irrelevance_error:unreadable_call"),
     ]
-    page = result_pages({"t": [vendor_result("v", scores)]})["v"]["run"]["t"]
+    page = result_pages({"t": [VendorResult("v", scores)]})["v"]["run"]["t"]
     assert (page["accuracy"], page["correct"], page["rows"]) == (0.4, 2, 5)
     simple = page["categories"]["simple_python"]
     assert simple["outcomes"] == {"calls": 1, "text": 1, "unparsable": 0, "no_call": 0, "error": 1}
@@ -142,7 +139,7 @@ def test_custom_data_has_its_own_metric() -> None:
         score("multiple", 1.0, "calls", **{name: 1.0, both: 1.0}),
         score("multiple", 0.0, "calls", **{name: 1.0, both: 0.0}),
     ]
-    metrics = result_pages({"t": [vendor_result("v", scores)]})["v"]["tasks"]["t"]["metrics"]
+    metrics = result_pages({"t": [VendorResult("v", scores)]})["v"]["tasks"]["t"]["metrics"]
     assert metrics == {
         "tool-calling-accuracy": {
             "scores": {"tool-calling-accuracy": {"value": 0.5}, name: {"value": 1.0}, both: {"value": 0.5}}

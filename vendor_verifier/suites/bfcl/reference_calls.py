@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.suites.bfcl.categories import is_relevance, language_of
+from vendor_verifier.suites.bfcl.categories import REST, is_relevance, language_of
 from vendor_verifier.suites.bfcl.function_docs import sent_name
 from vendor_verifier.suites.bfcl.verdict import Language
 
@@ -17,10 +17,12 @@ _NOTHING = object()
 def reference_calls(expected: Mapping[str, Any]) -> list[ReferenceCall]:
     """(name as sent, arguments) of each call: the first accepted values; what may be left out is left out.
 
-    Rows that accept no call give none; where any call is right, the first function is called without arguments.
+    Rows that accept or state no call give none; where any call is right, the first function is called without arguments.
     """
     category = expected["category"]
     functions: Sequence[Mapping[str, Any]] = expected["functions"]
+    if category in REST:
+        return []
     if is_relevance(category):
         any_call = "irrelevance" not in category and bool(functions)
         return [(sent_name(functions[0]["name"]), {})] if any_call else []
