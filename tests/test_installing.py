@@ -17,7 +17,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 INSTALLS = re.compile(r"(?:pip3?|pipx|uv tool|uv pip)\s+install\s+(?=[-\S])([^\n`#|&;\\]*)")
 # Other people's distributions, which are really meant by their names.
-OTHERS = {"bfcl-eval", "nvidia-bfcl", "mpmath", "atheris", "uv"} | {
+OTHERS = {"bfcl-eval", "mpmath", "atheris", "uv"} | {
     re.split(r"[<>=;\[ ]", line)[0] for each in (PROJECT["dependencies"], *EXTRAS.values()) for line in each
 }
 WITH_VALUE = {"--constraint", "-c", "--requirement", "-r"}

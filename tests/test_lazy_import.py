@@ -72,7 +72,7 @@ def test_a_plain_run_loads_no_other_evaluation_and_no_report_before_it_writes_on
     waiting = (
         "vendor_verifier.suites.bfcl",
         "vendor_verifier.suites.contract",
-        "vendor_verifier.features.bfcl.source",
+        "vendor_verifier.pipeline.bfcl",
     )
     waiting += ("vendor_verifier.reports.ci", "jinja2", "numpy")
     assert [name for name in loaded if name.startswith(waiting)] == []
