@@ -14,11 +14,8 @@ import sys
 from pathlib import Path
 
 WORLD = Path(__file__).parents[2] / ".world"
-# The leaderboard's scorer with what scoring needs; its own list wants every vendor's SDK.
-BFCL = tuple(
-    "bfcl-eval==2026.3.23 filelock mpmath==1.3.0 numpy overrides pandas python-dotenv tenacity tqdm "
-    "tree_sitter==0.21.3 tree-sitter-java==0.21.0 tree-sitter-javascript==0.21.4".split()
-)
+# Its own list of dependencies wants every vendor's SDK.
+BFCL = ("bfcl-eval==2026.3.23", "mpmath==1.3.0")
 # Dask's own additions are read, or go with the Dask that the tests have.
 DASK = ("dask-jobqueue", "dask-kubernetes")
 WITHOUT_DEPENDENCIES = ("bfcl-eval", *DASK)
