@@ -202,7 +202,10 @@ def test_the_parameters_of_a_job_reach_the_run(bench: Bench) -> None:
         ({**JOB, "params": {"request_timeout": 0}}, "params.request_timeout: read 0; input should be greater than 0"),
         ({**JOB, "seed": 1}, ":8: seed: unknown key"),
         ({**JOB, "tasks": {"t": {"type": "simple", "limit_samples": 2}}}, "tasks.t.limit_samples: unknown key"),
-        ({**JOB, "tasks": {"t": {"type": "simple", "params": {"temperature": 1}}}}, "tasks.t.params.temperature: unknown"),
+        (
+            {**JOB, "tasks": {"t": {"type": "simple", "params": {"temperature": 1}}}},
+            "tasks.t.params.temperature: unknown",
+        ),
         ({**JOB, "tasks": {"t": {"type": "simple", "dataset": "rows"}}}, "tasks.t.dataset: read 'rows'"),
     ],
 )

@@ -111,7 +111,7 @@ def stored_demo(folder: Path) -> Path:
 
 def job(file: Path, folder: Path) -> tuple[int, dict[str, Any]]:
     """Exit code of a BFCL job, and the result page of the vendor ``official``."""
-    code, _, err = command(["bfcl", "--job", file, "--config-file-path", "config.yaml", "-o", "run"], folder)
+    code, _, err = command(["run", "--job", file, "--config-file-path", "config.yaml", "-o", "run"], folder)
     assert code in (0, 1, 3), err
     return code, json.loads((folder / "run" / "bfcl" / "official.json").read_text(encoding="utf-8"))
 

@@ -162,7 +162,8 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
     known = known_answers(entries, tasks)
     warned = _warned_of(options, entries, tasks, datasets)
     warnings = (*configuration.warnings, *_plugin_warnings(registry), *unfit, *warned)
-    plan = _plan(options, entries, tasks, load, warnings)
+    notes = [words for task in tasks for words in hooks[task.suite].notes(task.options, task.samples)]
+    plan = _plan(options, entries, tasks, load, (*warnings, *notes))
     if any(hook.makes_questions for hook in hooks.values()):
         plan = structs.replace(plan, question_seed=question_seed)
     _check_executor(plan.executor, entries)

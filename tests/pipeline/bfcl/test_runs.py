@@ -195,7 +195,7 @@ def test_an_address_on_the_hub_needs_an_extra_or_a_folder(run: Any, monkeypatch:
     code, err = run("--bfcl-data", "hf://datasets/mine/rows")
     assert code == 2
     assert "pip install '.[hf]' in a checkout" in err
-    assert "download the file yourself and give its path" in err
+    assert "download the file and give its path" in err
 
 
 def test_scoring_again_and_resuming(run: Any, bench: Any) -> None:

@@ -44,6 +44,7 @@ def bfcl_dataset(
     """
     options: BfclOptions = read_options(known_suite(SUITE), own)
     _refuse_contradictions(own, chosen, job)
+    tasks: dict[str, tuple[str, str, int | None]]
     tasks = {SUITE: (options.category, chosen.test_file_path or options.data, None)}
     if job is not None:
         tasks = {

@@ -17,7 +17,7 @@ _NOTHING = object()
 def reference_calls(expected: Mapping[str, Any]) -> list[ReferenceCall]:
     """(name as sent, arguments) of each call: the first accepted values; what may be left out is left out.
 
-    Rows that accept or state no call give none; where any call is right, the first function is called without arguments.
+    Rows that accept or state no call give none; where any call is right, it is the first function without arguments.
     """
     category = expected["category"]
     functions: Sequence[Mapping[str, Any]] = expected["functions"]
