@@ -76,8 +76,6 @@ def test_irf_is_the_published_one(played: list[Trials], judged: RankingJudgement
     panel = build_panel(played, sample_ids(N), baseline="base", metrics=METRICS, baseline_f1="fixed")
     published = irf({label: {metric: panel.value(label, metric) for metric in METRICS} for label in panel.labels})
     assert {row.label: row.irf.value for row in judged.irf} == pytest.approx(published, abs=1e-12)
-    assert judged.leaders == (max(published, key=lambda label: published[label]),)
-    assert judged.irf[0].label in judged.leaders
     assert panel.value("base", "f1") == 1.0
     assert (judged.estimates["base"]["f1"].value or 1.0) < 1.0
 
@@ -114,21 +112,15 @@ def test_the_order_of_vendors_does_not_change_the_verdicts(played: list[Trials],
         frozenset(pair) for pair in judged.not_distinguishable
     }
     assert set(turned.joint) == set(judged.joint)
-    assert set(turned.pareto) == set(judged.pareto)
 
 
 def test_a_metric_that_ranks_nobody_is_compared_all_the_same(played: list[Trials], judged: RankingJudgement) -> None:
-    """IRF, leaders and the Pareto front are those without it; differences, rank intervals and ties do not change."""
+    """IRF is that without it; differences, rank intervals and ties do not change."""
     names, unranked = sample_ids(N), ("avg_ttft_ms", "tps")
     left = [metric for metric in METRICS if metric not in unranked]
     found = judge_ranking(played, names, np.random.default_rng(2), baseline="base", unranked=unranked)
     without = judge_ranking(played, names, np.random.default_rng(2), baseline="base", metrics=left)
     assert found.irf == without.irf != judged.irf
-    assert (found.leaders, found.leader_changes, found.pareto) == (
-        without.leaders,
-        without.leader_changes,
-        without.pareto,
-    )
     assert (found.differences, found.joint, found.tie_groups) == (judged.differences, judged.joint, judged.tie_groups)
 
 
@@ -139,7 +131,7 @@ def test_without_a_baseline_or_without_data(played: list[Trials]) -> None:
     assert found.estimates["gone"]["tps"].value is None
     assert {each.label for each in found.joint} == {"base", "twin"}
     assert found.not_distinguishable == {("base", "twin")}
-    assert "gone" not in {row.label for row in found.irf} | set(found.pareto) | set(found.leaders)
+    assert "gone" not in {row.label for row in found.irf}
 
 
 def test_gates_from_the_same_resamples(played: list[Trials]) -> None:
@@ -213,10 +205,6 @@ def test_no_data_breaks_the_judgement(entries: list[Any], n: int, with_baseline:
         numbers = [each for each in (estimate.low, estimate.value, estimate.high) if each is not None]
         assert numbers == sorted(numbers)
         assert all(map(math.isfinite, numbers))
-    ranked = {row.label for row in found.irf}
-    assert set(found.leaders) <= ranked
-    assert set(found.pareto) <= ranked
-    assert bool(ranked) == bool(found.leaders)
 
 
 def test_importing_the_statistics_imports_no_numbers() -> None:

@@ -32,8 +32,8 @@ BASELINE = "official"
 N = 300
 _RANKING = {
     "labels": (), "metrics": (), "resamples": 0, "blocks": None, "estimates": {}, "per_metric": (), "joint": (),
-    "tie_groups": {}, "irf_gaps": {}, "not_distinguishable": frozenset(), "leaders": (), "leader_changes": (),
-    "pareto": (),
+    "tie_groups": {}, "irf_gaps": {}, "not_distinguishable": frozenset(),
+
 }  # fmt: skip
 
 

@@ -23,7 +23,6 @@ from vendor_verifier.values.judgement import (
     Gap,
     GateVerdict,
     IrfInterval,
-    LeaderChange,
     ModelVerdict,
     NoiseFloor,
     PairedTest,
@@ -246,7 +245,4 @@ def _ranking(labels: tuple[str, ...], intervals: Mapping[str, Mapping[str, Estim
         irf,
         {},
         frozenset({labels[:2]} if most > 1 else ()),
-        labels[:1],
-        (LeaderChange("metric", "tps", labels[1:2]),) if most > 1 else (),
-        labels[:2],
     )

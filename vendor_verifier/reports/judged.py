@@ -154,11 +154,6 @@ def _stability_lines(ranking: RankingJudgement, judged: _Judged) -> Iterator[str
         yield t("all_distinguishable")
     if (line := overlap_line(ranking, t, escape)) is not None:
         yield line[:1].upper() + line[1:]
-    for change in ranking.leader_changes:
-        leaders = t.listed([*map(escape, change.leaders)]) or t("leader_none")
-        yield t("leader_change", kind=t(f"leader_{change.kind}"), dropped=escape(change.dropped), leaders=leaders)
-    if ranking.pareto:
-        yield t("pareto", labels=t.listed([*map(escape, ranking.pareto)], most=10))
 
 
 def overlap_line(ranking: RankingJudgement, t: Texts, escape: Escape, most_left: float = 1.0) -> str | None:

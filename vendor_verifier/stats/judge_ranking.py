@@ -21,9 +21,6 @@ from vendor_verifier.stats.rank_uncertainty import (
     Simultaneous,
     differing_pairs,
     irf_intervals,
-    leader_changes,
-    leaders,
-    pareto_front,
     rank_intervals,
     simultaneous_differences,
     tie_groups,
@@ -53,9 +50,9 @@ def judge_ranking(
     """Judge the order of the vendors of one model.
 
     ``samples`` stand in sending order. Differences, rank intervals and tie groups always compare the baseline's
-    self-F1, and times over what was sent while both vendors were being asked; ``baseline_f1`` concerns IRF, leaders and
-    the Pareto front only, so that IRF is as published. Vendors without any measured figure are not judged and
-    never lead. ``unranked`` metrics are compared pair by pair, and none is ranked by them.
+    self-F1, and times over what was sent while both vendors were being asked; ``baseline_f1`` concerns IRF
+    only, so that IRF is as published. Vendors without any measured figure are not judged. ``unranked`` metrics are
+    compared pair by pair, and none is ranked by them.
 
     Raises:
         ValueError: no samples, or labels or samples that are not unique.
@@ -73,10 +70,8 @@ def judge_ranking(
     overlaps = overlaps_of(trials, panel)
     cut = None if overlaps.panel is None else bootstrap(overlaps.panel, same_draws, resamples=resamples, blocks=chosen)
     common = Cut(overlaps, cut, chosen[1])
-    beside = common.beside(irf_resampled)
     differences = simultaneous_differences(resampled, cut=common)
     measured = _measured(panel)
-    figures = _figures(ranked, unranked)
     rows, gaps = irf_intervals(irf_resampled, len(samples), k, common, unranked)
     return RankingJudgement(
         labels=panel.labels,
@@ -91,17 +86,8 @@ def judge_ranking(
         irf=rows,
         irf_gaps=gaps,
         not_distinguishable=_not_distinguishable(panel, differences),
-        leaders=leaders(figures, k, beside),
-        leader_changes=leader_changes(figures, k, beside),
-        pareto=pareto_front(figures, beside),
         overlaps=overlaps.reduced,
     )
-
-
-def _figures(panel: Panel, unranked: Container[str]) -> dict[str, dict[str, float | None]]:
-    """Label → the figures that it is ranked by."""
-    left = [metric for metric in panel.metrics if metric not in unranked]
-    return {label: {metric: panel.value(label, metric) for metric in left} for label in panel.labels}
 
 
 def _with_fixed_f1(resampled: Resampled, ranked: Panel, baseline: str) -> Resampled:

@@ -1,4 +1,4 @@
-"""Rank uncertainty: rank intervals, tie groups, IRF over the resamples, and the lead without each metric.
+"""Rank uncertainty: rank intervals, tie groups and IRF over the resamples.
 
 A vendor's rank is an interval, 1 + #significantly better … V − #significantly worse (Mogstad, Romano, Shaikh, Wilhelm,
 Review of Economic Studies 2024). Ranks are not merged: "not different" is not transitive, so a vendor may stand in two
@@ -6,9 +6,6 @@ tie groups.
 
 IRF orders even identical vendors, with a gap that does not shrink as samples are added, because ranks have no scale.
 Never show ``p_first`` alone: among five equal vendors the leader has 0.53 of it on average, not 0.2.
-
-A vendor's IRF depends on who else takes part, so a newcomer can swap two others; ``leader_changes`` shows where that
-would change the lead.
 """
 
 from __future__ import annotations
@@ -22,13 +19,13 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.metrics import is_higher_better
-from vendor_verifier.scoring.irf import Beside, K, irf
+from vendor_verifier.scoring.irf import Beside, K
 from vendor_verifier.stats.bootstrap import Resampled, spread
 from vendor_verifier.stats.dependence import Dependence, Spectrum, judged_together
 from vendor_verifier.stats.overlap import Overlaps, Side
 from vendor_verifier.stats.panel import Panel, apart
 from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.judgement import Difference, IrfInterval, LeaderChange, RankInterval
+from vendor_verifier.values.judgement import Difference, IrfInterval, RankInterval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -336,65 +333,3 @@ def _critical(q: float, blocks: int) -> float:
     from vendor_verifier.special_functions import ndtr, stdtrit
 
     return max(q, -float(stdtrit(blocks - 1, ndtr(-q)))) if q > 0 else q
-
-
-Figures = Mapping[str, Mapping[str, float | None]]
-
-
-def leaders(figures: Figures, k: int = K, beside: Beside[str] | None = None) -> tuple[str, ...]:
-    """The vendors with the highest IRF, in the order given; empty when nothing was measured."""
-    scores = irf(figures, k, beside=beside)
-    best = max(scores.values(), default=0.0)
-    return tuple(label for label, score in scores.items() if best > 0 and score >= best - 1e-12)
-
-
-def leader_changes(figures: Figures, k: int = K, beside: Beside[str] | None = None) -> tuple[LeaderChange, ...]:
-    """The changes of the leader when one metric, or one vendor that does not lead, is dropped."""
-    lead = leaders(figures, k, beside)
-    changes = []
-    for metric in dict.fromkeys(name for values in figures.values() for name in values):
-        rest = {label: {n: v for n, v in values.items() if n != metric} for label, values in figures.items()}
-        changes.append(LeaderChange("metric", metric, leaders(rest, k, beside)))
-    for dropped in figures:
-        if dropped not in lead:
-            others = {label: values for label, values in figures.items() if label != dropped}
-            changes.append(LeaderChange("vendor", dropped, leaders(others, k, beside)))
-    return tuple(change for change in changes if change.leaders and set(change.leaders) != set(lead))
-
-
-def pareto_front(figures: Figures, beside: Beside[str] | None = None) -> tuple[str, ...]:
-    """Vendors that no other is at least as good as everywhere and better than somewhere, in the order given.
-
-    Only a vendor that was measured on everything the other was can dominate it; a vendor without any figure is left
-    out.
-    """
-    known = {
-        label: {name: value for name, value in values.items() if value is not None} for label, values in figures.items()
-    }
-    cut = {**(beside or {})}
-    cut |= {pair[::-1]: {name: both[::-1] for name, both in values.items()} for pair, values in cut.items()}
-
-    def dominated(label: str, other: str) -> bool:
-        """Whether ``other`` dominates ``label``, each by the figures that these two are compared by."""
-        both = cut.get((label, other), {})
-        ours, theirs = ({name: values[at] for name, values in both.items()} for at in (0, 1))
-        return _dominates(_signed({**known[other], **theirs}), _signed({**known[label], **ours}))
-
-    return tuple(
-        label
-        for label, own in known.items()
-        if own and not any(dominated(label, name) for name in known.keys() - {label})
-    )
-
-
-def _signed(values: Mapping[str, float]) -> dict[str, float]:
-    """The figures with such signs that higher is better."""
-    return {name: value if is_higher_better(name) else -value for name, value in values.items()}
-
-
-def _dominates(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
-    return (
-        one.keys() >= other.keys()
-        and all(one[name] >= other[name] for name in other)
-        and any(one[name] > other[name] for name in other)
-    )

@@ -148,14 +148,6 @@ class IrfInterval(msgspec.Struct, frozen=True):
     rank: Estimate
 
 
-class LeaderChange(msgspec.Struct, frozen=True):
-    """A change of the lead to ``leaders`` without ``dropped`` (a metric or a vendor)."""
-
-    kind: Literal["metric", "vendor"]
-    dropped: str
-    leaders: tuple[str, ...]
-
-
 class RankingJudgement(msgspec.Struct, frozen=True):
     """The certain and uncertain parts of the order of one model's vendors.
 
@@ -176,9 +168,6 @@ class RankingJudgement(msgspec.Struct, frozen=True):
     irf: tuple[IrfInterval, ...]
     irf_gaps: Mapping[str, Estimate]
     not_distinguishable: frozenset[tuple[str, str]]
-    leaders: tuple[str, ...]
-    leader_changes: tuple[LeaderChange, ...]
-    pareto: tuple[str, ...]
     overlaps: tuple[Overlap, ...] = ()
 
 
