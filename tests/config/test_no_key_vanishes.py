@@ -234,18 +234,13 @@ def test_a_task_has_its_own_limit_and_keeps_the_head(bench: Bench) -> None:
         ),
         (("--bfcl-category", "simple", "--suite", "trigger"), "--bfcl-category: no evaluation of this run takes it"),
         (("--answer-format", "text"), "--answer-format: no evaluation of this run takes it, only `toolbench`"),
-        (
-            ("--test-file-path", "X", "--suite", "toolbench", "--suite", "tool_correctness"),
-            "--test-file-path: `toolbench`, `tool_correctness` each read rows of their own; say whose they are with "
-            "--suite-option toolbench.test_file_path=FILE",
-        ),
         (("--test-file-path", "X", "--suite", "toolbench", "--suite", "contract"), "X: there is no such file"),
         (
             ("--test-file-path", "X", "--suite", "contract"),
             "--test-file-path: the questions of `contract` are built in",
         ),
         (
-            ("--suite-option", "toolbench.mode=compat"),
+            ("--suite-option", "toolbench.answer_format=text"),
             "toolbench does not take part in this run, add --suite toolbench",
         ),
         (

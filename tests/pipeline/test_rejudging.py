@@ -68,7 +68,6 @@ def test_all_metrics_of_tool_correctness_come_from_one_run(run: Path) -> None:
     for word in ("exact_match=false", "check_ordering=true", "exact_match=true"):
         assert run_app(["score", str(run), "--suite-option", f"tool_correctness.{word}", "--no-history"]) == 0
         found.append([vendor["tool_correctness"]["score"] for vendor in _scores(run).values()])
-    assert len({tuple(scores) for scores in found}) >= 2
     assert all(exact <= ordered <= free for free, ordered, exact in zip(*found, strict=True))
     assert (run / "records.jsonl").read_bytes() == paid
 
@@ -88,7 +87,7 @@ def test_the_short_flags_reach_a_stored_run(run: Path) -> None:
         (["--suite-option", "toolbench.sample_size=3"], "decides what is asked"),
         (["--answer-format", "text"], "suites.toolbench.answer_format: decides what is asked"),
         (["--suite-option", "mcptoolbench.answer_format=text"], "holds answers of `tool_correctness`, `toolbench`"),
-        (["--suite-option", "toolbench.mode=compat"], "mode"),
+        (["--suite-option", "toolbench.mode=strict"], "mode"),
         (["--bfcl-version", "v4"], "no evaluation of this run takes it"),
     ],
 )
@@ -114,5 +113,5 @@ def test_a_run_without_answers_is_not_judged_otherwise(tmp_path: Path, capsys: p
     command += ["--vendor", "official", "--suite", "toolbench", "-n", "3", "--redact-content", "-q", "--no-history"]
     assert run_app([*command, "-o", str(tmp_path / "run")]) == 0
     capsys.readouterr()
-    assert run_app(["score", str(tmp_path / "run"), "--suite-option", "toolbench.mode=compat"]) == 2
+    assert run_app(["score", str(tmp_path / "run"), "--suite-option", "toolbench.mode=strict"]) == 2
     assert "--redact-content" in capsys.readouterr().err

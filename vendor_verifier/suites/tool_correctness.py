@@ -48,11 +48,11 @@ class ToolCorrectnessMetric:
             value = total / len(expected)
         wanted, got = [call.name for call in expected], [call.name for call in called]
         missing, extra = (list((Counter(a) - Counter(b)).elements()) for a, b in ((wanted, got), (got, wanted)))
-        found = [f"Missing tools {missing}."] if missing else []
+        found = ["All expected tools were called."] if value == 1 else []
+        found += [f"Missing tools {missing}."] if missing else []
         found += [f"Extra tools {extra}."] if extra else []
-        if value < 1 and not found:
-            found = ["Other parameters than expected." if self.compare_parameters else "The order differs."]
-        reason = " ".join([*(found or ["All expected tools were called."]), f"Expected {wanted}, called {got}."])
+        other = "Other parameters than expected." if self.compare_parameters else "The order differs."
+        reason = " ".join([*(found or [other]), f"Expected {wanted}, called {got}."])
         return ToolCorrectness(value, value >= self.threshold, reason)
 
     def pairs(self, expected: Sequence[Call], called: Sequence[Call]) -> dict[int, tuple[int, float]]:
