@@ -115,11 +115,9 @@ def subjects(in_flights: Sequence[int]) -> Iterator[tuple[str, int]]:
         if in_flight >= _SEVERAL_FROM:
             yield "product, --workers 2", in_flight
     for in_flight in in_flights:
-        if in_flight <= _OTHERS_UP_TO:
-            yield "product, --transport httpx2", in_flight
-            if importlib.util.find_spec("openai") is not None:
-                yield "product, --client sdk", in_flight
-                yield "openai SDK, typed chunks", in_flight
+        if in_flight <= _OTHERS_UP_TO and importlib.util.find_spec("openai") is not None:
+            yield "product, --client sdk", in_flight
+            yield "openai SDK, typed chunks", in_flight
 
 
 def measure(name: str, port: int, in_flight: int) -> Errors:

@@ -18,8 +18,8 @@ from shared_vendors import OWN_COMMAND, SharedVendors
 from vendor_verifier.metrics import answer
 from vendor_verifier.pipeline import simulated_vendors
 from vendor_verifier.run import event_loop_lag
-from vendor_verifier.transport import httpx_client
-from vendor_verifier.transport.httpx_client import tls_context
+from vendor_verifier.transport import client
+from vendor_verifier.transport.client import _tls_context
 
 # A busy machine is no finding: properties have no deadline. In CI they try the same examples each time, so that a red
 # run says something about the change; everywhere else they go on looking, a few at a time and others every time.
@@ -69,13 +69,13 @@ def _shared_vendors() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="session")
 def _certificates_read_once() -> Iterator[None]:
     """Reading the authorities of this machine takes longer than a test that opens a transport over loopback."""
-    read = functools.cache(lambda *_environment: tls_context())
+    read = functools.cache(lambda *_environment: _tls_context())
 
     def remembered() -> ssl.SSLContext:
         return read(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(httpx_client, "tls_context", remembered)
+        patch.setattr(client, "_tls_context", remembered)
         yield
 
 

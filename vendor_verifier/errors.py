@@ -92,7 +92,7 @@ class NobodyToSend(ClusterError):
     """There was never a worker, so nothing was sent."""
 
 
-Extra = Literal["dask", "export", "fast", "hf", "mcp", "socks", "tokenizer"]
+Extra = Literal["dask", "export", "fast", "hf", "mcp", "tokenizer"]
 
 # Data and code of the leaderboard, distributed by their authors; without their dependencies.
 BFCL_DATA = "pip install --no-deps bfcl-eval"

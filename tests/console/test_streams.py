@@ -15,7 +15,7 @@ m:
     - {name: simulated, label: one, model_id: m, url: "sim://faithful", validator: openai, is_baseline: true}
 """
 PROGRAM = f"{sys.executable} -m vendor_verifier.cli.main"
-RUN = "-n 3 --no-history --transport fast"
+RUN = "-n 3 --no-history"
 FULL = Path("/dev/full")
 
 

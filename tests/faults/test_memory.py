@@ -19,7 +19,7 @@ from sending import CLIENTS, TRANSPORTS
 
 MB = 2**20
 # An SDK buffers and copies what it is given: up to our cap of 32 MB, several times.
-ALLOWED_MB = {"fast": 50, "httpx2": 50, "sdk": 160}
+ALLOWED_MB = {"fast": 50, "sdk": 160}
 SUPPORT = Path(__file__).parents[1] / "support"
 CLIENT = """
 import asyncio, json, resource, sys

@@ -41,7 +41,7 @@ async def test_who_has_read_an_answer_asks_on_in_the_same_turn() -> None:
     async with FaultServer(says_hello) as server:
         one, asked = entry(server, "v"), samples(3)
         plan = plan_of([one], asked)
-        async with open_client(plan.client, plan.limits, {"openai"}, plan.transport) as client:
+        async with open_client(plan.client, plan.limits, {"openai"}) as client:
             scrubber = Scrubber()
             talk = Conversation(
                 client, LocalLimiter(plan.entries, 1), plan.retry, Random(0), scrubber, KeyRing(scrubber)

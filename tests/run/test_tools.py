@@ -84,7 +84,7 @@ async def test_by_a_schedule_no_vendor_is_late_because_of_a_tool() -> None:
     async with FaultServer(calls_once) as server:
         one, (sample,), runner = entry(server, "v"), samples(1), Runner(took_s=0.2)
         plan = plan_of([one], (sample,))
-        async with open_client(plan.client, plan.limits, {"openai"}, plan.transport) as client:
+        async with open_client(plan.client, plan.limits, {"openai"}) as client:
             scrubber = Scrubber()
             limiter = LocalLimiter(plan.entries, 5)
             talk = Conversation(client, limiter, plan.retry, Random(0), scrubber, KeyRing(scrubber), tools=runner)

@@ -15,7 +15,6 @@ from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.suites import Suite
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.transport.client import FastTransport
-from vendor_verifier.transport.httpx_client import Transport
 from vendor_verifier.transport.policy import ProgressMeter, Sending
 from vendor_verifier.values.plan import Entry, Limits, Plan, RetryRules, Task
 from vendor_verifier.values.record import Attempt, Exchange, Record, Timing
@@ -34,9 +33,8 @@ TURN = Turn(({"role": "user", "content": "hi"},))
 QUICK = Limits(total_s=60, connect_s=60, first_token_s=60, idle_s=60)
 
 
-AnyTransport = Transport | FastTransport
 # What `ask` sends through when it is given nothing; the tests of transports run over each of them.
-TRANSPORT: type[AnyTransport] = Transport
+TRANSPORT = FastTransport
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class Asked:
 
 
 async def ask(
-    url: str, transport: AnyTransport | None = None, limits: Limits = QUICK, headers: Mapping[str, str] | None = None
+    url: str, transport: FastTransport | None = None, limits: Limits = QUICK, headers: Mapping[str, str] | None = None
 ) -> Asked:
     """Send one question to ``url`` through the real transport and read the answer."""
     if transport is None:

@@ -10,7 +10,6 @@ from asking import KEY, TURN, Asked
 from matrix import Row
 
 from vendor_verifier.transport.client import FastTransport
-from vendor_verifier.transport.httpx_client import Transport
 from vendor_verifier.transport.policy import Client, ProgressMeter, Sending
 from vendor_verifier.transport.sdk_client import SdkTransport
 from vendor_verifier.values.plan import Limits
@@ -29,7 +28,6 @@ OpenTransport = Callable[[Limits], AbstractAsyncContextManager[Client]]
 # A further transport is one line here.
 TRANSPORTS: Mapping[str, OpenTransport] = {
     "fast": FastTransport,
-    "httpx2": Transport,
 }
 
 

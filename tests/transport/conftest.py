@@ -1,21 +1,11 @@
-"""What the tests of transports share: each of them over both."""
+"""What the tests of transports share."""
 
 from __future__ import annotations
 
 import subprocess
 from pathlib import Path
 
-import asking
 import pytest
-
-from vendor_verifier.transport.client import FastTransport
-from vendor_verifier.transport.httpx_client import Transport
-
-
-@pytest.fixture(params=[Transport, FastTransport])
-def each_transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both transports keep the same promises: what `asking.ask` sends through."""
-    monkeypatch.setattr(asking, "TRANSPORT", request.param)
 
 
 @pytest.fixture

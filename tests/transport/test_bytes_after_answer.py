@@ -5,18 +5,16 @@ from __future__ import annotations
 import threading
 
 import pytest
-from asking import AnyTransport, Asked, ask, entry, run
+from asking import Asked, ask, entry, run
 from closing_server import ClosingServer
 from fault_server import DONE, FaultServer, say, stream, text, whole
 
 from vendor_verifier.transport.client import FastTransport
-from vendor_verifier.transport.httpx_client import Transport
 from vendor_verifier.values.plan import Limits
 
 pytestmark = pytest.mark.anyio
 
 LIMITS = Limits(total_s=20, connect_s=5, first_token_s=10, idle_s=10)
-EACH = pytest.mark.parametrize("kind", [FastTransport, Transport])
 ONE, TWO = stream(text("one"), DONE), stream(text("two"), DONE)
 SURPLUS = {
     "a second answer": TWO,
@@ -37,14 +35,11 @@ def anomalies(asked: Asked) -> tuple[str, ...]:
     return asked.attempt.response.anomalies
 
 
-@EACH
 @pytest.mark.parametrize("surplus", SURPLUS.values(), ids=SURPLUS)
-async def test_what_follows_an_answer_is_in_no_record(
-    kind: type[AnyTransport], surplus: bytes, server: FaultServer
-) -> None:
+async def test_what_follows_an_answer_is_in_no_record(surplus: bytes, server: FaultServer) -> None:
     """The answer stays as it was, the record says that more came, and the next request goes over a new connection."""
     server.answer = lambda seen: say(ONE + surplus) if seen.number == 0 else say(stream(text("right"), DONE))
-    async with kind(LIMITS) as transport:
+    async with FastTransport(LIMITS) as transport:
         first, second = await ask(server.url(), transport, LIMITS), await ask(server.url(), transport, LIMITS)
     assert (first.kind, first.exchange.status, said(first)) == (None, 200, "one")
     assert anomalies(first) == ("bytes_after_answer",)
@@ -52,30 +47,25 @@ async def test_what_follows_an_answer_is_in_no_record(
     assert (second.exchange.connection_reused, server.connections) == (False, 2)
 
 
-@EACH
-async def test_what_follows_an_answer_with_a_length_is_no_part_of_it(
-    kind: type[AnyTransport], server: FaultServer
-) -> None:
+async def test_what_follows_an_answer_with_a_length_is_no_part_of_it(server: FaultServer) -> None:
     """A Content-Length that is too short ends the answer all the same; the rest is dropped and said."""
     body = b'{"choices":[{"index":0,"message":{"role":"assistant","content":"one"},"finish_reason":"stop"}]}'
     server.answer = lambda seen: say(whole(body) + b"rest") if seen.number == 0 else say(TWO)
-    async with kind(LIMITS) as transport:
+    async with FastTransport(LIMITS) as transport:
         first, second = await ask(server.url(), transport, LIMITS), await ask(server.url(), transport, LIMITS)
     assert (said(first), "bytes_after_answer" in anomalies(first)) == ("one", True)
     assert (said(second), second.exchange.connection_reused) == ("two", False)
 
 
-@EACH
-async def test_a_refusal_that_is_followed_by_an_answer_stays_one(kind: type[AnyTransport], server: FaultServer) -> None:
+async def test_a_refusal_that_is_followed_by_an_answer_stays_one(server: FaultServer) -> None:
     """Status and failure are the first answer's; what follows makes no success of it."""
     server.answer = lambda _seen: say(whole({"error": {"message": "slow down"}}, 429) + TWO)
-    async with kind(LIMITS) as transport:
+    async with FastTransport(LIMITS) as transport:
         asked = await ask(server.url(), transport, LIMITS)
     assert (asked.kind, asked.exchange.status, asked.attempt.response) == ("rate_limited", 429, None)
 
 
-@EACH
-async def test_what_comes_on_an_idle_connection_answers_nothing(kind: type[AnyTransport]) -> None:
+async def test_what_comes_on_an_idle_connection_answers_nothing() -> None:
     """A second answer that comes when the first has long been read is never taken for the next request's."""
     may_go_on, was_sent = threading.Event(), threading.Event()
 
@@ -89,7 +79,7 @@ async def test_what_comes_on_an_idle_connection_answers_nothing(kind: type[AnyTr
         return TWO
 
     with ClosingServer(None, late, unasked, was_sent) as server:
-        async with kind(LIMITS) as transport:
+        async with FastTransport(LIMITS) as transport:
             first = await ask(server.url(), transport, LIMITS)
             may_go_on.set()
             # Blocks the loop on purpose until the bytes are there.
@@ -99,14 +89,11 @@ async def test_what_comes_on_an_idle_connection_answers_nothing(kind: type[AnyTr
     assert second.exchange.connection_reused is False
 
 
-@EACH
 @pytest.mark.parametrize("end", [b"", b"\r\n"], ids=["nothing", "a line end"])
-async def test_an_answer_that_ends_cleanly_is_not_flagged(
-    kind: type[AnyTransport], end: bytes, server: FaultServer
-) -> None:
+async def test_an_answer_that_ends_cleanly_is_not_flagged(end: bytes, server: FaultServer) -> None:
     """A whole answer is no fault, with a line end too many behind it neither, as HTTP lets parsers pass over it."""
     server.answer = lambda _seen: say(ONE + end)
-    async with kind(LIMITS) as transport:
+    async with FastTransport(LIMITS) as transport:
         both = [await ask(server.url(), transport, LIMITS) for _ in range(2)]
     assert [(said(asked), anomalies(asked)) for asked in both] == [("one", ()), ("one", ())]
     assert end or both[1].exchange.connection_reused is True

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import AnyTransport, Ran, ask, entry, kept_in, plan_of, queue_of, run, samples
+from asking import Ran, ask, entry, kept_in, plan_of, queue_of, run, samples
 from closing_server import ANSWER, ClosingServer
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
 
@@ -18,7 +18,6 @@ from vendor_verifier.run.budgets import Ask, Spending
 from vendor_verifier.run.rate_limiter import LocalLimiter, Permit
 from vendor_verifier.transport import policy
 from vendor_verifier.transport.client import FastTransport
-from vendor_verifier.transport.httpx_client import Transport
 from vendor_verifier.values.plan import Entry, Limits, RetryRules
 from vendor_verifier.values.record import Attempt, Failure
 
@@ -26,8 +25,7 @@ pytestmark = pytest.mark.anyio
 
 LIMITS = Limits(total_s=20, connect_s=5, first_token_s=10, idle_s=10)
 NO_RETRY = RetryRules(retries=0)
-EACH = pytest.mark.parametrize("kind", [FastTransport, Transport])
-WAYS = {"fast": {}, "httpx2": {"transport": "httpx2"}, "sdk": {"client": "sdk"}}
+WAYS = {"direct": {}, "sdk": {"client": "sdk"}}
 CARRIED = pytest.mark.parametrize("how", WAYS.values(), ids=WAYS)
 
 
@@ -55,10 +53,9 @@ async def test_a_server_that_closes_after_each_answer_fails_nothing(how: dict[st
     assert server.requests == 200
 
 
-@EACH
 @pytest.mark.parametrize("politely", [True, False])
 async def test_a_kept_connection_over_tls_that_ends_at_once_is_known_as_such(
-    kind: type[AnyTransport], politely: bool, server: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
+    politely: bool, server: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over TLS as well, whether the server says goodbye or just permits, the request counts as lost on its way."""
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -73,18 +70,17 @@ async def test_a_kept_connection_over_tls_that_ends_at_once_is_known_as_such(
 
     server.answer = answer
     tls = await asyncio.start_server(server._accept, "127.0.0.1", 0, ssl=context)
-    async with tls, kind(LIMITS) as transport:
+    async with tls, FastTransport(LIMITS) as transport:
         url = f"https://localhost:{tls.sockets[0].getsockname()[1]}/v"
         first, second = await ask(url, transport, LIMITS), await ask(url, transport, LIMITS)
     assert first.kind is None
     assert (second.kind, second.exchange.connection_reused, second.exchange.lost) == ("connection_reset", True, True)
 
 
-@EACH
-async def test_a_connection_that_was_closed_meanwhile_is_not_used(kind: type[AnyTransport]) -> None:
+async def test_a_connection_that_was_closed_meanwhile_is_not_used() -> None:
     """The end lies unread on the socket and the loop had no moment to look: a new connection is taken all the same."""
     with ClosingServer() as server:
-        async with kind(LIMITS) as transport:
+        async with FastTransport(LIMITS) as transport:
             first = await ask(server.url(), transport, LIMITS)
             # Blocks the loop on purpose until the server has closed.
             server.closed.acquire()
@@ -134,10 +130,7 @@ async def test_an_answer_that_had_begun_is_never_sent_again() -> None:
     assert server.requests == 2
 
 
-@EACH
-async def test_an_end_that_comes_late_is_the_vendors(
-    kind: type[AnyTransport], server: FaultServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_end_that_comes_late_is_the_vendors(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that took its time over a request had it; only an end within a moment can have crossed it."""
     monkeypatch.setattr(policy, "_MOMENT_NS", 10_000_000)
 
@@ -145,7 +138,7 @@ async def test_an_end_that_comes_late_is_the_vendors(
         return say(stream(text("hello"), DONE)) if seen.number == 0 else Script([(0.3, b"")], "close")
 
     server.answer = answer
-    async with kind(LIMITS) as transport:
+    async with FastTransport(LIMITS) as transport:
         await ask(server.url(), transport, LIMITS)
         late = await ask(server.url(), transport, LIMITS)
     assert (late.kind, late.exchange.connection_reused, late.exchange.lost) == ("connection_reset", True, False)
@@ -157,11 +150,10 @@ def test_a_moment_is_a_second_or_two_ways_there_and_back() -> None:
     assert policy.moment_ns(900_000_000) == 1_800_000_000
 
 
-@EACH
-async def test_a_first_connection_that_ends_is_the_vendors(kind: type[AnyTransport]) -> None:
+async def test_a_first_connection_that_ends_is_the_vendors() -> None:
     """Nothing was kept: whoever accepts a connection and closes it unanswered failed."""
     with ClosingServer(None, lambda _connection, _nth: None) as server:
-        async with kind(LIMITS) as transport:
+        async with FastTransport(LIMITS) as transport:
             asked = await ask(server.url(), transport, LIMITS)
     assert (asked.kind, asked.exchange.lost) == ("connection_reset", False)
 

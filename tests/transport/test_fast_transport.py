@@ -8,11 +8,10 @@ import zlib
 from pathlib import Path
 
 import pytest
-from asking import KEY, QUICK, AnyTransport, Asked, ask
+from asking import QUICK, Asked, ask
 from fault_server import DONE, END, FaultServer, chunk, head, say, stream, text
 
 from vendor_verifier.transport.client import FastTransport
-from vendor_verifier.transport.httpx_client import Transport
 
 pytestmark = pytest.mark.anyio
 
@@ -25,15 +24,14 @@ def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name.upper(), raising=False)
 
 
-async def fast(*urls: str, kind: type[AnyTransport] = FastTransport) -> list[Asked]:
+async def fast(*urls: str) -> list[Asked]:
     """Ask each address in turn over one transport."""
-    async with kind(QUICK) as transport:
+    async with FastTransport(QUICK) as transport:
         return [await ask(url, transport, QUICK) for url in urls]
 
 
-@pytest.mark.parametrize("kind", [FastTransport, Transport])
 async def test_tls_is_spoken_verified_and_timed(
-    kind: type[AnyTransport], server: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
+    server: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over a trusted certificate the answer comes, with the handshake's time apart; the next one reuses the line."""
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -43,7 +41,7 @@ async def test_tls_is_spoken_verified_and_timed(
     tls = await asyncio.start_server(server._accept, "127.0.0.1", 0, ssl=context)
     async with tls:
         port = tls.sockets[0].getsockname()[1]
-        first, second = await fast(*[f"https://localhost:{port}/v"] * 2, kind=kind)
+        first, second = await fast(*[f"https://localhost:{port}/v"] * 2)
     assert (first.kind, second.kind) == (None, None)
     assert (first.exchange.connection_reused, second.exchange.connection_reused) == (False, True)
     assert first.exchange.tls_ns is not None
@@ -80,20 +78,6 @@ async def test_an_unknown_authority_is_refused(server: FaultServer, certificate:
         (asked,) = await fast(f"https://localhost:{tls.sockets[0].getsockname()[1]}/v")
     assert (asked.kind, asked.phase) == ("tls", "tls")
     assert not server.seen
-
-
-async def test_an_origin_behind_a_proxy_is_left_to_the_library(
-    server: FaultServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With HTTP_PROXY the proxy is asked, by the whole address; with NO_PROXY for the host it is not."""
-    server.answer = lambda _: say(stream(text("hello"), DONE))
-    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.port}")
-    (proxied,) = await fast("http://vendor.invalid/v")
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    (direct,) = await fast(server.url())
-    assert (proxied.kind, direct.kind) == (None, None)
-    assert [seen.path.startswith("http://vendor.invalid/v") for seen in server.seen] == [True, False]
-    assert all(seen.key == KEY for seen in server.seen)
 
 
 async def test_interim_answers_are_passed_over(server: FaultServer) -> None:

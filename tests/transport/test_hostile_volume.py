@@ -7,7 +7,7 @@ import zlib
 
 import anyio
 import pytest
-from asking import KEY, TURN, AnyTransport
+from asking import KEY, TURN
 from callback_watch import Watched, watched_callbacks
 from costs import least_of
 from fault_server import DONE, chunk, delta, stream, text, whole
@@ -15,7 +15,6 @@ from flooding import HEAD, LONGEST_S, FloodServer, sized
 
 from vendor_verifier.transport import policy
 from vendor_verifier.transport.client import FastTransport
-from vendor_verifier.transport.httpx_client import Transport
 from vendor_verifier.transport.policy import ProgressMeter, Sending, in_slices
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Failure
@@ -70,30 +69,25 @@ FLOODS: dict[str, tuple[bytes, str | None]] = {
 }
 
 
-async def answered(port: int, kind: type[AnyTransport], limits: Limits = PATIENT) -> Failure | None:
+async def answered(port: int, limits: Limits = PATIENT) -> Failure | None:
     """Ask as a run does, and read the answer as a run does."""
     wire = OpenAIChat()
     request = wire.request(TURN, Endpoint(f"http://127.0.0.1:{port}/v", "m", KEY))
-    async with kind(limits) as transport:
+    async with FastTransport(limits) as transport:
         exchange = await transport.exchange(Sending(request, ProgressMeter(wire.reader()), time.perf_counter_ns()))
         _, _, failure = await in_slices(answer_in_steps(exchange, wire.reader()))
         return failure
 
 
-@pytest.mark.parametrize("kind", [FastTransport, Transport])
 @pytest.mark.parametrize("flood", FLOODS)
-async def test_no_flood_holds_up_the_event_loop(
-    flood: str, kind: type[AnyTransport], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_flood_holds_up_the_event_loop(flood: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every flood each callback takes a moment only, and it ends as what it is."""
-    if kind is Transport and flood == "interim answers":
-        pytest.skip("the library under the plain transport reads interim answers at one go")
     data, expected = FLOODS[flood]
     monkeypatch.setattr(policy, "MAX_EVENTS_WITHOUT_TOKEN", 10_000)
 
     async def longest_s() -> float:
         with FloodServer(data) as server, watched_callbacks(monkeypatch) as watched:
-            failure = await answered(server.port, kind)
+            failure = await answered(server.port)
         assert (None if failure is None else failure.kind) == expected
         return watched.longest_s
 
@@ -106,7 +100,7 @@ async def test_a_time_limit_is_met_in_the_middle_of_a_flood(monkeypatch: pytest.
     async def longest_s() -> float:
         limits = Limits(total_s=0.02, connect_s=5, first_token_s=60, idle_s=60)
         with FloodServer(sized(TOKEN + b":" * (30 * K * K))) as server, watched_callbacks(monkeypatch) as watched:
-            failure = await answered(server.port, FastTransport, limits)
+            failure = await answered(server.port, limits)
         assert failure is not None
         assert failure.kind == "timeout_total"
         return watched.longest_s

@@ -24,12 +24,11 @@ from fault_server import (
 )
 
 from vendor_verifier.transport import connect
-from vendor_verifier.transport.httpx_client import Transport
 from vendor_verifier.transport.policy import ProgressMeter, Sending
 from vendor_verifier.values.request import Endpoint
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("each_transport")]
+pytestmark = pytest.mark.anyio
 
 TOLERANCE_NS = 20_000_000
 
@@ -122,10 +121,7 @@ async def test_an_unexpected_os_error_is_a_value(server: FaultServer, monkeypatc
         raise OSError(24, "Too many open files")
 
     async with asking.TRANSPORT(QUICK) as transport:
-        if isinstance(transport, Transport):
-            monkeypatch.setattr(transport._clients[None, True], "send", fail)
-        else:
-            monkeypatch.setattr(connect, "start_connection", fail)
+        monkeypatch.setattr(connect, "start_connection", fail)
         asked = await ask(server.url(), transport)
     assert asked.kind == "connect"
     assert asked.attempt.failure is not None

@@ -30,7 +30,7 @@ from fault_server import (
 
 from vendor_verifier.transport import policy
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("each_transport")]
+pytestmark = pytest.mark.anyio
 
 
 def forever(piece: bytes, every_s: float = 0.02) -> Iterator[tuple[float, bytes]]:

@@ -357,7 +357,6 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "seed": plan.seed,
         **_questions(plan),
         "client": plan.client,
-        "transport": plan.transport,
         "request_concurrency": plan.request_concurrency,
         "vendor_concurrency": plan.vendor_concurrency,
         "load": stored_load(plan.load),

@@ -25,7 +25,6 @@ from vendor_verifier.values.plan import (
     ExecutorName,
     Limits,
     LoadShape,
-    TransportName,
 )
 from vendor_verifier.wire.payload import parse_json
 
@@ -181,7 +180,6 @@ class RunOptions:
         float | None, option("Stop when about so many US dollars are spent.", PACE, check=_POSITIVE)
     ] = None
     client: Annotated[ClientName, option("Send by our own client or by the official SDKs.", CLIENT)] = "direct"
-    transport: Annotated[TransportName, option("Send by this HTTP client.", CLIENT)] = "fast"
 
     workers: Annotated[int, option("Send from N processes here.", CLIENT)] = _EXECUTOR.workers
     executor: Annotated[ExecutorName, EXECUTOR] = _EXECUTOR.name

@@ -226,7 +226,6 @@ def _plan(
         max_requests=options.max_requests,
         max_cost_usd=options.max_cost,
         redact_content=options.redact_content,
-        transport=options.transport,
         load=load,
         warnings=warnings,
         executor=ExecutorChoice(

@@ -78,7 +78,7 @@ async def run_local(
     load: Mapping[tuple[str, str], LoadReport] | None = None
     wires = {entry.wire for entry in entries}
     async with (
-        open_client(plan.client, plan.limits, wires, plan.transport) as client,
+        open_client(plan.client, plan.limits, wires) as client,
         interruptible(limiter.close if shaped is None else shaped.closing(limiter.close)) as interruption,
     ):
         with LoopLag() as lag:

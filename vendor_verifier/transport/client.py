@@ -1,9 +1,8 @@
 """The client of a run by name (:func:`open_client`), and the transport that costs little (:class:`FastTransport`).
 
 The fast transport has one protocol object a connection, stamps time in the byte callback and has no pool to wait for.
-It keeps the promises of :class:`vendor_verifier.transport.httpx_client.Transport`: no redirect, no cookie, no retry,
-nothing raised on a vendor's behaviour. Origins behind a proxy (``HTTP_PROXY`` and the like), and addresses or headers
-out of the ordinary, it leaves to that one. TLS is verified by the same settings.
+It follows no redirect, keeps no cookie, retries nothing and raises nothing on a vendor's behaviour: whatever stops an
+exchange is a :class:`Failure` in it. Origins behind a proxy (``HTTP_PROXY`` and the like) are reached through it.
 """
 
 from __future__ import annotations
@@ -17,21 +16,16 @@ from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from vendor_verifier.lazy_import import load_without
 from vendor_verifier.transport import policy
-from vendor_verifier.transport.connection import HttpConnection, Origin, RequestHead, Unusual, request_head
+from vendor_verifier.transport.connection import HttpConnection, Origin, RequestHead, request_head
 from vendor_verifier.transport.exchange import ActiveExchange, Deadlines
 from vendor_verifier.transport.policy import Client, Sending
-from vendor_verifier.transport.proxies import proxy_for
-from vendor_verifier.values.plan import ClientName, Limits, TransportName
-from vendor_verifier.values.record import Exchange
+from vendor_verifier.transport.proxies import Proxy, proxy_for
+from vendor_verifier.values.plan import ClientName, Limits
+from vendor_verifier.values.record import Exchange, Failure
 from vendor_verifier.values.request import HttpRequest
-
-if TYPE_CHECKING:
-    from vendor_verifier.transport.httpx_client import Transport
-
 
 _KEEP_ALIVE_NS = 30 * 10**9
 
@@ -86,8 +80,7 @@ class FastTransport:
         self._limits = limits
         self._kept = IdleConnections()
         self._deadlines = Deadlines()
-        self._heads: dict[tuple[object, ...], RequestHead | None] = {}
-        self._plain: Transport | None = None
+        self._heads: dict[tuple[object, ...], tuple[RequestHead, Proxy | None]] = {}
         self._context = functools.cache(_tls_context)
 
     async def __aenter__(self) -> FastTransport:
@@ -98,20 +91,20 @@ class FastTransport:
     ) -> None:
         self._kept.close()
         self._deadlines.close()
-        if self._plain is not None:
-            await self._plain.__aexit__(kind, error, trace)
         # Aborted connections close in the next round of the loop.
         await asyncio.sleep(0)
 
     async def exchange(self, sending: Sending) -> Exchange:
         """Send one request and collect the answer."""
         request = sending.request
-        head = self._head(request)
-        if head is None:
-            return await (await self._other()).exchange(sending)
         attempt = ActiveExchange(self._limits, sending, self._deadlines)
+        try:
+            head, proxy = self._head(request)
+        except ValueError as error:
+            attempt.failure = Failure.of("harness", f"the request cannot be sent: {error}")
+            return attempt.exchange()
         kept = None if sending.fresh else self._kept.take(head.origin)
-        connection = kept or await attempt.connect(head.origin, self._context)
+        connection = kept or await attempt.connect(head.origin, self._context, proxy)
         if connection is not None:
             await attempt.talk(connection, head.with_body(request.body), is_reused=kept is not None)
             if kept is not None:
@@ -120,40 +113,32 @@ class FastTransport:
                 self._kept.put(head.origin, connection)
         return attempt.exchange()
 
-    def _head(self, request: HttpRequest) -> RequestHead | None:
-        """The request's head, or None when the httpx2 transport has to send it."""
-        key = (request.url, *request.headers.items())
+    def _head(self, request: HttpRequest) -> tuple[RequestHead, Proxy | None]:
+        """The request's head, and the proxy on the way.
+
+        Raises:
+            ValueError: the address or a header is not valid HTTP; the message does not quote it.
+        """
+        key = (request.method, request.url, *request.headers.items())
         if key not in self._heads:
             if len(self._heads) >= _HEADS_KEPT:
                 self._heads.clear()
-            try:
-                head = request_head(request.url, request.headers, _DEFAULT_HEADERS)
-            except (Unusual, ValueError):
-                head = None
-            if head is not None and proxy_for(request.url) is not None:
-                head = None
-            if head is not None and head.origin.scheme == "https":
+            head = request_head(request.url, request.headers, _DEFAULT_HEADERS, request.method)
+            if head.origin.scheme == "https":
                 # TLS settings are read before the first handshake is timed; that tells what is wrong with them.
                 with contextlib.suppress(OSError):
                     self._context()
-            self._heads[key] = head
+            self._heads[key] = (head, proxy_for(request.url))
         return self._heads[key]
-
-    async def _other(self) -> Transport:
-        if self._plain is None:
-            # Slow to load, and hardly ever needed.
-            from vendor_verifier.transport.httpx_client import Transport
-
-            self._plain = Transport(self._limits)
-            await self._plain.__aenter__()
-        return self._plain
 
 
 def _tls_context() -> ssl.SSLContext:
     # Slow to load: a run that speaks plain http does not wait for it.
-    from vendor_verifier.transport.httpx_client import tls_context
+    import httpx2
 
-    return tls_context()
+    context = httpx2.create_ssl_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
 def _load_ahead() -> None:
@@ -163,23 +148,16 @@ def _load_ahead() -> None:
     import_module("encodings.idna")
 
 
-def open_client(
-    name: ClientName, limits: Limits, wires: Iterable[str], transport: TransportName = "fast"
-) -> AbstractAsyncContextManager[Client]:
-    """The client of a run. ``wires`` are the names of the protocols it will speak; an SDK lies on ``transport``, too.
+def open_client(name: ClientName, limits: Limits, wires: Iterable[str]) -> AbstractAsyncContextManager[Client]:
+    """The client of a run. ``wires`` are the names of the protocols it will speak; an SDK lies on our transport, too.
 
     Raises:
         UsageError: on entering, when a protocol has no official SDK.
     """
     _load_ahead()
-    network: AbstractAsyncContextManager[Client] = FastTransport(limits)
-    # Each library is loaded by those who ask for it.
-    if transport == "httpx2":
-        from vendor_verifier.transport.httpx_client import Transport
-
-        network = Transport(limits)
     if name == "sdk":
+        # Loaded only by those who ask for it.
         from vendor_verifier.transport.sdk_client import SdkTransport
 
-        network = SdkTransport(network, wires)
-    return network
+        return SdkTransport(FastTransport(limits), wires)
+    return FastTransport(limits)

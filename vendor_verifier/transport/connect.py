@@ -15,6 +15,7 @@ from aiohappyeyeballs import start_connection
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.transport.connection import Origin
+from vendor_verifier.transport.proxies import Proxy
 
 # Files of the run, the event loop, idle connections that are being replaced, name look-ups.
 _RESERVE = 96
@@ -76,10 +77,35 @@ class Connected(msgspec.Struct, Generic[AnyProtocol], frozen=True):
     tls_ns: int | None
 
 
+class ProxyRefused(OSError):
+    """Raised when a proxy is not there or does not let us through; the message has the reason and no password."""
+
+
+async def connect_through(proxy: Proxy, origin: Origin) -> socket.socket:
+    """A connection to ``origin`` through an HTTP (``CONNECT``) or SOCKS proxy, which looks the name up.
+
+    Raises:
+        ProxyRefused: it is not there, or does not let us through.
+    """
+    # Slow to load, and hardly ever needed.
+    from python_socks import ProxyError
+    from python_socks.async_.asyncio import Proxy as Tunnel
+
+    try:
+        tunnel = Tunnel.from_url(proxy.url.replace("socks5h://", "socks5://", 1), rdns=True)
+        # The caller's time limit holds; the library's own would be shorter.
+        return await tunnel.connect(origin.host, origin.port, timeout=3600)
+    except (ProxyError, OSError, ValueError) as error:
+        raise ProxyRefused(str(error) or type(error).__name__) from error
+
+
 async def connect(
-    origin: Origin, make: Callable[[], AnyProtocol], context: Callable[[], ssl.SSLContext]
+    origin: Origin,
+    make: Callable[[], AnyProtocol],
+    context: Callable[[], ssl.SSLContext],
+    tunnel: socket.socket | None = None,
 ) -> Connected[AnyProtocol]:
-    """Connect to ``origin`` and hand the connection to a protocol from ``make``.
+    """Connect to ``origin``, or take the ``tunnel`` to it, and hand the connection to a protocol from ``make``.
 
     ``context`` is asked for the TLS settings only when they are needed.
 
@@ -89,13 +115,14 @@ async def connect(
     """
     loop = asyncio.get_running_loop()
     began_ns = time.perf_counter_ns()
-    addresses = _stated(origin)
-    is_name = addresses is None
-    if addresses is None:
-        addresses = await _looked_up(origin)
-    named_ns = time.perf_counter_ns()
-    dns_ns = named_ns - began_ns if is_name else None
-    stream = await _first_to_answer(addresses)
+    dns_ns, named_ns, stream = None, began_ns, tunnel
+    if stream is None:
+        addresses = _stated(origin)
+        if addresses is None:
+            addresses = await _looked_up(origin)
+            named_ns = time.perf_counter_ns()
+            dns_ns = named_ns - began_ns
+        stream = await _first_to_answer(addresses)
     connected_ns = time.perf_counter_ns()
     try:
         if origin.scheme != "https":

@@ -22,7 +22,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, cast
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httptools
 import msgspec
@@ -33,15 +33,12 @@ from vendor_verifier.wire.sse import PIECE_BYTES, is_quickly_read, small_pieces
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
-_PATH = re.compile(r"[\x21-\x7e]*")
+# What an address may hold; everything else is escaped.
+_AS_IT_IS = "".join(map(chr, range(0x21, 0x7F)))
 _HOST = re.compile(r"[0-9A-Za-z._:-]+")
 _PORTS = {"http": 80, "https": 443}
 # These would change how the request is framed.
 _FRAMING = frozenset({"content-length", "transfer-encoding", "expect", "upgrade"})
-
-
-class Unusual(ValueError):
-    """Raised for an address or header that this writer does not write; another client may."""
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -62,33 +59,39 @@ class RequestHead(msgspec.Struct, frozen=True):
         return b"%b%d\r\n\r\n%b" % (self.start, len(body), body)
 
 
-def request_head(url: str, headers: Mapping[str, str], defaults: Mapping[str, str]) -> RequestHead:
-    """The head of a POST to ``url``; ``headers`` win over ``defaults``, whatever their case.
+def request_head(
+    url: str, headers: Mapping[str, str], defaults: Mapping[str, str], method: str = "POST"
+) -> RequestHead:
+    """The head of a request to ``url``; ``headers`` win over ``defaults``, whatever their case.
 
     Raises:
-        Unusual: not http or https, user data or characters in the address that need rewriting, framing headers of
-            the caller's own, or headers that are not valid HTTP.
+        ValueError: not http or https, user data in the address, framing headers of the caller's own, or an address
+            or headers that are not valid HTTP.
     """
     parts = urlsplit(url)
     port = _PORTS.get(parts.scheme)
     host = parts.hostname or ""
-    target = (parts.path or "/") + ("?" + parts.query if parts.query else "")
-    if port is None or "@" in parts.netloc or not _HOST.fullmatch(host) or not _PATH.fullmatch(target):
-        raise Unusual("the address is not plain")
+    if not host.isascii():
+        host = host.encode("idna").decode()
+    target = quote((parts.path or "/") + ("?" + parts.query if parts.query else ""), safe=_AS_IT_IS)
+    if port is None or not _HOST.fullmatch(host):
+        raise ValueError("the address is not valid")
+    if "@" in parts.netloc:
+        raise ValueError("the address holds a user name; give the key in the entry instead")
     try:
         origin = Origin(parts.scheme, host, parts.port or port)
     except ValueError:
-        raise Unusual("the port is not a number") from None
+        raise ValueError("the port is not a number") from None
     named = f"[{host}]" if ":" in host else host
     shown = named if origin.port == port else f"{named}:{origin.port}"
     merged = {"host": shown, **defaults, **{name.lower(): value for name, value in headers.items()}}
-    lines = [f"POST {target} HTTP/1.1", *(_line(name, value) for name, value in merged.items()), "content-length: "]
+    lines = [f"{method} {target} HTTP/1.1", *(_line(name, value) for name, value in merged.items()), "content-length: "]
     return RequestHead(origin, "\r\n".join(lines).encode("ascii"))
 
 
 def _line(name: str, value: str) -> str:
     if name in _FRAMING or not _TOKEN.fullmatch(name) or not _VALUE.fullmatch(value):
-        raise Unusual("a header is not plain")
+        raise ValueError("a header is not valid HTTP")
     return f"{name}: {value}"
 
 

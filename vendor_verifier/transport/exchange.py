@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from vendor_verifier.transport import policy
-from vendor_verifier.transport.connect import TlsFailed, connect
+from vendor_verifier.transport.connect import ProxyRefused, TlsFailed, connect, connect_through
 from vendor_verifier.transport.connection import HttpConnection, Origin
 from vendor_verifier.transport.policy import Sending
+from vendor_verifier.transport.proxies import Proxy
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Exchange, Failure, FailureKind, Phase
 
@@ -192,13 +193,22 @@ class ActiveExchange(Answer):
         self._deadlines = deadlines
         self._connection: HttpConnection | None = None
 
-    async def connect(self, origin: Origin, context: Callable[[], ssl.SSLContext]) -> HttpConnection | None:
-        """A new connection to ``origin``; None with the failure set when there is none."""
+    async def connect(
+        self, origin: Origin, context: Callable[[], ssl.SSLContext], proxy: Proxy | None = None
+    ) -> HttpConnection | None:
+        """A new connection to ``origin``, through ``proxy``; None with the failure set when there is none."""
         limit_s = min(self._total_s, self._limits.connect_s)
+        tunnel = None
         try:
             async with asyncio.timeout(limit_s):
-                connected = await connect(origin, HttpConnection, context)
-        except TimeoutError as error:
+                tunnel = None if proxy is None else await connect_through(proxy, origin)
+                connected = await connect(origin, HttpConnection, context, tunnel)
+        except (ProxyRefused, TimeoutError) as error:
+            if proxy is not None and tunnel is None:
+                # Not the vendor's failure: it has not received the request.
+                words = str(error) or "it did not answer in time"
+                self.failure = Failure.of("proxy", f"{proxy.words} does not let us through: {words}")
+                return None
             kind: FailureKind = "timeout_total" if self._total_s < self._limits.connect_s else "timeout_connect"
             self.failure = Failure.of(kind, str(error) or f"not connected within {limit_s:g} s", phase="connect")
         except OSError as error:

@@ -8,14 +8,13 @@ are never asked for through a proxy. It connects nowhere.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
-from vendor_verifier.errors import UsageError, install_line
+from vendor_verifier.errors import UsageError
 
 
 def is_loopback(host: str) -> bool:
@@ -29,8 +28,7 @@ def is_loopback(host: str) -> bool:
 
 
 _PORTS = {"http": 80, "https": 443}
-_PLAIN = frozenset({"http", "https"})
-_SOCKS = frozenset({"socks5", "socks5h"})
+_KINDS = frozenset({"http", "socks5", "socks5h"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ def require_proxies(addresses: Iterable[str], environ: Mapping[str, str] | None 
     """Check that the proxies for ``addresses`` can be used, before anything is sent.
 
     Raises:
-        UsageError: a proxy's address is none, its kind is unknown, or what speaks to it is not installed.
+        UsageError: a proxy's address is none, or its kind is unknown.
     """
     for address in addresses:
         proxy = proxy_for(address, environ)
@@ -77,17 +75,10 @@ def require_proxies(addresses: Iterable[str], environ: Mapping[str, str] | None 
 
 
 def _require(proxy: Proxy) -> None:
-    scheme = urlsplit(proxy.url).scheme.lower()
-    if scheme in _SOCKS:
-        if importlib.util.find_spec("socksio") is None:
-            raise UsageError(
-                f"{proxy.variable} names a SOCKS proxy ({proxy.shown}), which needs the extra socks: "
-                f"{install_line('socks')}; or unset the variable, or exempt the host in NO_PROXY"
-            )
-    elif scheme not in _PLAIN:
+    if urlsplit(proxy.url).scheme.lower() not in _KINDS:
         raise UsageError(
             f"{proxy.variable} names a proxy of an unknown kind ({proxy.shown}); "
-            "expected http://, https:// or socks5://host:port"
+            "expected http://host:port or socks5://host:port"
         )
     if "(" in proxy.shown:
         raise UsageError(f"{proxy.variable} is no proxy's address ({proxy.shown}); expected http://host:port")

@@ -60,7 +60,6 @@ class Forecast(msgspec.Struct, frozen=True):
 
 # The client that sends: our own transport, or the official SDKs as an application would use them.
 ClientName = Literal["direct", "sdk"]
-TransportName = Literal["fast", "httpx2"]
 
 # The arrival of an open loop's requests: at even distances, or at random (a Poisson process).
 Arrival = Literal["constant", "poisson"]
@@ -221,7 +220,6 @@ class Plan(msgspec.Struct, frozen=True):
     limits: Limits = msgspec.field(default_factory=Limits)
     retry: RetryRules = msgspec.field(default_factory=RetryRules)
     client: ClientName = "direct"
-    transport: TransportName = "fast"
     warnings: tuple[str, ...] = ()
     max_requests: int | None = None
     max_cost_usd: float | None = None

@@ -21,7 +21,7 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.bfcl.replies import Reply, read_reply
 from vendor_verifier.suites.bfcl.suite import rest_key
 from vendor_verifier.suites.bfcl.verdict import VALID, Verdict, invalid
-from vendor_verifier.transport.httpx_client import Transport
+from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.policy import ProgressMeter, Sending
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.request import HttpRequest
@@ -83,7 +83,7 @@ def ask_services(folder: RunFolder, samples: Sequence[Sample], keys: Mapping[str
 
 async def _ask(due: Mapping[str, tuple[Sample, Reply]], keys: Mapping[str, str]) -> list[_Answer]:
     found = []
-    async with Transport(_LIMITS) as transport:
+    async with FastTransport(_LIMITS) as transport:
         for call, (sample, reply) in due.items():
             request = request_of(sample, reply, keys)
             if request is None:

@@ -56,7 +56,7 @@ async def serve(channel: Channel, bench: Bench, run: str, worker: str) -> None:
     # No machine can get more leases than all have together.
     places = places_of(plan)
     ensure_descriptors(places)
-    async with open_client(plan.client, plan.limits, {entry.wire for entry in plan.entries}, plan.transport) as client:
+    async with open_client(plan.client, plan.limits, {entry.wire for entry in plan.entries}) as client:
         outbox = Outbox(channel, linger_of(plan))
         limiter = RemoteLimiter(plan, outbox)
         rng = random.Random(f"{plan.seed} {worker}")  # noqa: S311 spreads waits, keeps no secret
