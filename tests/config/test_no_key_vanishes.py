@@ -19,7 +19,6 @@ from vendor_verifier.suites import SUITES
 ENTRY: dict[str, Any] = {"name": "simulated", "label": "a", "model_id": "simulated-model", "url": "sim://faithful"}
 # By key of an entry or of `defaults`: a value, and where the manifest tells of it.
 SETTINGS: dict[str, tuple[Any, str]] = {
-    "validator": ("anthropic", "wire"),
     "temperature": (0.5, "parameters"),
     "max_tokens": (77, "parameters"),
     "extra_body": ({"x": 1}, "extra_body"),
@@ -33,6 +32,7 @@ SETTINGS: dict[str, tuple[Any, str]] = {
 }
 # Keys of an entry alone; the other vendor's address is told by a dry run, which sends nothing.
 OWN: dict[str, Any] = {
+    "validator": "anthropic",
     "name": "moonshot",
     "model_id": "other",
     "url": "sim://slow",
@@ -70,7 +70,7 @@ def ran(bench: Bench, entry: dict[str, Any], **further: Any) -> Seen:
 
 def test_every_key_of_the_config_has_a_line_here() -> None:
     """Nothing is added to the shapes without being shown to do something."""
-    assert {field.name for field in fields(Settings)} == set(SETTINGS)
+    assert {field.name for field in fields(Settings)} == {*SETTINGS, "validator"}
     assert {field.name for field in fields(VendorEntry)} == {*SETTINGS, *OWN}
     assert {field.name for field in fields(Price)} == set(PRICE)
     assert {field.name for field in fields(ModelSection)} == {"vendors", "gates"}
@@ -98,7 +98,7 @@ def test_a_setting_of_an_entry_shows(bench: Bench, key: str, place: str) -> None
 @pytest.mark.parametrize("key", OWN)
 def test_a_key_of_an_entry_shows_in_a_dry_run(bench: Bench, key: str) -> None:
     """The plan names whom it asks, by which name, with which key, or refuses."""
-    base = {**ENTRY, "name": "mine", "url": "http://127.0.0.1:9/v1"} if key.startswith("api_key") else dict(ENTRY)
+    base = {**ENTRY, "name": "mine", "url": "http://127.0.0.1:9/v1"} if key[:3] in ("api", "val") else dict(ENTRY)
     base.pop("label", None)
     other = {**ENTRY, "label": "c"}
     further = {"model": {"vendors": [{**base, key: OWN[key]}, other]}}
