@@ -73,7 +73,7 @@ def fetched(folder: RunFolder, sample: Sample, arguments: dict[str, Any]) -> Sco
     folder.create()
     folder.records_file.write_bytes(encode_record(record))
     rest.ask_services(folder, [sample], {"RAPID_API_KEY": KEY})
-    return BfclSuite(rest=rest.read_verdicts(folder)).judge(sample, attempt)
+    return BfclSuite(rest={answer.call: answer.verdict for answer in rest.read_answers(folder)}).judge(sample, attempt)
 
 
 def good_call(base: str) -> dict[str, Any]:

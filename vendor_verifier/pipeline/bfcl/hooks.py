@@ -24,7 +24,8 @@ from vendor_verifier.metrics.measure import measured
 from vendor_verifier.pipeline.bfcl.data import find_data, find_services, load_categories
 from vendor_verifier.pipeline.bfcl.dataset import SUITE, bfcl_dataset, by_task, highest, notes
 from vendor_verifier.pipeline.bfcl.job import Job, read_job_file
-from vendor_verifier.pipeline.bfcl.rest import ask_services, read_verdicts
+from vendor_verifier.pipeline.bfcl.rest import ask_services
+from vendor_verifier.pipeline.bfcl.rest import read_answers as read_rest
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.suites import SuiteHooks, ready_suite
@@ -115,7 +116,8 @@ class BfclHooks(SuiteHooks):
         """
         where = str(options.get("data", "installed")) if folder is None else "installed"
         services = find_services(where) if _count(samples, MULTI_TURN) else None
-        return replace(suite, services=services, rest={} if folder is None else read_verdicts(folder))
+        rest = [] if folder is None else read_rest(folder)
+        return replace(suite, services=services, rest={answer.call: answer.verdict for answer in rest})
 
     def unjudged(self, suite: BfclSuite, samples: Sequence[Sample]) -> Iterator[str]:
         if suite.services is None and (rows := _count(samples, MULTI_TURN)):

@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import anyio
 import msgspec
@@ -35,7 +35,7 @@ _PLACEHOLDER = re.compile(r"YOUR-((?:[A-Z]+-)?API-KEY)")
 _HEADER = re.compile(r"(?!(?:host|content-length|transfer-encoding|connection|cookie)$)[a-z0-9-]{1,60}", re.IGNORECASE)
 
 
-class _Answer(msgspec.Struct):
+class RestAnswer(msgspec.Struct):
     """The verdict on the ``call`` of that key, and the shape of the service's answer if it was JSON."""
 
     call: str
@@ -67,7 +67,7 @@ def ask_services(folder: RunFolder, samples: Sequence[Sample], keys: Mapping[str
         StorageError: the disk refused.
     """
     rest = {sample.id: sample for sample in samples if sample.expected.get("category") == "rest"}
-    known = _read(folder)
+    known = read_answers(folder)
     due: dict[str, tuple[Sample, Reply]] = {}
     for record in folder.read_records(lambda _line, _reason: None) if rest else ():
         if record.suite == "bfcl" and record.sample in rest and record.final is not None:
@@ -81,14 +81,14 @@ def ask_services(folder: RunFolder, samples: Sequence[Sample], keys: Mapping[str
         folder.write(REST_FILE, b"".join(msgspec.json.encode(answer) + b"\n" for answer in answers))
 
 
-async def _ask(due: Mapping[str, tuple[Sample, Reply]], keys: Mapping[str, str]) -> list[_Answer]:
+async def _ask(due: Mapping[str, tuple[Sample, Reply]], keys: Mapping[str, str]) -> list[RestAnswer]:
     found = []
     async with FastTransport(_LIMITS) as transport:
         for call, (sample, reply) in due.items():
             request = request_of(sample, reply, keys)
             if request is None:
                 words = "not sent: it is not one call of requests.get at the host of the document"
-                found.append(_Answer(call, invalid("executable_checker_rest:execution_error", words)))
+                found.append(RestAnswer(call, invalid("executable_checker_rest:execution_error", words)))
                 continue
             meter = ProgressMeter(OpenAIChat().reader())
             exchange = await transport.exchange(Sending(request, meter, time.perf_counter_ns(), fresh=True))
@@ -103,8 +103,12 @@ def request_of(sample: Sample, reply: Reply, keys: Mapping[str, str]) -> HttpReq
     name, arguments = reply.named_calls[0]
     url, params, headers = arguments.get("url"), arguments.get("params") or {}, arguments.get("headers") or {}
     own = sample.expected["functions"][0]["parameters"]["properties"]["url"].get("default")
-    is_get = len(reply.calls) == 1 and name in ("requests.get", "requests_get") and isinstance(url, str)
-    if not is_get or not isinstance(params, dict) or not isinstance(headers, dict) or _origin(url) != _origin(own):
+    if len(reply.calls) != 1 or name not in ("requests.get", "requests_get") or not isinstance(url, str):
+        return None
+    # Scheme and host as they are spelled in the document: no credentials, no other port, no look-alike.
+    origin = re.match(r"https?://[^/?#]*", str(own))
+    is_own = origin is not None and re.match(re.escape(origin[0]) + r"(?=[/?#]|$)", url) is not None
+    if not is_own or not isinstance(params, dict) or not isinstance(headers, dict):
         return None
     names = needed_keys(sample)
 
@@ -121,16 +125,7 @@ def request_of(sample: Sample, reply: Reply, keys: Mapping[str, str]) -> HttpReq
     return HttpRequest(_PLACEHOLDER.sub(key, address), sent, b"", method="GET")
 
 
-def _origin(url: object) -> object:
-    """Scheme, host and port; for an address with credentials or of no such form something that equals nothing."""
-    try:
-        parts = urlsplit(str(url))
-        return (parts.scheme, parts.hostname, parts.port) if "@" not in parts.netloc else object()
-    except ValueError:
-        return object()
-
-
-def _compared(call: str, status: int, body: bytes, right: Mapping[str, Any]) -> _Answer:
+def _compared(call: str, status: int, body: bytes, right: Mapping[str, Any]) -> RestAnswer:
     """The verdict on an answer: status 200 and the recorded answer's shape."""
     try:
         shape = shape_of(json.loads(body))
@@ -141,22 +136,18 @@ def _compared(call: str, status: int, body: bytes, right: Mapping[str, Any]) -> 
         verdict = invalid("executable_checker_rest:wrong_status_code", f"the service answered {status}")
     elif shape.keys() != right.keys():
         verdict = invalid("executable_checker_rest:wrong_type", f"expected {min(right)}, got {min(shape)}")
-    return _Answer(call, verdict, shape)
+    return RestAnswer(call, verdict, shape)
 
 
-def read_verdicts(folder: RunFolder) -> dict[str, Verdict]:
-    """The stored verdicts by their key.
+def read_answers(folder: RunFolder) -> list[RestAnswer]:
+    """The stored answers of services.
 
     Raises:
         RunFolderError: the file is damaged.
     """
-    return {answer.call: answer.verdict for answer in _read(folder)}
-
-
-def _read(folder: RunFolder) -> list[_Answer]:
     file = folder.path / REST_FILE
     try:
         lines = file.read_bytes().splitlines() if file.exists() else []
-        return [msgspec.json.decode(line, type=_Answer) for line in lines]
+        return [msgspec.json.decode(line, type=RestAnswer) for line in lines]
     except (OSError, msgspec.DecodeError) as error:
         raise RunFolderError(f"{file} cannot be read: {error}") from None

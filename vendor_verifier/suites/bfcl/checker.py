@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from vendor_verifier.errors import UsageError
@@ -25,14 +24,6 @@ from vendor_verifier.suites.bfcl.verdict import LANGUAGES, VALID, Language, Verd
 _WRONG_LANGUAGE = {"java": "type_error:java", "javascript": "type_error:js"}
 Functions = Sequence[dict[str, Any]]
 Answers = Sequence[dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    """``underscore_to_dot``: the tools were sent with ``_`` for ``.``, so calls must have it too."""
-
-    language: Language
-    underscore_to_dot: bool
 
 
 def check(
@@ -75,7 +66,7 @@ def check(
         return invalid("ast_decoder:decoder_failed", "words came instead of calls")
     if not well_formed_calls(made):
         return invalid("ast_decoder:decoder_wrong_output_format", "the reply is no list of {name: {arguments}}")
-    return _check_calls(functions, made, possible_answer or [], category, _Rules(language, underscore_to_dot))
+    return _check_calls(functions, made, possible_answer or [], category, language, underscore_to_dot)
 
 
 def well_formed_calls(calls: object) -> bool:
@@ -94,23 +85,27 @@ def _decoded(calls: object) -> list[Any] | None:
     return [dict([next(iter(call.items()))]) for call in calls]
 
 
-def _check_calls(functions: Functions, calls: list[Any], answers: Answers, category: str, rules: _Rules) -> Verdict:
+def _check_calls(
+    functions: Functions, calls: list[Any], answers: Answers, category: str, language: Language, underscored: bool
+) -> Verdict:
     if "parallel" in category:
-        return _check_parallel(functions, calls, answers, rules)
+        return _check_parallel(functions, calls, answers, language, underscored)
     if not answers:
         raise uncheckable(f"a {category} row needs a possible answer")
     if "multiple" in category:
         if len(calls) != len(answers):
             return invalid("multiple_function_checker:wrong_count", f"{len(answers)} call is right, got {len(calls)}")
-        return _check_one(_document_named(functions, answers[0]), calls[0], answers[0], rules)
+        return _check_one(_document_named(functions, answers[0]), calls[0], answers[0], language, underscored)
     if len(calls) != 1:
         return invalid("simple_function_checker:wrong_count", f"one call is right, got {len(calls)}")
     if not functions:
         raise uncheckable("it has no functions")
-    return _check_one(functions[0], calls[0], answers[0], rules)
+    return _check_one(functions[0], calls[0], answers[0], language, underscored)
 
 
-def _check_parallel(functions: Functions, calls: list[Any], answers: Answers, rules: _Rules) -> Verdict:
+def _check_parallel(
+    functions: Functions, calls: list[Any], answers: Answers, language: Language, underscored: bool
+) -> Verdict:
     """Each answer in turn takes the first call that is left and fits.
 
     Upstream does the same, and so a perfect reply can fail where two answers accept the same call.
@@ -123,7 +118,7 @@ def _check_parallel(functions: Functions, calls: list[Any], answers: Answers, ru
         document = _document_named(functions, answer)
         reasons: list[str] = []
         for place in left:
-            verdict = _check_one(document, calls[place], answer, rules)
+            verdict = _check_one(document, calls[place], answer, language, underscored)
             if verdict.valid:
                 left.remove(place)
                 break
@@ -133,10 +128,12 @@ def _check_parallel(functions: Functions, calls: list[Any], answers: Answers, ru
     return VALID
 
 
-def _check_one(function: object, call: Mapping[str, dict[str, Any]], answer: object, rules: _Rules) -> Verdict:
+def _check_one(
+    function: object, call: Mapping[str, dict[str, Any]], answer: object, language: Language, underscored: bool
+) -> Verdict:
     name, properties, required = _read_document(function)
     _, accepted = _read_answer(answer)
-    name = name.replace(".", "_") if rules.underscore_to_dot else name
+    name = name.replace(".", "_") if underscored else name
     kind = "simple_function_checker"
     if name not in call:
         return invalid(f"{kind}:wrong_func_name", f"{name!r} is not what was called")
@@ -147,11 +144,13 @@ def _check_one(function: object, call: Mapping[str, dict[str, Any]], answer: obj
     for parameter, value in arguments.items():
         if parameter not in properties or parameter not in accepted:
             return invalid(f"{kind}:unexpected_param", f"parameter {parameter!r} is not expected")
-        wrong = _wrong_argument(parameter, value, properties[parameter], accepted[parameter], rules.language)
+        wrong = _wrong_argument(parameter, value, properties[parameter], accepted[parameter], language)
         if wrong is not None:
             return wrong
     for parameter, options in accepted.items():
-        if parameter not in arguments and "" not in _listed(parameter, options):
+        if not isinstance(options, (list, str)):  # a text stands for its characters
+            raise uncheckable(f"the answer {options!r:.80} of {parameter!r} is not a list of accepted values")
+        if parameter not in arguments and "" not in options:
             return invalid(f"{kind}:missing_optional", f"parameter {parameter!r} is needed here")
     return VALID
 
@@ -172,19 +171,8 @@ def _wrong_argument(parameter: str, value: Any, details: Any, options: Any, lang
     return wrong or check_value(parameter, value, options, expected, literally=literally)
 
 
-def _listed(parameter: str, options: Any) -> Any:
-    """The accepted values, of which a text stands for its characters."""
-    if not isinstance(options, (list, str)):
-        raise uncheckable(f"the answer {options!r:.80} of {parameter!r} is not a list of accepted values")
-    return options
-
-
 def _read_document(function: object) -> tuple[str, dict[str, Any], list[str]]:
-    """Name, properties and required parameters of a raw document.
-
-    Raises:
-        DataError: it lacks one of them.
-    """
+    """Name, properties and required parameters of a raw document."""
     fields = function if isinstance(function, dict) else {}
     parameters = fields.get("parameters")
     parameters = parameters if isinstance(parameters, dict) else {}
@@ -195,11 +183,7 @@ def _read_document(function: object) -> tuple[str, dict[str, Any], list[str]]:
 
 
 def _read_answer(answer: object) -> tuple[str, dict[str, Any]]:
-    """Name and accepted values by parameter of one answer, an object with one key.
-
-    Raises:
-        DataError: it is not that.
-    """
+    """Name and accepted values by parameter of one answer, an object with one key."""
     name, arguments = next(iter(answer.items()), (None, None)) if isinstance(answer, dict) else (None, None)
     if not isinstance(name, str) or not isinstance(arguments, dict):
         raise uncheckable(f"the answer {answer!r:.120} is not {{function: {{parameter: [accepted values]}}}}")
@@ -207,11 +191,7 @@ def _read_answer(answer: object) -> tuple[str, dict[str, Any]]:
 
 
 def _document_named(functions: Functions, answer: object) -> dict[str, Any]:
-    """The document with the answer's own (dotted) name.
-
-    Raises:
-        DataError: there is none.
-    """
+    """The document with the answer's own (dotted) name."""
     name, _ = _read_answer(answer)
     for function in functions:
         if isinstance(function, dict) and function.get("name") == name:

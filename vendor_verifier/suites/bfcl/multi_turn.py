@@ -16,6 +16,7 @@ import operator
 from collections.abc import Generator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Protocol
 
 from vendor_verifier.suites.bfcl.replies import Reply, read_reply
@@ -47,51 +48,46 @@ class WrittenCall:
     positional: tuple[Any, ...] = ()
 
 
-Step = tuple[WrittenCall, ...]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Conversation:
-    """The turns that the model was given, each with the steps that had calls, and its replies.
+    """The calls of each turn that the model was given, in order, and its replies.
 
     ``failure`` is the reason for an early end.
     """
 
-    turns: tuple[tuple[Step, ...], ...]
-    replies: tuple[Reply, ...]
+    turns: list[list[WrittenCall]] = field(default_factory=list)
+    replies: list[Reply] = field(default_factory=list)
     failure: str | None = None
 
 
 def converse(sample: Sample, services: Services) -> Generator[Turn, Attempt, Conversation]:
     """Yield each question, take its attempt, and return the conversation when it is over."""
-    expected = sample.expected
+    expected, done = sample.expected, Conversation()
     instances = _start(expected, services)
     messages: list[Mapping[str, Any]] = []
     tools = list(sample.turn.tools)
-    turns: list[tuple[Step, ...]] = []
-    replies: list[Reply] = []
     for index, asked in enumerate(expected["turns"]):
         tools += expected["withheld"].get(str(index), ())
         messages += [{"role": "user", "content": MORE_FUNCTIONS}] if str(index) in expected["withheld"] else asked
-        steps: list[Step] = []
-        while True:
+        done.turns.append([])
+        for step in count(1):
             attempt = yield Turn(tuple(messages), tuple(tools), sample.turn.parameters)
             reply = read_reply(attempt)
-            replies.append(reply)
+            done.replies.append(reply)
             if reply.outcome == "error" or attempt.response is None:
-                return Conversation((*turns, tuple(steps)), tuple(replies), failure=reply.reason)
+                done.failure = reply.reason or "no answer"
+                return done
             if reply.outcome != "calls":
                 # Calls that cannot be read have no result and would make the next request illegal.
                 text = attempt.response.text
                 messages += [{"role": "assistant", "content": text}] if text else []
                 break
-            step = tuple(WrittenCall(name, arguments) for name, arguments in reply.named_calls)
-            steps.append(step)
-            messages += _history(attempt.response, step, execute(instances, step), len(replies))
-            if len(steps) > STEP_LIMIT:
-                return Conversation((*turns, tuple(steps)), tuple(replies))
-        turns.append(tuple(steps))
-    return Conversation(tuple(turns), tuple(replies))
+            calls = [WrittenCall(name, arguments) for name, arguments in reply.named_calls]
+            done.turns[-1] += calls
+            messages += _history(attempt.response, calls, execute(instances, calls), len(done.replies))
+            if step > STEP_LIMIT:
+                return done
+    return done
 
 
 def _start(expected: Mapping[str, Any], services: Services) -> Mapping[str, object]:
@@ -99,7 +95,9 @@ def _start(expected: Mapping[str, Any], services: Services) -> Mapping[str, obje
     return services.start(expected["involved_classes"], expected["initial_config"], long_context=long_context)
 
 
-def _history(response: Response, step: Step, results: Sequence[str], number: int) -> list[dict[str, Any]]:
+def _history(
+    response: Response, step: Sequence[WrittenCall], results: Sequence[str], number: int
+) -> list[dict[str, Any]]:
     """A reply with calls, and their results, as the next request has them."""
     made = [call for call in response.tool_calls if call.name or call.arguments.strip()]
     ids = [call.id or f"call_{number}_{place}" for place, call in enumerate(made)]
@@ -179,8 +177,7 @@ def check_conversation(expected: Mapping[str, Any], conversation: Conversation, 
     mine, theirs = _start(expected, services), _start(expected, services)
     seen: list[str] = []
     for index, (steps, sources) in enumerate(zip(conversation.turns, answer, strict=True)):
-        for step in steps:
-            seen += execute(mine, step)
+        seen += execute(mine, steps)
         wanted = execute(theirs, [read_expected_call(source) for source in sources])
         if not sources:
             continue

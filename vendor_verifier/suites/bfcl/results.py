@@ -79,15 +79,12 @@ def _mean(accuracies: Accuracies, categories: Sequence[str]) -> float:
 def summaries(accuracies: Accuracies, version: Version) -> dict[str, float]:
     """The summary columns (0 to 1) whose categories were all run; upstream prints ``N/A`` for the others."""
     columns = {
-        "Non-Live Simple AST": (_SIMPLE, _mean(accuracies, _SIMPLE)),
         "Non-Live AST Acc": (NON_LIVE_AST, _non_live(accuracies, "v4")),
         "Live Acc": (_LIVE[version], _live(accuracies, version)),
         "Multi Turn Acc": (MULTI_TURN, _mean(accuracies, MULTI_TURN)),
+        "Irrelevance Detection": (_IRRELEVANCE, _mean(accuracies, _IRRELEVANCE)),
     }
-    found = {name: value for name, (needed, value) in columns.items() if all(each in accuracies for each in needed)}
-    refused = [accuracies[category][0] for category in _IRRELEVANCE if category in accuracies]
-    # The mean of both sets; where one was not run, that of the other, as on its own part of the leaderboard.
-    return found | ({"Irrelevance Detection": sum(refused) / len(refused)} if refused else {})
+    return {name: value for name, (needed, value) in columns.items() if all(each in accuracies for each in needed)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -48,66 +48,67 @@ class BfclSuite:
             attempt = yield sample.turn
             return partial(self.judge, sample, attempt)
         if self.services is None:
-            found = invalid("not_run", not_run_reason(category) or "not run")
-            return partial(self._score, sample, (), found, "not_run", is_measured=False)
+            return partial(self._score, sample, [], invalid("not_run", not_run_reason(category) or ""))
         conversation = yield from converse(sample, self.services)
         return partial(self.judge_conversation, sample, conversation, self.services)
 
     def judge(self, sample: Sample, attempt: Attempt) -> Score:
         """The score of a single-turn sample's final attempt."""
-        reply = read_reply(attempt)
-        expected = sample.expected
+        reply, expected = read_reply(attempt), sample.expected
+        matched: dict[str, float] = {}
         if "calls" in expected:
-            wanted = [(str(call["name"]), call["arguments"]) for call in expected["calls"]]
-            matched = exact_match(wanted, reply)
+            matched = exact_match([(str(call["name"]), call["arguments"]) for call in expected["calls"]], reply)
             is_right = bool(matched["function_name_and_args_accuracy"])
             verdict = VALID if is_right else invalid("not_the_expected_calls")
-            return self._score(sample, (reply,), verdict, reply.outcome, matched)
-        if expected["category"] in REST and reply.outcome == "calls":
-            known = self.rest.get(rest_key(sample.id, reply))
-            verdict = known or invalid("not_run", "the service was not asked")
-            return self._score(sample, (reply,), verdict, reply.outcome, is_measured=known is not None)
-        return self._checked(sample, (reply,), reply.outcome, partial(judge_reply, expected, reply))
+        elif expected["category"] in REST and reply.outcome == "calls":
+            verdict = self.rest.get(rest_key(sample.id, reply)) or invalid("not_run", "the service was not asked")
+        else:
+            verdict = _checked(partial(judge_reply, expected, reply))
+        return self._score(sample, [reply], verdict, matched)
 
     def judge_conversation(self, sample: Sample, conversation: Conversation, services: Services) -> Score:
         """The score of a multi-turn sample. Calls in turns where none was right are the anomaly ``extra_calls``."""
-        outcomes = [reply.outcome for reply in conversation.replies]
-        outcome = next((word for word in ("error", "unparsable", "calls", "text") if word in outcomes), "no_call")
-        pairs = enumerate(zip(conversation.turns, sample.expected["answer"], strict=False))
         # Upstream runs these calls and overlooks them.
-        extra = [index for index, (steps, sources) in pairs if steps and not sources]
-        more: dict[str, Any] = {"turns": len(conversation.turns), "steps": len(conversation.replies)}
-        more |= {"extra_calls": extra} if extra else {}
-        judge = partial(check_conversation, sample.expected, conversation, services)
-        return self._checked(sample, conversation.replies, outcome, judge, more)
-
-    def _checked(
-        self, sample: Sample, replies: tuple[Reply, ...], outcome: str, judge: Any, more: dict[str, Any] | None = None
-    ) -> Score:
-        try:
-            verdict: Verdict = judge()
-        except DataError as error:
-            wrong = invalid("dataset_error", error.problems[0].message)
-            return self._score(sample, replies, wrong, outcome, is_measured=False)
-        return self._score(sample, replies, verdict, outcome, more=more)
+        pairs = enumerate(zip(conversation.turns, sample.expected["answer"], strict=False))
+        extra = [index for index, (calls, sources) in pairs if calls and not sources]
+        verdict = _checked(partial(check_conversation, sample.expected, conversation, services))
+        more = {"turns": len(conversation.turns), "steps": len(conversation.replies)}
+        return self._score(sample, conversation.replies, verdict, {}, {**more, "extra_calls": extra} if extra else more)
 
     def _score(
         self,
         sample: Sample,
-        replies: tuple[Reply, ...],
+        replies: Sequence[Reply],
         verdict: Verdict,
-        outcome: str,
-        matched: Mapping[str, float] | None = None,
-        *,
-        more: Mapping[str, Any] | None = None,
-        is_measured: bool = True,
+        matched: Mapping[str, float] = {},
+        more: Mapping[str, Any] = {},
     ) -> Score:
-        correct = float(verdict.valid) if is_measured else None
-        found = {"error_type": verdict.error_type, "error": list(verdict.error)}
-        details = {"category": sample.expected["category"], "outcome": outcome, **found, **(more or {})}
-        anomalies = ("extra_calls",) if "extra_calls" in details else ()
-        values = {"correct": correct, **(matched or {})}
-        return Score(self.name, _decision(replies), values=values, details=details, anomalies=anomalies)
+        outcomes = {reply.outcome for reply in replies}
+        words = ("error", "unparsable", "calls", "text", "no_call")
+        outcome = next((word for word in words if word in outcomes), "not_run")
+        decision: Decision = "called" if outcomes & {"calls", "unparsable"} else "not_called"
+        is_measured = verdict.error_type not in ("not_run", "dataset_error")
+        return Score(
+            self.name,
+            "undecided" if outcome in ("error", "not_run") else decision,
+            values={"correct": float(verdict.valid) if is_measured else None, **matched},
+            details={
+                "category": sample.expected["category"],
+                "outcome": outcome,
+                "error_type": verdict.error_type,
+                "error": list(verdict.error),
+                **more,
+            },
+            anomalies=("extra_calls",) if "extra_calls" in more else (),
+        )
+
+
+def _checked(judge: Callable[[], Verdict]) -> Verdict:
+    """The verdict, which for a row that cannot be checked names the row's fault."""
+    try:
+        return judge()
+    except DataError as error:
+        return invalid("dataset_error", error.problems[0].message)
 
 
 def judge_reply(expected: Mapping[str, Any], reply: Reply) -> Verdict:
@@ -137,13 +138,6 @@ def judge_reply(expected: Mapping[str, Any], reply: Reply) -> Verdict:
 def rest_key(sample: str, reply: Reply) -> str:
     """The key of a stored verdict of a live service: a digest of the row and of the calls as the vendor made them."""
     return hashlib.sha256(json.dumps([sample, reply.calls], sort_keys=True).encode()).hexdigest()[:24]
-
-
-def _decision(replies: tuple[Reply, ...]) -> Decision:
-    outcomes = {reply.outcome for reply in replies}
-    if "error" in outcomes or not outcomes:
-        return "undecided"
-    return "called" if outcomes & {"calls", "unparsable"} else "not_called"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
