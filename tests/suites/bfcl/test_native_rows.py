@@ -39,7 +39,7 @@ def load(
     category: str = "simple_python",
     **options: Any,
 ) -> LoadedSamples:
-    pairs = None if answers is None else lines(answers)
+    pairs = lines(answers or [])
     return read_category(lines(questions), pairs, category=category, file=QUESTIONS, answer_file=ANSWERS, **options)
 
 

@@ -151,7 +151,7 @@ def load_categories(
 
 
 def _load(data: BfclData, category: str, file: Path, skip_bad: bool) -> LoadedSamples:
-    answers: list[bytes] | None = None
+    answers: list[bytes] = []
     answer_file = data.folder / "possible_answer" / file.name
     if category in REST:
         # Upstream pairs rows and recorded replies by position; only the shape of a reply is compared.

@@ -187,11 +187,12 @@ def _results(
     standing: dict[object, Record] = {}
     for record in folder.read_records(lambda _line, _reason: None):
         known = standing.get(record.key)
-        if record.suite == SUITE and not _is_not_charged(record) and (known is None or supersedes(record, known)):
+        if record.suite == SUITE and (known is None or supersedes(record, known)):
             standing[record.key] = record
     of_sample: dict[str, list[Record]] = {}
     for record in standing.values():
-        of_sample.setdefault(record.sample, []).append(record)
+        if not _is_not_charged(record):
+            of_sample.setdefault(record.sample, []).append(record)
     found: dict[tuple[str, str, str], list[tuple[Score | None, list[float] | None]]] = {}
     for name, rows in by_task(samples).items():
         for sample in rows:

@@ -37,9 +37,9 @@ def read_custom(
     rows = list(read_rows(lines, file))
     made = _made_tools(rows)
 
-    def read(row: Row, number: int) -> ReadRow:
-        messages, calls = _question(row.fields)
-        tools = _tools(row.fields) or made
+    def read(fields: Mapping[str, Any], number: int) -> ReadRow:
+        messages, calls = _question(fields)
+        tools = _tools(fields) or made
         if not tools:
             raise UnusableRequest("the row has no tools, and no row expects a call to make them of", "tools")
         several = "parallel" if len(calls) > 1 else ""
@@ -51,7 +51,7 @@ def read_custom(
         tags |= {"bfcl_inferred": True} if tools is made else {}
         return ReadRow([kind, messages, tools], Turn(tuple(messages), tuple(tools)), expected, tags)
 
-    return samples_of(rows, read, dataset=file.name, file=file, skip_bad=skip_bad)
+    return samples_of(rows, read, file, skip_bad)
 
 
 def _question(fields: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[Call]]:

@@ -41,13 +41,10 @@ class ReadRow:
 
 def samples_of(
     rows: Iterable[Row | Problem],
-    read: Callable[[Row, int], ReadRow],
-    *,
-    dataset: str,
+    read: Callable[[Mapping[str, Any], int], ReadRow],
     file: Path,
     skip_bad: bool,
-    problems: Sequence[Problem] = (),
-    defects: Sequence[str] = (),
+    defects: Iterable[str] = (),
 ) -> LoadedSamples:
     """The samples of the rows, equal ones told apart by number. ``read`` is given a row and how many there were.
 
@@ -55,21 +52,21 @@ def samples_of(
         DataError: unusable rows (all of them), or no row at all.
     """
     samples: list[Sample] = []
-    wrong, peculiar = list(problems), list(defects)
-    seen: Counter[str] = Counter()
+    wrong: list[Problem] = []
+    peculiar, seen = list(defects), Counter[str]()
     for row in rows:
         if isinstance(row, Problem):
             wrong.append(row)
             continue
         try:
-            found = read(row, len(samples))
+            found = read(row.fields, len(samples))
         except UnusableRequest as reason:
             wrong.append(Problem(str(reason), file, row.line, reason.key))
             continue
         text = json.dumps(found.content, sort_keys=True, separators=(",", ":"))
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         seen[digest] += 1
-        name, source = numbered(digest, seen[digest]), Source(dataset, row.line)
+        name, source = numbered(digest, seen[digest]), Source(file.name, row.line)
         samples.append(Sample(name, found.turn, found.expected, found.tags, source))
         if found.defect:
             peculiar.append(f"{found.expected['id']}: its own answers fail it ({found.defect})")
@@ -82,30 +79,26 @@ def samples_of(
 
 def read_category(
     questions: Iterable[bytes],
-    answers: Iterable[bytes] | None,
+    answers: Iterable[bytes],
     *,
     category: str,
     file: Path,
     answer_file: Path,
     version: str | None = None,
-    service_docs: ServiceDocs | None = None,
+    service_docs: ServiceDocs = {},  # noqa: B006 - never changed
     skip_bad: bool = False,
 ) -> LoadedSamples:
     """Read one category (v4 name).
 
-    Args:
-        questions: the lines of ``file``.
-        answers: the lines of ``answer_file``; None for (ir)relevance, and rows with answers of their own.
-        version: of the data (``v3``, ``v4``, ``shipped`` …), kept with every sample.
-        service_docs: needed for multi-turn rows.
-        skip_bad: leave unusable rows out and list them, instead of refusing the file.
+    ``questions`` are the lines of ``file``, ``answers`` those of ``answer_file``; none for (ir)relevance, and rows with
+    answers of their own. ``version`` of the data is kept with every sample. ``service_docs`` are for multi-turn rows.
 
     Raises:
         DataError: unusable lines or rows (all of them), or no row at all.
     """
     problems: list[Problem] = []
     truths: dict[str, Any] = {}
-    for row in read_rows(answers or (), answer_file):
+    for row in read_rows(answers, answer_file):
         if isinstance(row, Problem):
             problems.append(row)
         elif isinstance(row.fields.get("id"), str) and isinstance(row.fields.get("ground_truth"), list):
@@ -113,32 +106,24 @@ def read_category(
         else:
             problems.append(Problem("expected an id and a list ground_truth", answer_file, row.line))
     rows = list(read_rows(questions, file))
-    lonely = {str(row.fields.get("id")) for row in rows if isinstance(row, Row)} - truths.keys()
-    spare = truths.keys() - {str(row.fields.get("id")) for row in rows if isinstance(row, Row)}
-    defects = []
+    asked = {str(row.fields.get("id")) for row in rows if isinstance(row, Row)}
+    lonely, spare, defects = asked - truths.keys(), truths.keys() - asked, []
     if len(lonely) == len(spare) == 1:
         # An id is misspelled in upstream's v3 data. With more of either, nothing is guessed.
-        asked, filed = lonely.pop(), spare.pop()
-        truths[asked] = truths[filed]
-        defects.append(f"{asked}: its answer is filed under {filed}")
+        (name,), (filed,) = lonely, spare
+        truths[name] = truths[filed]
+        defects.append(f"{name}: its answer is filed under {filed}")
 
-    def read(row: Row, _number: int) -> ReadRow:
-        found = _read(row.fields, category, truths, service_docs or {})
-        tags = {"category": category, "bfcl_id": found.expected["id"], **({"bfcl_data": version} if version else {})}
-        return ReadRow(found.content, found.turn, found.expected, tags, found.defect)
+    def read(fields: Mapping[str, Any], _number: int) -> ReadRow:
+        tags = {"category": category, "bfcl_id": fields.get("id"), **({"bfcl_data": version} if version else {})}
+        return _read(fields, category, truths, service_docs, tags)
 
-    return samples_of(
-        rows,
-        read,
-        dataset=file.name.partition(".json")[0],
-        file=file,
-        skip_bad=skip_bad,
-        problems=problems,
-        defects=defects,
-    )
+    return samples_of([*problems, *rows], read, file, skip_bad, defects)
 
 
-def _read(fields: Mapping[str, Any], category: str, truths: Mapping[str, Any], docs: ServiceDocs) -> ReadRow:
+def _read(
+    fields: Mapping[str, Any], category: str, truths: Mapping[str, Any], docs: ServiceDocs, tags: dict[str, Any]
+) -> ReadRow:
     name = fields.get("id")
     if not isinstance(name, str):
         raise UnusableRequest(f"expected a text, read {kind_of(name)}", "id")
@@ -153,7 +138,7 @@ def _read(fields: Mapping[str, Any], category: str, truths: Mapping[str, Any], d
     content = {key: value for key, value in fields.items() if key != "id"}
     if category in MULTI_TURN:
         turn, more = _several_turns(fields, turns, docs)
-        return ReadRow([category, content, more.pop("docs")], turn, {**expected, **more, "answer": answer}, {})
+        return ReadRow([category, content, more.pop("docs")], turn, {**expected, **more, "answer": answer}, tags)
     functions = fields.get("function")
     functions = [functions] if isinstance(functions, dict) else functions
     if not isinstance(functions, list) or not all(isinstance(function, dict) for function in functions):
@@ -168,7 +153,7 @@ def _read(fields: Mapping[str, Any], category: str, truths: Mapping[str, Any], d
         defect = None if category in REST else row_defect(expected)
     except DataError as error:
         raise UnusableRequest(error.problems[0].message, "function") from None
-    return ReadRow([category, content], turn, expected, {}, defect)
+    return ReadRow([category, content], turn, expected, tags, defect)
 
 
 def _is_turn(turn: object) -> bool:
