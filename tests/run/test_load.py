@@ -356,22 +356,3 @@ async def test_further_turns_follow_by_themselves(server: FaultServer) -> None:
         total = e2e_from_schedule_ms(record)
         assert total is not None
         assert total >= 300
-
-
-async def test_a_refused_place_rests_as_long_as_it_was_told_to(server: FaultServer) -> None:
-    """Of three places that are kept one is refused for ten minutes: two at most are in use from then on, and nobody
-    waits for it in the end."""
-    at_once: list[int] = []
-
-    def answer(seen: Seen) -> Script:
-        at_once.append(server.in_flight["a"])
-        refused = whole({"error": {"message": "slow down"}}, 429, retry_after=600)
-        return after(0.01, refused) if seen.number == 0 else after(0.03)
-
-    server.answer = answer
-    shape = LoadShape(rest_s=0.001, keeps_places=True)
-    rules = RetryRules(0, max_wait_s=600)
-    ran = await run([entry(server, "a")], 15, load=shape, request_concurrency=3, retry=rules)
-    assert (len(ran.records), sum(record.succeeded for record in ran.records)) == (15, 14)
-    assert max(at_once) == 3
-    assert max(at_once[3:]) == 2

@@ -31,7 +31,7 @@ from vendor_verifier.pipeline.plan import Prepared, run_wires, wire_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import Registry, find_vendors
-from vendor_verifier.run.budgets import CostOf, Spending
+from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.cluster.job import Bench, Block, ClusterSide, Hello, Job, travelling
 from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.engine import Emit
@@ -77,13 +77,12 @@ def send(
     costs: Mapping[tuple[str, str], CostOf],
     in_flight: Counter[tuple[str, str]] | None = None,
     tools: ToolRunner | None = None,
-    spending: Spending | None = None,
     on_notice: Callable[[str], None] = lambda _words: None,
 ) -> Sent:
     """Send the open items of ``queue``.
 
     ``in_flight`` is kept current by (model, label), where this process grants the permits. ``tools`` runs the real
-    tools that models call. ``spending`` are books kept over several executions, in place of the plan's limits.
+    tools that models call.
 
     Raises:
         UsageError: the chosen executor cannot be used.
@@ -91,9 +90,7 @@ def send(
         ClusterError: the cluster went away; its ``executor`` describes the session until then.
     """
     executor = choose_executor(plan.executor, CLUSTER_SIDE)
-    work = Work(
-        plan, queue, job, emit, emit_duplicate, scrubber, costs, has_uvloop(), in_flight, tools, spending, on_notice
-    )
+    work = Work(plan, queue, job, emit, emit_duplicate, scrubber, costs, has_uvloop(), in_flight, tools, on_notice)
 
     async def whole() -> RunEnd:
         try:

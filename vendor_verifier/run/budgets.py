@@ -18,10 +18,9 @@ from __future__ import annotations
 
 import contextlib
 import math
-import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -264,34 +263,3 @@ def _estimated(attempt: Attempt, sent_bytes: int) -> Usage:
             len(response.text) + len(response.reasoning) + sum(len(call.arguments) for call in response.tool_calls)
         )
     return Usage(input=sent_bytes // _BYTES_PER_TOKEN, output=characters // _BYTES_PER_TOKEN)
-
-
-@dataclass(slots=True)
-class GuardedSpending(Spending):
-    """Spending with a deadline ``until_s`` on ``clock``. Several executions may share it: ``requests`` and ``cost_usd``
-    go on counting."""
-
-    until_s: float = math.inf
-    clock: Callable[[], float] = time.monotonic
-    is_late: bool = False
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The state with the time that is left: the clock of another machine shows something else."""
-        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "clock"}
-        return own | {"until_s": self.until_s - self.clock()}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.clock = time.monotonic
-        for name, value in state.items():
-            setattr(self, name, value)
-        self.until_s += self.clock()
-
-    def books(self) -> dict[str, Any]:
-        return {**Spending.books(self), "is_late": self.is_late}
-
-    def take(self, *, is_open: bool = True) -> bool:
-        """As in :class:`Spending`; nothing more is sent when time is up."""
-        if is_open and self.clock() >= self.until_s:
-            self.is_late = True
-            return False
-        return Spending.take(self, is_open=is_open)

@@ -64,7 +64,6 @@ class LocalExecutor:
             work.costs,
             in_flight=work.in_flight,
             tools=work.tools,
-            spending=work.spending,
         )
 
     def describe(self) -> Mapping[str, Any]:

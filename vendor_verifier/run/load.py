@@ -92,7 +92,6 @@ class Load:
         self._emit = emit
         self._block = block
         self._over = anyio.Event()
-        self._through: dict[EntryKey, anyio.Event] = {}
         self._under_way: Counter[str] = Counter()
         self._held_back: Counter[EntryKey] = Counter()
         self._lags: dict[EntryKey, array[float]] = {}
@@ -101,8 +100,6 @@ class Load:
     def close(self) -> None:
         """Start nothing more; what is in flight goes on."""
         self._over.set()
-        for through in self._through.values():
-            through.set()
 
     def closing(self, close: Callable[[], None]) -> Callable[[], None]:
         """A function that calls ``close`` and closes this load."""
@@ -173,36 +170,22 @@ class Load:
     async def _by_places(self, lane: Lane, player: Player) -> None:
         zero_ns = player.clock_ns()
         places = self._cap(lane)
-        # Nobody rests or waits for a place that has nothing left to ask.
-        through = self._through[_key(lane)] = anyio.Event()
 
         async def place(opens_s: float) -> None:
             await self._wait_until(zero_ns + int(opens_s * 1e9), player)
             while not self._over.is_set() and (start := lane.next(time.perf_counter())) is not None:
-                begun_ns = player.clock_ns()
-                record = await self._play(lane, start, player, None)
-                if record is not None and not record.succeeded:
-                    await self._wait_until(self._rested_ns(record, begun_ns, player.clock_ns()), player, through)
-            through.set()
+                await self._play(lane, start, player, None)
 
         async with anyio.create_task_group() as group:
             for opens_s in opening_times(places, self._plan.load.ramp_up_s, *self._turns[_key(lane)]):
                 group.start_soon(place, opens_s)
 
-    def _rested_ns(self, record: Record, begun_ns: int, ended_ns: int) -> int:
-        """When the place of a failed request may be filled again."""
-        load, failure = self._plan.load, None if record.final is None else record.final.failure
-        asked_s = None if failure is None or not load.keeps_places else failure.retry_after_s
-        told_ns = 0 if asked_s is None else ended_ns + int(min(asked_s, self._plan.retry.max_wait_s) * 1e9)
-        return max(begun_ns + int(load.rest_s * 1e9), told_ns)
-
-    async def _wait_until(self, due_ns: int, player: Player, over: anyio.Event | None = None) -> None:
-        """Wait until then, or until ``over`` (the run closes). Timers may go off early, and nothing may be sent before
-        its time."""
-        over = over or self._over
-        while not over.is_set() and (left_ns := due_ns - player.clock_ns()) > 0:
+    async def _wait_until(self, due_ns: int, player: Player) -> None:
+        """Wait until then, or until the run closes. Timers may go off early, and nothing may be sent before its
+        time."""
+        while not self._over.is_set() and (left_ns := due_ns - player.clock_ns()) > 0:
             with anyio.move_on_after(left_ns / 1e9):
-                await over.wait()
+                await self._over.wait()
 
     async def _play(self, lane: Lane, start: Start, player: Player, due: DueAt | None) -> Record | None:
         account = lane.entry.account

@@ -57,19 +57,18 @@ async def run_local(
     costs: Mapping[tuple[str, str], CostOf] | None = None,
     in_flight: Counter[tuple[str, str]] | None = None,
     tools: ToolRunner | None = None,
-    spending: Spending | None = None,
 ) -> RunEnd:
     """Send what is left of ``queue``; ``tools`` runs the real tools that models call.
 
     A first SIGINT, SIGTERM or SIGHUP stops new requests and waits a little; a second ends at once.
     ``costs`` price an answer by (model, label); only a plan with ``max_cost_usd`` looks at them. ``in_flight`` is kept
-    true by (model, label). ``spending`` are books kept over several executions, in place of the plan's limits.
+    true by (model, label).
 
     Raises:
         UsageError: this machine does not let us open as many connections as the plan may need.
     """
     entries = plan.entries
-    spending = spending or Spending(plan.max_requests, plan.max_cost_usd, costs or {})
+    spending = Spending(plan.max_requests, plan.max_cost_usd, costs or {})
     limiter = LocalLimiter(entries, plan.request_concurrency, spending, in_flight, gives_way=plan.load.gives_way)
     ensure_descriptors(limiter.places)
     slots = VendorSlots(plan.vendor_concurrency, len(entries))
@@ -108,8 +107,8 @@ class Work:
 
     ``emit`` keeps records, ``emit_duplicate`` those that came a second time. ``in_flight`` is where requests in flight
     are counted, by (model, label), by an executor that gives permits here. ``tools`` runs the real tools that models
-    call; only an executor that sends from this process can use it. ``spending`` are books kept over several executions,
-    in place of the plan's limits. ``on_notice`` is told what people may want to know of the place it is sent from.
+    call; only an executor that sends from this process can use it. ``on_notice`` is told what people may want to know
+    of the place it is sent from.
     """
 
     plan: Plan
@@ -122,5 +121,4 @@ class Work:
     use_uvloop: bool = False
     in_flight: Counter[tuple[str, str]] | None = None
     tools: ToolRunner | None = None
-    spending: Spending | None = None
     on_notice: Callable[[str], None] = lambda _words: None

@@ -154,9 +154,7 @@ class LoadShape(msgspec.Struct, frozen=True):
 
     ``request_rate`` (per second) or a ``schedule`` offers them whatever happens (an open loop), spaced evenly or at
     random by ``arrival``. ``ramp_up_s`` lets rate or places grow linearly. The first ``warmup`` requests are sent and
-    thrown away. ``duration_s`` asks again and again, counted from the end of the warm-up. A place of a
-    closed loop whose request failed stays empty until ``rest_s`` after its begin.
-    ``keeps_places``: an account that limits our rate loses none; a refused one rests as long as the vendor asked.
+    thrown away. ``duration_s`` asks again and again, counted from the end of the warm-up.
     """
 
     request_rate: float | None = None
@@ -165,13 +163,11 @@ class LoadShape(msgspec.Struct, frozen=True):
     warmup: int = 0
     duration_s: float | None = None
     schedule: tuple[Due, ...] = ()
-    rest_s: float = 0
-    keeps_places: bool = False
 
     @property
     def gives_way(self) -> bool:
         """Whether an account that limits our rate is sent less, which is another load than the one asked for."""
-        return not self.is_open and not self.keeps_places
+        return not self.is_open
 
     @property
     def is_open(self) -> bool:

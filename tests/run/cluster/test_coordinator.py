@@ -295,5 +295,3 @@ def test_one_stretch_of_time_is_not_gone_on_with() -> None:
     assert bench.coordinator.way_on == "go on with --incremental"
     timed = replace(bench.coordinator._work, plan=Plan(tuple(ENTRIES), (), load=LoadShape(duration_s=5)))
     assert Coordinator(timed, 5, print).way_on == "start a new run"
-    level = replace(timed, plan=Plan(tuple(ENTRIES), (), load=LoadShape(keeps_places=True)))
-    assert Coordinator(level, 5, print).way_on == "start a new search"

@@ -25,7 +25,7 @@ from vendor_verifier.wire.openai_chat import OpenAIChat
 
 pytestmark = pytest.mark.anyio
 ENTRY = Entry("model", "a", "plain", Endpoint("http://127.0.0.1", "m"), "openai", account="a")
-PLAN = Plan((ENTRY,), (), load=LoadShape(keeps_places=True))
+PLAN = Plan((ENTRY,), (), load=LoadShape(warmup=1))
 SAMPLE = Sample("1", Turn(({"role": "user", "content": "?"},)))
 
 
@@ -60,7 +60,7 @@ async def test_requests_one_after_the_other_are_sent_by_all_workers_in_turn() ->
         ({"request_concurrency": 901}, 100_000, 64),
         ({"request_concurrency": 901}, 20, 1),
         ({"load": LoadShape(request_rate=100, duration_s=60), "request_concurrency": 3_000}, 20, 10),
-        ({"load": LoadShape(keeps_places=True), "request_concurrency": 640}, 700, 7),
+        ({"load": LoadShape(warmup=1), "request_concurrency": 640}, 700, 7),
     ],
 )
 def test_a_cluster_that_adapts_is_asked_for_as_many_as_the_load_is_worth(

@@ -162,7 +162,10 @@ def _sweep(asked: Sweep, entry: Entry, folder: Path, spending: Spending) -> Vend
             break
         reached = levels[-1]["in_flight" if asked.by == "concurrency" else "requests_per_s"]
         if first is not None and size is not None and reached is not None and reached < _REACHED * size:
-            end = ("not_reached", f"{at} was not reached ({reached:.1f} on average)")
+            # Held back by the entry's budgets or the vendor's refusals; else our own machine sent too slowly.
+            is_held = entry.requests_per_minute or entry.tokens_per_minute or seen.vendor.failures
+            words = "" if is_held else "; this machine sent too slowly"
+            end = ("not_reached" if is_held else "client", f"{at} was not reached ({reached:.1f} on average){words}")
             break
         first, holds = first or seen, size
     held = "holds no level" if holds is None else f"holds {holds:g} {unit}"

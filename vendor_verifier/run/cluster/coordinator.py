@@ -104,11 +104,8 @@ class Coordinator:
 
     @property
     def way_on(self) -> str:
-        """The advice for a run that broke off; a stretch of time or a level of a search cannot be gone on with."""
-        load = self._work.plan.load
-        if load.keeps_places:
-            return "start a new search"
-        return "start a new run" if load.plans_by_doing else "go on with --incremental"
+        """The advice for a run that broke off; a stretch of time cannot be resumed."""
+        return "start a new run" if self._work.plan.load.plans_by_doing else "go on with --incremental"
 
     @property
     def is_finished(self) -> bool:

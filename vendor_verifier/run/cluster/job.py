@@ -173,9 +173,8 @@ NEWS_LINGER_S = 0.025
 
 
 def linger_of(plan: Plan, linger_s: float = LINGER_S) -> float:
-    """Seconds from one write to the next: none where requests are due at moments, which a message must not blur, nor
-    where a place stays empty until the message that fills it has come."""
-    return 0.0 if plan.load.is_open or plan.load.keeps_places else linger_s
+    """Seconds from one write to the next: none where requests are due at moments, which a message must not blur."""
+    return 0.0 if plan.load.is_open else linger_s
 
 
 class ChannelClosed(Exception):

@@ -295,7 +295,6 @@ class WorkersExecutor:
             work.plan,
             work.costs,
             work.in_flight,
-            spending=work.spending,
             hang_after_s=self._choice.hang_after_s,
             attempt_s=longest_attempt_s(work.plan),
         )
