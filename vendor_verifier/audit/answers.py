@@ -124,11 +124,6 @@ def _hindrance(
     return None
 
 
-def compared_texts(own: Answers, reference: Answers) -> list[tuple[str, str, str]]:
-    """The vendor's text and the baseline's two, of every question that has all three, in the order of asking."""
-    return _texts(_triples(own, {each: both for each, both in reference.items() if 0 in both and 1 in both}))
-
-
 def _triples(own: Answers, twice: Mapping[Question, Mapping[int, AnswerText]]) -> list[_Triple]:
     """In the order in which the vendor was asked, of questions that our wires asked both in the same words."""
     found = [

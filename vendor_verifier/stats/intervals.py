@@ -73,18 +73,6 @@ def clopper_pearson(successes: float, n: float, level: float = LEVEL) -> Estimat
     return Estimate(successes / n, low, high, round(n), "clopper-pearson", level)
 
 
-def rate_in_order(outcomes: Sequence[bool], level: float = LEVEL) -> Estimate:
-    """The exact interval for the share of ``outcomes``, which stand as they were asked: where they come in spells, that
-    of as many independent ones as they are worth."""
-    import numpy as np
-
-    n = len(outcomes)
-    worth = _worth(np.array(outcomes, dtype=np.bool_)) if n else 0
-    share = sum(outcomes) / n if n else 0.0
-    found = clopper_pearson(min(share * worth, worth), worth, level)
-    return structs.replace(found, n=n, effective=None if worth >= n else worth)
-
-
 def ratio(own: Estimate, other: Estimate) -> Estimate:
     """own ÷ other, both above 0 and measured apart, from their own intervals by the method of variance estimates
     recovery on the logarithms (Donner & Zou, Stat. Med. 2012): an open end leaves that side open."""

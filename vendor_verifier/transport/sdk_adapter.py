@@ -66,11 +66,6 @@ def client_over(transport: httpx2.AsyncBaseTransport) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(transport=transport, cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])))
 
 
-def replaying_client(exchange: Exchange) -> httpx2.AsyncClient:
-    """An HTTP client that answers everything with one recorded exchange and sends nothing."""
-    return client_over(httpx2.MockTransport(lambda request: response_of(exchange, request)))
-
-
 def response_of(exchange: Exchange, request: httpx2.Request) -> httpx2.Response:
     """The answer to ``request``, to be read piece by piece.
 
