@@ -5,7 +5,7 @@ from __future__ import annotations
 from asking import queue_of, samples
 
 from vendor_verifier.run.load_lane import Lane, LaneItems, Start, in_lanes
-from vendor_verifier.values.plan import Due, Entry, LoadShape
+from vendor_verifier.values.plan import Entry, LoadShape
 from vendor_verifier.values.record import Attempt, Failure, Record, TurnRecord
 from vendor_verifier.values.request import Endpoint
 
@@ -78,15 +78,6 @@ def test_a_duration_counts_from_the_end_of_the_warm_up_and_asks_again_and_again(
         None,
     ]
     assert (lane.begun, lane.repetitions) == (4, 2)
-
-
-def test_a_schedule_may_name_its_samples() -> None:
-    """A named sample is asked whenever it is named; between them the others follow in order."""
-    lane = Lane(items(3), LoadShape(schedule=(Due(0),)))
-    found = [lane.next(0, name) for name in ("002-1", None, "002-1", None)]
-    assert [start and (start.item.sample.id, start.item.repetition) for start in found] == [
-        ("002-1", 0), ("000-1", 0), ("002-1", 1), ("001-1", 0),
-    ]  # fmt: skip
 
 
 def test_a_vendor_that_was_stopped_is_not_asked_again_and_again() -> None:

@@ -19,7 +19,7 @@ from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.load import LoadReport
 from vendor_verifier.run.local_run import run_local
 from vendor_verifier.suites import Play
-from vendor_verifier.values.plan import Due, LoadShape, RetryRules
+from vendor_verifier.values.plan import LoadShape, RetryRules
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Score
@@ -143,18 +143,16 @@ async def test_a_refused_load_is_offered_all_the_same(server: FaultServer) -> No
 
 
 async def test_a_schedule_is_replayed_to_every_vendor(server: FaultServer) -> None:
-    """Each vendor gets its requests at the stated moments and none early, the named sample where one is named."""
-    schedule = (Due(0.0), Due(0.4, "001-1"), Due(0.4), Due(0.8, "001-1"))
+    """Each vendor gets its requests at the stated times and none early; samples are asked again in order."""
+    schedule = (0.0, 0.4, 0.4, 0.8)
     began_ns = time.perf_counter_ns()
     ran = await run([entry(server, "a"), entry(server, "b")], 3, load=LoadShape(schedule=schedule))
     for vendor in "ab":
         sent_s = [(one.at_ns - began_ns) / 1e9 for one in server.by_vendor(vendor)]
-        assert all(at >= due.at_s for at, due in zip(sent_s, schedule, strict=True))
-        assert sorted(record.offered_s or 0.0 for record in ran.of(vendor)) == [due.at_s for due in schedule]
+        assert all(at >= due_s for at, due_s in zip(sent_s, schedule, strict=True))
+        assert sorted(record.offered_s or 0.0 for record in ran.of(vendor)) == list(schedule)
         assert all((schedule_lag_ms(record) or 0.0) >= 0 for record in ran.of(vendor))
-        named = [(record.sample, record.repetition) for record in ran.of(vendor)]
-        assert Counter(named)["001-1", 0] == Counter(named)["001-1", 1] == 1
-        assert len(set(named)) == 4
+        assert len({(record.sample, record.repetition) for record in ran.of(vendor)}) == 4
 
 
 async def test_vendors_asked_at_one_rate_are_asked_in_turn(server: FaultServer) -> None:

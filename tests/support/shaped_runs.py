@@ -12,9 +12,9 @@ from vendor_verifier.values.plan import LoadShape
 def due_of(shape: LoadShape, seed: int) -> list[float]:
     """When the requests that count are due, by the schedule of one process."""
     counted = islice(due_times(shape, seed), shape.warmup, None)
-    first = next(counted).at_s
+    first = next(counted)
     assert shape.duration_s is not None
-    return [first, *(due.at_s for due in takewhile(lambda due: due.at_s < first + (shape.duration_s or 0), counted))]
+    return [first, *(due_s for due_s in takewhile(lambda due_s: due_s < first + (shape.duration_s or 0), counted))]
 
 
 def offered_in(records: list[dict[str, Any]]) -> list[float]:

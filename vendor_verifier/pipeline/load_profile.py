@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
@@ -10,12 +9,10 @@ from pathlib import Path
 
 from vendor_verifier.errors import DataError, Problem, ProblemsError
 from vendor_verifier.loaders.arrival_schedule import read_schedule
-from vendor_verifier.loaders.base import MAX_SHOWN, data_error
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.run.load_lane import due_times, offered
 from vendor_verifier.transport.connect import most_connections
-from vendor_verifier.values.plan import Entry, LoadShape, Plan, Task
-from vendor_verifier.values.sample import listed
+from vendor_verifier.values.plan import Entry, LoadShape, Plan
 from vendor_verifier.words import counted
 
 # Default requests in flight per account: of a closed loop, and the most of an open one.
@@ -51,27 +48,6 @@ def read_load(options: RunOptions) -> LoadShape:
     )
 
 
-def check_named_samples(load: LoadShape, tasks: Sequence[Task], file: Path | None) -> None:
-    """Check that every sample that the schedule names takes part in the run.
-
-    Raises:
-        DataError: some do not; it names the first line of each.
-    """
-    known = {sample for task in tasks for sample in listed(task.samples).ids}
-    unknown: dict[str, int | None] = {}
-    for due in load.schedule:
-        if due.sample is not None and due.sample not in known:
-            unknown.setdefault(due.sample, due.line)
-    problems = []
-    for place, (name, line) in enumerate(unknown.items()):
-        near = difflib.get_close_matches(name, known, 1) if place < MAX_SHOWN else ()
-        hint = f"; did you mean {near[0]}?" if near else ""
-        words = f"names the sample {name!r}, which is not among this run's {len(known)}{hint}"
-        problems.append(Problem(words, file, line))
-    if problems:
-        raise data_error(problems)
-
-
 def places(load: LoadShape, stated: int | None, entries: Sequence[Entry]) -> int:
     """Requests in flight per account: as stated, else 5, else in an open loop as many as this system has files for."""
     if stated is not None or not load.is_open:
@@ -90,13 +66,13 @@ def foreseen(load: LoadShape, planned: int, seed: int = 0) -> int | None:
     if not load.is_open:
         return None
     counted = islice(due_times(load, seed), load.warmup, None)
-    first = next(counted).at_s
+    first = next(counted)
     until_s = math.inf if load.duration_s is None else first + load.duration_s
     if load.request_rate is not None:
         expected = offered(load, until_s) - offered(load, first)
         if expected > MOST_COUNTED:
             return math.ceil(expected)
-    return 1 + sum(1 for _ in takewhile(lambda due: due.at_s < until_s, counted))
+    return 1 + sum(1 for _ in takewhile(lambda due_s: due_s < until_s, counted))
 
 
 def due_in(plan: Plan) -> int | None:

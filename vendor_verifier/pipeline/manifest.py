@@ -339,7 +339,7 @@ def stored_load(load: LoadShape) -> dict[str, Any] | None:
         return None
     stored = nested_dict(load)
     if load.schedule:
-        stored["schedule"] = {"count": len(load.schedule), "last_s": load.schedule[-1].at_s}
+        stored["schedule"] = {"count": len(load.schedule), "last_s": load.schedule[-1]}
     else:
         del stored["schedule"]
     return stored

@@ -16,7 +16,7 @@ from vendor_verifier.pipeline.dask_scheduler import scheduler_of
 from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_samples, missing_classes
 from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics, with_stated
 from vendor_verifier.pipeline.latest_run import RUNS, latest_run
-from vendor_verifier.pipeline.load_profile import check_named_samples, places, read_load
+from vendor_verifier.pipeline.load_profile import places, read_load
 from vendor_verifier.pipeline.options import RunOptions, check_ranges
 from vendor_verifier.pipeline.simulated_vendors import known_answers
 from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of
@@ -154,7 +154,6 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
         name: chosen_samples(known_suite(name), datasets[name], each.chosen, options) for name, each in suites.items()
     }
     tasks = [Task(name, chosen[name], each.own, each.chosen.timeout_seconds) for name, each in suites.items()]
-    check_named_samples(load, tasks, options.replay_schedule)
     entries = configuration.entries
     for hook in hooks.values():
         entries = hook.entries(entries, overrides)

@@ -152,20 +152,20 @@ class Load:
                 room.release()
 
         async with anyio.create_task_group() as group:
-            for due in due_times(self._plan.load, self._plan.seed):
-                if lane.is_over_at(due.at_s):
+            for due_s in due_times(self._plan.load, self._plan.seed):
+                if lane.is_over_at(due_s):
                     return
-                due_ns = zero_ns + int(due.at_s * 1e9)
+                due_ns = zero_ns + int(due_s * 1e9)
                 if not lane.is_stopped:
                     await self._wait_until(due_ns - player.lead_ns, player)
                 # Also lets the others run, when many are due at once or none has to be waited for.
                 is_full = room.value == 0
                 await room.acquire()
                 taken_ns = player.clock_ns() if is_full else due_ns
-                start = None if self._over.is_set() else lane.next(due.at_s, due.sample)
+                start = None if self._over.is_set() else lane.next(due_s)
                 if start is None:
                     return
-                group.start_soon(play, start, DueAt(due_ns, due.at_s, max(due_ns, taken_ns)))
+                group.start_soon(play, start, DueAt(due_ns, due_s, max(due_ns, taken_ns)))
 
     async def _by_places(self, lane: Lane, player: Player) -> None:
         zero_ns = player.clock_ns()

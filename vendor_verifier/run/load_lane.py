@@ -13,7 +13,6 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate, count, repeat
 from typing import Literal
 
@@ -21,7 +20,7 @@ from msgspec import structs
 
 from vendor_verifier.run.work_queue import WorkItem, WorkQueue
 from vendor_verifier.values.failure_kinds import NOT_SENT, kinds_where
-from vendor_verifier.values.plan import Arrival, Due, LoadShape
+from vendor_verifier.values.plan import Arrival, LoadShape
 from vendor_verifier.values.record import Record
 
 Stage = Literal["warmup", "counted"]
@@ -51,18 +50,6 @@ class LaneItems:
     def __getitem__(self, place: int) -> WorkItem:
         return self._queue.item(self._numbers[place])
 
-    def place_of(self, sample: str) -> int:
-        """The position of the last item with that sample.
-
-        Raises:
-            KeyError: there is none.
-        """
-        return self._places[sample]
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {self._queue.sample_id(number): place for place, number in enumerate(self._numbers)}
-
 
 def in_lanes(queue: WorkQueue, seed: int) -> list[LaneItems]:
     """The items of each entry in asking order, entries in the order in which they first appear."""
@@ -89,12 +76,11 @@ class Lane:
         self._since_s: float | None = None
         self._is_through = False
 
-    def next(self, now_s: float, sample: str | None = None) -> Start | None:
-        """The play that starts at ``now_s`` (seconds on any clock), of ``sample`` if that is named; None when all is
-        done."""
+    def next(self, now_s: float) -> Start | None:
+        """The play that starts at ``now_s`` (seconds on any clock); None when all is done."""
         if self.discarded["warmup"] < self._shape.warmup and not self.is_stopped:
-            return self._discard("warmup", sample)
-        item = None if self._is_through or self._is_late(now_s) else self._next_counted(sample)
+            return self._discard("warmup")
+        item = None if self._is_through or self._is_late(now_s) else self._next_counted()
         if item is not None:
             self.begun += 1
             self.repetitions = max(self.repetitions, item.repetition + 1)
@@ -132,28 +118,22 @@ class Lane:
             return True
         return self._shape.duration_s is not None and now_s >= self._since_s + self._shape.duration_s
 
-    def _next_counted(self, sample: str | None) -> WorkItem | None:
-        if sample is not None:
-            place = self._items.place_of(sample)
-        elif self._drawn < len(self._items) or self._shape.plans_by_doing:
-            place = self._drawn % len(self._items)
-            self._drawn += 1
-        else:
+    def _next_counted(self) -> WorkItem | None:
+        if self._drawn >= len(self._items) and not self._shape.plans_by_doing:
             return None
+        place = self._drawn % len(self._items)
+        self._drawn += 1
         self._left -= 1
         if not self._shape.plans_by_doing:
             return self._items[place]
         self._uses[place] += 1
         return structs.replace(self._items[place], repetition=self._uses[place] - 1)
 
-    def _discard(self, stage: Stage, sample: str | None) -> Start:
+    def _discard(self, stage: Stage) -> Start:
         number = self.discarded[stage]
         self.discarded[stage] += 1
-        if sample:
-            place = self._items.place_of(sample)
-        else:
-            place = -1 - self._drawn_aside % len(self._items)
-            self._drawn_aside += 1
+        place = -1 - self._drawn_aside % len(self._items)
+        self._drawn_aside += 1
         return Start(self._items[place], stage, number)
 
 
@@ -162,7 +142,7 @@ def lanes_of(queue: WorkQueue, shape: LoadShape, seed: int) -> Iterator[Lane]:
     return (Lane(items, shape) for items in in_lanes(queue, seed))
 
 
-def due_times(shape: LoadShape, seed: int) -> Iterator[Due]:
+def due_times(shape: LoadShape, seed: int) -> Iterator[float]:
     """When requests of an open loop are due, in order; without end unless the shape holds a schedule.
 
     The same seed gives the same times, so that every vendor is offered the same load.
@@ -175,7 +155,7 @@ def due_times(shape: LoadShape, seed: int) -> Iterator[Due]:
     if shape.request_rate is None:
         raise ValueError("a closed loop has no due times")
     rate, ramp_s = shape.request_rate, shape.ramp_up_s
-    return (Due(_on_clock(units, rate, ramp_s)) for units in _units(shape.arrival, seed))
+    return (_on_clock(units, rate, ramp_s) for units in _units(shape.arrival, seed))
 
 
 def offered(shape: LoadShape, until_s: float) -> float:

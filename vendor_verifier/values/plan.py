@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -136,18 +135,6 @@ class RetryRules(msgspec.Struct, frozen=True):
     max_wait_s: float = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
-    """One line of a schedule: a request begins ``at_s`` seconds after the start, with this sample or the next one.
-
-    ``line`` is its line in the file, for error messages.
-    """
-
-    at_s: float
-    sample: str | None = None
-    line: int | None = field(default=None, compare=False)
-
-
 class LoadShape(msgspec.Struct, frozen=True):
     """The shape in which requests are offered to each vendor entry; as it stands, a fixed number at a time until all is
     asked.
@@ -162,7 +149,7 @@ class LoadShape(msgspec.Struct, frozen=True):
     ramp_up_s: float = 0
     warmup: int = 0
     duration_s: float | None = None
-    schedule: tuple[Due, ...] = ()
+    schedule: tuple[float, ...] = ()
 
     @property
     def gives_way(self) -> bool:
