@@ -52,7 +52,7 @@ def data() -> Iterator[BfclData]:
 
 
 def rows_of(data: BfclData, category: str, most: int) -> list[Sample]:
-    rows = load_categories(data, [category], services=True).samples.samples
+    rows = load_categories(data, [category], services=True)[0].samples
     return random.Random(f"{SEED} {category}").sample(rows, min(most, len(rows)))
 
 

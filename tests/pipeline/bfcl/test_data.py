@@ -43,27 +43,27 @@ IMPOSSIBLE = {
 
 def test_the_shipped_slice() -> None:
     """About 100 rows over all thirteen single-turn categories ship, none of them impossible."""
-    loaded = load_categories(find_data("shipped"), expand(["all"]))
-    counts = Counter(sample.expected["category"] for sample in loaded.samples.samples)
+    loaded, _ = load_categories(find_data("shipped"), expand(["all"]))
+    counts = Counter(sample.expected["category"] for sample in loaded.samples)
     assert set(counts) == set(SINGLE_TURN)
     assert min(counts.values()) >= 4
     assert sum(counts.values()) == 100
-    assert loaded.samples.defects == ()
+    assert loaded.defects == ()
 
 
 def test_what_does_not_run_is_listed_with_its_reason() -> None:
     """``all`` runs what can run; every other category says what it needs."""
-    not_run = load_categories(find_data("shipped"), expand(["all"])).not_run
+    not_run = load_categories(find_data("shipped"), expand(["all"]))[1]
     assert set(not_run) == set(expand(["all"])) - set(SINGLE_TURN)
     assert all(reason.startswith("not run: needs ") for reason in not_run.values())
-    missing = load_categories(find_data("shipped"), ["multi_turn_base"], services=True).not_run
+    missing = load_categories(find_data("shipped"), ["multi_turn_base"], services=True)[1]
     assert "BFCL_v3_multi_turn_base.json" in missing["multi_turn_base"]
 
 
 def test_limit_takes_the_first_rows() -> None:
     """Of all categories together, in the order asked."""
-    first = load_categories(find_data("shipped"), ["multiple", "parallel"], limit=10)
-    assert [sample.expected["category"] for sample in first.samples.samples] == ["multiple"] * 9 + ["parallel"]
+    first, _ = load_categories(find_data("shipped"), ["multiple", "parallel"], limit=10)
+    assert [sample.expected["category"] for sample in first.samples] == ["multiple"] * 9 + ["parallel"]
 
 
 def test_a_folder_of_either_version(tmp_path: Path) -> None:
@@ -98,10 +98,10 @@ def upstream() -> BfclData:
 def test_upstreams_rows_load_and_check() -> None:
     """All v4 rows load, all single-turn rows are checked, and only known rows are impossible."""
     data = upstream()
-    loaded = load_categories(data, (*SINGLE_TURN, *MULTI_TURN), services=True)
-    rows = [sample for sample in loaded.samples.samples if sample.expected["category"] in SINGLE_TURN]
+    loaded, _ = load_categories(data, (*SINGLE_TURN, *MULTI_TURN), services=True)
+    rows = [sample for sample in loaded.samples if sample.expected["category"] in SINGLE_TURN]
     assert len(rows) == 3641
-    assert {defect.partition(":")[0] for defect in loaded.samples.defects} == IMPOSSIBLE
+    assert {defect.partition(":")[0] for defect in loaded.defects} == IMPOSSIBLE
 
 
 def test_all_ground_truths_replay() -> None:
@@ -115,7 +115,7 @@ def test_all_ground_truths_replay() -> None:
     suite = BfclSuite(services=services)
     right: Counter[str] = Counter()
     right_without_last: Counter[str] = Counter()
-    for sample in load_categories(data, MULTI_TURN, services=True).samples.samples:
+    for sample in load_categories(data, MULTI_TURN, services=True)[0].samples:
         category = sample.expected["category"]
         right[category] += replayed(sample, suite, services, drop_last=False)
         right_without_last[category] += replayed(sample, suite, services, drop_last=True)

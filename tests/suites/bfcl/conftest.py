@@ -12,5 +12,5 @@ from vendor_verifier.values.sample import Sample
 @pytest.fixture(scope="session")
 def shipped_rows() -> dict[str, Sample]:
     """Every row of the shipped slice under its own id."""
-    loaded = load_categories(find_data("shipped"), SINGLE_TURN)
-    return {sample.expected["id"]: sample for sample in loaded.samples.samples}
+    loaded, _ = load_categories(find_data("shipped"), SINGLE_TURN)
+    return {sample.expected["id"]: sample for sample in loaded.samples}

@@ -53,11 +53,8 @@ class BfclData(msgspec.Struct, frozen=True):
     name: str
 
 
-class Loaded(msgspec.Struct, frozen=True):
-    """The samples of all categories that can run, and the reasons for the others."""
-
-    samples: LoadedSamples
-    not_run: Mapping[str, str]
+Loaded = tuple[LoadedSamples, dict[str, str]]
+"""The samples of all categories that can run, and the reasons for the others."""
 
 
 def find_data(where: str, label: str | None = None) -> BfclData:
@@ -147,7 +144,7 @@ def load_categories(
     samples = [sample for part in parts for sample in part.samples][:limit]
     skipped = [problem for part in parts for problem in part.skipped]
     defects = [defect for part in parts for defect in part.defects]
-    return Loaded(LoadedSamples(tuple(samples), tuple(skipped), tuple(defects)), not_run)
+    return LoadedSamples(tuple(samples), tuple(skipped), tuple(defects)), not_run
 
 
 def _load(data: BfclData, category: str, file: Path, skip_bad: bool) -> LoadedSamples:

@@ -62,8 +62,8 @@ def bfcl_dataset(
         downloads += [place] if place else []
         here, label = (str(place.path), place.address) if place else (where, None)
         found[name] = _load(expand([category]), here, label, limit, frozenset(keys), skip_bad)
-    samples = _merged({name: loaded.samples.samples for name, loaded in found.items()})
-    not_run = {name: dict(loaded.not_run) for name, loaded in found.items() if loaded.not_run}
+    samples = _merged({name: loaded.samples for name, (loaded, _) in found.items()})
+    not_run = {name: reasons for name, (_, reasons) in found.items() if reasons}
     by_reason: dict[str, dict[str, None]] = {}
     for reasons in not_run.values():
         for category, reason in reasons.items():
@@ -75,8 +75,8 @@ def bfcl_dataset(
         name=", ".join(dict.fromkeys(str(sample.tags["bfcl_data"]) for sample in samples)),
         sha256=hashlib.sha256("\n".join(sample.id for sample in samples).encode()).hexdigest(),
         samples=samples,
-        skipped=tuple(str(problem) for loaded in found.values() for problem in loaded.samples.skipped),
-        defects=tuple(dict.fromkeys(defect for loaded in found.values() for defect in loaded.samples.defects)),
+        skipped=tuple(str(problem) for loaded, _ in found.values() for problem in loaded.skipped),
+        defects=tuple(dict.fromkeys(defect for loaded, _ in found.values() for defect in loaded.defects)),
         not_run=not_run,
         warnings=tuple(dict.fromkeys([*lines, *(notice for place in downloads for notice in place.notices)])),
         classes=classes_of(samples),
@@ -118,7 +118,7 @@ def _load(
     category = categories[0] if len(categories) == 1 else None
     parts = [read_custom(open_lines(file), file=file, category=category, skip_bad=skip_bad) for file in files]
     samples = [sample for part in parts for sample in part.samples][:limit]
-    return Loaded(LoadedSamples(tuple(samples), tuple(problem for part in parts for problem in part.skipped)), {})
+    return LoadedSamples(tuple(samples), tuple(problem for part in parts for problem in part.skipped)), {}
 
 
 def _merged(tasks: Mapping[str, Sequence[Sample]]) -> tuple[Sample, ...]:

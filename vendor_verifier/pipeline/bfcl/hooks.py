@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
-
 from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.suite_options import SuiteOptions, known_suite, read_options
 from vendor_verifier.errors import BFCL_SIMULATORS
@@ -37,7 +35,6 @@ from vendor_verifier.suites.bfcl.results import VendorResult, Version, call_late
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.values.failure_kinds import NOT_CHARGED
 from vendor_verifier.values.manifest import StoredTask
-from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.record import Record, supersedes
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Score
@@ -45,7 +42,6 @@ from vendor_verifier.values.score import Score
 _UNSAFE = re.compile(r"[^\w.()+@ -]")
 # Names that some systems take for a device, whatever follows the first dot.
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
-_MAX_NAME = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,28 +64,9 @@ class BfclHooks(SuiteHooks):
         return BfclHooks(job, {name: value for name in REST_KEYS if (value := variables.get(name))})
 
     def options(self, options: RunOptions) -> RunOptions:
-        """With the job's concurrency, timeout and retries, where the command line states no others."""
-        names = {"parallelism": "request_concurrency", "request_timeout": "timeout", "max_retries": "retries"}
-        stated = {names[key]: value for key, value in self._params.items() if key in names}
-        return replace(options, **{name: value for name, value in stated.items() if getattr(options, name) is None})
-
-    def entries(self, entries: Sequence[Entry], overrides: Mapping[str, Any]) -> tuple[Entry, ...]:
-        """With the sampling settings of the job, except those of the command line (``overrides``)."""
-        typed = {**overrides, **overrides.get("extra_body", {})}
-        stated = {name: value for name, value in self._params.items() if name not in typed}
-        settings = {name: stated[name] for name in ("temperature", "max_tokens") if name in stated}
-        # No wire has a setting of its own for top_p; it goes into the body.
-        top_p = {"top_p": stated["top_p"]} if "top_p" in stated else {}
-        found = []
-        for entry in entries:
-            body = {name: value for name, value in entry.endpoint.body.items() if name not in settings}
-            endpoint = replace(entry.endpoint, body={**body, **top_p})
-            found.append(structs.replace(entry, parameters={**entry.parameters, **settings}, endpoint=endpoint))
-        return tuple(found)
-
-    @property
-    def _params(self) -> Mapping[str, Any]:
-        return {} if self.job is None else self.job.params.model_dump(exclude_none=True)
+        """With the job's requests in flight, where the command line states no others."""
+        places = None if self.job is None else self.job.params.parallelism
+        return options if options.request_concurrency else replace(options, request_concurrency=places)
 
     def dataset(self, kind: SuiteKind, options: SuiteOptions, *, skip_bad: bool) -> Dataset:
         return bfcl_dataset(options.own, options.chosen, self.keys, self.job, skip_bad=skip_bad)
@@ -135,7 +112,7 @@ class BfclHooks(SuiteHooks):
 
     def rows(self, where: str) -> Sequence[Sample]:
         """The rows that state the right calls."""
-        return load_categories(find_data(where), (*SINGLE_TURN, *EXECUTABLE)).samples.samples
+        return load_categories(find_data(where), (*SINGLE_TURN, *EXECUTABLE))[0].samples
 
 
 def _count(samples: Sequence[Sample], categories: Sequence[str]) -> int:
@@ -220,7 +197,7 @@ def _is_not_charged(record: Record) -> bool:
 def _file_name(label: str, taken: set[str]) -> str:
     """The label as a file name that is safe and not among those ``taken``."""
     # File systems count bytes, not characters.
-    plain = _UNSAFE.sub("_", label).encode()[:_MAX_NAME].decode(errors="ignore").strip(". ") or "vendor"
+    plain = _UNSAFE.sub("_", label).encode()[:100].decode(errors="ignore").strip(". ") or "vendor"
     plain = f"_{plain}" if _DEVICE.fullmatch(plain) else plain
     name, number = plain, 2
     while name.casefold() in taken:

@@ -34,14 +34,9 @@ class TaskParams(_Part):
 
 
 class JobParams(TaskParams):
-    """``parallelism``: requests in flight; ``request_timeout``: seconds of an attempt."""
+    """``parallelism``: requests in flight."""
 
     parallelism: _Count | None = None
-    request_timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    max_retries: Annotated[int, Field(ge=0)] | None = None
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
-    max_tokens: _Count | None = None
 
 
 class JobTask(_Part):

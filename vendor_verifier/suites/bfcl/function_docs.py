@@ -51,7 +51,8 @@ def _function(document: Mapping[str, Any], language: Language) -> dict[str, Any]
     properties = parameters.get("properties") or {}
     if language != "python":
         properties = {name: _as_source_text(details, language) for name, details in properties.items()}
-    function["parameters"] = {**parameters, "type": "object", "properties": _properties(properties)}
+    translated = {name: _translated(details) for name, details in properties.items()}
+    function["parameters"] = {**parameters, "type": "object", "properties": translated}
     return function
 
 
@@ -74,35 +75,18 @@ def _as_source_text(details: Mapping[str, Any], language: Language) -> dict[str,
     return {**described, "description": text, "type": "string"}
 
 
-def _properties(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _property(details) for name, details in properties.items()}
-
-
-def _property(details: Any) -> Any:
-    """One parameter with JSON Schema's type names; a missing or unknown one is a string."""
+def _translated(details: Any, *, is_item: bool = False) -> Any:
+    """A parameter, or the items of one, with JSON Schema's type names; a missing or unknown one is a string."""
     if not isinstance(details, dict):
         return details
-    cast = {**details, "type": _schema_type(details.get("type"))}
-    if details.get("type") == "float":
+    name = details.get("type")
+    cast = {**details, "type": _SCHEMA_TYPES.get(name, "string") if isinstance(name, str) else "string"}
+    if name == "float" and not is_item:
         cast["format"] = "float"
         cast["description"] = f"{details.get('description', '')} This is a float type value."
-    return _with_children(cast)
-
-
-def _items(items: Any) -> Any:
-    if not isinstance(items, dict):
-        return items
-    return _with_children({**items, "type": _schema_type(items.get("type"))})
-
-
-def _with_children(cast: dict[str, Any]) -> dict[str, Any]:
     if cast["type"] in ("array", "object"):
         if isinstance(cast.get("properties"), dict):
-            cast["properties"] = _properties(cast["properties"])
+            cast["properties"] = {key: _translated(each) for key, each in cast["properties"].items()}
         elif "items" in cast:
-            cast["items"] = _items(cast["items"])
+            cast["items"] = _translated(cast["items"], is_item=True)
     return cast
-
-
-def _schema_type(name: object) -> str:
-    return _SCHEMA_TYPES.get(name, "string") if isinstance(name, str) else "string"

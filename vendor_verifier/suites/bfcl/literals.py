@@ -7,7 +7,6 @@ that look like keys, and text after a complete array is ignored. Nested objects 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from vendor_verifier.suites.bfcl.verdict import uncheckable
 
@@ -27,6 +26,16 @@ _MAP_EMPTY = re.compile(r"new\s+HashMap<[^>]*>\s*\(\)")
 _MAP = re.compile(r"new\s+HashMap<[^>]*>\s*\(\)\s*\{")
 _PUT = re.compile(r"put\(\"(.*?)\",\s*(.*?)\)")
 _UNREADABLE = ("Set", "Hashtable", "Queue", "Stack")
+_JAVASCRIPT_FLOAT = re.compile(r"^-?\d+(\.\d+)?$")
+_BIGINT = re.compile(r"^-?\d+n$")
+# Type → its form, what reads it, the length of its suffix.
+_JAVA_NUMBERS: dict[str, tuple[re.Pattern[str], type, int]] = {
+    **dict.fromkeys(("byte", "short", "integer"), (_WHOLE, int, 0)),
+    "long": (_LONG, int, 1), "float": (_FLOAT, float, 1), "double": (_DOUBLE, float, 0),
+}  # fmt: skip
+_JAVASCRIPT_NUMBERS: dict[str, tuple[re.Pattern[str], type, int]] = {
+    "integer": (_WHOLE, int, 0), "float": (_JAVASCRIPT_FLOAT, float, 0), "Bigint": (_BIGINT, int, 1),
+}  # fmt: skip
 
 
 def read_java(source: str, type_name: str, element: str | None = None) -> object:
@@ -39,14 +48,8 @@ def read_java(source: str, type_name: str, element: str | None = None) -> object
     """
     if type_name in _UNREADABLE:
         raise uncheckable(f"no Java {type_name} can be read")
-    if type_name in ("byte", "short", "integer"):
-        return _number(int, source, source) if _WHOLE.match(source) else source
-    if type_name == "long":
-        return _number(int, _without_suffix(source), source) if _LONG.match(source) else source
-    if type_name == "float":
-        return float(_without_suffix(source)) if _FLOAT.match(source) else source
-    if type_name == "double":
-        return float(source) if _DOUBLE.match(source) else source
+    if type_name in _JAVA_NUMBERS:
+        return _number(source, *_JAVA_NUMBERS[type_name])
     if type_name == "boolean":
         return source == "true" if source in ("true", "false") else source
     if len(source) > MAX_SOURCE:
@@ -59,30 +62,37 @@ def read_java(source: str, type_name: str, element: str | None = None) -> object
     return _hash_map(source) if type_name == "HashMap" else source
 
 
+def _number(source: str, form: re.Pattern[str], convert: type, suffix: int) -> object:
+    """The number in a source of this form, else the source. A final line break is let through by the forms."""
+    if not form.match(source):
+        return source
+    text = source.rstrip("\n")
+    try:
+        return convert(text[: len(text) - suffix])
+    except ValueError:  # more digits than Python converts
+        return source
+
+
+def _untyped(source: str) -> object:
+    """The number that Python reads in a literal, else its text."""
+    for convert in (int, float):
+        try:
+            return convert(source)
+        except ValueError:
+            continue
+    return source
+
+
 def _untyped_java(source: str) -> object:
     """The value of a literal by its form, else its text."""
     if source in ("true", "false"):
         return source == "true"
     if source.startswith('"') and source.endswith('"'):
         return source[1:-1]
-    if _LONG.match(source):
-        return _number(int, source[:-1], source)
-    if _FLOAT.match(source):
-        return float(_without_suffix(source))
-    whole = _number(int, source, None)
-    return whole if whole is not None else _number(float, source, source)
-
-
-def _number(convert: Callable[[str], object], text: str, otherwise: object) -> object:
-    try:
-        return convert(text)
-    except ValueError:
-        return otherwise
-
-
-def _without_suffix(source: str) -> str:
-    """A final line break after the suffix is let through by the patterns; only then the suffix is not the last."""
-    return source.rstrip("\n")[:-1]
+    for name in ("long", "float"):
+        if _JAVA_NUMBERS[name][0].match(source):
+            return _number(source, *_JAVA_NUMBERS[name])
+    return _untyped(source)
 
 
 def _items(inside: str) -> list[str]:
@@ -114,8 +124,6 @@ def _hash_map(source: str) -> object:
     return {} if _MAP_EMPTY.search(source) else source
 
 
-_JAVASCRIPT_FLOAT = re.compile(r"^-?\d+(\.\d+)?$")
-_BIGINT = re.compile(r"^-?\d+n$")
 # Upstream lets a row hold a "]"; its pattern may then try exponentially many splits. Here a row ends at its first "]".
 _ROWS = r"\[[^\]\n]*\]\s*(?:,\s*\[[^\]\n]*\]\s*)*"
 _GRID = re.compile(rf"\[\s*{_ROWS}\]|new\s+Array\(\s*{_ROWS}\)")
@@ -138,13 +146,7 @@ def read_javascript(source: str, type_name: str, element: str | None = None) -> 
         return source[1:-1] if _quoted(source) else source
     if type_name == "Boolean":
         return source == "true" if source in ("true", "false") else source
-    if type_name == "integer" and _WHOLE.match(source):
-        return _number(int, source, source)
-    if type_name == "float" and _JAVASCRIPT_FLOAT.match(source):
-        return float(source)
-    if type_name == "Bigint" and _BIGINT.match(source):
-        return _number(int, source[:-1], source)
-    return source
+    return _number(source, *_JAVASCRIPT_NUMBERS[type_name]) if type_name in _JAVASCRIPT_NUMBERS else source
 
 
 def _untyped_javascript(source: str) -> object:
@@ -154,8 +156,7 @@ def _untyped_javascript(source: str) -> object:
         return source == "true"
     if _quoted(source):
         return source[1:-1]
-    whole = _number(int, source, None)
-    return whole if whole is not None else _number(float, source, source)
+    return _untyped(source)
 
 
 def _quoted(source: str) -> bool:

@@ -18,11 +18,10 @@ Call = tuple[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A model's answer. ``calls`` are ``{name: arguments}``; ``wrong_form``: arguments were read but are no object."""
+    """A model's answer. ``calls`` are ``{name: arguments}``, of ``unparsable`` ones as far as they are JSON."""
 
     outcome: Outcome
     calls: list[dict[str, dict[str, Any]]] = field(default_factory=list)
-    wrong_form: bool = False
     reason: str | None = None
 
     @property
@@ -47,9 +46,8 @@ def read_reply(attempt: Attempt) -> Reply:
         except (ValueError, RecursionError) as error:
             return Reply("unparsable", reason=f"arguments of {call.name!r} are not JSON: {error}"[:300])
         read.append({call.name: arguments})
-    for call, entry in zip(calls, read, strict=True):
-        if type(entry[call.name]) is not dict:
-            return Reply("unparsable", wrong_form=True, reason=f"arguments of {call.name!r} are no object")
+    if any(type(arguments) is not dict for call in read for arguments in call.values()):
+        return Reply("unparsable", read, "the arguments of a call are no object")
     return Reply("calls", read)
 
 

@@ -126,9 +126,8 @@ def judge_reply(expected: Mapping[str, Any], reply: Reply) -> Verdict:
             return invalid("irrelevance_error:no_answer", reply.reason or "no answer")
         if "irrelevance" in category and reply.outcome == "unparsable":
             return invalid("irrelevance_error:unreadable_call", reply.reason or "")
-    elif reply.outcome in ("error", "text", "unparsable"):
-        kind = "ast_decoder:decoder_wrong_output_format" if reply.wrong_form else "ast_decoder:decoder_failed"
-        return invalid(kind, reply.reason or "words came instead of calls")
+    elif reply.outcome in ("error", "text") or (reply.outcome == "unparsable" and not reply.calls):
+        return invalid("ast_decoder:decoder_failed", reply.reason or "words came instead of calls")
     if category in REST:
         return invalid("executable_decoder:decoder_failed", "no call came")
     functions, answer = list(expected["functions"]), expected.get("answer")
