@@ -12,8 +12,7 @@ from vendor_verifier.features.simulate.personas import Persona
 from vendor_verifier.features.simulate.schema_values import value_for
 
 Body = Mapping[str, Any]
-# A generator of this question's own, by the words that say what is drawn.
-Draw = Callable[..., random.Random]
+Draw = Callable[..., random.Random]  # a generator of this question's own, by words that say what is drawn
 _WORDS = "report north blue seven garden monday summary harbour".split()
 
 
@@ -45,10 +44,11 @@ def answer_to(body: Body, draw: Draw, persona: Persona, known: bool | RightCalls
     said = [word.strip(".,;:!?\"'()[]") for word in str(body["messages"][-1].get("content")).split()[:200]]
     words = [word for word in said if 1 < len(word) < 25 and word.isprintable()][:40] or _WORDS
     made = _calls(body, draw, persona, known, words)
-    calls, text = [_dumped(call, draw("break", at), persona.break_rate) for at, call in enumerate(made)], ""
+    calls = [_dumped(call, draw("break", at), persona.break_rate) for at, call in enumerate(made)]
+    text, tools = "", body.get("tools")
     if not calls:
         text = _text(body, draw, persona.mind, words, again)
-    elif not body.get("tools"):
+    elif not tools:
         # The question lists the tools in its text and asks for calls there.
         text = "[" + ", ".join(f'{{"name": "{name}", "parameters": {arguments}}}' for name, arguments in calls) + "]"
     elif draw("leak").random() < persona.leak_rate:
@@ -64,8 +64,7 @@ def answer_to(body: Body, draw: Draw, persona: Persona, known: bool | RightCalls
     finish = "length" if output > most else "tool_calls" if calls else "stop"
     if output > most:
         output, text, calls = most, text[: 4 * most], [(name, shown[: 4 * most]) for name, shown in calls[:1]]
-    prompt = round(len(json.dumps([body["messages"], body.get("tools")])) / 4 * persona.prompt_factor)
-    prompt += persona.prompt_extra
+    prompt = persona.prompt_extra + round(len(json.dumps([body["messages"], tools])) / 4 * persona.prompt_factor)
     usage = {"prompt_tokens": prompt, "completion_tokens": output, "total_tokens": prompt + output}
     return Answer(text, calls, finish, usage)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# A persona with a ``crowd`` serves this many requests at a time without its traits.
-ROOM = 6
+ROOM = 6  # requests in flight that a persona with a ``crowd`` serves without its traits
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +39,7 @@ class Persona:
 
 PERSONAS = {
     "faithful": Persona("serves the model it sells"),
-    "quantised": Persona(
-        "misses 12 % of the calls, invents 6 %, breaks 8 %", miss_rate=0.12, false_rate=0.06, break_rate=0.08
-    ),
+    "quantised": Persona("misses, invents and breaks calls", miss_rate=0.12, false_rate=0.06, break_rate=0.08),
     "padded": Persona("bills 35 % more prompt tokens, and 120 a request", prompt_factor=1.35, prompt_extra=120),
     "slow": Persona("late first token, few tokens a second", first_token_s=(0.300, 0.450), tokens_per_s=250),
     "bursty": Persona("refuses 20 % of the questions at first, with 429, 503 or 500", burst_rate=0.20),
@@ -50,7 +47,7 @@ PERSONAS = {
     "buffering": Persona("sends the whole stream at its end", buffers=True),
     "text-leaker": Persona("writes half of its tool calls into the text", leak_rate=0.5),
     "substitute": Persona(
-        "another model", (0.080, 0.120), 750, flip_rate=0.15, mind="mini", served_model="simulated-mini-8b"
+        "other model", (0.08, 0.12), 750, flip_rate=0.15, mind="8b", served_model="simulated-mini-8b"
     ),
     "down": Persona("answers 500 to everything", refusal=500),
     "locked": Persona("answers 401 to everything", refusal=401),

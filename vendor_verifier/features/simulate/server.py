@@ -24,15 +24,17 @@ from vendor_verifier.features.simulate.model import Answer, Body, Draw, answer_t
 from vendor_verifier.features.simulate.personas import PERSONAS, ROOM, Persona
 from vendor_verifier.pipeline.simulated_vendors import READY_PREFIX
 
+_STREAM = b"HTTP/1.1 200 -\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+_WHOLE = "HTTP/1.1 {} -\r\ncontent-type: application/json\r\ncontent-length: {}{}\r\n\r\n"
+
 
 class Vendors:
     """All vendors of one seed, ``speed`` times as fast as their personas."""
 
     def __init__(self, key: AnswerKey, *, seed: int = 0, speed: float = 1.0) -> None:
         self.key, self.seed, self.speed = key, seed, speed
-        self.in_flight: Counter[str] = Counter()
-        self.asked: Counter[tuple[str, str]] = Counter()
-        self.refused: Counter[tuple[str, str]] = Counter()
+        self.in_flight = Counter[str]()
+        self.asked, self.refused = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
 
     async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection, one after the other."""
@@ -104,8 +106,7 @@ def timed(body: Body, draw: Draw, persona: Persona, answer: Answer, late_s: floa
     # Short answers take as long as 50 tokens, or a busy client could not tell them from buffered ones.
     decode_s = (0.8 + 0.4 * dice.random()) * max(50, answer.usage["completion_tokens"]) / persona.tokens_per_s
     opening, pieces, closing = _written(body, persona.served_model or body.get("model"), answer)
-    ending = "complete"
-    gap_s = decode_s / max(1, len(pieces) - 1)
+    ending, gap_s = "complete", decode_s / max(1, len(pieces) - 1)
     if draw("cut").random() < persona.cut_rate:
         pieces, closing = pieces[: max(1, int(len(pieces) * (0.4 + 0.4 * dice.random())))], b""
         ending = dice.choice(["early", "early", "closed", "reset"])
@@ -127,7 +128,7 @@ def _written(body: Body, model: str | None, answer: Answer) -> tuple[bytes, list
         message = {"role": "assistant", "content": answer.text or None, **({"tool_calls": calls} if calls else {})}
         choice = {"index": 0, "message": message, "finish_reason": answer.finish}
         data = json.dumps({**head, "object": "chat.completion", "choices": [choice], "usage": answer.usage}).encode()
-        return _head(200, f"application/json\r\ncontent-length: {len(data)}"), [data[:99], data[99:]], b""
+        return _WHOLE.format(200, len(data), "").encode(), [data[:99], data[99:]], b""
 
     def event(delta: dict[str, Any] | None, finish: str | None = None, **more: object) -> bytes:
         choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
@@ -145,13 +146,8 @@ def _written(body: Body, model: str | None, answer: Answer) -> tuple[bytes, list
     closing = event({}, answer.finish)
     if (body.get("stream_options") or {}).get("include_usage"):
         closing += event(None, usage=answer.usage)
-    opening = _head(200, "text/event-stream\r\ntransfer-encoding: chunked") + event({"role": "assistant"})
+    opening = _STREAM + event({"role": "assistant"})
     return opening, list(map(event, deltas)) or [b""], closing + b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"
-
-
-def _head(status: int, content_type: str) -> bytes:
-    """The head of a reply."""
-    return f"HTTP/1.1 {status} -\r\ncontent-type: {content_type}\r\n\r\n".encode()
 
 
 def _reply(writer: asyncio.StreamWriter, status: int, message: str, wait_ms: float = 0) -> bool:
@@ -159,7 +155,7 @@ def _reply(writer: asyncio.StreamWriter, status: int, message: str, wait_ms: flo
     error = {"message": message, "type": "simulated_error", "param": None, "code": None}
     data = json.dumps({"error": error}).encode()
     hint = f"\r\nretry-after: 0\r\nretry-after-ms: {wait_ms:.0f}" if wait_ms else ""
-    writer.write(_head(status, f"application/json\r\ncontent-length: {len(data)}{hint}") + data)
+    writer.write(_WHOLE.format(status, len(data), hint).encode() + data)
     return True
 
 
@@ -171,17 +167,16 @@ async def serve(vendors: Vendors, port: int = 0) -> None:
     """
     server = await asyncio.start_server(vendors.connection, "127.0.0.1", port, backlog=512, limit=2**20)
     address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    lines = [f"  {address}/{name}/v1  {each.description}\n" for name, each in PERSONAS.items()]
-    sys.stdout.writelines([f"{READY_PREFIX}{address}\n", *lines])
-    sys.stdout.flush()
+    lines = [f"  {address}/{name}/v1  {each.description}" for name, each in PERSONAS.items()]
+    print(f"{READY_PREFIX}{address}", *lines, sep="\n", flush=True)
     async with server:
         await server.serve_forever()
 
 
 def main() -> None:
     """Serve one run until stdin closes or a signal comes."""
-    speed = float(sys.argv[2]) if len(sys.argv) > 2 else 1.0
-    vendors = Vendors(json.loads(sys.stdin.buffer.readline()), seed=int(sys.argv[1]), speed=speed)
+    seed, speed = int(sys.argv[1]), float((sys.argv[2:] or [1])[0])
+    vendors = Vendors(json.loads(sys.stdin.buffer.readline()), seed=seed, speed=speed)
     threading.Thread(target=lambda: os._exit(len(sys.stdin.buffer.read())), daemon=True).start()
     asyncio.run(serve(vendors))
 
