@@ -46,9 +46,7 @@ PERSONAS = {
     "cutter": Persona("cuts 10 % of its answers off", cut_rate=0.10),
     "buffering": Persona("sends the whole stream at its end", buffers=True),
     "text-leaker": Persona("writes half of its tool calls into the text", leak_rate=0.5),
-    "substitute": Persona(
-        "other model", (0.08, 0.12), 750, flip_rate=0.15, mind="8b", served_model="simulated-mini-8b"
-    ),
+    "substitute": Persona("other model", (0.08, 0.12), 750, flip_rate=0.15, mind="8", served_model="simulated-mini-8b"),
     "down": Persona("answers 500 to everything", refusal=500),
     "locked": Persona("answers 401 to everything", refusal=401),
     "crowded": Persona("misses 60 % of the calls beyond 6 requests in flight", crowd=Persona("", miss_rate=0.6)),

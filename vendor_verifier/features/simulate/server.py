@@ -175,7 +175,7 @@ async def serve(vendors: Vendors, port: int = 0) -> None:
 
 def main() -> None:
     """Serve one run until stdin closes or a signal comes."""
-    seed, speed = int(sys.argv[1]), float((sys.argv[2:] or [1])[0])
+    seed, speed = int(sys.argv[1]), float((sys.argv[2:] or ["1"])[0])
     vendors = Vendors(json.loads(sys.stdin.buffer.readline()), seed=seed, speed=speed)
     threading.Thread(target=lambda: os._exit(len(sys.stdin.buffer.read())), daemon=True).start()
     asyncio.run(serve(vendors))
