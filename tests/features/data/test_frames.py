@@ -36,7 +36,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunData:
     """A run of triggering and an evaluation with good answers, bad calls and failures."""
     folder = tmp_path_factory.mktemp("frames")
     (folder / "config.yaml").write_text(CONFIG)
-    options: dict[str, Any] = {"suites": ["trigger", "mcptoolbench"], "limit": 25, "retries": 0, "seed": 3}
+    options: dict[str, Any] = {"suites": ["trigger", "mcptoolbench"], "limit": 60, "retries": 0, "seed": 3}
     vendor_verifier.verify(folder / "config.yaml", output_dir=folder / "runs" / "today", **options)
     return load_run(folder / "runs" / "today")
 

@@ -200,14 +200,14 @@ async def test_substitute_is_another_model(ask: Ask) -> None:
 
 
 async def test_slow_and_queueing_are_late(ask: Ask) -> None:
-    """Slow three times; queueing only beyond six requests in flight."""
+    """Slow always; queueing only beyond six requests in flight."""
 
     async def seconds(persona: str, at_once: int) -> float:
         began = time.monotonic()
         await asyncio.gather(*(ask(persona, **asking(number)) for number in range(at_once)))
         return time.monotonic() - began
 
-    assert await seconds("slow", 1) > await seconds("faithful", 1)
+    assert await seconds("slow", 1) > 0.020  # 300 ms and more at 20 times the speed; a busy machine only adds
     assert await seconds("queueing", 16) > 0.15  # ten beyond six, 0.4 s each, at 20 times the speed
 
 

@@ -9,10 +9,10 @@ from contextlib import suppress
 from typing import Any
 
 from vendor_verifier.errors import VerifierError
+from vendor_verifier.suites import with_results
 from vendor_verifier.values.plan import Task
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.tool_use import RunTools
 
 Objects = Sequence[Mapping[str, Any]]
 RightCalls = list[tuple[str, dict[str, Any]]]
@@ -34,15 +34,12 @@ def known_answers(tasks: Sequence[Task]) -> AnswerKey:
     from vendor_verifier.pipeline.suites import ready_suite
 
     key: AnswerKey = {}
-    # Rows that only say whether to call come last: another evaluation may ask the same and know the calls.
+    # Rows that only say whether to call come last: another evaluation may know the calls.
     for task in sorted(tasks, key=lambda task: task.suite == "trigger"):
         suite = ready_suite(task.suite, task.options, task.samples)
         for sample in task.samples:
             # As the evaluation words it, which may be a text that lists the tools.
-            play = suite.play(sample)
-            turn: Any = next(play)
-            if isinstance(turn, RunTools):  # are the tools there at all?
-                turn = play.send(())
+            turn = next(with_results(suite.play(sample), lambda _step: ()))
             with suppress(VerifierError):  # a row whose calls cannot be read
                 for messages, tools, answer in _right_answers(sample, turn):
                     key.setdefault(digest(messages, tools), answer)
