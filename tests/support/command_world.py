@@ -32,7 +32,6 @@ _ENTRY = """\
 _RUNS = {
     "--limit 20 -o": ("tuesday", "monday", "today", "kimi", "demo", "20261122T020000Z"),
     "--suite trigger --suite tool_correctness --suite toolbench --suite mcptoolbench -n 3 -o": ("latest",),
-    "capacity --vendor novita --sweep 1,2 -n 3 -o": ("novita",),
 }
 # Every run is made as short as this, and no port is anybody's.
 _SHORT = {"-n": "3", "--duration": "2", "--warmup": "2", "--sweep": "1,2", "--port": "0"}
