@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vendor_verifier.errors import ConfigError, UsageError
-from vendor_verifier.pipeline.bfcl.job import read_job
+from vendor_verifier.pipeline.bfcl.dataset import read_job
 from vendor_verifier.suites.bfcl.categories import (
     EXECUTABLE,
     GROUPS,

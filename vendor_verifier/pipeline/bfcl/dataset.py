@@ -1,7 +1,7 @@
-"""The rows that a job or the options name, with the reasons for those that are not run.
+"""The published job file, and the rows that it or the options name, with the reasons for those that are not run.
 
 A task of a job has categories, data and a page of results of its own. Without a job file there is one task, named after
-the suite. A row that several tasks ask for is asked once.
+the suite. A row that several tasks ask for is asked once. Every key of a job is read or refused by name.
 """
 
 from __future__ import annotations
@@ -9,16 +9,18 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from msgspec import structs
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from vendor_verifier.config.suite_options import TaskOptions, known_suite, read_options
-from vendor_verifier.errors import BFCL_DATA, Problem, ProblemsError, UsageError
+from vendor_verifier.config.yaml_tree import SourceError, line_of, parse
+from vendor_verifier.errors import BFCL_DATA, ConfigError, Problem, ProblemsError, UsageError
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.loaders.selection import classes_of
 from vendor_verifier.pipeline.bfcl.data import SHIPPED, Loaded, custom_files, find_data, find_services, load_categories
-from vendor_verifier.pipeline.bfcl.job import Job
 from vendor_verifier.pipeline.data_places import folder_at
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.sample_store import open_lines
@@ -27,9 +29,101 @@ from vendor_verifier.suites.bfcl.custom_rows import read_custom
 from vendor_verifier.suites.bfcl.results import Version, overall
 from vendor_verifier.suites.bfcl.suite import BfclOptions
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.wire.payload import parse_json
 
 SUITE = "bfcl"
 _TASKS_TAG = "bfcl_tasks"
+_Count = Annotated[int, Field(ge=1)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class _Data(_Part):
+    files_url: str = Field(min_length=1)
+    format: Literal["native"] = "native"
+
+
+class _TaskParams(_Part):
+    limit_samples: _Count | None = None
+
+
+class _JobParams(_TaskParams):
+    parallelism: _Count | None = None
+
+
+class _Task(_Part):
+    type: str
+    dataset: _Data | None = None
+    params: _TaskParams = _TaskParams()
+
+    @field_validator("type")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        try:
+            expand([name])
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+        return name
+
+
+class Job(_Part):
+    """A whole job. A task's ``type`` is a category or a group, its ``files_url`` a folder, custom rows or an address.
+
+    ``limit_samples`` are the first rows of a task, ``parallelism`` is requests in flight.
+    """
+
+    type: Literal["bfcl", "bfclv3", "bfclv3_ast", "bfclv2", "bfclv2_ast"]
+    tasks: dict[str, _Task] = Field(min_length=1)
+    name: str | None = None
+    namespace: str | None = None
+    params: _JobParams = _JobParams()
+
+
+def read_job(fields: Mapping[str, Any]) -> Job:
+    """The job of a parsed job file.
+
+    Raises:
+        ConfigError: every problem of it, together.
+    """
+    try:
+        return Job.model_validate(fields)
+    except ValidationError as error:
+        raise ConfigError([_problem(each) for each in error.errors(include_url=False)]) from None
+
+
+def _problem(found: Any) -> Problem:
+    key, words = ".".join(map(str, found["loc"])), found["msg"].removeprefix("Value error, ")
+    if found["type"] == "extra_forbidden":
+        words = "unknown key; API keys belong into .env" if "key" in key else "unknown key; leave it out"
+    elif found["type"] != "missing":
+        words = f"read {found['input']!r:.100}; {words[:1].lower()}{words[1:]}"
+    return Problem(words, key=key)
+
+
+def read_job_file(path: Path) -> Job:
+    """The job of a file.
+
+    Raises:
+        ConfigError: it cannot be read, or what it asks for cannot be meant; with the lines.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        return read_job(parse_json(text))
+    except ConfigError as error:
+        try:
+            root = parse(text)[0]
+        except SourceError:  # JSON that is no YAML
+            root = None
+        problems = []
+        for each in error.problems:
+            line = line_of(root, tuple((each.key or "").split("."))) if root else None
+            problems.append(Problem(each.message, path, line, each.key))
+        raise ConfigError(problems) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError([Problem(f"cannot be read: {reason}", path)]) from None
 
 
 def bfcl_dataset(
@@ -44,17 +138,12 @@ def bfcl_dataset(
     """
     options: BfclOptions = read_options(known_suite(SUITE), own)
     _refuse_contradictions(own, chosen, job)
-    tasks: dict[str, tuple[str, str, int | None]]
-    tasks = {SUITE: (options.category, chosen.test_file_path or options.data, None)}
-    if job is not None:
-        tasks = {
-            name: (
-                task.type,
-                task.dataset.files_url if task.dataset else options.data,
-                task.params.limit_samples or job.params.limit_samples,
-            )
-            for name, task in job.tasks.items()
-        }
+    tasks: dict[str, tuple[str, str, int | None]] = {}
+    if job is None:
+        tasks[SUITE] = options.category, chosen.test_file_path or options.data, None
+    for name, task in job.tasks.items() if job is not None else ():
+        where = task.dataset.files_url if task.dataset else options.data
+        tasks[name] = task.type, where, task.params.limit_samples or job.params.limit_samples  # type: ignore[union-attr]
     found: dict[str, Loaded] = {}
     downloads = []
     for name, (category, where, limit) in tasks.items():

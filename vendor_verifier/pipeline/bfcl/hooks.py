@@ -20,8 +20,7 @@ from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.metrics.base import read_answers
 from vendor_verifier.metrics.measure import measured
 from vendor_verifier.pipeline.bfcl.data import find_data, find_services, load_categories
-from vendor_verifier.pipeline.bfcl.dataset import SUITE, bfcl_dataset, by_task, highest, notes
-from vendor_verifier.pipeline.bfcl.job import Job, read_job_file
+from vendor_verifier.pipeline.bfcl.dataset import SUITE, Job, bfcl_dataset, by_task, highest, notes, read_job_file
 from vendor_verifier.pipeline.bfcl.rest import ask_services
 from vendor_verifier.pipeline.bfcl.rest import read_answers as read_rest
 from vendor_verifier.pipeline.datasets import Dataset
@@ -134,19 +133,22 @@ def write_bfcl_pages(folder: RunFolder, task: StoredTask) -> None:
         StorageError: the disk refused.
     """
     samples = folder.read_samples(SUITE)
-    version = _version(task.options)
-    about: dict[str, dict[str, Any]] = {}
-    for name, rows in by_task(samples).items():
-        data = list(dict.fromkeys(str(row.tags["bfcl_data"]) for row in rows if "bfcl_data" in row.tags))
-        most = highest(rows, version)
-        about[name] = {"data": data, "notes": notes(rows), **({} if most is None else {"overall_acc_at_most": most})}
-    models = _results(folder, task, samples)
+    version, tasks = _version(task.options), by_task(samples)
+    about = {
+        name: {
+            "data": list(dict.fromkeys(str(row.tags.get("bfcl_data")) for row in rows)),
+            "notes": notes(rows),
+            "overall_acc_at_most": highest(rows, version),
+        }
+        for name, rows in tasks.items()
+    }
+    models = _results(folder, task, samples, tasks)
     homes: set[str] = set()
-    for model, tasks in models.items():
+    for model, results in models.items():
         home = f"bfcl/{_file_name(model, homes)}" if len(models) > 1 else "bfcl"
         folder.create_inside(home)
         names: set[str] = set()
-        for label, page in result_pages(tasks, version=version).items():
+        for label, page in result_pages(results, version=version).items():
             # A task of which nothing could run has reasons instead of metrics.
             page["run"] = {
                 name: {**about.get(name, {}), **page["run"].get(name, {}), "not_run": task.not_run.get(name, {})}
@@ -157,7 +159,7 @@ def write_bfcl_pages(folder: RunFolder, task: StoredTask) -> None:
 
 
 def _results(
-    folder: RunFolder, task: StoredTask, samples: Sequence[Sample]
+    folder: RunFolder, task: StoredTask, samples: Sequence[Sample], tasks: Mapping[str, Sequence[Sample]]
 ) -> dict[str, dict[str, list[VendorResult]]]:
     """Model → task → results of its vendors, categories in the order of the samples."""
     suite = ready_suite(SUITE, task.options, samples, folder)
@@ -170,21 +172,21 @@ def _results(
     for record in standing.values():
         if not _is_not_charged(record):
             of_sample.setdefault(record.sample, []).append(record)
-    found: dict[tuple[str, str, str], list[tuple[Score | None, list[float] | None]]] = {}
-    for name, rows in by_task(samples).items():
+    results: dict[str, dict[str, list[VendorResult]]] = {}
+    for name, rows in tasks.items():
+        found: dict[tuple[str, str], list[tuple[Score | None, list[float] | None]]] = {}
         for sample in rows:
             for record in of_sample.get(sample.id, ()):
                 # Times are None where our own process was late.
                 is_late = "e2e_ms" in measured(record, read_answers(record)).spoilt
                 judged = record.score or replay(suite.play(sample), record.turns)
-                times = None if is_late else call_latencies_s(record)
-                found.setdefault((record.model, name, record.label), []).append((judged, times))
-    results: dict[str, dict[str, list[VendorResult]]] = {}
-    for (model, name, label), pairs in found.items():
-        scores = [score for score, _ in pairs if score is not None]
-        times = [time for _, each in pairs for time in each or ()]
-        times = [] if too_many_spoilt(sum(each is None for _, each in pairs), len(times)) else times
-        results.setdefault(model, {}).setdefault(name, []).append(VendorResult(label, scores, times))
+                pair = judged, None if is_late else call_latencies_s(record)
+                found.setdefault((record.model, record.label), []).append(pair)
+        for (model, label), pairs in found.items():
+            scores = [score for score, _ in pairs if score is not None]
+            times = [time for _, each in pairs for time in each or ()]
+            times = [] if too_many_spoilt(sum(each is None for _, each in pairs), len(times)) else times
+            results.setdefault(model, {}).setdefault(name, []).append(VendorResult(label, scores, times))
     return results
 
 

@@ -18,9 +18,9 @@ import msgspec
 
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.store import RunFolder
+from vendor_verifier.suites.bfcl.check_value import VALID, Verdict, invalid
 from vendor_verifier.suites.bfcl.replies import Reply, read_reply
 from vendor_verifier.suites.bfcl.suite import rest_key
-from vendor_verifier.suites.bfcl.verdict import VALID, Verdict, invalid
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.policy import ProgressMeter, Sending
 from vendor_verifier.values.plan import Limits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from vendor_verifier.suites.bfcl.check_value import Verdict
 from vendor_verifier.suites.bfcl.checker import check
-from vendor_verifier.suites.bfcl.verdict import Verdict
 
 __all__ = ["Verdict", "check"]

@@ -7,9 +7,11 @@ and ``simple_javascript``. All other names are the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
 from vendor_verifier.errors import BFCL_SIMULATORS, UsageError
-from vendor_verifier.suites.bfcl.verdict import Language
+
+Language = Literal["python", "java", "javascript"]
 
 NON_LIVE_AST = ("simple_python", "simple_java", "simple_javascript", "multiple", "parallel", "parallel_multiple")
 LIVE_AST = ("live_simple", "live_multiple", "live_parallel", "live_parallel_multiple")

@@ -15,11 +15,18 @@ from contextlib import suppress
 from typing import Any
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.suites.bfcl.categories import is_relevance, language_of
-from vendor_verifier.suites.bfcl.check_value import check_type, check_value, expected_type
+from vendor_verifier.suites.bfcl.categories import Language, is_relevance, language_of
+from vendor_verifier.suites.bfcl.check_value import (
+    VALID,
+    Verdict,
+    check_type,
+    check_value,
+    expected_type,
+    invalid,
+    uncheckable,
+)
 from vendor_verifier.suites.bfcl.literals import read_java, read_javascript
 from vendor_verifier.suites.bfcl.reference_calls import reference_calls
-from vendor_verifier.suites.bfcl.verdict import LANGUAGES, VALID, Language, Verdict, invalid, uncheckable
 
 _WRONG_LANGUAGE = {"java": "type_error:java", "javascript": "type_error:js"}
 Functions = Sequence[dict[str, Any]]
@@ -51,8 +58,8 @@ def check(
             answer's name, an answer of another shape.
         UsageError: no such language, or a multi-turn category, which is judged by the state it leaves.
     """
-    if language not in LANGUAGES:
-        raise UsageError(f"language is one of {', '.join(LANGUAGES)}; read {language!r}")
+    if language not in ("python", "java", "javascript"):
+        raise UsageError(f"language is python, java or javascript; read {language!r}")
     if category.startswith("multi_turn"):
         raise UsageError(f"{category} is judged by the state it leaves, not call by call")
     made = _decoded(calls)

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from vendor_verifier.suites.bfcl.verdict import Language
+from vendor_verifier.suites.bfcl.categories import Language
 
 _SCHEMA_TYPES: Mapping[str, str] = {
     **dict.fromkeys(("integer", "byte", "short", "long", "Bigint"), "integer"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from vendor_verifier.suites.bfcl.verdict import uncheckable
+from vendor_verifier.suites.bfcl.check_value import uncheckable
 
 MAX_SOURCE = 2_000
 """Longer sources of lists and objects stay text: some patterns take quadratic time, and a vendor wrote the text."""

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Protocol
 
+from vendor_verifier.suites.bfcl.check_value import VALID, Verdict, invalid, uncheckable
 from vendor_verifier.suites.bfcl.replies import Reply, read_reply
-from vendor_verifier.suites.bfcl.verdict import VALID, Verdict, invalid, uncheckable
 from vendor_verifier.values.record import Attempt, Response
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample

@@ -6,9 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.suites.bfcl.categories import REST, is_relevance, language_of
+from vendor_verifier.suites.bfcl.categories import REST, Language, is_relevance, language_of
 from vendor_verifier.suites.bfcl.function_docs import sent_name
-from vendor_verifier.suites.bfcl.verdict import Language
 
 ReferenceCall = tuple[str, dict[str, Any]]
 _NOTHING = object()
