@@ -19,6 +19,7 @@ from vendor_verifier.pipeline.options import JUDGE, OUTPUT, flag, many, option
 from vendor_verifier.pipeline.score import score_folder, write_reports
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.store import RunFolder
+from vendor_verifier.values.score import Report
 
 _REPORTS = ("terminal", *(form.name for form in REPORTS))
 _TABLES: tuple[TableFormat, ...] = get_args(TableFormat)
@@ -80,6 +81,12 @@ def report_command(
     report = score_folder(
         RunFolder(folder), gates=gate, monthly_requests=monthly_requests, monthly_tokens=monthly_tokens
     )
+    _write_reports(report, folder, wanted, output)
+    return gates_exit_code(report)
+
+
+def _write_reports(report: Report, folder: Path, wanted: Sequence[str], output: Path | None) -> None:
+    """Write the formats into the folder ``output``, or print them; the terminal's is always printed."""
     if output is not None:
         target = RunFolder(output)
         target.create()
@@ -90,7 +97,6 @@ def report_command(
             print_report(report, run=folder, as_json=False)
         elif output is None:
             sys.stdout.write(next(form for form in REPORTS if form.name == name).text(report))
-    return gates_exit_code(report)
 
 
 def _open(folder: Path) -> int:

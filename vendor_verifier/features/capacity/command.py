@@ -4,11 +4,12 @@
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import msgspec
 from cyclopts.validators import Number
 
 from vendor_verifier.console.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, say, warn
@@ -17,6 +18,7 @@ from vendor_verifier.pipeline.options import JUDGE, OUTPUT, PACE, WHAT, RunOptio
 
 if TYPE_CHECKING:
     from vendor_verifier.features.capacity.sweep import VendorSweep
+    from vendor_verifier.redaction import Scrubber
 
 _POSITIVE, _AT_LEAST_1 = Number(gt=0), Number(gte=1)
 _HEAD = "vendor,level,requests,success,TTFT p50 ms,p95 ms,TPS,in flight,per second,F1,schema,lag ms,misses".split(",")
@@ -28,6 +30,7 @@ def capacity_command(
     config_file_path: Annotated[Path, option("Configuration file.", WHAT, "--config-file-path", "-c")] = Path(
         "config.yaml"
     ),
+    env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", WHAT)] = None,
     model: Annotated[tuple[str, ...], many("Test this model only (repeatable).", WHAT)] = (),
     vendor: Annotated[tuple[str, ...], many("Test this vendor or label only (repeatable).", WHAT)] = (),
     limit: Annotated[int, option("Number of samples.", WHAT, "--limit", "-n", check=_AT_LEAST_1)] = 50,
@@ -48,16 +51,11 @@ def capacity_command(
     Exit codes: 0 done, 1 a vendor misses a limit without load or holds less than --at-least, 3 a budget, a stopped
     vendor or this machine ended a sweep before that was known.
     """
-    from msgspec.json import encode, format
-
     from vendor_verifier.config import read_environment
     from vendor_verifier.config.gates import NO_F1
     from vendor_verifier.features.capacity.sweep import Sweep, read_limits, sweep_vendors
     from vendor_verifier.pipeline.plan import prepare
     from vendor_verifier.redaction import Scrubber
-    from vendor_verifier.reports.escape import plain
-    from vendor_verifier.reports.number_format import quantity
-    from vendor_verifier.reports.tables import aligned
     from vendor_verifier.store import RunFolder
 
     folder = RunFolder(output_dir or Path("runs") / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-capacity")
@@ -65,6 +63,7 @@ def capacity_command(
     asked = RunOptions(
         test_file_path=test_file_path,
         config_file_path=config_file_path,
+        env_file=env_file,
         model=model,
         vendor=vendor,
         limit=limit,
@@ -76,29 +75,36 @@ def capacity_command(
     # F1 compares with level 1 here and needs no baseline.
     for warning in (words for words in prepared.plan.warnings if NO_F1 not in words):
         warn(warning)
-
-    def progress(words: str) -> None:
-        if not quiet:
-            say(plain(words))
-
+    scrubber, progress = Scrubber(prepared.secrets), None if quiet else say
     found = sweep_vendors(Sweep(prepared, by, levels, limits, folder.path, max_requests, max_cost, progress))
     code = _exit_code(found, at_least)
-    scrubber = Scrubber(prepared.secrets)
+    about = {"by": by, "limits": [*map(str, limits)], "at_least": at_least, "exit_code": code, "vendors": found}
+    document, table = _document(about, scrubber), _table(found, scrubber)
+    folder.write("capacity.json", document)
+    folder.write("capacity.md", f"# Capacity\n\n```text\n{table}```\n")
+    sys.stdout.write(document if json else table)
+    if not quiet:
+        say(f"runs and tables: {folder.path}/")
+    return code if found[-1].signal_number is None else SIGNAL_BASE + found[-1].signal_number
+
+
+def _document(about: Mapping[str, object], scrubber: "Scrubber") -> str:
+    return scrubber.text(msgspec.json.format(msgspec.json.encode(about), indent=2).decode()) + "\n"
+
+
+def _table(found: Sequence["VendorSweep"], scrubber: "Scrubber") -> str:
+    """A row for each level, then a sentence for each vendor."""
+    from vendor_verifier.reports.escape import plain
+    from vendor_verifier.reports.number_format import quantity
+    from vendor_verifier.reports.tables import aligned
+
     rows = [_HEAD]
     for each in found:
         for size, *figures, misses in (level.values() for level in each.levels):
             name = "unloaded" if size is None else f"{size:g}"
             rows.append([plain(each.label), name, *map(quantity, figures), plain("; ".join(misses))])
     lines = [*aligned(rows, left=1, prose=1), "", *(plain(scrubber.text(each.summary), 600) for each in found)]
-    table = "".join(f"{line.rstrip()}\n" for line in lines)
-    document = {"by": by, "limits": [*map(str, limits)], "at_least": at_least, "exit_code": code, "vendors": found}
-    written = scrubber.text(format(encode(document), indent=2).decode()) + "\n"
-    folder.write("capacity.json", written)
-    folder.write("capacity.md", f"# Capacity\n\n```text\n{table}```\n")
-    sys.stdout.write(written if json else table)
-    if not quiet:
-        say(f"runs and tables: {folder.path}/")
-    return code if found[-1].signal_number is None else SIGNAL_BASE + found[-1].signal_number
+    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def _levels(words: str, by: str, at_least: float | None) -> tuple[float, ...]:

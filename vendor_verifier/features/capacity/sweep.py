@@ -21,6 +21,7 @@ from vendor_verifier.pipeline.load_profile import places
 from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.prices import costs_of
 from vendor_verifier.pipeline.run import RunOutcome, run
+from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.budgets import Spending
 from vendor_verifier.scoring.trigger_f1 import trigger_counts
 from vendor_verifier.suites.trigger import complete_calls, decide
@@ -53,7 +54,7 @@ class Sweep(msgspec.Struct, frozen=True):
     folder: Path
     max_requests: int | None
     max_cost: float | None
-    progress: Callable[[str], None]
+    progress: Callable[[str], object] | None
 
 
 class VendorSweep(msgspec.Struct, frozen=True):
@@ -155,7 +156,8 @@ def _sweep(asked: Sweep, entry: Entry, folder: Path, spending: Spending) -> Vend
             missed.append((f"F1 {seen.counts.f1:.2f} (level 1: {first.counts.f1:.2f})", False))
         levels.append(_row(size, seen, [words for words, _ in missed]))
         sent += seen.vendor.recorded
-        asked.progress(f"{entry.label}: {at}: {seen.vendor.recorded} requests")
+        if asked.progress is not None:
+            asked.progress(f"{plain(entry.label)}: {at}: {seen.vendor.recorded} requests")
         signal_number = outcome.signal_number
         if (ended := _ended(outcome, missed, at, is_first=first is None)) is not None:
             end = ended

@@ -15,6 +15,8 @@ from vendor_verifier.reports.tables import aligned
 
 if TYPE_CHECKING:
     from vendor_verifier.features.doctor.checks import Diagnosis, Topic
+    from vendor_verifier.pipeline.plan import Prepared
+    from vendor_verifier.pipeline.run import RunOutcome
     from vendor_verifier.values.record import Attempt
 
 _SAMPLES = Path(__file__).with_name("samples.jsonl")
@@ -69,13 +71,7 @@ def doctor_command(
         for warning in (words for words in prepared.plan.warnings if NO_F1 not in words):
             warn(warning)
         outcome = run(prepared)
-        topics: dict[str, Topic] = {
-            each.id: "tools" if each.turn.tools else "text" for each in prepared.plan.tasks[0].samples
-        }
-        answers: dict[tuple[str, str], dict[Topic, Attempt]] = {}
-        for record in outcome.folder.read_records(lambda _line, _reason: None):
-            if record.final is not None and (record.final.failure is None or record.final.failure.kind != "skipped"):
-                answers.setdefault((record.model, record.label), {})[topics[record.sample]] = record.final
+        answers = _answers(prepared, outcome)
     if outcome.signal_number is not None:
         return SIGNAL_BASE + outcome.signal_number
     found = [diagnose(entry, answers.get((entry.model, entry.label), {})) for entry in prepared.plan.entries]
@@ -87,6 +83,16 @@ def doctor_command(
         text = "".join(f"{line.rstrip()}\n" for line in _lines(found, verbose=verbose))
     sys.stdout.write(Scrubber(prepared.secrets).text(text))
     return code
+
+
+def _answers(prepared: "Prepared", outcome: "RunOutcome") -> "dict[tuple[str, str], dict[Topic, Attempt]]":
+    """The final attempts of each model and label by what the sample asks for, without those that were never sent."""
+    topics: dict[str, Topic] = {one.id: "tools" if one.turn.tools else "text" for one in prepared.plan.tasks[0].samples}
+    answers: dict[tuple[str, str], dict[Topic, Attempt]] = {}
+    for record in outcome.folder.read_records(lambda _line, _reason: None):
+        if record.final is not None and (record.final.failure is None or record.final.failure.kind != "skipped"):
+            answers.setdefault((record.model, record.label), {})[topics[record.sample]] = record.final
+    return answers
 
 
 def _lines(found: Sequence["Diagnosis"], *, verbose: bool) -> Iterator[str]:

@@ -27,6 +27,7 @@ from vendor_verifier.values.tool_use import ToolRequest, ToolResult, ToolRun
 _MOST_CHARACTERS = 16_384  # of one result
 # A server that fails so many calls in a row is asked no more.
 _MOST_FAILURES = 3
+_MOST_TOOLS = 1_000  # a list of tools that goes on for ever is read no further
 
 
 @contextmanager
@@ -77,7 +78,8 @@ async def _listed(client: Client) -> dict[str, Mapping[str, Any]]:
         for tool in page.tools:
             function = {"name": tool.name, "description": tool.description or "", "parameters": tool.input_schema}
             found[tool.name] = {"type": "function", "function": function}
-        if (cursor := page.next_cursor) is None:
+        cursor = page.next_cursor
+        if cursor is None or not page.tools or len(found) >= _MOST_TOOLS:
             return found
 
 
