@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vendor_verifier.features.capacity.sweep import VendorSweep
     from vendor_verifier.redaction import Scrubber
 
+_CONFIG = Path("config.yaml")
 _POSITIVE, _AT_LEAST_1 = Number(gt=0), Number(gte=1)
 _HEAD = "vendor,level,requests,success,TTFT p50 ms,p95 ms,TPS,in flight,per second,F1,schema,lag ms,misses".split(",")
 
@@ -27,9 +28,7 @@ _HEAD = "vendor,level,requests,success,TTFT p50 ms,p95 ms,TPS,in flight,per seco
 def capacity_command(
     *,
     test_file_path: Annotated[str | None, option("Sample file, hf://… or URL. [default: shipped]", WHAT)] = None,
-    config_file_path: Annotated[Path, option("Configuration file.", WHAT, "--config-file-path", "-c")] = Path(
-        "config.yaml"
-    ),
+    config_file_path: Annotated[Path, option("Configuration file.", WHAT, "--config-file-path", "-c")] = _CONFIG,
     env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", WHAT)] = None,
     model: Annotated[tuple[str, ...], many("Test this model only (repeatable).", WHAT)] = (),
     vendor: Annotated[tuple[str, ...], many("Test this vendor or label only (repeatable).", WHAT)] = (),
