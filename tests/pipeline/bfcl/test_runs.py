@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -85,20 +84,6 @@ def test_the_page_s_job_gives_the_page_s_result(run: Any) -> None:
     poor = page(label="poor")["tasks"]["task1"]["metrics"]["Rank"]["scores"]["Rank"]["value"]
     assert poor == 2.0
     assert page(label="poor")["run"]["task1"]["categories"]["simple_python"]["outcomes"]["text"] > 0
-
-
-def test_version_v4_has_the_other_formula(run: Any) -> None:
-    """A perfect simple alone is 0.83 there."""
-    assert run("--bfcl-category", "simple", "--bfcl-version", "v4")[0] == 0
-    assert page()["tasks"]["bfcl"]["metrics"]["Overall Acc"]["scores"]["Overall Acc"]["value"] == 0.83
-    assert page()["run"]["bfcl"]["overall_formula"] == "v4"
-
-
-def test_one_sample_has_no_deviation(run: Any) -> None:
-    """One call gives null, where the original crashes."""
-    assert run("--bfcl-category", "simple", "--limit", "1")[0] == 0
-    metrics = page()["tasks"]["bfcl"]["metrics"]
-    assert metrics["Latency Standard Deviation (s)"]["scores"]["Latency Standard Deviation (s)"]["value"] is None
 
 
 def test_all_runs_what_can_run_and_says_what_was_not(run: Any) -> None:
@@ -189,15 +174,6 @@ def test_a_job_refuses_unknown_keys(run: Any) -> None:
         assert words in err
 
 
-def test_an_address_on_the_hub_needs_an_extra_or_a_folder(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the package that downloads, the message names the extra and the local form."""
-    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    code, err = run("--bfcl-data", "hf://datasets/mine/rows")
-    assert code == 2
-    assert "pip install '.[hf]' in a checkout" in err
-    assert "download the file and give its path" in err
-
-
 def test_scoring_again_and_resuming(run: Any, bench: Any) -> None:
     """The pages follow the stored records: rewritten by score, completed by --incremental."""
     words = ("--bfcl-category", "irrelevance,simple", "--limit", "6")
@@ -238,16 +214,6 @@ def test_tasks_of_a_job_share_what_they_both_ask(run: Any) -> None:
     assert set(told["tasks"]) == {"task1", "task3"}
     assert told["run"]["task1"]["not_run"] == {}
     assert told["run"]["task2"]["not_run"]["rest"].startswith("not run: needs ")
-
-
-def test_a_job_that_cannot_be_meant_is_refused_with_its_file(run: Any) -> None:
-    """Unknown types and formats are named with the key they stand under."""
-    code, err = run("--job", write_job(type="smple"))
-    assert code == 2
-    assert "job.json" in err
-    assert "tasks.task1.type" in err
-    Path("job.json").write_text("[", encoding="utf-8")
-    assert run("--job", "job.json")[0] == 2
 
 
 def test_a_label_that_is_no_file_name_gets_a_page_of_its_own(bench: Any) -> None:

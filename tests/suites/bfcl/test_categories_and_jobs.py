@@ -12,24 +12,8 @@ from vendor_verifier.suites.bfcl.categories import (
     MULTI_TURN,
     SINGLE_TURN,
     expand,
-    language_of,
     not_run_reason,
 )
-
-
-def test_both_versions_names_mean_the_same() -> None:
-    """v3's three names are aliases of v4's."""
-    assert [expand([name])[0] for name in ("simple", "java", "javascript", "live_multiple")] == [
-        "simple_python",
-        "simple_java",
-        "simple_javascript",
-        "live_multiple",
-    ]
-    assert [language_of(name) for name in ("java", "simple_javascript", "live_simple")] == [
-        "java",
-        "javascript",
-        "python",
-    ]
 
 
 def test_groups_and_lists_expand_once_each() -> None:
@@ -73,12 +57,6 @@ def test_the_pages_job() -> None:
         "type": "simple", "dataset": {"files_url": "data/mine", "format": "native"}, "params": {"limit_samples": None},
     }  # fmt: skip
     assert read_job({**PAGE, "tasks": {"t": {"type": "simple"}}}).tasks["t"].dataset is None
-
-
-@pytest.mark.parametrize("kind", ["bfclv3", "bfclv3_ast", "bfclv2", "bfclv2_ast"])
-def test_later_names_of_the_type_are_accepted(kind: str) -> None:
-    """The evaluation's later names, and parallelism, are understood."""
-    assert read_job({**PAGE, "type": kind, "params": {"parallelism": 3}}).params.parallelism == 3
 
 
 def test_all_problems_of_a_job_come_together() -> None:

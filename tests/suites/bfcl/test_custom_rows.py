@@ -75,24 +75,6 @@ def test_the_answer_never_leaks() -> None:
         assert sample.turn.messages == (USER,)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        {"name": "book_table", "arguments": {"people": 2, "time": "7pm"}},
-        {"name": "book_table", "arguments": '{"people": 2, "time": "7pm"}'},
-        {
-            "type": "function",
-            "id": "x",
-            "function": {"name": "book_table", "arguments": '{"people": 2, "time": "7pm"}'},
-        },
-    ],
-)
-def test_other_spellings_of_a_call(call: dict[str, Any]) -> None:
-    """Arguments as an object or as text, bare or under ``function``, mean the same call."""
-    sample = one({"messages": [USER], "tool_calls": [call]})
-    assert sample.expected["calls"] == [{"name": "book_table", "arguments": {"people": 2, "time": "7pm"}}]
-
-
 def test_disagreeing_answers_are_refused() -> None:
     """A row whose messages and tool_calls name different calls says so, with line and key."""
     with pytest.raises(DataError) as caught:
@@ -122,23 +104,6 @@ def test_made_tools_leave_open_what_calls_leave_open(calls: list[dict[str, Any]]
     """An argument of several types, or of none, has no type."""
     tools = one({"messages": [USER], "tool_calls": calls}).turn.tools
     assert tools[0]["function"]["parameters"]["properties"] == {"a": schema}
-
-
-def test_rows_have_the_category_of_their_task() -> None:
-    """A task of type simple has simple rows, also when there are several functions."""
-    rows = [{"messages": [USER], "tool_calls": [{"name": name, "args": {"n": 1}}]} for name in ("c", "d")]
-    kinds = {sample.expected["category"] for sample in load(*rows, category="simple_python").samples}
-    assert (kinds, one(rows[0]).expected["category"]) == ({"simple_python"}, "simple_python")
-    assert {sample.expected["category"] for sample in load(*rows).samples} == {"multiple"}
-
-
-def test_made_tools_have_one_name_each() -> None:
-    """Dots become underscores when sent, and a vendor refuses two tools of one name; both spellings are judged."""
-    rows = [{"messages": [USER], "tool_calls": [{"name": name, "args": {"n": 1}}]} for name in ("a.b", "a_b", "c")]
-    for sample in load(*rows).samples[:2]:
-        assert [tool["function"]["name"] for tool in sample.turn.tools] == ["a_b", "c"]
-        assert judged(sample, called(("a_b", {"n": 1}))).values["correct"] == 1.0
-        assert judged(sample, called(("c", {"n": 1}))).values["correct"] == 0.0
 
 
 def test_no_expected_call_is_an_irrelevance_row() -> None:

@@ -53,27 +53,3 @@ def test_python_document() -> None:
             },
         },
     }
-
-
-def test_java_and_javascript_parameters_are_strings_of_source() -> None:
-    """Every Java and JavaScript parameter is sent as a string whose description tells its type."""
-    array = translated({"type": "Array", "items": {"type": "long"}, "description": "L."}, "java")
-    assert array == {
-        "type": "string",
-        "description": "L. This is Java Array type parameter in string representation. The list elements are of type "
-        "long; they are not in string representation.",
-    }
-    anything = translated({"type": "any", "description": "A."}, "javascript")
-    assert anything["description"] == (
-        "A. This parameter can be of any type of JavaScript object in string representation."
-    )
-    entries = translated({"type": "dict", "properties": {"k": {"type": "integer"}}, "description": "D."}, "javascript")
-    assert "properties" not in entries
-    assert str(entries["description"]).endswith('not in string representation. {"k": {"type": "integer"}}')
-
-
-def test_a_response_schema_moves_into_the_description() -> None:
-    """No tool carries a key that chat completions do not have."""
-    (tool,) = tools_of([{"name": "f", "description": "Do.", "response": {"type": "dict"}}], "python")
-    assert set(tool["function"]) == {"name", "description", "parameters"}
-    assert tool["function"]["description"].endswith('The response field has the following schema: {"type": "dict"}')

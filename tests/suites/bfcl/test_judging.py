@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from bfcl_replies import called, failed, said
 
 from vendor_verifier.suites import replay
-from vendor_verifier.suites.bfcl.function_docs import sent_name
 from vendor_verifier.suites.bfcl.reference_calls import reference_calls
-from vendor_verifier.suites.bfcl.replies import read_reply
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.values.record import Attempt
 from vendor_verifier.values.sample import Sample
@@ -76,37 +72,3 @@ def test_relevance_wants_any_readable_call(shipped_rows: dict[str, Sample]) -> N
     assert judged(sample, called(("anything", {}))).values["correct"] == 1.0
     assert judged(sample, said("hm")).details["error_type"] == "relevance_error:decoder_failed"
     assert judged(sample, called(("anything", "{"))).values["correct"] == 0.0
-
-
-def test_text_beside_calls_is_ignored(shipped_rows: dict[str, Sample]) -> None:
-    """Words that come with a right call change nothing."""
-    sample = shipped_rows["simple_5"]
-    attempt = called(*reference_calls(sample.expected), text="Let me see.")
-    assert judged(sample, attempt).values["correct"] == 1.0
-
-
-def test_pieces_that_are_no_calls_are_left_out() -> None:
-    """A call with neither name nor arguments is a stream's artefact, not a call."""
-    assert read_reply(called(("", ""))).outcome == "no_call"
-
-
-def test_what_is_sent_has_legal_names_and_json_schema(shipped_rows: dict[str, Sample]) -> None:
-    """No sent tool has a dotted name or a type name that JSON Schema does not know."""
-    known = {"object", "string", "integer", "number", "boolean", "array"}
-
-    def types(value: object) -> set[object]:
-        if isinstance(value, list):
-            return set().union(*map(types, value)) if value else set()
-        if not isinstance(value, dict):
-            return set()
-        own = {value["type"]} if isinstance(value.get("type"), str) else set()
-        return own.union(*map(types, value.values()))
-
-    for sample in shipped_rows.values():
-        for tool in sample.turn.tools:
-            assert "." not in tool["function"]["name"]
-            assert types(tool["function"]["parameters"]) <= known
-        json.dumps([dict(tool) for tool in sample.turn.tools])
-        if "irrelevance" not in sample.expected["category"]:
-            names = {tool["function"]["name"] for tool in sample.turn.tools}
-            assert {sent_name(name) for answer in sample.expected["answer"] or () for name in answer} <= names

@@ -68,12 +68,6 @@ def test_identity_is_of_content_and_category() -> None:
     assert elsewhere.id != first.id
 
 
-def test_tags_name_row_category_and_data() -> None:
-    """Every sample says which row of which data it is."""
-    (sample,) = load([question("a")], [answer("a")], version="bfcl_eval v4").samples
-    assert sample.tags == {"category": "simple_python", "bfcl_id": "a", "bfcl_data": "bfcl_eval v4"}
-
-
 def test_a_row_upstream_cannot_check_is_an_error_with_its_line() -> None:
     """An unknown type name, on which upstream crashes, is reported as the data's fault before anything is sent."""
     ((line, key, message),) = problems([question("a"), question("b", "number")], [answer("a"), answer("b")])
@@ -111,21 +105,6 @@ def test_one_misspelled_answer_id_is_mended_and_said() -> None:
     loaded = load([question("a"), question("b")], [answer("a"), answer("bb")])
     assert loaded.defects == ("b: its answer is filed under bb",)
     assert len(problems([question("a"), question("b")], [answer("aa"), answer("bb")])) == 2
-
-
-def test_rows_nobody_can_pass_are_reported() -> None:
-    """A row whose own answer fails it is kept and reported as the data's defect."""
-    loaded = load([question("a")], [answer("a", "one"), answer("b")])
-    assert loaded.defects == ()
-    impossible = {"id": "a", "ground_truth": [{"do.it": {"p": [1], "q": [2]}}]}
-    assert "simple_function_checker:unexpected_param" in load([question("a")], [impossible]).defects[0]
-
-
-def test_relevance_needs_no_answers_and_may_have_no_tools() -> None:
-    """Rows of irrelevance come without answers, and some without functions."""
-    (sample,) = load([question("a", function=[])], None, "live_irrelevance").samples
-    assert sample.turn.tools == ()
-    assert sample.expected["answer"] is None
 
 
 SERVICE = {"name": "look", "description": "Look.", "parameters": {"type": "dict", "properties": {}, "required": []}}

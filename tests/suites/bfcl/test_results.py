@@ -26,40 +26,6 @@ def vendor(label: str, latencies_s: tuple[float, ...] = (), **categories: tuple[
     return VendorResult(label, scores, latencies_s)
 
 
-def test_the_published_page() -> None:
-    """``simple`` alone and perfect gives the published page: the same keys, Overall Acc 1.23, Python Simple AST 100."""
-    pages = result_pages({"task1": [vendor("mine", (0.1, 0.2, 0.6), simple_python=(5, 5))]})
-    assert pages["mine"]["tasks"] == {
-        "task1": {
-            "metrics": {
-                name: {"scores": {name: {"value": value}}}
-                for name, value in {
-                    "Rank": 1.0,
-                    "Overall Acc": 1.23,
-                    "Latency Mean (s)": 0.3,
-                    "Latency Standard Deviation (s)": 0.26,
-                    "Latency 95th Percentile (s)": 0.56,
-                    "Python Simple AST": 100.0,
-                }.items()
-            }
-        }
-    }
-    assert pages["mine"]["run"]["task1"]["accuracy"] == 1.0
-
-
-def test_version_4_of_the_same() -> None:
-    """The same run by the v4 formula gives 0.83."""
-    pages = result_pages({"t": [vendor("mine", simple_python=(5, 5))]}, version="v4")
-    assert pages["mine"]["tasks"]["t"]["metrics"]["Overall Acc"]["scores"]["Overall Acc"]["value"] == 0.83
-
-
-def test_percentile_is_numpys() -> None:
-    """The published example of five latencies has its 95th percentile at 0.48."""
-    pages = result_pages({"t": [vendor("mine", (0.5, 0.1, 0.4, 0.2, 0.3), multiple=(1, 2))]})
-    metrics = pages["mine"]["tasks"]["t"]["metrics"]
-    assert metrics["Latency 95th Percentile (s)"]["scores"]["Latency 95th Percentile (s)"]["value"] == 0.48
-
-
 @pytest.mark.parametrize(("latencies", "mean"), [((), None), ((0.25,), 0.25)])
 def test_one_sample_has_no_deviation(latencies: tuple[float, ...], mean: float | None) -> None:
     """One call gives a null deviation and no call gives nulls, where upstream crashes."""
@@ -76,41 +42,6 @@ def test_everything_perfect_is_100() -> None:
         perfect = dict.fromkeys((*SINGLE_TURN, *MULTI_TURN, *categories), (1.0, 7))
         assert overall(perfect, version) == pytest.approx(1.0)  # type: ignore[arg-type]
         assert set(summaries(perfect, version).values()) == {1.0}  # type: ignore[arg-type]
-
-
-def test_live_is_weighted_by_rows() -> None:
-    """In v3 a live category that was not run weighs with all of its rows, one that was with the rows it had."""
-    live = {"live_simple": (1.0, 10)}
-    others = 1053 + 16 + 24 + 882 + 18
-    assert overall(live, "v3") == pytest.approx(10 / (10 + others) / 3)
-
-
-def test_version_4_weights() -> None:
-    """v4 weighs non-live, live, irrelevance, multi-turn and agentic 10, 10, 10, 30 and 40 per cent."""
-    groups = {
-        0.1: ("simple_python", "simple_java", "simple_javascript", "multiple", "parallel", "parallel_multiple"),
-        0.05: ("irrelevance",),
-        0.3: ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context"),
-        0.2: ("web_search_base", "web_search_no_snippet"),
-    }
-    for weight, categories in groups.items():
-        assert overall(dict.fromkeys(categories, (1.0, 7)), "v4") == pytest.approx(weight)
-
-
-def test_rank_is_over_the_vendors_of_the_run() -> None:
-    """1 is the best Overall Acc; equals share the better place."""
-    pages = result_pages(
-        {
-            "t": [
-                vendor("low", multiple=(1, 4)),
-                vendor("top", multiple=(4, 4)),
-                vendor("also", multiple=(2, 2)),
-                vendor("none"),
-            ]
-        }
-    )
-    ranks = {label: page["tasks"]["t"]["metrics"]["Rank"]["scores"]["Rank"]["value"] for label, page in pages.items()}
-    assert ranks == {"low": 3.0, "top": 1.0, "also": 1.0, "none": 4.0}
 
 
 def test_outcomes_are_kept_apart() -> None:
@@ -130,21 +61,6 @@ def test_outcomes_are_kept_apart() -> None:
     assert simple["error_types"] == {"ast_decoder:decoder_failed": 2}
     assert (simple["rows"], simple["unjudged"]) == (3, 1)
     assert page["categories"]["irrelevance"]["accuracy"] == 0.5
-
-
-def test_custom_data_has_its_own_metric() -> None:
-    """Rows that name their calls give the published tool-calling-accuracy with both sub-scores."""
-    name, both = "function_name_accuracy", "function_name_and_args_accuracy"
-    scores = [
-        score("multiple", 1.0, "calls", **{name: 1.0, both: 1.0}),
-        score("multiple", 0.0, "calls", **{name: 1.0, both: 0.0}),
-    ]
-    metrics = result_pages({"t": [VendorResult("v", scores)]})["v"]["tasks"]["t"]["metrics"]
-    assert metrics == {
-        "tool-calling-accuracy": {
-            "scores": {"tool-calling-accuracy": {"value": 0.5}, name: {"value": 1.0}, both: {"value": 0.5}}
-        }
-    }
 
 
 @given(st.dictionaries(st.sampled_from(SINGLE_TURN), st.tuples(st.floats(0, 1), st.integers(1, 50))))

@@ -141,9 +141,10 @@ def bfcl_dataset(
     tasks: dict[str, tuple[str, str, int | None]] = {}
     if job is None:
         tasks[SUITE] = options.category, chosen.test_file_path or options.data, None
-    for name, task in job.tasks.items() if job is not None else ():
-        where = task.dataset.files_url if task.dataset else options.data
-        tasks[name] = task.type, where, task.params.limit_samples or job.params.limit_samples  # type: ignore[union-attr]
+    else:
+        for name, task in job.tasks.items():
+            where = task.dataset.files_url if task.dataset else options.data
+            tasks[name] = task.type, where, task.params.limit_samples or job.params.limit_samples
     found: dict[str, Loaded] = {}
     downloads = []
     for name, (category, where, limit) in tasks.items():
