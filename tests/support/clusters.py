@@ -71,6 +71,7 @@ class WatchedVendors:
         self._port = server.sockets[0].getsockname()[1]
         self._ready.set()
         await self._stop.wait()
+        server.close()
 
     def base_url(self, persona: str) -> str:
         """The ``url`` of a vendor entry for this persona."""

@@ -30,9 +30,8 @@ def simulate_command(
     test_file_path: Annotated[tuple[Path, ...], many("Rows to know the answers to (repeatable).", WHAT)] = (),
 ) -> int:
     """Serve the simulated vendors on loopback. They know the right answers to the shipped and your own rows."""
-    rows = [
-        rows_in(str(path)) if path.is_dir() else load_dataset(path).samples for path in (*test_file_path, *_SHIPPED)
-    ]
+    files = (*test_file_path, *_SHIPPED)
+    rows = [rows_in(str(file)) if file.is_dir() else load_dataset(file).samples for file in files]
     key = known_answers([Task("trigger", [*chain(*rows), *rows_in("shipped")])])  # asked as they are
     try:
         asyncio.run(serve(Vendors(key, seed=seed, speed=speed), port))
