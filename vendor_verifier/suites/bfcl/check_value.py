@@ -107,20 +107,36 @@ def written_type(options: object) -> type | None:
     return next((type(option) for option in options if option != ""), None)
 
 
-def check_type(parameter: str, value: object, options: Any, expected: Expected) -> tuple[Verdict | None, bool]:
-    """(what is wrong with the type or None, whether the value must be compared literally)."""
+def check_value(parameter: str, value: Any, options: Any, expected: Expected) -> Verdict | None:
+    """The mismatch of ``value`` with its type, or with all of its options; None where it fits.
+
+    Raises:
+        DataError: an option that this type cannot be compared with.
+    """
     written = written_type(options)
-    if type(value) is expected.outer:
-        if expected.element is None or _some_option_fits(value, options, expected.element):
-            return None, written is not None and written is not expected.outer
+    fits = type(value) is expected.outer
+    if not fits and (written is None or type(value) is not written):
+        return _wrong_type("simple", parameter, value, expected.name)
+    if fits and expected.element is not None and not _some_option_fits(value, options, expected.element):
         if written is not expected.outer:
-            return invalid("type_error:simple", _wrong(parameter, value, expected.name)), False
-        return invalid(
-            "type_error:nested", _wrong(parameter, value, f"{expected.name} of {expected.element_name}")
-        ), False
-    if written is not None and type(value) is written:
-        return None, True
-    return invalid("type_error:simple", _wrong(parameter, value, expected.name)), False
+            return _wrong_type("simple", parameter, value, expected.name)
+        return _wrong_type("nested", parameter, value, f"{expected.name} of {expected.element_name}")
+    # Nothing is folded where the answer is written as another type.
+    literally = not fits or (written is not None and written is not expected.outer)
+    if literally or expected.outer not in (dict, list, str):
+        if not isinstance(options, list) and not isinstance(value, str):
+            raise uncheckable(f"the answer {options!r:.80} of {parameter!r} is not a list of accepted values")
+        kind, is_right = "others", value in options
+    elif expected.outer is dict:
+        return _check_object(parameter, value, options)
+    elif expected.element is dict:
+        return _check_objects(parameter, value, options)
+    elif expected.outer is list:
+        kind = "list/tuple"
+        is_right = [folded(item) for item in value] in [_folded_items(option) for option in options]
+    else:
+        kind, is_right = "string", fold(value) in [fold(option) for option in options if type(option) is str]
+    return None if is_right else invalid(f"value_error:{kind}", _not_among(parameter, value, options))
 
 
 def _some_option_fits(value: Any, options: Any, element: type) -> bool:
@@ -134,32 +150,9 @@ def _some_option_fits(value: Any, options: Any, element: type) -> bool:
     return False
 
 
-def _wrong(parameter: str, value: object, wanted: str) -> str:
-    kind = "null" if value is None else type(value).__name__
-    return f"parameter {parameter!r} must be of type {wanted}, got {kind}: {value!r:.200}"
-
-
-def check_value(parameter: str, value: Any, options: Any, expected: Expected, *, literally: bool) -> Verdict | None:
-    """The mismatch of ``value`` with its options, or None.
-
-    ``literally``: the answer is written as another type, so nothing is folded.
-
-    Raises:
-        DataError: an option that this type cannot be compared with.
-    """
-    if literally or expected.outer not in (dict, list, str):
-        if not isinstance(options, list) and not isinstance(value, str):
-            raise uncheckable(f"the answer {options!r:.80} of {parameter!r} is not a list of accepted values")
-        return None if value in options else invalid("value_error:others", _not_among(parameter, value, options))
-    if expected.outer is dict:
-        return _check_object(parameter, value, options)
-    if expected.element is dict:
-        return _check_objects(parameter, value, options)
-    if expected.outer is list:
-        fits = [folded(item) for item in value] in [_folded_items(option) for option in options]
-        return None if fits else invalid("value_error:list/tuple", _not_among(parameter, value, options))
-    fits = fold(value) in [fold(option) for option in options if type(option) is str]
-    return None if fits else invalid("value_error:string", _not_among(parameter, value, options))
+def _wrong_type(kind: str, parameter: str, value: object, wanted: str) -> Verdict:
+    read = "null" if value is None else type(value).__name__
+    return invalid(f"type_error:{kind}", f"{parameter!r} must be of type {wanted}, got {read}: {value!r:.200}")
 
 
 def _check_objects(parameter: str, value: list[Any], options: Any) -> Verdict | None:
@@ -168,25 +161,21 @@ def _check_objects(parameter: str, value: list[Any], options: Any) -> Verdict | 
     for option in options:
         if not isinstance(option, (list, str)) and option != {}:
             raise uncheckable(f"{option!r:.80} is accepted for {parameter!r}, where a list of objects is meant")
-        if len(value) == len(option):
-            verdict = _first_wrong_member(parameter, value, option)
-            if verdict is None:
-                return None
-        else:
+        if len(value) != len(option):
             words = f"{parameter!r} must have {len(option)} members: {value!r:.200}"
             verdict = invalid("value_error:list_dict_count", words)
+            continue
+        # Upstream raises where a member is no object: its type check does not look inside this list.
+        checks = (
+            _check_object(parameter, member, [accepted])
+            if isinstance(member, dict)
+            else _wrong_type("nested", parameter, member, "dict")
+            for member, accepted in zip(value, option, strict=True)
+        )
+        verdict = next((found for found in checks if found is not None), None)
+        if verdict is None:
+            return None
     return verdict
-
-
-def _first_wrong_member(parameter: str, value: list[Any], option: Any) -> Verdict | None:
-    for member, accepted in zip(value, option, strict=True):
-        if not isinstance(member, dict):
-            # Upstream raises here instead of giving a verdict: its type check does not look inside this list.
-            return invalid("type_error:nested", f"a member of {parameter!r} is no object: {member!r:.200}")
-        found = _check_object(parameter, member, [accepted])
-        if found is not None:
-            return found
-    return None
 
 
 def _check_object(parameter: str, value: dict[str, Any], options: Any) -> Verdict | None:
@@ -197,7 +186,7 @@ def _check_object(parameter: str, value: dict[str, Any], options: Any) -> Verdic
             continue
         if not isinstance(option, dict):
             raise uncheckable(f"{option!r:.80} is accepted for {parameter!r}, where an object is meant")
-        wrong = _missing_key(value, option) or _wrong_entry(value, option)
+        wrong = _wrong_entry(value, option)
         if wrong is None:
             return None
         verdict = wrong
@@ -205,22 +194,16 @@ def _check_object(parameter: str, value: dict[str, Any], options: Any) -> Verdic
 
 
 def _wrong_entry(value: dict[str, Any], option: dict[str, Any]) -> Verdict | None:
+    for key, accepted in option.items():
+        if not isinstance(accepted, (list, str, dict)):
+            raise uncheckable(f"{accepted!r:.80} is accepted for key {key!r}, where a list of values is meant")
+        if key not in value and "" not in accepted:
+            return invalid("value_error:dict_key", f"missing key {key!r}")
     for key, entry in value.items():
         if key not in option:
             return invalid("value_error:dict_key", f"unexpected key {key!r}")
         if folded(entry) not in _folded_items(option[key]):
             return invalid("value_error:dict_value", _not_among(key, entry, option[key]))
-    return None
-
-
-def _missing_key(value: dict[str, Any], option: dict[str, Any]) -> Verdict | None:
-    for key, accepted in option.items():
-        if key in value:
-            continue
-        if not isinstance(accepted, (list, str, dict)):
-            raise uncheckable(f"{accepted!r:.80} is accepted for key {key!r}, where a list of values is meant")
-        if "" not in accepted:
-            return invalid("value_error:dict_key", f"missing key {key!r}")
     return None
 
 

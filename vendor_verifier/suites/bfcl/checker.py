@@ -19,7 +19,6 @@ from vendor_verifier.suites.bfcl.categories import Language, is_relevance, langu
 from vendor_verifier.suites.bfcl.check_value import (
     VALID,
     Verdict,
-    check_type,
     check_value,
     expected_type,
     invalid,
@@ -174,8 +173,7 @@ def _wrong_argument(parameter: str, value: Any, details: Any, options: Any, lang
             value = float(value)
     elif expected.name == "tuple" and type(value) is tuple:
         value = list(value)
-    wrong, literally = check_type(parameter, value, options, expected)
-    return wrong or check_value(parameter, value, options, expected, literally=literally)
+    return check_value(parameter, value, options, expected)
 
 
 def _read_document(function: object) -> tuple[str, dict[str, Any], list[str]]:
