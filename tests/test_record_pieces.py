@@ -34,9 +34,7 @@ RESULTS = st.lists(st.builds(ToolResult, TEXTS, st.just("ok"), TEXTS, st.integer
 TURNS = st.builds(
     TurnRecord, st.lists(ATTEMPTS, max_size=3).map(tuple), st.just(("a note",)), tool_results=RESULTS.map(tuple)
 )
-RECORDS = st.builds(
-    Record, TEXTS, *map(st.just, "mlvsx"), st.just(0), st.lists(TURNS, max_size=3).map(tuple), asked=st.none() | TEXTS
-)
+RECORDS = st.builds(Record, TEXTS, *map(st.just, "mlvsx"), st.just(0), st.lists(TURNS, max_size=3).map(tuple))
 M = 1024 * 1024
 
 

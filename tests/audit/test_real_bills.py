@@ -14,7 +14,6 @@ from vendor_verifier.audit.billing import PromptPair, prompt_token_findings, sam
 from vendor_verifier.audit.failure_causes import NO_OUTCOMES, Outcomes, blame, outcomes_of
 from vendor_verifier.audit.identity import identity_findings
 from vendor_verifier.scoring.observation import Observation, Traits
-from vendor_verifier.suites.schema import schema_defects
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
@@ -75,7 +74,9 @@ def outcomes_of_row_344(label: str) -> Outcomes:
     sample = Sample("344", Turn(tuple(body["messages"]), tuple(body["tools"])))
     record = Record("run", "m", label, label, "trigger", "344", 0, (TurnRecord((attempt_of(row_344(label)),)),))
     suite = TriggerSuite(checkers=KeptCheckers())
-    return outcomes_of(table_of([observed(record, sample, suite, defective=bool(schema_defects(sample)))]))
+    return outcomes_of(
+        table_of([observed(record, sample, suite, defective=bool(suite.checkers(sample).schema_defects))])
+    )
 
 
 def row_344(label: str) -> dict[str, Any]:

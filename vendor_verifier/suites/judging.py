@@ -8,7 +8,6 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.suites import Suite, replay, suite_kind
-from vendor_verifier.suites.bfcl.categories import language_of
 from vendor_verifier.suites.trigger import NOT_JUDGED, KeptCheckers, complete_calls
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.record import Record
@@ -59,8 +58,12 @@ def _is_counted(record: Record, sample: Sample) -> bool:
     Rows of BFCL in Java or JavaScript declare types of these languages, which are no JSON Schema.
     """
     kind = suite_kind(record.suite)
-    if record.suite == "bfcl" and language_of(str(sample.expected.get("category", ""))) != "python":
-        return False
+    if record.suite == "bfcl":
+        # Imported here, because other runs do not load BFCL.
+        from vendor_verifier.suites.bfcl.categories import language_of
+
+        if language_of(str(sample.expected.get("category", ""))) != "python":
+            return False
     return record.succeeded and not (kind is not None and kind.apart)
 
 
