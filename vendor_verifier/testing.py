@@ -9,14 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.suites.tool_calls.calls import (
-    WRAPPER_KEYS,
-    Call,
-    first_problem,
-    mcp_calls_in_text,
-    read_call,
-    read_native,
-)
+from vendor_verifier.suites.tool_calls.calls import WRAPPER_KEYS, Call, first_problem, mcp_calls_in_text, read_call
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessMetric
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.record import Response
@@ -47,7 +40,7 @@ def assert_tool_calls(
     wanted = [read_call(item) for item in expected]
     if problem := next((call.problem for call in wanted if call.problem), None):
         raise ValueError(f"expected: {problem}")
-    called = mcp_calls_in_text(actual) if isinstance(actual, str) else tuple(map(_read_one, _spelled(actual)))
+    called = mcp_calls_in_text(actual) if isinstance(actual, str) else tuple(map(read_call, _spelled(actual)))
     unreadable = first_problem(called)
     metric = ToolCorrectnessMetric(threshold, exact_match, check_ordering, compare_parameters=True)
     result = metric.score(wanted, called)
@@ -103,10 +96,6 @@ def _members(items: list[object]) -> list[object]:
 def _spells_call(value: Mapping[str, Any]) -> bool:
     named = isinstance(value.get("name"), str) and "role" not in value
     return named or any(isinstance(value.get(key), dict) for key in WRAPPER_KEYS)
-
-
-def _read_one(item: object) -> Call:
-    return read_native(item) if isinstance(item, ToolCall) else read_call(item)
 
 
 def _plain(item: object) -> object:

@@ -19,7 +19,7 @@ from vendor_verifier.loaders.selection import select
 from vendor_verifier.pipeline.datasets import load_dataset, suite_dataset
 from vendor_verifier.suites import SUITES, replay
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
-from vendor_verifier.suites.tool_calls.calls import read_expectation
+from vendor_verifier.suites.tool_calls.calls import first_problem, read_calls
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
 from vendor_verifier.suites.toolbench import ToolBenchSuite
 from vendor_verifier.values.event import ToolCall
@@ -90,7 +90,7 @@ def test_expected_calls_are_valid_for_their_tool(row: Row) -> None:
         assert call["parameters"].keys() <= schema["properties"].keys()
     for similar in row["expected"].get("similar", ()):
         assert set(similar) <= functions(row).keys()
-    assert read_expectation(row["expected"]["calls"]).problem is None
+    assert first_problem(read_calls(row["expected"]["calls"])) is None
 
 
 def test_schemas_are_valid_and_names_unique() -> None:

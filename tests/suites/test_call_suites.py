@@ -74,7 +74,7 @@ def test_a_failure_is_not_a_silent_success() -> None:
     """Where no tool is expected a failure scores 0 and an answer without calls 1."""
     assert judged(ToolCorrectnessSuite(), sample([]), native(finish="stop")).values["score"] == 1.0
     failed = judged(ToolCorrectnessSuite(), sample([]), FAILURE)
-    assert (failed.values["score"], failed.details["reason"]) == (0.0, "no answer: rate_limited")
+    assert (failed.values["score"], failed.details["error"]) == (0.0, "no answer: rate_limited")
 
 
 @pytest.mark.parametrize("make", SUITES)

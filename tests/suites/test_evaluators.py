@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vendor_verifier import EvalTestCase, ToolCorrectnessMetric, VerifierError, evaluate
 from vendor_verifier.suites import mcp_toolbench, tool_correctness, toolbench
-from vendor_verifier.suites.tool_calls.calls import mcp_calls_in_text, read_call, read_expectation
+from vendor_verifier.suites.tool_calls.calls import mcp_calls_in_text, read_call, read_calls
 
 NO_CALLS = {"resolved": False, "error": "Could not extract tool calls from solution"}
 NO_MCP_CALLS = {
@@ -241,7 +241,7 @@ def test_which_values_are_equal(wanted: Any, given: Any, equal: bool) -> None:
 def test_calls_of_every_wire_are_read(spelled: Any) -> None:
     """Of a label and of an API; the text of an answer is read as the originals read it."""
     assert (read_call(spelled).name, read_call(spelled).parameters) == ("a", {"x": 1})
-    assert read_expectation(json.dumps([spelled])).calls[0].parameters == {"x": 1}
+    assert read_calls(json.dumps([spelled]))[0].parameters == {"x": 1}
 
 
 E, C = ["search", "book"], ["search", "validate", "book"]

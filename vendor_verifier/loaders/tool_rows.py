@@ -22,7 +22,7 @@ from msgspec import structs
 from vendor_verifier.loaders.base import Loader, Question, kind_of, shortened
 from vendor_verifier.loaders.building import UnusableRequest, control_tags, read_question, unpacked
 from vendor_verifier.suites.schema import ArgumentChecker
-from vendor_verifier.suites.tool_calls.calls import Call, read_expectation
+from vendor_verifier.suites.tool_calls.calls import Call, first_problem, read_calls
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.payload import as_dict
@@ -75,10 +75,10 @@ def normal_calls(value: object, key: str) -> list[NormalCall]:
     value = unpacked(value, key)
     if isinstance(value, str):
         raise UnusableRequest(f"expected an array of calls, read {kind_of(value)}", key)
-    expectation = read_expectation(value)
-    if expectation.problem:
-        raise UnusableRequest(expectation.problem, key)
-    return [_normal(call) for call in expectation.calls]
+    calls = read_calls(value)
+    if problem := first_problem(calls):
+        raise UnusableRequest(problem, key)
+    return [_normal(call) for call in calls]
 
 
 def _normal(call: Call) -> NormalCall:

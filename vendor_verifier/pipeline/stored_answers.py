@@ -62,7 +62,7 @@ def _metric(options: RunOptions) -> ToolCorrectnessMetric:
         raise ProblemsError([Problem(words, key=f"suites.{SUITE}.{name}") for name in asking])
     suite: Any = build_suite(kind, own)
     assert isinstance(suite, ToolCorrectnessSuite)
-    return suite.metric
+    return suite
 
 
 def _case(sample: Sample) -> EvalTestCase:

@@ -6,14 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from vendor_verifier.suites.tool_calls.calls import (
-    Call,
-    first_problem,
-    mcp_calls_in_text,
-    read_expectation,
-    right_parameters,
-)
-from vendor_verifier.suites.tool_calls.suite import CallSuite, tool_names
+from vendor_verifier.suites.tool_calls.calls import Call, first_problem, mcp_calls_in_text, read_calls, right_parameters
+from vendor_verifier.suites.tool_calls.suite import CallSuite
 
 
 def evaluate(task: Mapping[str, Any], solution: str) -> dict[str, Any]:
@@ -23,31 +17,32 @@ def evaluate(task: Mapping[str, Any], solution: str) -> dict[str, Any]:
     ``sequence_match`` and ``details``; ``error`` where a call cannot be read. Without a label ``resolved`` and
     ``error`` alone.
     """
-    expectation = read_expectation(task.get("function_call_label"))
-    if expectation.problem or not expectation.calls:
-        return {"resolved": False, "error": expectation.problem or MCPToolBenchSuite.NOTHING_EXPECTED}
+    expected = read_calls(task.get("function_call_label"))
+    if not expected or (defect := first_problem(expected)):
+        return {"resolved": False, "error": defect if expected else MCPToolBenchSuite.NOTHING_EXPECTED}
     listed = task["tools"] if isinstance(task.get("tools"), list) else []
-    names = tool_names({"name": tool} if isinstance(tool, str) else tool for tool in listed)
-    return _compare(expectation.calls, mcp_calls_in_text(solution, names | {call.name for call in expectation.calls}))
+    tools = read_calls(listed) + expected
+    return _compare(expected, mcp_calls_in_text(solution, {call.name for call in tools if call.name}))
 
 
 def _compare(expected: Sequence[Call], called: Sequence[Call]) -> dict[str, Any]:
-    """An expected call is compared with the first call of its tool. Of a tool expected n times the first n calls are
-    shared out, each expected call taking the one that fits best, each once while there are others.
+    """Of a tool expected n times the first n calls count; each expected call takes the one that fits best.
+
+    A call is taken a second time only where no other is left.
     """
     selected = right = 0
     wanted_names = [call.name for call in expected]
-    first = {name: [call for call in called if call.name == name][: wanted_names.count(name)] for name in wanted_names}
-    left = {name: list(calls) for name, calls in first.items()}
+    taken: list[int] = []
     for wanted in expected:
-        if not first[wanted.name]:
-            continue
-        candidates = left[wanted.name] or first[wanted.name]
-        fits = [(right_parameters(wanted, call), -len(call.parameters)) for call in candidates]
-        selected += 1
-        right += max(fits)[0]
-        if left[wanted.name]:
-            left[wanted.name].pop(fits.index(max(fits)))
+        of_tool = [at for at, call in enumerate(called) if call.name == wanted.name]
+        of_tool = of_tool[: wanted_names.count(wanted.name)]
+        free = [at for at in of_tool if at not in taken] or of_tool
+        if free:
+            fits = {at: (right_parameters(wanted, called[at]), -len(called[at].parameters)) for at in free}
+            best = max(fits, key=fits.__getitem__)
+            taken.append(best)
+            selected += 1
+            right += fits[best][0]
     total = sum(len(call.parameters) for call in expected)
     selection, accuracy = selected / len(expected), right / total if total else None
     in_sequence = wanted_names == [call.name for call in called]
@@ -59,7 +54,7 @@ def _compare(expected: Sequence[Call], called: Sequence[Call]) -> dict[str, Any]
     result = {
         "resolved": enough and not unreadable,
         "tool_selection_accuracy": selection,
-        "parameter_accuracy": accuracy if called else 0.0,
+        "parameter_accuracy": accuracy,
         "sequence_match": in_sequence,
         "details": details if called else "Agent made no tool calls",
     }
@@ -77,10 +72,6 @@ class MCPToolBenchSuite(CallSuite):
     def evaluate(self, expected: Sequence[Call], called: Sequence[Call]) -> dict[str, Any]:
         """The page's fields for the calls of an answer."""
         return _compare(expected, called)
-
-    def not_applicable(self, expected: Sequence[Call]) -> Collection[str]:
-        """Without expected parameters there is no parameter accuracy, whether or not an answer came."""
-        return () if any(call.parameters for call in expected) else ("parameter_accuracy",)
 
     def read_text(self, text: str, tools: Collection[str]) -> tuple[Call, ...]:
         """The calls in the text, also those that it describes: the page promises to find them."""

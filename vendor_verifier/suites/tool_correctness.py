@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from vendor_verifier.errors import UsageError
-from vendor_verifier.suites.tool_calls.calls import Call, first_problem, kind_of, read_expectation, right_parameters
+from vendor_verifier.errors import Problem, ProblemsError, UsageError
+from vendor_verifier.suites.tool_calls.calls import Call, first_problem, read_calls, right_parameters
 from vendor_verifier.suites.tool_calls.suite import CallSuite
 
 
@@ -21,7 +21,7 @@ class ToolCorrectness:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ToolCorrectnessMetric:
     """One way to score calls. Raises UsageError for a threshold outside 0 to 1.
 
@@ -40,19 +40,20 @@ class ToolCorrectnessMetric:
 
     def score(self, expected: Sequence[Call], called: Sequence[Call]) -> ToolCorrectness:
         """The share of expected calls that were made. Where nothing is expected, only no call at all is right."""
-        likes = (like for _, like in self.pairs(expected, called).values())
-        total = self._in_order(expected, called) if self.check_ordering else sum(likes)
-        if self.exact_match or not expected:
-            value = float(len(expected) == len(called) and total == len(expected))
+        if self.check_ordering:
+            total = self._in_order(expected, called)
         else:
-            value = total / len(expected)
+            total = sum(likeness for _, likeness in self.pairs(expected, called).values())
+        value = total / len(expected) if expected else float(not called)
+        if self.exact_match:
+            value = float(value == 1 and len(called) == len(expected))
         wanted, got = [call.name for call in expected], [call.name for call in called]
-        missing, extra = (list((Counter(a) - Counter(b)).elements()) for a, b in ((wanted, got), (got, wanted)))
-        found = ["All expected tools were called."] if value == 1 else []
-        found += [f"Missing tools {missing}."] if missing else []
-        found += [f"Extra tools {extra}."] if extra else []
-        other = "Other parameters than expected." if self.compare_parameters else "The order differs."
-        reason = " ".join([*(found or [other]), f"Expected {wanted}, called {got}."])
+        missing, extra = Counter(wanted) - Counter(got), Counter(got) - Counter(wanted)
+        found = [f"Missing tools {list(missing.elements())}."] if missing else []
+        found += [f"Extra tools {list(extra.elements())}."] if extra else []
+        if value < 1 and not found:
+            found = ["Other parameters than expected." if self.compare_parameters else "The order differs."]
+        reason = " ".join([*found, f"Expected {wanted}, called {got}."])
         return ToolCorrectness(value, value >= self.threshold, reason)
 
     def pairs(self, expected: Sequence[Call], called: Sequence[Call]) -> dict[int, tuple[int, float]]:
@@ -98,12 +99,12 @@ def score(
     check_ordering: bool = False,
 ) -> ToolCorrectness:
     """Score the names of tools called against those expected; None stands for none. What is no list of names fails."""
-    for names in (expected, called):
-        strange = [one for one in names if not isinstance(one, str)] if isinstance(names, (list, tuple)) else [names]
-        if strange and names is not None:
-            return ToolCorrectness(0.0, False, f"Tools are a list of names, read {kind_of(strange[0])}.")
+    sides = [[] if names is None else names for names in (expected, called)]
+    for names in sides:
+        if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+            return ToolCorrectness(0.0, False, f"Tools are a list of names, read {names!r:.60}.")
     metric = ToolCorrectnessMetric(threshold, exact_match, check_ordering)
-    return metric.score([Call(name) for name in expected or ()], [Call(name) for name in called or ()])
+    return metric.score(*([Call(name) for name in names] for names in sides))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,56 +148,37 @@ def evaluate(
     """
     if not metrics or isinstance(cases, (Mapping, str, bytes)):
         raise UsageError("evaluate() takes a list of cases, and at least one metric; put the one case into a list")
-    problems: list[str] = []
+    problems: list[Problem] = []
     found: list[CaseResult] = []
     for at, case in enumerate(cases):
+        row = case if isinstance(case, Mapping) else asdict(case)
         label = at if index is None else index[at]
-        keys = ("input", "tools_called", "expected_tools")
-        row = case if isinstance(case, Mapping) else {key: getattr(case, key, None) for key in keys}
-        sides = []
-        for key in keys[1:]:
-            side = read_expectation(row.get(key))
-            sides.append(side.calls)
-            if problem := side.problem if key in row else "there is none":
-                problems.append(f"case {label}: {key}: {problem}; expected a list of names, such as [] or ['search']")
-        called, expected = sides
-        names = [tuple(call.name for call in calls) for calls in sides]
+        called, expected = read_calls(row.get("tools_called")), read_calls(row.get("expected_tools"))
+        for key, calls in (("tools_called", called), ("expected_tools", expected)):
+            if problem := first_problem(calls) if key in row else "there is none":
+                words = f"{problem}; expected a list of names, such as [] or ['search']"
+                problems.append(Problem(words, key=f"case {label}: {key}"))
+        names = [tuple(call.name for call in calls) for calls in (called, expected)]
         results = tuple(metric.score(expected, called) for metric in metrics)
-        found.append(CaseResult(label, str(row.get("input") or ""), names[0], names[1], results))
+        found.append(CaseResult(label, str(row.get("input") or ""), *names, results))
     if problems:
-        raise UsageError(
-            "\n".join(problems[:20] + [f"and {len(problems) - 20} more like these"] * (len(problems) > 20))
-        )
+        raise ProblemsError(problems)
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCorrectnessSuite(CallSuite):
+@dataclass(frozen=True, kw_only=True)
+class ToolCorrectnessSuite(CallSuite, ToolCorrectnessMetric):
     """Scores the tools that an answer called. Values: ``score`` and ``success`` (1 or 0)."""
 
     name: str = "tool_correctness"
-    threshold: float = 0.5
-    exact_match: bool = False
-    check_ordering: bool = False
-    compare_parameters: bool = False
     VALUES: ClassVar[tuple[str, ...]] = ("score", "success")
 
     def __post_init__(self) -> None:
         CallSuite.__post_init__(self)
-        ToolCorrectnessMetric(self.threshold)
-
-    @property
-    def metric(self) -> ToolCorrectnessMetric:
-        """The metric that these options make."""
-        return ToolCorrectnessMetric(self.threshold, self.exact_match, self.check_ordering, self.compare_parameters)
-
-    def unresolved(self, reason: str) -> dict[str, Any]:
-        """The details of an answer that scores 0."""
-        return {"score": 0.0, "success": False, "reason": reason}
+        ToolCorrectnessMetric.__post_init__(self)
 
     def evaluate(self, expected: Sequence[Call], called: Sequence[Call]) -> dict[str, Any]:
         """Score, success and reason."""
-        result = self.metric.score(expected, called)
+        found = asdict(self.score(expected, called))
         malformed = first_problem(called)
-        reason = f"{result.reason} Beware: {malformed}." if malformed else result.reason
-        return {"score": result.score, "success": result.success, "reason": reason}
+        return {**found, "reason": f"{found['reason']} Beware: {malformed}."} if malformed else found

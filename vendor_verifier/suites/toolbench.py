@@ -6,33 +6,34 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from vendor_verifier.suites.tool_calls.calls import Call, calls_in_text, first_problem, read_expectation
+from vendor_verifier.suites.tool_calls.calls import Call, calls_in_text, first_problem, read_calls
 from vendor_verifier.suites.tool_calls.suite import CallSuite
 
 
 def evaluate(task: Mapping[str, Any], solution: str) -> dict[str, Any]:
     """Evaluate a solution's text against the row's ``ground_truth``; never raises.
 
-    Returns ``resolved``, ``tool_selection_accuracy``, ``expected_tools`` and ``agent_tools``; without ground truth, or
-    without calls that can be read, ``resolved`` false and ``error``.
+    Returns ``resolved``, ``tool_selection_accuracy``, ``expected_tools`` and ``agent_tools``; ``error`` where a call has
+    no name. Without ground truth or calls ``resolved`` and ``error`` alone.
     """
-    expectation = read_expectation(task.get("ground_truth"))
-    if expectation.problem or not expectation.calls:
-        return {"resolved": False, "error": expectation.problem or ToolBenchSuite.NOTHING_EXPECTED}
-    return _compare(expectation.calls, calls_in_text(solution))
+    expected = read_calls(task.get("ground_truth"))
+    if not expected or (defect := first_problem(expected)):
+        return {"resolved": False, "error": defect if expected else ToolBenchSuite.NOTHING_EXPECTED}
+    return _compare(expected, calls_in_text(solution))
 
 
 def _compare(expected: Sequence[Call], called: Sequence[Call]) -> dict[str, Any]:
+    if not called:
+        return {"resolved": False, "error": "Could not extract tool calls from solution"}
     wanted, got = [call.name for call in expected], [call.name for call in called]
-    unreadable = first_problem([call for call in called if not call.name])
-    if not called or unreadable:
-        return {"resolved": False, "error": unreadable or "Could not extract tool calls from solution"}
-    return {
+    found = {
         "resolved": wanted == got,
         "tool_selection_accuracy": len({*wanted} & {*got}) / len({*wanted}),
         "expected_tools": wanted,
         "agent_tools": got,
     }
+    nameless = first_problem([call for call in called if not call.name])
+    return {**found, "error": nameless} if nameless else found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

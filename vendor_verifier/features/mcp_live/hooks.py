@@ -25,7 +25,7 @@ from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.suites import SuiteHooks
 from vendor_verifier.suites import SuiteKind
 from vendor_verifier.suites.mcp_live import McpLiveSuite
-from vendor_verifier.suites.tool_calls.calls import read_expectation
+from vendor_verifier.suites.tool_calls.calls import read_calls
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.plan import Entry, Task
 from vendor_verifier.values.record import Attempt, Response
@@ -87,7 +87,7 @@ class McpLiveHooks(SuiteHooks):
 
     def foreseen(self, sample: Sample) -> Iterator[Attempt]:
         """The expected calls, one a turn, and then a text."""
-        for call in read_expectation(sample.expected.get("calls")).calls:
+        for call in read_calls(sample.expected.get("calls")):
             made = ToolCall(call.name, json.dumps(call.parameters))
             yield Attempt(1, response=Response(tool_calls=(made,), finish_reason="tool_calls"))
         yield from SuiteHooks.foreseen(self, sample)

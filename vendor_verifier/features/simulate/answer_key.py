@@ -50,13 +50,13 @@ def _right_answers(sample: Sample, turn: Turn) -> Iterator[tuple[Objects, Object
     """Messages, tools and right answer of each turn of the user; nothing where the row does not say it."""
     from vendor_verifier.suites.bfcl.multi_turn import MORE_FUNCTIONS, read_expected_call
     from vendor_verifier.suites.bfcl.reference_calls import reference_calls
-    from vendor_verifier.suites.tool_calls.calls import read_expectation
+    from vendor_verifier.suites.tool_calls.calls import first_problem, read_calls
 
     expected, messages, tools = sample.expected, list(turn.messages), list(turn.tools)
     if "calls" in expected:
-        stated = read_expectation(expected["calls"])
-        if not stated.problem:
-            yield messages, tools, [(each.name, dict(each.parameters)) for each in stated.calls]
+        stated = read_calls(expected["calls"])
+        if not first_problem(stated):
+            yield messages, tools, [(each.name, dict(each.parameters)) for each in stated]
     elif "turns" in expected:
         messages = []
         for index, (said, sources) in enumerate(zip(expected["turns"], expected["answer"], strict=False)):

@@ -14,8 +14,8 @@ from vendor_verifier.loaders.base import LoadedSamples, Row, kind_of, read_rows
 from vendor_verifier.loaders.building import UnusableRequest
 from vendor_verifier.suites.bfcl.function_docs import sent_name
 from vendor_verifier.suites.bfcl.native_rows import ReadRow, samples_of
-from vendor_verifier.suites.bfcl.replies import Call, json_equal
-from vendor_verifier.suites.tool_calls.calls import read_expectation
+from vendor_verifier.suites.bfcl.replies import Call
+from vendor_verifier.suites.tool_calls.calls import first_problem, read_calls, same_value
 from vendor_verifier.values.request import Turn
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
@@ -68,7 +68,7 @@ def _question(fields: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[Cal
     if called:
         key = f"messages[{called[0]}].tool_calls"
         own = _calls(messages[called[0]]["tool_calls"], key)
-        if stated is not None and not json_equal([list(call) for call in own], [list(call) for call in stated]):
+        if stated is not None and not same_value([list(call) for call in own], [list(call) for call in stated]):
             raise UnusableRequest("the calls in the messages are not the row's tool_calls", key)
         messages, stated = messages[: called[0]], own
     if stated is None:
@@ -84,10 +84,10 @@ def _question(fields: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[Cal
 
 
 def _calls(value: object, key: str) -> list[Call]:
-    found = read_expectation(value)
-    if found.problem:
-        raise UnusableRequest(found.problem, key)
-    return [(call.name, call.parameters) for call in found.calls]
+    found = read_calls(value)
+    if problem := first_problem(found):
+        raise UnusableRequest(problem, key)
+    return [(call.name, call.parameters) for call in found]
 
 
 def _tools(fields: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from vendor_verifier.suites.bfcl.function_docs import sent_name
+from vendor_verifier.suites.tool_calls.calls import same_value
 from vendor_verifier.values.record import Attempt
 
 Outcome = Literal["error", "calls", "unparsable", "text", "no_call"]
@@ -63,18 +64,7 @@ def exact_match(wanted: Sequence[Call], reply: Reply) -> dict[str, float]:
     left = list(made)
     for name, arguments in wanted:
         for place, call in enumerate(left):
-            if sent_name(call[0]) == sent_name(name) and json_equal(call[1], arguments):
+            if sent_name(call[0]) == sent_name(name) and same_value(call[1], arguments):
                 del left[place]
                 break
     return {"function_name_accuracy": float(names), "function_name_and_args_accuracy": float(names and not left)}
-
-
-def json_equal(one: object, other: object) -> bool:
-    """Equal as JSON values: ``1`` equals ``1.0``, ``true`` equals neither."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(json_equal, one, other))
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(json_equal(one[key], other[key]) for key in one)
-    return one == other

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 from vendor_verifier.values.event import ToolCall
-from vendor_verifier.wire.payload import PayloadError, parse_json
+from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 
 WRAPPER_KEYS = ("function", "functionCall", "function_call")
-_OPENER = re.compile(r"```(?:json)?\s*\n")
+# The names of a call's parameters, in data sets and on the wires.
+_PARAMETER_KEYS = ("parameters", "arguments", "args", "input")
+_FENCE = re.compile(r"```(?:json)?\s*\n")
 _JSON_WORDS = {"true": True, "false": False, "null": None}
-_NO_JSON = object()
+# No right answer writes more calls in prose; a hostile one costs no more.
+_MOST_WRITTEN = 64
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -32,60 +35,43 @@ class Call(msgspec.Struct, frozen=True):
     any_parameters: bool = False
 
 
-class Expectation(msgspec.Struct, frozen=True):
-    """The calls that a sample expects, or the ``problem`` that leaves the sample out of every score."""
-
-    calls: tuple[Call, ...] = ()
-    problem: str | None = None
-
-
-def kind_of(value: object) -> str:
-    """The JSON type of a value, in words."""
-    words = {bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "an array", dict: "an object"}
-    return "nothing" if value is None else words.get(type(value), f"a {type(value).__name__}")
-
-
 def read_call(value: object) -> Call:
     """A call in the spelling of any wire; a bare text is a name with any parameters. Never raises."""
     if isinstance(value, str) and value:
         return Call(value, any_parameters=True)
+    if isinstance(value, ToolCall):
+        value = {"name": value.name, "arguments": value.arguments}
     if not isinstance(value, Mapping):
-        return Call("", problem=f"a call is an object, read {kind_of(value)}")
+        return Call("", problem=f"a call is an object, read {value!r:.60}")
     wrapped = [value[key] for key in WRAPPER_KEYS if isinstance(value.get(key), Mapping)]
     body = wrapped[0] if wrapped and not isinstance(value.get("name"), str) else value
-    name = body.get("name")
-    if not isinstance(name, str) or not name:
-        return Call("", problem=f"a call has a text as its name, read {kind_of(name)}")
-    keys = ("parameters", "arguments", "args", "input")
-    given: Any = next((body[key] for key in keys if body.get(key) is not None), {})
+    name, given = body.get("name"), next((body[key] for key in _PARAMETER_KEYS if body.get(key) is not None), {})
     if isinstance(given, str):
         try:
             given = (parse_json(given) if given.strip() else None) or {}
         except PayloadError as error:
-            return Call(name, problem=f"{name}: the parameters are not JSON: {error}")
-    if not isinstance(given, Mapping):
-        return Call(name, problem=f"{name}: the parameters are an object, read {kind_of(given)}")
-    return Call(name, given, output=value.get("output"))
+            return Call(str(name), problem=f"{name}: the parameters are not JSON: {error}")
+    return _checked(name, given, value.get("output"))
 
 
-def read_native(call: ToolCall) -> Call:
-    """A call that a wire delivered; no arguments at all are no parameters."""
-    return read_call({"name": call.name, "arguments": call.arguments})
+def _checked(name: object, parameters: object, output: object = None) -> Call:
+    if not isinstance(name, str) or not name:
+        return Call("", problem=f"a call has a text as its name, read {name!r:.60}")
+    if not isinstance(parameters, Mapping):
+        return Call(name, problem=f"{name}: the parameters are an object, read {parameters!r:.60}")
+    return Call(name, parameters, output=output)
 
 
-def read_expectation(value: object) -> Expectation:
-    """The expected calls of a row: an array, one object, or either as JSON text. Never raises."""
-    if isinstance(value, str) and value.strip():
+def read_calls(value: object) -> tuple[Call, ...]:
+    """The calls of a row: an array, one object, or either as JSON text. Never raises: see :func:`first_problem`."""
+    if isinstance(value, str):
         try:
-            value = parse_json(value)
+            value = parse_json(value) if value.strip() else None
         except PayloadError as error:
-            return Expectation(problem=f"the calls are not JSON: {error}")
-    items = [value] if isinstance(value, Mapping) and value else value or []
-    if not isinstance(items, (list, tuple)):
-        return Expectation(problem=f"the calls are an array of objects, read {kind_of(value)}")
-    calls = tuple(read_call(item) for item in items)
-    problem = next((f"call {at}: {call.problem}" for at, call in enumerate(calls, 1) if call.problem), None)
-    return Expectation(calls, problem)
+            return (Call("", problem=f"it is not JSON: {error}"),)
+    if isinstance(value, (list, tuple)):
+        return tuple(map(read_call, value))
+    return (read_call(value),) if value else ()
 
 
 def first_problem(calls: Sequence[Call]) -> str | None:
@@ -97,19 +83,18 @@ def calls_in_text(text: object) -> tuple[Call, ...]:
     """The calls in an answer's text as ToolBench reads them; never raises.
 
     The whole text is JSON, an array of calls or one call; else the first array or object in a fenced block counts. A
-    fence, bare or of ``json``, ends at the next one of its kind that begins a line.
+    fence, bare or of ``json``, ends at the next one that begins a line.
     """
     value = _json(text)
     if isinstance(value, list):
-        return tuple(_text_call(item) for item in value if isinstance(item, dict))
+        return _text_calls([item for item in value if isinstance(item, dict)])
     begin = 0
-    while not isinstance(value, (list, dict)) and isinstance(text, str) and (opener := _OPENER.search(text, begin)):
-        end = text.find("\n```", opener.end())
+    while not isinstance(value, (list, dict)) and isinstance(text, str) and (fence := _FENCE.search(text, begin)):
+        end = text.find("\n```", fence.end())
         if end < 0:
             return ()
-        value, begin = _json(text[opener.end() : end]), end + 4
-    items = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
-    return tuple(_text_call(item) for item in items)
+        value, begin = _json(text[fence.end() : end]), end + 4
+    return _text_calls([value] if isinstance(value, dict) else value)
 
 
 def mcp_calls_in_text(text: object, tools: Collection[str] = ()) -> tuple[Call, ...]:
@@ -119,68 +104,54 @@ def mcp_calls_in_text(text: object, tools: Collection[str] = ()) -> tuple[Call, 
     block is read, else every call of these ``tools`` that is written as ``name(key="value")``.
     """
     value = _json(text)
-    if value is _NO_JSON:
-        return calls_in_text(text) or _written_calls(str(text), tools)
-    found = value.get("tool_calls") if isinstance(value, dict) else value if isinstance(value, list) else None
-    return tuple(_text_call(item) for item in (found if isinstance(found, list) else [found] if found else []))
+    if value is not None:
+        return _text_calls(value.get("tool_calls") if isinstance(value, dict) else value)
+    if found := calls_in_text(text):
+        return found
+    names = "|".join(re.escape(name) for name in sorted(tools, key=len, reverse=True)) or "(?!)"
+    matches = re.finditer(rf"(?<![\w.-])({names})\(([^()]{{0,2000}})\)", str(text))
+    return tuple(
+        _written_call(*each) for each in dict.fromkeys(match.groups() for match in islice(matches, _MOST_WRITTEN))
+    )
 
 
 def _json(text: object) -> Any:
-    """The value that a text is, by the reader of the originals; ``_NO_JSON`` where it is none."""
+    """The value that a text is, None where it is none."""
     try:
-        return json.loads(text) if isinstance(text, str) else _NO_JSON
-    except (ValueError, RecursionError):
-        return _NO_JSON
+        return parse_json(text) if isinstance(text, str) else None
+    except PayloadError:
+        return None
 
 
-def _text_call(item: object) -> Call:
-    """A call as the originals read it: ``name`` and ``parameters``, under no other key."""
-    if not isinstance(item, dict):
-        return Call("", problem=f"a call is an object, read {kind_of(item)}")
-    name, given = item.get("name", ""), item.get("parameters", {})
-    if isinstance(name, (list, dict)):
-        return Call("", problem=f"a call has a text as its name, read {kind_of(name)}")
-    name = name if isinstance(name, str) else ""
-    if not isinstance(given, dict):
-        return Call(name, problem=f"{name}: the parameters are an object, read {kind_of(given)}")
+def _text_calls(items: object) -> tuple[Call, ...]:
+    """Calls as the originals read them in a text: ``name`` and ``parameters``, under no other key."""
+    found = items if isinstance(items, list) else []
+    return tuple(_checked(as_dict(item).get("name"), as_dict(item).get("parameters", {})) for item in found)
+
+
+def _written_call(name: str, arguments: str) -> Call:
+    """A call that prose spells; its values are literals of Python or JSON, and nothing is run."""
+    try:
+        call = ast.parse(f"call({arguments})", mode="eval").body
+        assert isinstance(call, ast.Call)
+        given: dict[str, Any] = {}
+        for each in call.keywords:
+            word = each.value.id if isinstance(each.value, ast.Name) else None
+            given[str(each.arg)] = _JSON_WORDS[word] if word in _JSON_WORDS else ast.literal_eval(each.value)
+        if call.args or None in (each.arg for each in call.keywords):
+            raise SyntaxError("an argument has no name")
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        return Call(name, problem=f"{name}: the arguments are not names with literals")
     return Call(name, given)
 
 
-def _written_calls(text: str, tools: Collection[str]) -> tuple[Call, ...]:
-    """The different calls that prose spells ``name(key="value")``; values are literals, and nothing is run."""
-    names = "|".join(re.escape(name) for name in sorted(tools, key=len, reverse=True)) or "(?!)"
-    found: dict[str, Call] = {}
-    for match in re.finditer(rf"(?<![\w.-])({names})\(([^()]{{0,2000}})\)", text):
-        try:
-            call = ast.parse(f"call({match[2]})", mode="eval").body
-            if not isinstance(call, ast.Call) or call.args or any(one.arg is None for one in call.keywords):
-                raise SyntaxError("an argument has no name")
-            found[match[0]] = Call(match[1], {str(one.arg): _literal(one.value) for one in call.keywords})
-        except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
-            found[match[0]] = Call(match[1], problem=f"{match[1]}: the arguments are not names with literals")
-        # No right answer has so many; a hostile one costs no more.
-        if len(found) >= 64:
-            break
-    return tuple(found.values())
-
-
-def _literal(node: ast.expr) -> object:
-    """The value of a literal of Python, or of one of JSON's words."""
-    return _JSON_WORDS[node.id] if isinstance(node, ast.Name) and node.id in _JSON_WORDS else ast.literal_eval(node)
-
-
 def same_value(one: object, other: object) -> bool:
-    """Whether two JSON values are equal: 1 is 1.0, true is not 1. Deep values cost no stack."""
-    pending = [(one, other)]
-    while pending:
-        left, right = pending.pop()
-        if isinstance(left, dict) and isinstance(right, dict) and left.keys() == right.keys():
-            pending.extend((left[key], right[key]) for key in left)
-        elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
-            pending.extend(zip(left, right, strict=True))
-        elif isinstance(left, (dict, list)) or (isinstance(left, bool) != isinstance(right, bool)) or left != right:
-            return False
-    return True
+    """Whether two JSON values are equal: 1 is 1.0, true is neither."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(same_value(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same_value, one, other))
+    return isinstance(one, bool) == isinstance(other, bool) and one == other
 
 
 def right_parameters(wanted: Call, given: Call) -> int:

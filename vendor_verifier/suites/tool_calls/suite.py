@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal
@@ -20,13 +20,7 @@ from msgspec import structs
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.suites import AnyPlay
-from vendor_verifier.suites.tool_calls.calls import (
-    Call,
-    calls_in_text,
-    first_problem,
-    read_expectation,
-    read_native,
-)
+from vendor_verifier.suites.tool_calls.calls import Call, calls_in_text, first_problem, read_call, read_calls
 from vendor_verifier.suites.trigger import complete_calls, decide
 from vendor_verifier.values.record import Attempt, Response
 from vendor_verifier.values.request import Turn
@@ -102,12 +96,11 @@ def tool_results(expected: Sequence[Call], earlier: Sequence[Call], calls: Seque
 
     Of several expected calls of one tool the n-th call of it, ``earlier`` ones counted, gets the n-th output.
     """
-    found = []
-    for at, call in enumerate(calls):
-        before = sum(one.name == call.name for one in (*earlier, *calls[:at]))
-        outputs = [one.output for one in expected if one.name == call.name][before : before + 1]
-        found.append({"status": "ok"} if outputs in ([], [None]) else outputs[0])
-    return [json.dumps(result, ensure_ascii=False) for result in found]
+    outputs: dict[str, Iterator[Any]] = {}
+    for name in {call.name for call in expected}:
+        outputs[name] = iter([call.output for call in expected if call.name == name])
+    found = [next(outputs.get(call.name, iter(())), None) for call in (*earlier, *calls)][len(earlier) :]
+    return [json.dumps({"status": "ok"} if result is None else result, ensure_ascii=False) for result in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,27 +152,19 @@ class CallSuite:
         """The calls in the text of an answer to a question about these tools."""
         return calls_in_text(text)
 
-    def unresolved(self, reason: str) -> dict[str, Any]:
-        """The details of an answer that scores 0."""
-        return {"resolved": False, "error": reason}
-
-    def not_applicable(self, expected: Sequence[Call]) -> Collection[str]:  # noqa: ARG002 - most measure everything
-        """Values that are None for this sample whatever is answered."""
-        return ()
-
     def read(self, response: Response, tools: Collection[str] = ()) -> Answered:
         """The calls of one answer. Those that were made where none are looked for are an anomaly and nothing more."""
         native, anomalies = complete_calls(response)
-        written = () if self.reading == "either" and native else self.read_text(response.text, tools)
+        written = self.read_text(response.text, tools)
         if self.reading == "native" or (self.reading == "either" and native):
             unread = (CALLS_ONLY_IN_TEXT,) if written and not native else ()
-            return Answered(decide(response, native), tuple(map(read_native, native)), (*anomalies, *unread))
+            return Answered(decide(response, native), tuple(map(read_call, native)), (*anomalies, *unread))
         unread = (CALLS_ONLY_NATIVE,) if native and not written else ()
         return Answered("called" if written else decide(response, ()), written, unread, in_text=True)
 
     def play(self, sample: Sample) -> AnyPlay:
         """Yield the first turn and further ones while expected calls are missing, and return the judgement."""
-        expected = read_expectation(sample.expected.get("calls")).calls
+        expected = read_calls(sample.expected.get("calls"))
         tools = tool_names(sample.turn.tools)
         turn = first_turn(sample.turn, self.answer_format, self.agent_prompt)
         attempts: list[Attempt] = []
@@ -203,23 +188,25 @@ class CallSuite:
         """The score of the final attempts of all turns. One failed turn makes the whole sample undecided."""
         tools = tool_names(sample.turn.tools)
         turns = [self.read(one.response, tools) for one in attempts if one.succeeded and one.response is not None]
-        failures = [one.failure for one in attempts if not one.succeeded or one.response is None]
-        failed = next((failure.kind if failure else "no response" for failure in failures), None)
+        failure = attempts[-1].failure
+        failed = None if attempts[-1].succeeded else failure.kind if failure else "no response"
         calls = tuple(call for turn in turns for call in turn.calls)
-        decision: Decision = "undecided" if failed or not turns else "called" if calls else turns[-1].decision
+        decision: Decision = "undecided" if failed else "called" if calls else turns[-1].decision
         anomalies = () if failed else tuple(dict.fromkeys(anomaly for turn in turns for anomaly in turn.anomalies))
-        expectation = read_expectation(sample.expected.get("calls"))
-        defect = expectation.problem or (None if expectation.calls else self.NOTHING_EXPECTED)
+        expected = read_calls(sample.expected.get("calls"))
+        defect = first_problem(expected) or (None if expected else self.NOTHING_EXPECTED)
         if "calls" not in sample.expected:
             defect = "the sample does not say which calls are expected"
         if defect:
             return Score(self.name, decision, (), dict.fromkeys(self.VALUES), {"error": defect}, anomalies)
+        details = self.evaluate(expected, () if decision == "undecided" else calls)
+        measured = {name: details.get(name, 0) for name in self.VALUES}
         if decision == "undecided":
-            details = self.unresolved(
-                f"no answer: {failed}" if failed else "the answer ended before it called anything"
-            )
-        else:
-            details = self.evaluate(expectation.calls, calls)
-        skipped = self.not_applicable(expectation.calls)
-        values = {name: None if name in skipped else float(details.get(name) or 0) for name in self.VALUES}
+            # What no answer can reach stays None, so that a failure leaves no mean and raises none.
+            measured = {name: None if value is None else 0 for name, value in measured.items()}
+            details = {
+                "resolved": False,
+                "error": f"no answer: {failed}" if failed else "no call before the answer ended",
+            }
+        values = {name: None if value is None else float(value) for name, value in measured.items()}
         return Score(self.name, decision, (), values, details, anomalies)
