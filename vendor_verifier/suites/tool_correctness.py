@@ -158,9 +158,9 @@ def evaluate(
             if problem := first_problem(calls) if key in row else "there is none":
                 words = f"{problem}; expected a list of names, such as [] or ['search']"
                 problems.append(Problem(words, key=f"case {label}: {key}"))
-        names = [tuple(call.name for call in calls) for calls in (called, expected)]
+        made, wanted = (tuple(call.name for call in calls) for calls in (called, expected))
         results = tuple(metric.score(expected, called) for metric in metrics)
-        found.append(CaseResult(label, str(row.get("input") or ""), *names, results))
+        found.append(CaseResult(label, str(row.get("input") or ""), made, wanted, results))
     if problems:
         raise ProblemsError(problems)
     return found

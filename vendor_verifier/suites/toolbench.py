@@ -13,8 +13,8 @@ from vendor_verifier.suites.tool_calls.suite import CallSuite
 def evaluate(task: Mapping[str, Any], solution: str) -> dict[str, Any]:
     """Evaluate a solution's text against the row's ``ground_truth``; never raises.
 
-    Returns ``resolved``, ``tool_selection_accuracy``, ``expected_tools`` and ``agent_tools``; ``error`` where a call has
-    no name. Without ground truth or calls ``resolved`` and ``error`` alone.
+    Returns ``resolved``, ``tool_selection_accuracy``, ``expected_tools`` and ``agent_tools``; ``error`` where a call
+    has no name. Without ground truth or calls ``resolved`` and ``error`` alone.
     """
     expected = read_calls(task.get("ground_truth"))
     if not expected or (defect := first_problem(expected)):

@@ -45,7 +45,8 @@ def read_call(value: object) -> Call:
         return Call("", problem=f"a call is an object, read {value!r:.60}")
     wrapped = [value[key] for key in WRAPPER_KEYS if isinstance(value.get(key), Mapping)]
     body = wrapped[0] if wrapped and not isinstance(value.get("name"), str) else value
-    name, given = body.get("name"), next((body[key] for key in _PARAMETER_KEYS if body.get(key) is not None), {})
+    name = body.get("name")
+    given: Any = next((body[key] for key in _PARAMETER_KEYS if body.get(key) is not None), {})
     if isinstance(given, str):
         try:
             given = (parse_json(given) if given.strip() else None) or {}
