@@ -62,13 +62,25 @@ def test_a_stored_run_is_judged_as_if_it_had_been_asked_so(run: Path, tmp_path: 
 
 
 def test_all_metrics_of_tool_correctness_come_from_one_run(run: Path) -> None:
-    """Three ways to score, three results, and the records stay as they were paid for."""
+    """Each way to score differs where it must: in other order, with an extra call, with a wrong parameter."""
+    records = [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
+    for record in records:
+        calls = (record["turns"][0]["attempts"][-1].get("response") or {}).get("tool_calls") or []
+        if record["suite"] == "tool_correctness" and record["label"] == "reseller-a":
+            calls.reverse()
+        elif record["suite"] == "tool_correctness" and record["label"] == "slow" and calls:
+            calls.append(calls[0])
+    (run / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     paid = (run / "records.jsonl").read_bytes()
     found = []
-    for word in ("exact_match=false", "check_ordering=true", "exact_match=true"):
+    for word in ("exact_match=false", "check_ordering=true", "exact_match=true", "compare_parameters=true"):
         assert run_app(["score", str(run), "--suite-option", f"tool_correctness.{word}", "--no-history"]) == 0
-        found.append([vendor["tool_correctness"]["score"] for vendor in _scores(run).values()])
-    assert all(exact <= ordered <= free for free, ordered, exact in zip(*found, strict=True))
+        found.append({label: suites["tool_correctness"]["score"] for label, suites in _scores(run).items()})
+    free, ordered, exact, compared = found
+    assert free["official"] == compared["official"] == 1.0
+    assert free["reseller-a"] == 1.0 > ordered["reseller-a"]
+    assert free["slow"] == ordered["slow"] == 1.0 > exact["slow"]
+    assert exact["substitute"] > compared["substitute"]
     assert (run / "records.jsonl").read_bytes() == paid
 
 
