@@ -134,7 +134,7 @@ def advice(rng: np.random.Generator, played: Model, twins: Sequence[Twin]) -> Ad
         tables=tables,
         manifest=manifest_of(manifest(stated, suites, played.size)),
     )
-    verdicts = judge_report(report, tables.rows, {suite: listed(samples) for suite in suites}, {}, texts)
+    verdicts = judge_report(report, tables.rows, {suite: listed(samples) for suite in suites}, texts)
     [scored] = report.models
     return advise(scored, verdicts[MODEL])
 
