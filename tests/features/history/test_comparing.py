@@ -15,7 +15,7 @@ from vendor_verifier.features.history.database import default_history_file, read
 @pytest.mark.slow
 def test_two_runs_are_compared_with_verdicts_changes_and_flips(bench: Any) -> None:
     """The vendor behind a label becomes a bad one: worse, exit 1, its flipped samples and its new address are named."""
-    bench.samples(60)
+    bench.samples(150)
     bench.configure("official: faithful", "twin: faithful")
     bench.run(output="before")
     bench.configure("official: faithful", "twin: substitute")
@@ -26,18 +26,18 @@ def test_two_runs_are_compared_with_verdicts_changes_and_flips(bench: Any) -> No
     assert "entries.simulated-model / twin.url: sim://faithful → sim://substitute" in out
     assert "only `history --metric` shows" in out
     changed = [line for line in out.splitlines() if line.startswith("identity: simulated-model / twin: ")]
-    assert [line.split(": ")[2].split(" were ")[0] for line in changed] == ["served models", "fingerprints"]
+    assert [line.split(": ")[2].split(" were ")[0] for line in changed] == ["served models"]
     assert "are simulated-mini-8b in this one" in changed[0]
     listed = bench("history")[1]
     assert "    simulated-model / twin: served models were simulated-model in the earlier run" in listed
     code, out, _ = bench("compare", "before", "before")
     assert code == 0
     assert "nothing of the question changed" in out
-    assert "of 60 samples in both runs none ended otherwise" in out
+    assert "of 150 samples in both runs none ended otherwise" in out
     code, out, _ = bench("compare", "before", "after", "--fail-on", "success", "--json")
     assert code == 0
     found = json.loads(out)
-    assert found["common_samples"] == 60
+    assert found["common_samples"] == 150
     assert {change["verdict"] for change in found["changes"]} >= {"worse"}
 
 
