@@ -74,9 +74,7 @@ def outcomes_of_row_344(label: str) -> Outcomes:
     sample = Sample("344", Turn(tuple(body["messages"]), tuple(body["tools"])))
     record = Record("run", "m", label, label, "trigger", "344", 0, (TurnRecord((attempt_of(row_344(label)),)),))
     suite = TriggerSuite(checkers=KeptCheckers())
-    return outcomes_of(
-        table_of([observed(record, sample, suite, defective=bool(suite.checkers(sample).schema_defects))])
-    )
+    return outcomes_of(table_of([observed(record, sample, suite, defective=suite.checkers(sample).may_be_refused)]))
 
 
 def row_344(label: str) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def redactor(parts: Iterable[Part]) -> Callable[[Record], Record]:
         sample = samples.named(record.sample)
         assert sample is not None
         score = judged(record, suite, sample, checkers)
-        if _is_refused(record) and (checkers(sample).schema_defects or parameter_defects(sample.turn.parameters)):
+        if _is_refused(record) and (checkers(sample).may_be_refused or parameter_defects(sample.turn.parameters)):
             score = structs.replace(score, anomalies=(*score.anomalies, "refused_defective_sample"))
         return redacted_record(record, score)
 

@@ -82,4 +82,4 @@ def collect(
 
 def _is_defective(sample: Sample, checkers: KeptCheckers) -> bool:
     """Whether nobody can take the sample, which explains a refusal and nothing else."""
-    return bool(checkers(sample).schema_defects or parameter_defects(sample.turn.parameters))
+    return bool(checkers(sample).may_be_refused or parameter_defects(sample.turn.parameters))

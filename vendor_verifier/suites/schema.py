@@ -1,8 +1,8 @@
 """The judgement of a call's arguments by the sample's own schema; a bad schema counts against no vendor.
 
 Arguments are read by RFC 8259 (see :mod:`vendor_verifier.wire.payload`); of duplicate keys the last one wins. What does
-not fit the schema as written is judged by what its dialect means (:mod:`vendor_verifier.suites.schema_dialect`). What
-is too large is not judged.
+not fit the schema as written is judged by what its dialect means: OpenAPI's ``nullable``, type names of Python and of
+other cases, draft 4's ``exclusiveMinimum: true`` and draft 7's tuples. What is too large is not judged.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from vendor_verifier.suites.schema_dialect import standard_schema
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.score import CallClass, CallVerdict
 from vendor_verifier.wire.gemini.schema import pointed_at
@@ -35,6 +34,25 @@ _PATTERN_GAVE_UP = (
     jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded,
     jsonschema_rs.ValidationErrorKind.RegexEngineFailure,
 )
+
+# JSON Schema's name of each type name of a dialect, in lower case; None stands for any type.
+_TYPES: dict[str, str | None] = {
+    **{name: name for name in ("object", "array", "string", "integer", "number", "boolean", "null")},
+    **dict.fromkeys(("dict", "map", "hashmap"), "object"),
+    **dict.fromkeys(("list", "tuple", "set", "arraylist"), "array"),
+    **dict.fromkeys(("int", "long", "bigint"), "integer"),
+    **dict.fromkeys(("float", "double"), "number"),
+    "str": "string",
+    "char": "string",
+    "bool": "boolean",
+    "none": "null",
+    "any": None,
+}
+# Keywords that hold schemas by name, and those that hold values instead of schemas.
+_BY_NAME = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_VALUES = frozenset({"enum", "const", "default", "example", "examples", "required"})
+# The keywords that can refuse null; those that describe an object, a list or a text do not apply to it.
+_MAY_REFUSE_NULL = ("$ref", "$dynamicRef", "const", "allOf", "anyOf", "oneOf", "not", "if", "then", "else")
 
 
 def _size(root: Mapping[str, Any]) -> tuple[int, int]:
@@ -136,6 +154,70 @@ def _pointer(path: Sequence[str | int]) -> str:
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
+def standard_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The schema in the words of 2020-12, and the words of a dialect that were translated.
+
+    A schema that names its draft is taken at its word, except for type names and ``nullable``, which no draft has.
+    """
+    words: set[str] = set()
+    made = _translated(schema, words, has_draft="$schema" in schema)
+    return (made, tuple(sorted(words))) if words else (schema, ())
+
+
+def _translated(node: Any, words: set[str], *, has_draft: bool) -> Any:
+    if isinstance(node, list):
+        return [_translated(item, words, has_draft=has_draft) for item in node]
+    if not isinstance(node, dict):
+        return node
+    made: dict[str, Any] = {}
+    for word, value in node.items():
+        if word in _BY_NAME and isinstance(value, dict):
+            made[word] = {name: _translated(one, words, has_draft=has_draft) for name, one in value.items()}
+        else:
+            made[word] = value if word in _VALUES else _translated(value, words, has_draft=has_draft)
+    stated = made.get("type")
+    names = [name for name in (stated if isinstance(stated, list) else [stated]) if isinstance(name, str)]
+    meant = [_TYPES.get(name.lower(), name) for name in names]
+    words.update(f"type {name}" for name, other in zip(names, meant, strict=True) if name != other)
+    if None in meant:
+        del made["type"]
+    elif meant != names:
+        made["type"] = list(dict.fromkeys(meant)) if isinstance(stated, list) else meant[0]
+    if not has_draft:
+        _translate_drafts(made, words)
+    if made.get("nullable") is True:
+        words.add("nullable")
+        return _or_null({word: value for word, value in made.items() if word != "nullable"})
+    return made
+
+
+def _translate_drafts(made: dict[str, Any], words: set[str]) -> None:
+    """The keywords of older drafts that 2020-12 does not allow."""
+    for exclusive, inclusive in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if isinstance(made.get(exclusive), bool):
+            words.add(f"{exclusive}: {str(made[exclusive]).lower()}")
+            if made.pop(exclusive) and inclusive in made:
+                made[exclusive] = made.pop(inclusive)
+    if isinstance(made.get("items"), list):
+        words.add("items: [...]")
+        made["prefixItems"] = made.pop("items")
+        if "additionalItems" in made:
+            made["items"] = made.pop("additionalItems")
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema that allows null, too. Keywords of objects, lists and texts do not apply to null."""
+    made = {word: value for word, value in schema.items() if word not in _MAY_REFUSE_NULL}
+    if "type" in made:
+        stated = made["type"] if isinstance(made["type"], list) else [made["type"]]
+        made["type"] = [*(name for name in stated if name != "null"), "null"]
+    if isinstance(made.get("enum"), list) and None not in made["enum"]:
+        made["enum"] = [*made["enum"], None]
+    if refusing := {word: schema[word] for word in _MAY_REFUSE_NULL if word in schema}:
+        made["anyOf"] = [refusing, {"type": "null"}]
+    return made
+
+
 class ArgumentChecker:
     """The tools of one sample, ready to judge calls. Hold one per tool set: compiled schemas are kept inside."""
 
@@ -198,11 +280,9 @@ class ArgumentChecker:
         return tuple(sorted({word for name in self._parameters for word in self._readings(name)[2]}))
 
     @cached_property
-    def schema_defects(self) -> tuple[str, ...]:
-        """One sentence for each schema that cannot be applied as written, which a vendor may refuse."""
-        read = ((name, self._readings(name)[0]) for name in self._parameters)
-        unusable = ((name, one.reason) for name, one in read if one.verdict == "schema_unusable")
-        return tuple(f"the schema of tool {name!r} is unusable: {reason}" for name, reason in unusable)
+    def may_be_refused(self) -> bool:
+        """Whether a schema cannot be applied as written, so that a vendor may refuse it."""
+        return any(self._readings(name)[0].verdict == "schema_unusable" for name in self._parameters)
 
     @cached_property
     def defects(self) -> tuple[str, ...]:
