@@ -69,6 +69,10 @@ def test_mcp_labels_hold_arguments_under_three_keys(key: str) -> None:
     assert sample.expected == {"calls": [CALL], "similar": [["forecast"]]}
     assert sample.tags == {"id": "u-1", "category": "weather", "call_type": "single", "mcp_servers": ["sky"]}
     assert sample.turn.tools == (TOOL,)
+    nested = {"edits": [{"oldText": "a", "newText": "b"}], "paths": ["/a"], "dryRun": True, "depth": 2}
+    label = without(label, key, **{key: nested})
+    for spelled in ([label], json.dumps([label])):
+        assert one({**row, "function_call_label": spelled}).expected["calls"][0]["parameters"] == nested
 
 
 def test_mcp_definitions_may_stand_in_the_dictionary() -> None:

@@ -22,11 +22,6 @@ NO_MCP_CALLS = {
     "sequence_match": False,
     "details": "Agent made no tool calls",
 }
-WEATHER = {"name": "get_weather", "parameters": {"location": "London, UK", "units": "metric"}}
-DINNER = [
-    {"name": "search_restaurants", "parameters": {"location": "Central Park, New York", "type": "restaurant"}},
-    {"name": "get_weather", "parameters": {"location": "New York", "units": "imperial"}},
-]
 BLOCK = '```json\n[{"name": "a"}]\n```'
 
 
@@ -48,57 +43,10 @@ def mcp(label: Any, answer: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("truth", "answered", "resolved", "accuracy"),
-    [
-        ([WEATHER], ["get_weather"], True, 1.0),
-        (DINNER, ["get_weather", "search_restaurants"], False, 1.0),
-        (DINNER, ["search_restaurants"], False, 0.5),
-    ],
+    "answer", ["null", "[1]", '```json\n[{"name": "a"}]\n~~~', '~~~json\n[{"name": "a"}]\n```', BLOCK[:-4]]
 )
-def test_toolbench_gives_the_pages_objects(truth: Any, answered: list[str], resolved: bool, accuracy: float) -> None:
-    assert tools(truth, [call(name) for name in answered]) == {
-        "resolved": resolved,
-        "tool_selection_accuracy": accuracy,
-        "expected_tools": [one["name"] for one in truth],
-        "agent_tools": answered,
-    }
-
-
-@pytest.mark.parametrize(
-    ("expected", "answered", "resolved", "accuracy"),
-    [("aa", "a", False, 1), ("a", "ab", False, 1), ("a", "aa", False, 1), ("ab", "ab", True, 1), ("ab", "c", False, 0)],
-)
-def test_toolbench_counts_kinds_of_tools(expected: str, answered: str, resolved: bool, accuracy: float) -> None:
-    found = tools(expected, [call(name) for name in answered])
-    assert (found["resolved"], found["tool_selection_accuracy"]) == (resolved, accuracy)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        [{"name": "a"}], '{"name": "a"}', ' \n[{"name": "a"}] \n', BLOCK, f"So: {BLOCK}\nDone.", f"`{BLOCK}`",
-        '```\n[{"name": "a"}]\n```', '```json  \r\n{"name": "a"}\r\n```', '```json\n\n[{"name": "a"}]\n\n```',
-        '```json\n{"broken": \n```\n' + BLOCK, BLOCK + BLOCK.replace('"a"', '"b"'), '[1, {"name": "a"}]',
-        [{"name": "a", "parameters": None}], [{"name": "a", "arguments": "{"}],
-    ],
-)  # fmt: skip
-def test_toolbench_reads_what_the_original_reads(answer: Any) -> None:
-    assert tools("a", answer)["resolved"] is True
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "", "I would look.", "5", "null", "[]", "[1]", '[{"name": "a"},]', "[{'name': 'a'}]",
-        '{"name": "a"}\n{"name": "a"}',
-        '```JSON\n[{"name": "a"}]\n```', '``` json\n[{"name": "a"}]\n```', '```json [{"name": "a"}]```',
-        '```json\n[{"name": "a"}]\n  ```', '~~~json\n[{"name": "a"}]\n~~~', '```json\n[{"name": "a"}]',
-        '```json\n[{"name": "a"}]\n~~~', 'I call [{"name": "a"}] now.', '<tool_call>{"name": "a"}</tool_call>',
-        "```python\nx = 1\n```\n" + BLOCK, "```json\n[]\n```\n" + BLOCK,
-    ],
-)  # fmt: skip
 def test_toolbench_finds_no_calls_in_other_layouts(answer: str) -> None:
-    """Among them a fence that another kind of fence seems to close."""
+    """Among them a fence that another kind of fence seems to open or close."""
     assert tools("a", answer) == NO_CALLS
 
 
@@ -131,58 +79,15 @@ def test_a_row_without_readable_truth_is_an_error(truth: Any) -> None:
     assert mcp([], "?")["error"] == "No ground truth function calls provided for evaluation"
 
 
-TWENTY = {f"p{at}": at for at in range(20)}
-NINE = {f"p{at}": at for at in range(9)}
-
-
-def test_mcptoolbench_gives_the_pages_objects() -> None:
-    assert mcp([call("a", **TWENTY)], [call("a", **{**TWENTY, "p0": "?", "p1": "?", "p2": "?"})]) == {
-        "resolved": True,
-        "tool_selection_accuracy": 1.0,
-        "parameter_accuracy": 0.85,
-        "sequence_match": True,
-        "details": "Tool selection: 100.0%, Parameter accuracy: 85.0%, Sequence match: True",
-    }
-    assert mcp([call("a", **NINE), call("b", x=1)], [call("a", **NINE)]) == {
-        "resolved": False,
-        "tool_selection_accuracy": 0.5,
-        "parameter_accuracy": 0.9,
-        "sequence_match": False,
-        "details": "Tool selection: 50.0%, Parameter accuracy: 90.0%, Sequence match: False",
-    }
+def test_mcptoolbench_without_calls_is_the_pages_object() -> None:
     for answer in ("Let me look that up.", [], {"tool_calls": None}, {"name": "a", "parameters": {"x": 1}}):
         assert mcp([call("a", x=1)], answer) == NO_MCP_CALLS
 
 
 @pytest.mark.parametrize(
-    ("expected", "answered", "resolved"),
-    [
-        (5, 4, True), (5, 3, False), (4, 3, False), (1, 1, True), (1, 2, False), (2, 3, True), (2, 4, False),
-        (3, 4, True), (3, 5, False), (4, 6, True), (4, 7, False), (5, 7, True), (5, 8, False),
-    ],
-)  # fmt: skip
-def test_four_fifths_of_the_tools_and_few_extra_calls(expected: int, answered: int, resolved: bool) -> None:
-    label = [call(f"t{at}", **({"x": 1} if at == 0 else {})) for at in range(expected)]
-    made = [label[at] if at < expected else call("extra") for at in range(answered)]
-    assert mcp(label, made)["resolved"] is resolved
-
-
-@pytest.mark.parametrize(("right", "total", "resolved"), [(7, 10, True), (14, 20, True), (21, 30, True), (2, 3, False)])
-def test_seven_tenths_of_the_parameters(right: int, total: int, resolved: bool) -> None:
-    label = [call("a", **{f"p{at}": at for at in range(total)})]
-    found = mcp(label, [call("a", **{f"p{at}": at if at < right else "wrong" for at in range(total)})])
-    assert (found["resolved"], found["parameter_accuracy"]) == (resolved, right / total)
-
-
-@pytest.mark.parametrize(
     ("label", "answered", "selection", "accuracy", "resolved"),
     [
-        # The rows on which code and page agree.
-        ([call("a", x=1), call("a", x=1)], [call("a", x=1)], 1.0, 1.0, True),
-        ([call("a", x=1), call("b", y=1)], [call("a", x=0), call("a", x=1), call("b", y=1)], 1.0, 0.5, False),
-        ([call("a", x=1), call("b", y=1, z=1)], [call("a", x=1)], 0.5, 1 / 3, False),
-        ([call("a", x=1), call("b", y=2)], [call("b", y=2), call("a", x=1)], 1.0, 1.0, True),
-        ([call("a", x=1)], [call("a", x=1, y=2, z=3)], 1.0, 1.0, True),
+        # Spellings that only a wire has, and tools that would do as well.
         ([{**call("a", x=1), "similar_tools": [{"name": "b"}]}], [call("b", x=1)], 0.0, 0.0, False),
         ([call("a", x=1)], [{"name": "a", "arguments": {"x": 1}}], 1.0, 0.0, False),
         ([call("a", x=1)], [{"function": {"name": "a", "arguments": {"x": 1}}}], 0.0, 0.0, False),
@@ -244,25 +149,45 @@ def test_calls_of_every_wire_are_read(spelled: Any) -> None:
     assert read_calls(json.dumps([spelled]))[0].parameters == {"x": 1}
 
 
-E, C = ["search", "book"], ["search", "validate", "book"]
+LABEL_EXTRAS = {
+    "step": "1",
+    "id": "1",
+    "mcp_server": "files",
+    "similar_tools": [{"name": "list_files", "mcp_server": "other"}],
+    "output": {"status_code": 200, "result": {}},
+}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"path": "/data"}, {"path": "/data", "depth": 2}, {"paths": ["/a", "/b"], "recursive": False},
+        {"edits": [{"oldText": "a", "newText": "b"}], "dryRun": True}, {"filter": {"size": {"min": 1}}, "rate": 0.5},
+    ],
+)  # fmt: skip
+def test_labels_as_published_are_read(given: dict[str, Any]) -> None:
+    """One call with its parameters under ``input``, as a list, an object, or JSON text; the right answer resolves."""
+    label = {"name": "list_directory", **LABEL_EXTRAS, "input": given}
+    for spelled in ([label], label, json.dumps([label])):
+        found = mcp(spelled, [call("list_directory", **given)])
+        assert (found["resolved"], found["parameter_accuracy"]) == (True, 1.0)
+        assert mcp(spelled, [call("list_directory")])["resolved"] is False
+
+
+E = ["search", "book"]
 
 
 @pytest.mark.parametrize(
     ("expected", "called", "options", "value"),
     [
-        (E, C, {}, 1.0), (E, ["search"], {}, 0.5), (E, ["validate"], {}, 0.0), (E, E, {"exact_match": True}, 1.0),
-        (E, C, {"exact_match": True}, 0.0), (["a", "a"], ["a"], {}, 0.5), ([], [], {}, 1.0), (None, None, {}, 1.0),
-        (E, C, {"check_ordering": True}, 1.0), (E, E[::-1], {"check_ordering": True}, 0.5),
-        ([], [], {"exact_match": True}, 1.0),
-        (["a", "b", "a"], ["a", "a"], {"check_ordering": True}, 2 / 3),
         # Quirks: the page says set, and nothing expected is met by nothing.
         (E, E[::-1], {"exact_match": True}, 1.0), (E, E[::-1], {"exact_match": True, "check_ordering": True}, 0.0),
         ([], ["a"], {}, 0.0),
-        # Where the original raises.
-        (E, "search", {}, 0.0), ([1], ["a"], {}, 0.0), (["a"], [None], {}, 0.0),
     ],
 )  # fmt: skip
-def test_tool_correctness_rows(expected: Any, called: Any, options: dict[str, Any], value: float) -> None:
+def test_tool_correctness_follows_the_sensible_rule(
+    expected: Any, called: Any, options: dict[str, Any], value: float
+) -> None:
     found = tool_correctness.score(expected, called, **options)
     assert (found.score, found.success) == (value, value >= 0.5)
     assert found.reason
