@@ -21,7 +21,7 @@ _COUNTED = re.compile(
 )
 
 # Factors, and what is said of many answers only.
-_NEVER_ONE = ("finding_", "late_first_token", "sdk_cut", "monthly_requests_note", "clock_floor", "warn_unjudged")
+_NEVER_ONE = ("finding_", "late_first_token", "sdk_cut", "monthly_requests_note", "clock_floor")
 
 
 def test_one_is_said_in_the_singular() -> None:

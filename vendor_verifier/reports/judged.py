@@ -111,7 +111,7 @@ def findings(judged: _Judged) -> Section | None:
 
 def evidence(found: Finding, t: Texts) -> str:
     """The numbers that a finding rests on, in brackets; "" without any."""
-    shown = [f"{t.known(f'evidence_{name}', name)} {_figure(value)}" for name, value in found.evidence.items()]
+    shown = [f"{name} {_figure(value)}" for name, value in found.evidence.items()]
     return t("evidence", numbers=t.joined(shown, "semicolon")) if shown else ""
 
 
