@@ -93,8 +93,8 @@ def check_rank_metrics(metrics: Sequence[str], suites: Collection[str]) -> None:
     Raises:
         ProblemsError: with those that can.
     """
-    able = [name for name in suites if known_suite(name).ranks_by is not None]
     for metric in metrics:
+        able = [name for name in suites if known_suite(name).ranks_by is not None]
         if metric not in able:
             which = f"of this run's evaluations {', '.join(able)} can" if able else "no evaluation of this run has one"
             raise ProblemsError([Problem(f"{metric!r} is no score that can rank; {which}", key="--rank-metric")])
