@@ -20,36 +20,12 @@ from vendor_verifier.values.record import Attempt, Failure
 from vendor_verifier.values.request import Turn
 
 
-@pytest.mark.parametrize("answer_format", ["native", "text"])
 @pytest.mark.parametrize("make", SUITES)
-def test_a_perfect_answer_scores_one_everywhere(make: Any, answer_format: Any) -> None:
-    answer = RIGHT if answer_format == "native" else text(json.dumps(ONE))
-    score = judged(make(answer_format=answer_format), sample(), answer)
-    assert score.decision == "called"
-    assert {value for value in score.values.values() if value is not None} == {1.0}
-
-
-def test_values_and_details_are_the_pages() -> None:
-    score = judged(ToolBenchSuite(), sample(), RIGHT)
-    assert set(score.values) == {"resolved", "tool_selection_accuracy"}
-    assert score.details["expected_tools"] == score.details["agent_tools"] == ["a"]
-    score = judged(MCPToolBenchSuite(), sample(), RIGHT)
-    assert set(score.values) == {"resolved", "tool_selection_accuracy", "parameter_accuracy", "sequence_match"}
-    assert score.details["details"] == "Tool selection: 100.0%, Parameter accuracy: 100.0%, Sequence match: True"
-    assert dict(judged(ToolCorrectnessSuite(), sample(), RIGHT).values) == {"score": 1.0, "success": 1.0}
-
-
-@pytest.mark.parametrize(
-    ("attempt", "decision"),
-    [
-        (RIGHT, "called"), (native(finish="stop"), "not_called"), (native(finish="length"), "undecided"),
-        (FAILURE, "undecided"), (native(("a", '{"x": '), finish="length"), "undecided"),
-        (Attempt(1, response=RIGHT.response, failure=Failure("truncated", "stream", "cut")), "undecided"),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("make", SUITES)
-def test_decisions_are_those_of_triggering(make: Any, attempt: Attempt, decision: str) -> None:
-    assert judged(make(), sample(), attempt).decision == decision
+def test_decisions_are_those_of_triggering(make: Any) -> None:
+    cut = Attempt(1, response=RIGHT.response, failure=Failure("truncated", "stream", "cut"))
+    attempts = [RIGHT, native(finish="stop"), native(finish="length"), native(("a", '{"x": '), finish="length"), cut]
+    found = [judged(make(), sample(), attempt).decision for attempt in attempts]
+    assert found == ["called", "not_called", "undecided", "undecided", "undecided"]
 
 
 ANSWERS = st.sampled_from(
@@ -184,12 +160,6 @@ def test_options_of_tool_correctness_reach_the_score() -> None:
 def test_options_that_cannot_be_meant_are_refused(make: Any, options: Mapping[str, Any]) -> None:
     with pytest.raises(UsageError, match=next(iter(options))):
         make(**options)
-
-
-@pytest.mark.parametrize("threshold", [1.5, "0.5"])
-def test_a_threshold_outside_0_to_1_is_refused(threshold: Any) -> None:
-    with pytest.raises(UsageError, match="tool_correctness: "):
-        ToolCorrectnessSuite(threshold=threshold)
 
 
 def test_a_native_question_goes_out_as_it_is() -> None:

@@ -48,9 +48,7 @@ def test_arguments_fall_into_their_class(parameters: Any, arguments: str, expect
 
 
 def test_a_tool_that_was_not_offered_is_unknown() -> None:
-    """A call of an undeclared tool is unknown_tool even when its arguments are fine, also without any tools."""
     assert verdict(CITY, '{"city": "Oslo"}', name="other") == "unknown_tool"
-    assert ArgumentChecker(()).check(ToolCall("t", "{}")).verdict == "unknown_tool"
 
 
 @pytest.mark.parametrize("parameters", [NO_PARAMETERS, None, {}])
@@ -100,14 +98,6 @@ def test_a_pattern_that_gives_up_charges_nobody() -> None:
     assert verdict(parameters, '{"a": "' + "a" * 60 + '!"}') == "not_judged"
 
 
-def test_a_schema_that_refers_to_itself_ends() -> None:
-    """Circular references are followed no further than the arguments go."""
-    node = {"$defs": {"n": {"properties": {"next": {"$ref": "#/$defs/n"}}, "required": ["v"]}}, "$ref": "#/$defs/n"}
-    assert verdict(node, '{"v": 1, "next": {"v": 2}}') == "valid"
-    assert verdict(node, '{"v": 1, "next": {}}') == "schema_mismatch"
-    assert verdict({"$ref": "#"}, "{}") == "valid"
-
-
 def test_the_draft_is_the_one_the_schema_names() -> None:
     """exclusiveMinimum as a boolean is draft 4's and unusable where the schema says that it is of a later one."""
     draft4 = {"properties": {"n": {"minimum": 1, "exclusiveMinimum": True}}}
@@ -154,11 +144,6 @@ def test_tools_without_names_are_reported() -> None:
         "tool 1 has no name",
         "tool 2 has no name",
     )
-
-
-def test_sound_tools_have_no_defects() -> None:
-    """A sample in order reports nothing."""
-    assert ArgumentChecker([tool("t", CITY), tool("u")]).defects == ()
 
 
 JSON = st.recursive(

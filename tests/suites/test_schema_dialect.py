@@ -80,11 +80,6 @@ def test_names_and_values_are_no_words_of_a_dialect() -> None:
     assert standard_schema(schema)[0] is schema
 
 
-def test_an_unknown_type_stays_unusable() -> None:
-    """What nobody can know is not guessed."""
-    assert verdict({"type": "wizard"}, "x") == "schema_unusable"
-
-
 @pytest.mark.parametrize(
     "draft", ["http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-07/schema#"]
 )

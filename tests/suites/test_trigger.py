@@ -59,24 +59,24 @@ def test_content_decides_and_the_finish_reason_only_explains(
     assert judge(answer(finish, *calls)).decision == decision
 
 
-def test_p03_a_reply_cut_by_its_limit_is_not_a_decision_against_calling() -> None:
-    """length without a call is undecided and its half call is not charged as bad JSON (P03)."""
-    score = judge(answer("length", CUT))
-    assert (score.decision, score.calls, score.anomalies) == ("undecided", (), ("call_cut_by_length",))
-
-
-def test_p04_calls_under_finish_stop_count_and_are_judged() -> None:
-    """Correct calls with finish stop are a trigger, validated, and the disagreement is kept (P04)."""
-    score = judge(answer("stop", CALL))
-    assert score.decision == "called"
-    assert [call.verdict for call in score.calls] == ["valid"]
-    assert score.anomalies == ("calls_but_other_finish",)
-
-
-def test_p43_finish_tool_calls_without_a_call_is_no_call_and_no_invalid_one() -> None:
-    """An empty list under tool_calls is not_called with an anomaly and adds nothing to schema accuracy (P43)."""
-    score = judge(answer("tool_calls"))
-    assert (score.decision, score.calls, score.anomalies) == ("not_called", (), ("tool_calls_finish_without_call",))
+@pytest.mark.parametrize(
+    ("response", "decision", "verdicts", "anomalies"),
+    [
+        (answer("length", CUT), "undecided", [], ("call_cut_by_length",)),
+        (answer("stop", CALL), "called", ["valid"], ("calls_but_other_finish",)),
+        (answer("tool_calls"), "not_called", [], ("tool_calls_finish_without_call",)),
+        (answer("stop", reasoning="hm", text=" "), "not_called", [], ("reasoning_only",)),
+        (answer("stop", ToolCall("", " ")), "not_called", [], ("phantom_call",)),
+        (answer("tool_calls", ToolCall("", '{"a": 1}')), "called", ["unknown_tool"], ()),
+    ],
+)
+def test_odd_answers_are_flagged_and_judged(
+    response: Response, decision: str, verdicts: list[str], anomalies: tuple[str, ...]
+) -> None:
+    """A half call is not charged as bad JSON, nor an empty shell as a call (P03, P04, P43, P47)."""
+    score = judge(response)
+    assert (score.decision, score.anomalies) == (decision, anomalies)
+    assert [call.verdict for call in score.calls] == verdicts
 
 
 def test_p43_every_call_of_an_answer_is_judged_by_itself() -> None:
@@ -85,33 +85,10 @@ def test_p43_every_call_of_an_answer_is_judged_by_itself() -> None:
     assert [call.verdict for call in score.calls] == ["valid", "schema_mismatch", "unknown_tool"]
 
 
-def test_p46_a_cut_stream_is_undecided_even_with_a_call_in_it() -> None:
-    """A truncated answer decides nothing and its calls are not judged (P46)."""
-    score = judge(answer(None, CALL), Failure("truncated", "stream", "cut"))
-    assert (score.decision, score.calls) == ("undecided", ())
-
-
-def test_p47_an_answer_of_reasoning_alone_is_flagged() -> None:
-    """Reasoning without text or call is not called, and noticed (P47)."""
-    score = judge(answer("stop", reasoning="hm", text=" "))
-    assert (score.decision, score.anomalies) == ("not_called", ("reasoning_only",))
-
-
 def test_a_failure_is_undecided() -> None:
-    """No answer, no decision."""
+    """A truncated answer decides nothing and its calls are not judged (P46)."""
+    assert judge(answer(None, CALL), Failure("truncated", "stream", "cut")) == Score("trigger")
     assert judge(None, Failure("http_5xx", "headers", "x", 500)) == Score("trigger")
-
-
-def test_an_empty_call_shell_is_no_call() -> None:
-    """A call with neither name nor arguments is noise, and noticed."""
-    score = judge(answer("stop", ToolCall("", " ")))
-    assert (score.decision, score.anomalies) == ("not_called", ("phantom_call",))
-
-
-def test_a_call_without_a_name_is_a_call_of_an_unknown_tool() -> None:
-    """The model did call; nobody can tell what."""
-    score = judge(answer("tool_calls", ToolCall("", '{"a": 1}')))
-    assert (score.decision, score.calls[0].verdict) == ("called", "unknown_tool")
 
 
 def test_the_suite_sends_the_sample_as_it_is_and_once() -> None:
@@ -120,12 +97,6 @@ def test_the_suite_sends_the_sample_as_it_is_and_once() -> None:
     assert next(play) is SAMPLE.turn
     assert replay(TriggerSuite().play(SAMPLE), iter(())) is None
     assert SUITES[0].name == "trigger"
-
-
-def test_kept_checkers_are_compiled_once_per_sample() -> None:
-    """The same sample gets the same checker."""
-    kept = KeptCheckers()
-    assert kept(SAMPLE) is kept(SAMPLE)
 
 
 def test_kept_checkers_are_shared_by_samples_with_the_same_tools() -> None:
