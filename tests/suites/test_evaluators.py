@@ -15,13 +15,6 @@ from vendor_verifier.suites import mcp_toolbench, tool_correctness, toolbench
 from vendor_verifier.suites.tool_calls.calls import mcp_calls_in_text, read_call, read_calls
 
 NO_CALLS = {"resolved": False, "error": "Could not extract tool calls from solution"}
-NO_MCP_CALLS = {
-    "resolved": False,
-    "tool_selection_accuracy": 0.0,
-    "parameter_accuracy": 0.0,
-    "sequence_match": False,
-    "details": "Agent made no tool calls",
-}
 BLOCK = '```json\n[{"name": "a"}]\n```'
 
 
@@ -77,11 +70,6 @@ def test_a_row_without_readable_truth_is_an_error(truth: Any) -> None:
         assert (set(found), found["resolved"]) == ({"resolved", "error"}, False)
     assert tools(None, "?")["error"] == "No ground truth available"
     assert mcp([], "?")["error"] == "No ground truth function calls provided for evaluation"
-
-
-def test_mcptoolbench_without_calls_is_the_pages_object() -> None:
-    for answer in ("Let me look that up.", [], {"tool_calls": None}, {"name": "a", "parameters": {"x": 1}}):
-        assert mcp([call("a", x=1)], answer) == NO_MCP_CALLS
 
 
 @pytest.mark.parametrize(
