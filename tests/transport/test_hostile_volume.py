@@ -111,7 +111,7 @@ async def test_a_time_limit_is_met_in_the_middle_of_a_flood(monkeypatch: pytest.
 def _cpu_s(data: bytes, monkeypatch: pytest.MonkeyPatch) -> float:
     async def asked() -> Watched:
         with FloodServer(data) as server, watched_callbacks(monkeypatch) as watched:
-            await answered(server.port, FastTransport)
+            await answered(server.port)
         return watched
 
     return min(sum(anyio.run(asked).took_s) for _ in range(3))
