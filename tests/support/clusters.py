@@ -36,12 +36,35 @@ _TOOL = {
 }
 
 
+class _Heard(asyncio.StreamReader):
+    """A reader that notes the key of every request."""
+
+    def __init__(self, reader: asyncio.StreamReader, log: WatchedVendors) -> None:
+        super().__init__()
+        self._reader = reader
+        self._log = log
+
+    async def readuntil(self, separator: Any = b"\n") -> bytes:
+        head = await self._reader.readuntil(separator)
+        for line in head.decode("latin-1").split("\r\n"):
+            name, _, value = line.partition(": ")
+            if name.lower() == "authorization":
+                self._log.authorizations.add(value)
+        return head
+
+    async def readexactly(self, n: int) -> bytes:
+        return await self._reader.readexactly(n)
+
+
 class _Watched(Vendors):
     """Vendors that write down what arrives."""
 
     def __init__(self, log: WatchedVendors, speed: float) -> None:
         super().__init__({}, speed=speed)
         self._log = log
+
+    async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await super().connection(_Heard(reader, self._log), writer)
 
     async def respond(self, writer: asyncio.StreamWriter, name: str, path: str, data: bytes) -> bool:
         self._log.arrived_at.append((time.monotonic(), name))
@@ -60,6 +83,7 @@ class WatchedVendors:
         self.arrived_at: list[tuple[float, str]] = []
         self.asked: Counter[tuple[str, bytes]] = Counter()
         self.most_in_flight: Counter[str] = Counter()
+        self.authorizations: set[str] = set()
         self._speed = speed
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
@@ -91,6 +115,7 @@ class WatchedVendors:
         self.arrived_at.clear()
         self.asked.clear()
         self.most_in_flight.clear()
+        self.authorizations.clear()
 
     def asked_more_than_once(self) -> int:
         """Requests beyond the first for the same question to the same persona."""
