@@ -69,13 +69,13 @@ def test_a_dry_run_starts_no_server(bench: Bench, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (live(allow=""), "no tool is allowed; the server offers get_weather"),
-        (live(allow="today,delete_all"), "has no tool delete_all; the server offers get_weather"),
+        (live(allow=""), "no tool is allowed"),
+        (live(allow="today,delete_all"), "has no tool delete_all"),
         (live(server="no-such-program"), "the MCP server cannot be used: "),
         (live(server=f"{sys.executable} -c 1/0"), "ZeroDivisionError"),
         (live(server=f"tool --key {KEY}"), "looks like a key"),
         (live(server="x 'y"), "not a command"),
-        (live()[:2], "expected either `server: COMMAND`"),
+        (live()[:2], "set `server` to a command"),
         ((*live(), "--suite-option", "mcp_live.environment=NOT_SET"), "names NOT_SET, which has no value"),
         ((*live(), "--workers", "2"), "one MCP server in one process"),
     ],

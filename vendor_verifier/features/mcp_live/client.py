@@ -64,9 +64,12 @@ def live_tools(
             raise UsageError(plain(f"the MCP server cannot be used: {error}. {last}", 600)) from None
         unknown = [name for name in allowed if name not in offered]
         if unknown or not allowed:
-            names = ", ".join(f"{name:.80}" for name in list(offered)[:60])
+            names = ",".join(f"{name:.80}" for name in list(offered)[:60])
             problem = f"the MCP server has no tool {', '.join(unknown)}" if unknown else "no tool is allowed"
-            raise UsageError(f"suites.mcp_live.allow: {problem}; the server offers {names}")
+            raise UsageError(
+                f"suites.mcp_live.allow: {problem}; choose from what the server offers: --suite-option "
+                f"mcp_live.allow={names}"
+            )
         yield tuple(offered[name] for name in allowed), LiveTools(portal, client, frozenset(allowed))
 
 

@@ -54,7 +54,7 @@ class McpLiveHooks(SuiteHooks):
         suite = build_suite(known_suite("mcp_live"), own)
         assert isinstance(suite, McpLiveSuite)
         if (suite.server is None) == (suite.url is None):
-            words = "expected either `server: COMMAND` (or `server: demo`) or `url: https://…`"
+            words = "set `server` to a command (or to demo) or `url` to an address: --suite-option mcp_live.server=demo"
             raise ProblemsError([Problem(words, key="suites.mcp_live")])
         if any(map(has_known_form, [*_command(suite), suite.url or ""])):
             words = "holds what looks like a key; put it into .env and name its variable in `environment` or as ${NAME}"
