@@ -18,7 +18,7 @@ from fault_server import DONE, chunk, delta, event, head, stream, text
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.console.output import EXIT_INCOMPLETE
 
-# Of processor time: half of it is measured.
+# Of processor time: a sixth of it is measured on a quiet machine, a third on a busy one.
 LONGEST_S = 0.015
 K = 1024
 USAGE = event({"id": "r", "model": "m", "choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 4}})
