@@ -28,8 +28,8 @@ from stories import told  # noqa: E402
 
 from vendor_verifier.features.simulate.personas import PERSONAS  # noqa: E402
 from vendor_verifier.pipeline.score import score_folder  # noqa: E402
-from vendor_verifier.values.request import Turn  # noqa: E402
-from vendor_verifier.values.sample import Sample  # noqa: E402
+from vendor_verifier.records.request import Turn  # noqa: E402
+from vendor_verifier.records.sample import Sample  # noqa: E402
 
 _FACETS = ("model", "tool calls", "bill", "reliability", "speed")
 _PLACE = {"type": "object", "properties": {"place": {"type": "string"}, "days": {"type": "integer", "maximum": 7}}}

@@ -1,4 +1,4 @@
-"""Write the table of docs/reliability.md that explains every kind of failure, from ``values/failure_kinds.py``.
+"""Write the table of docs/reliability.md that explains every kind of failure, from ``records/failures.py``.
 
 python scripts/make_failure_kinds.py            write the table
 python scripts/make_failure_kinds.py --check    exit 1 if the table on disk is not what would be written
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from vendor_verifier.values.failure_kinds import CHARGES, KINDS, Kind
+from vendor_verifier.records.failures import CHARGES, KINDS, Kind
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "reliability.md"
 _BEGIN, _END = "<!-- kinds of failure: begin -->\n", "<!-- kinds of failure: end -->\n"

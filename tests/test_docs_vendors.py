@@ -14,9 +14,9 @@ from types import ModuleType
 import pytest
 
 from vendor_verifier.cli.main import run_app
+from vendor_verifier.records.record import Failure
+from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.registry import find_vendors
-from vendor_verifier.values.record import Failure
-from vendor_verifier.values.request import Endpoint, Turn
 
 PAGE = (Path(__file__).parents[1] / "docs" / "vendors.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n# (file|run): (.*?)\n(.*?)```", PAGE, re.DOTALL)

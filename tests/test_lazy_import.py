@@ -36,7 +36,7 @@ def test_every_named_thing_is_there() -> None:
 def test_a_wrong_name_is_an_error() -> None:
     """Neither a missing module nor a missing name passes for something."""
     with pytest.raises(ImportError):
-        late("vendor_verifier.values.nowhere:thing")
+        late("vendor_verifier.records.nowhere:thing")
     with pytest.raises(AttributeError):
         late("vendor_verifier.lazy_import:nothing")
 

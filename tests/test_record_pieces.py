@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from vendor_verifier import record_pieces
 from vendor_verifier.record_pieces import is_long, pieces_of
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord
+from vendor_verifier.records.steps import at_once
+from vendor_verifier.records.tool_use import ToolResult
 from vendor_verifier.store import decode_record, encode_record, encode_record_in_steps
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
-from vendor_verifier.values.steps import at_once
-from vendor_verifier.values.tool_use import ToolResult
 
 # Whatever JSON escapes or leaves, one to four bytes wide, and the byte that stands for a hole.
 TEXTS = st.text(st.characters(codec="utf-8") | st.sampled_from('"\\/\0\x01\x1f\x7f\b\n\r\t\u2028é長😀'), max_size=60)

@@ -17,9 +17,9 @@ from small_records import failure
 import vendor_verifier
 from vendor_verifier import record_schema as module
 from vendor_verifier.record_schema import FILE_NAME, record_schema
+from vendor_verifier.records.failures import KINDS
+from vendor_verifier.records.record import RECORD_SCHEMA
 from vendor_verifier.store import RunFolder, UnreadableLine, decode_record, encode_record
-from vendor_verifier.values.failure_kinds import KINDS
-from vendor_verifier.values.record import RECORD_SCHEMA
 
 ROOT = Path(__file__).parents[1]
 VALIDATOR = jsonschema_rs.validator_for(record_schema())

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.loaders import read_dataset_file
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import ChosenSamples, Sample, Source, listed
 from vendor_verifier.sample_store import Shelf, is_shelved, lines_of
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import ChosenSamples, Sample, Source, listed
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False)

@@ -15,13 +15,13 @@ from manifests import LEAST, some_manifest
 
 from vendor_verifier import store
 from vendor_verifier.errors import RunFolderError, StorageError
+from vendor_verifier.records.event import ToolCall, Usage
+from vendor_verifier.records.manifest import manifest_of
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample, Source, content_digest, numbered
+from vendor_verifier.records.score import Score
 from vendor_verifier.store import RunFolder, UnreadableLine, decode_record, encode_record
-from vendor_verifier.values.event import ToolCall, Usage
-from vendor_verifier.values.manifest import manifest_of
-from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample, Source, content_digest, numbered
-from vendor_verifier.values.score import Score
 
 COUNT = st.integers(0, 2**53)
 MAYBE_COUNT = st.none() | COUNT

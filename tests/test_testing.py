@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from openai.types.chat import ChatCompletion
 
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import Response
 from vendor_verifier.testing import assert_tool_calls
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.record import Response
 
 CALL = {"name": "a", "parameters": {"x": 1}}
 CHAT = {

@@ -24,9 +24,9 @@ _HOMES = {
     "ToolCorrectnessMetric": "vendor_verifier.suites.tool_correctness",
     "irf": "vendor_verifier.scoring.irf",
     "RunOutcome": "vendor_verifier.pipeline.run",
-    "Report": "vendor_verifier.values.score",
-    "Record": "vendor_verifier.values.record",
-    "RunComparison": "vendor_verifier.values.history",
+    "Report": "vendor_verifier.records.score",
+    "Record": "vendor_verifier.records.record",
+    "RunComparison": "vendor_verifier.records.history",
     "VerifierError": "vendor_verifier.errors",
 }
 __all__ = [

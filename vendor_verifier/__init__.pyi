@@ -4,11 +4,11 @@ from vendor_verifier.api import averify, compare_runs, evaluate, load_history, s
 from vendor_verifier.errors import VerifierError
 from vendor_verifier.features.data.run_data import RunData, load_run
 from vendor_verifier.pipeline.run import RunOutcome
+from vendor_verifier.records.history import RunComparison
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.score import Report
 from vendor_verifier.scoring.irf import irf
 from vendor_verifier.suites.tool_correctness import EvalTestCase, ToolCorrectnessMetric
-from vendor_verifier.values.history import RunComparison
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.score import Report
 
 __version__: str
 __all__ = [

@@ -26,12 +26,12 @@ from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.run import OnRecord, RunOutcome, run
 from vendor_verifier.pipeline.score import score_folder
+from vendor_verifier.records.history import RunComparison
+from vendor_verifier.records.score import Report
 from vendor_verifier.run.interruption import STOP_REQUEST, StopRequest
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.tool_correctness import CaseResult, EvalTestCase, ToolCorrectnessMetric
 from vendor_verifier.suites.tool_correctness import evaluate as evaluate_cases
-from vendor_verifier.values.history import RunComparison
-from vendor_verifier.values.score import Report
 
 if TYPE_CHECKING:
     from distributed import Client

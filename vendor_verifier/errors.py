@@ -10,7 +10,7 @@
     ├── StorageError        the disk refused a write                 exit 4
     └── ClusterError        the cluster went away or lost its workers   exit 4
 
-A vendor that fails is a :class:`vendor_verifier.values.record.Failure`, a value in the record.
+A vendor that fails is a :class:`vendor_verifier.records.record.Failure`, a value in the record.
 
 Here is also the install line of an extra, for all messages that name one. The package index has an older product under
 the same name, so until a release the extras come from a checkout.

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.record import Attempt, Record, Response, TurnRecord
-from vendor_verifier.values.steps import Steps
-from vendor_verifier.values.tool_use import ToolResult
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import Attempt, Record, Response, TurnRecord
+from vendor_verifier.records.steps import Steps
+from vendor_verifier.records.tool_use import ToolResult
 
 # So many characters take half a millisecond at most.
 _PIECE = 64 * 1024

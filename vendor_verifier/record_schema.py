@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from vendor_verifier.values.failure_kinds import KINDS
-from vendor_verifier.values.record import RECORD_SCHEMA, Record
+from vendor_verifier.records.failures import KINDS
+from vendor_verifier.records.record import RECORD_SCHEMA, Record
 
 FILE_NAME = "record.schema.json"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

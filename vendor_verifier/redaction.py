@@ -16,12 +16,12 @@ from typing import Any, AnyStr, TypeAlias, cast
 
 from msgspec import structs
 
-from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import CallVerdict, Score
-from vendor_verifier.values.steps import Steps, at_once
-from vendor_verifier.values.tool_use import ToolResult
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, TurnRecord
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import CallVerdict, Score
+from vendor_verifier.records.steps import Steps, at_once
+from vendor_verifier.records.tool_use import ToolResult
 
 # Identifiers made by machines: too short for a sentence, and needed by reports for grouping.
 _MACHINE_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,79}")

@@ -24,9 +24,9 @@ from msgspec import structs
 from vendor_verifier.errors import DataError, Problem, RunFolderError, StorageError
 from vendor_verifier.loaders.base import MAX_LINE_BYTES
 from vendor_verifier.record_files import most_unpacked, zstd_module
-from vendor_verifier.values.bounded_cache import BoundedCache
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import MOST_TOOLS_BYTES, ChosenSamples, Sample, Samples, Source, Tools
+from vendor_verifier.records.bounded_cache import BoundedCache
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import MOST_TOOLS_BYTES, ChosenSamples, Sample, Samples, Source, Tools
 
 MAX_FILE_BYTES = 8 * 1024**3
 _GZIP_MAGIC = b"\x1f\x8b"

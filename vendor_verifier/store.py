@@ -29,13 +29,13 @@ from msgspec import structs
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.record_files import lines_in, records_file
 from vendor_verifier.record_pieces import is_long, pieces_of
+from vendor_verifier.records.labels import shown_label, shown_labels
+from vendor_verifier.records.manifest import Manifest, UnreadableManifest, manifest_of
+from vendor_verifier.records.record import RECORD_SCHEMA, Record
+from vendor_verifier.records.record_blocks import RecordBlocks
+from vendor_verifier.records.sample import Sample, Samples
+from vendor_verifier.records.steps import Steps, at_once
 from vendor_verifier.sample_store import Shelf, lines_of
-from vendor_verifier.values.labels import shown_label, shown_labels
-from vendor_verifier.values.manifest import Manifest, UnreadableManifest, manifest_of
-from vendor_verifier.values.record import RECORD_SCHEMA, Record
-from vendor_verifier.values.record_blocks import RecordBlocks
-from vendor_verifier.values.sample import Sample, Samples
-from vendor_verifier.values.steps import Steps, at_once
 from vendor_verifier.wire.payload import parse_json, well_formed
 
 FOLDER_MODE = 0o700

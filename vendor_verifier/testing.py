@@ -9,10 +9,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import Response
 from vendor_verifier.suites.tool_calls.calls import WRAPPER_KEYS, Call, first_problem, mcp_calls_in_text, read_call
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessMetric
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.record import Response
 
 
 def assert_tool_calls(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from vendor_verifier.values.record import Failure
+from vendor_verifier.records.record import Failure
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_chat import OpenAIChat
 

@@ -7,8 +7,8 @@ import pytest
 from changing import replace
 
 from vendor_verifier.audit.answers import BUDGET, answers_findings, answers_tests
+from vendor_verifier.records.judgement import AnswersTest
 from vendor_verifier.scoring.answer_texts import AnswerText
-from vendor_verifier.values.judgement import AnswersTest
 
 _LETTERS = [chr(0x4E00 + 7 * number) * 4 for number in range(50)]
 Kept = dict[tuple[str, str], dict[int, AnswerText]]

@@ -19,10 +19,10 @@ from vendor_verifier.audit.billing import (
     same_counter_findings,
 )
 from vendor_verifier.audit.cost import money
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.money import Price
 from vendor_verifier.scoring.observation import Try
 from vendor_verifier.stats.ratio_table import Trials
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.money import Price
 
 
 def pairs(count: Callable[[int], float], n: int = 200) -> list[PromptPair]:

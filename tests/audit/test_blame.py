@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from observed import table_of
 
 from vendor_verifier.audit.failure_causes import Outcomes, blame, cause_of, is_failure, outcomes_of
+from vendor_verifier.records.blame import Cause
+from vendor_verifier.records.failures import KINDS
+from vendor_verifier.records.score import CallClass
 from vendor_verifier.scoring.observation import Observation, Traits
 from vendor_verifier.scoring.row_keys import Unit
-from vendor_verifier.values.blame import Cause
-from vendor_verifier.values.failure_kinds import KINDS
-from vendor_verifier.values.score import CallClass
 
 OK = Traits()
 

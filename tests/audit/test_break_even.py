@@ -7,13 +7,13 @@ import pytest
 from given_blocks import given_blocks
 
 from vendor_verifier.audit.cost import break_even_mix, break_evens, cost_ratios, cost_usd, money
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.money import BreakEven, Money, Price
 from vendor_verifier.scoring.observation import Try
 from vendor_verifier.scoring.row_keys import Unit
 from vendor_verifier.stats.bootstrap import bootstrap
 from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.ratio_table import Trials
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.money import BreakEven, Money, Price
 
 DEAR, CHEAP = Price(1.0, 4.0), Price(0.7, 2.8)
 N = 200

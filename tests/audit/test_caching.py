@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from vendor_verifier.audit.billing import shared_beginnings, unexplained_cache_finding
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
 
 RULES = "You are a careful assistant. " * 100
 

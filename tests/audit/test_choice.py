@@ -21,8 +21,8 @@ from judged_vendors import (
 )
 from msgspec import structs
 
-from vendor_verifier.values.judgement import Difference, Finding, ScoreDifference
-from vendor_verifier.values.verdict import Choice
+from vendor_verifier.records.judgement import Difference, Finding, ScoreDifference
+from vendor_verifier.records.verdict import Choice
 
 APART = {"a": (1.0, 1.0), "b": (2.0, 3.0), "c": (2.0, 3.0), BASELINE: (1.0, 3.0)}
 TOGETHER = {"a": (1.0, 2.0), "b": (2.0, 3.0), "c": (2.0, 3.0)}

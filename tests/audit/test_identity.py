@@ -24,10 +24,10 @@ from vendor_verifier.audit.identity import (
     pass_through_findings,
     who_answered,
 )
+from vendor_verifier.records.event import ToolCall, Usage
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, TurnRecord
 from vendor_verifier.scoring.answer_rows import AnswerRows
 from vendor_verifier.scoring.observation import Observation, Traits, Try
-from vendor_verifier.values.event import ToolCall, Usage
-from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord
 
 LLMVV = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
 

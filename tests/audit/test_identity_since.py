@@ -6,8 +6,8 @@ from changing import replace
 from histories import night
 
 from vendor_verifier.audit.identity import MOST_NAMES, changes_since, changes_since_last, served_names
-from vendor_verifier.values.history import HistoryRun
-from vendor_verifier.values.judgement import ServedNames
+from vendor_verifier.records.history import HistoryRun
+from vendor_verifier.records.judgement import ServedNames
 
 OLD, NEW = ServedNames(("model-1",), ("fp_1",)), ServedNames(("model-1",), ("fp_2",))
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from observed import observed, table_of
 
 from vendor_verifier.audit.cost import cost_ratios, cost_usd, money, monthly_usd
+from vendor_verifier.records.event import ToolCall, Usage
+from vendor_verifier.records.money import Price
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, TurnRecord
 from vendor_verifier.scoring.observation import Try
 from vendor_verifier.scoring.row_keys import Unit
-from vendor_verifier.values.event import ToolCall, Usage
-from vendor_verifier.values.money import Price
-from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord
 
 PRICE = Price(input=1.0, output=4.0)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vendor_verifier.audit.probes import BUDGET, Replies, probes_findings, probes_tests, tokenizer_findings
-from vendor_verifier.values.probes import ProbesTest
+from vendor_verifier.records.probes import ProbesTest
 
 
 def _side(seed: int, *, probes: int = 30, times: int = 20, model: int = 0, billed: int = 1) -> Replies:

@@ -13,12 +13,12 @@ from observed import observed, table_of
 from vendor_verifier.audit.billing import PromptPair, prompt_token_findings, same_counter_findings
 from vendor_verifier.audit.failure_causes import NO_OUTCOMES, Outcomes, blame, outcomes_of
 from vendor_verifier.audit.identity import identity_findings
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.scoring.observation import Observation, Traits
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
 FILES = {"official": "deepseek-official", "novita": "openrouter-novita", "ppio": "ppio"}

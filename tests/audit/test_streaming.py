@@ -10,10 +10,10 @@ import scipy.stats
 
 from vendor_verifier.audit.streaming import chance_of_more, streaming_findings
 from vendor_verifier.metrics import RECORD_METRICS
+from vendor_verifier.records.event import Usage
 from vendor_verifier.scoring.observation import Observation, Traits, Try
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.withheld_speeds import partial_rank_correlation, withhold_speeds
-from vendor_verifier.values.event import Usage
 
 _NAMES = [metric.name for metric in RECORD_METRICS]
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from vendor_verifier.audit.probes import Replies, sizes_of, tokenizer_findings
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites.probes import is_string, probes_samples
-from vendor_verifier.values.sample import Sample
 
 Count = Callable[[str], int]
 

@@ -13,8 +13,8 @@ from verdict_edges import EDGES
 import vendor_verifier
 from vendor_verifier.audit.verdict_table import RULES, against, against_baseline, points, success
 from vendor_verifier.gates.thresholds import COST_METRICS, THRESHOLD_METRICS
-from vendor_verifier.values.failure_kinds import KINDS
-from vendor_verifier.values.verdict import FACETS, Facet, FacetName, Status
+from vendor_verifier.records.failures import KINDS
+from vendor_verifier.records.verdict import FACETS, Facet, FacetName, Status
 from vendor_verifier.words import entries
 
 AUDIT = Path(vendor_verifier.__file__).parent / "audit"

@@ -10,9 +10,9 @@ from judged_vendors import BASELINE, World, asked, field_of, found, gap, gate, r
 from msgspec import structs
 
 from vendor_verifier.audit.verdicts import LARGEST_UNSEEN_LOSS, LEAST_ANSWERS, judge_vendors
-from vendor_verifier.values.judgement import Difference
-from vendor_verifier.values.score import TriggerCounts
-from vendor_verifier.values.verdict import FACETS, FacetName, VendorVerdict
+from vendor_verifier.records.judgement import Difference
+from vendor_verifier.records.score import TriggerCounts
+from vendor_verifier.records.verdict import FACETS, FacetName, VendorVerdict
 
 SPEEDS = ranking({}, [Difference("avg_ttft_ms", BASELINE, "v", 1.0, -5.0, 7.0)])
 

@@ -9,7 +9,7 @@ from small_records import answer, failure
 
 from vendor_verifier.console.progress import Tally, whole
 from vendor_verifier.pipeline.run import Outlook
-from vendor_verifier.values.event import Usage
+from vendor_verifier.records.event import Usage
 
 A, B = ("m", "a"), ("m", "b")
 

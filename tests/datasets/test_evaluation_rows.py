@@ -17,13 +17,13 @@ from vendor_verifier.config.suite_options import TaskOptions
 from vendor_verifier.loaders import LoadedSamples
 from vendor_verifier.loaders.selection import select
 from vendor_verifier.pipeline.datasets import load_dataset, suite_dataset
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import Attempt, Response, Timing
 from vendor_verifier.suites import SUITES, replay
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
 from vendor_verifier.suites.tool_calls.calls import first_problem, read_calls
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
 from vendor_verifier.suites.toolbench import ToolBenchSuite
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.record import Attempt, Response, Timing
 
 ROOT = Path(__file__).resolve().parents[2]
 DATASETS = ROOT / "datasets"

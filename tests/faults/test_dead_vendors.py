@@ -13,14 +13,14 @@ from changing import replace
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.plan import RetryRules
+from vendor_verifier.records.record import Attempt, Failure, Response
 from vendor_verifier.run import conversation
 from vendor_verifier.run.budgets import Spending
 from vendor_verifier.run.conversation import CLOCK_JUMP
 from vendor_verifier.run.rate_limiter import DOWN_AFTER
 from vendor_verifier.transport import connect
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.plan import RetryRules
-from vendor_verifier.values.record import Attempt, Failure, Response
 
 pytestmark = pytest.mark.anyio
 

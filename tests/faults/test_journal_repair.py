@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import StorageError
+from vendor_verifier.records.record import Record
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run import journal as journal_module
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.store import RunFolder, encode_record
-from vendor_verifier.values.record import Record
 
 
 def record(number: int) -> Record:

@@ -9,9 +9,9 @@ from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
 from matrix import EVERY_ROW, PROTOCOL_ROWS, Row
 from sending import PATIENT, OpenTransport, Sent, limits_for, send
 
+from vendor_verifier.records.record import Record, TurnRecord
 from vendor_verifier.run.retry import should_retry
 from vendor_verifier.store import decode_record, encode_record
-from vendor_verifier.values.record import Record, TurnRecord
 
 pytestmark = pytest.mark.anyio
 

@@ -25,7 +25,7 @@ CLIENT = """
 import asyncio, json, resource, sys
 sys.path.insert(0, sys.argv[1])
 from sending import CLIENTS, send
-from vendor_verifier.values.plan import Limits
+from vendor_verifier.records.plan import Limits
 
 def peak_mb():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.pipeline import run
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, TurnRecord
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import CallVerdict, Score
+from vendor_verifier.records.steps import Steps
 from vendor_verifier.redaction import digest_text, redacted_record, redacted_sample
 from vendor_verifier.store import decode_record, encode_record
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import CallVerdict, Score
-from vendor_verifier.values.steps import Steps
 
 SECRET_WORDS = ("peppermint", "look_up_patient", "diagnosis", "Ferdinand")
 LABELS = ("faithful", "quantised", "text-leaker")

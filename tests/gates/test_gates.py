@@ -17,9 +17,9 @@ from vendor_verifier.gates.thresholds import (
     parse_gate,
     parse_threshold,
 )
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.judgement import Threshold
 from vendor_verifier.stats.intervals import clopper_pearson
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.judgement import Threshold
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from observed import observed, table_of
 
 from vendor_verifier.gates.goodput import goodput, seconds_of
 from vendor_verifier.gates.thresholds import REQUEST_METRICS, ThresholdError, parse_slo
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.record import Attempt, Failure, FailureKind, Record, Response, Timing, TurnRecord
 from vendor_verifier.scoring.observation_table import ObservationTable
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.record import Attempt, Failure, FailureKind, Record, Response, Timing, TurnRecord
 
 FAST = parse_slo("avg_ttft_ms <= 200")
 SHORT = parse_slo("e2e_ms <= 1000")

@@ -9,8 +9,8 @@ from vendor_verifier.audit.verdict_table import RULES
 from vendor_verifier.gates.judge import judge_finding, judge_status
 from vendor_verifier.gates.thresholds import ThresholdError, parse_gate
 from vendor_verifier.pipeline.gates import read_gates
-from vendor_verifier.values.judgement import Finding, FindingGate, GateOutcome, Threshold, VerdictGate
-from vendor_verifier.values.verdict import FACETS, Facet, Status, VendorVerdict
+from vendor_verifier.records.judgement import Finding, FindingGate, GateOutcome, Threshold, VerdictGate
+from vendor_verifier.records.verdict import FACETS, Facet, Status, VendorVerdict
 
 
 @pytest.mark.parametrize(

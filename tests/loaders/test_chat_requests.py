@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.loaders import LoadedSamples, read_dataset_file
-from vendor_verifier.values.sample import content_digest, numbered
+from vendor_verifier.records.sample import content_digest, numbered
 from vendor_verifier.wire.base import json_bytes
 
 FILE = Path("samples.jsonl")

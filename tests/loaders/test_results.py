@@ -16,7 +16,7 @@ from vendor_verifier.loaders import LoadedSamples, read_dataset_file
 from vendor_verifier.loaders.building import UnusableRequest
 from vendor_verifier.loaders.result_rows import ResultRow, read_result
 from vendor_verifier.loaders.results import Imported, import_results
-from vendor_verifier.values.record import Record
+from vendor_verifier.records.record import Record
 
 LLMVV = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.loaders.selection import expects_call, select, words_there_are
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
 
 TOOL = {"type": "function", "function": {"name": "get_rate", "description": "Exchange Rate"}}
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.metrics.base import distribution, percentile
-from vendor_verifier.values.score import Distribution
+from vendor_verifier.records.score import Distribution
 
 NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from vendor_verifier.metrics import inter_chunk_latency as module
 from vendor_verifier.metrics.base import distribution, read_answers
 from vendor_verifier.metrics.inter_chunk_latency import MOST_EXACT, Gaps, gaps_of, merged
-from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 
 MS = 1_000_000
 

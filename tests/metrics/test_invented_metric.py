@@ -54,7 +54,7 @@ from vendor_verifier.stats.bootstrap import bootstrap
 from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.ratio_table import trials_of
 from vendor_verifier.suites.trigger import TriggerSuite
-from vendor_verifier.values.score import PlayedTask
+from vendor_verifier.records.score import PlayedTask
 import numpy as np
 
 labels = ("official", "bad")

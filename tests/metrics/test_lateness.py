@@ -9,9 +9,9 @@ from vendor_verifier.metrics import RECORD_METRICS
 from vendor_verifier.metrics.answer import LOOP_LAG, Answer, buffered
 from vendor_verifier.metrics.base import read_answers
 from vendor_verifier.metrics.measure import measured
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.record import Attempt, Record, Response, Timing, TurnRecord
 from vendor_verifier.store import decode_record, encode_record
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.record import Attempt, Record, Response, Timing, TurnRecord
 
 pytestmark = pytest.mark.lateness
 

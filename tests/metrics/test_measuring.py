@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from vendor_verifier.metrics import POOLED, RECORD_METRICS
 from vendor_verifier.metrics.base import read_answers
 from vendor_verifier.metrics.measure import Measured, measured
-from vendor_verifier.values.record import Record, TurnRecord
+from vendor_verifier.records.record import Record, TurnRecord
 
 
 @given(TURNS, st.sampled_from([None, 1.5]))

@@ -12,9 +12,9 @@ from observed import observed, table_of
 
 from vendor_verifier.metrics import METRICS, RANKED
 from vendor_verifier.metrics.answer import Answer, buffered, hides_tokens, zero_usage
+from vendor_verifier.records.event import ToolCall, Usage
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 from vendor_verifier.redaction import digest_text
-from vendor_verifier.values.event import ToolCall, Usage
-from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 
 MS = 1_000_000
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vendor_verifier.metrics.latency import e2e_from_schedule_ms, schedule_lag_ms, ttft_from_schedule_ms
-from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 
 MS = 1_000_000
 

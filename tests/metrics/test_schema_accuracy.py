@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.metrics.outcome import schema_counts
-from vendor_verifier.values.score import CallClass
+from vendor_verifier.records.score import CallClass
 
 CLASSES: tuple[CallClass, ...] = (
     "valid", "invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments", "schema_unusable",

@@ -10,9 +10,9 @@ import synthetic_run
 
 from vendor_verifier.gates.thresholds import ThresholdError, parse_threshold
 from vendor_verifier.metrics.outcome import schema_counts
+from vendor_verifier.records.score import CallClass
 from vendor_verifier.reports import markdown, scores_json
 from vendor_verifier.reports.ranking import render_csv
-from vendor_verifier.values.score import CallClass
 
 
 @pytest.mark.parametrize("bad", ["invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments"])

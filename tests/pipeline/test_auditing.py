@@ -6,11 +6,11 @@ from observed import observed, table_of
 
 from vendor_verifier.audit.billing import sent_once
 from vendor_verifier.pipeline.judge import in_sending_order
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.record import Attempt, Record, Response, Timing, TurnRecord
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample, listed
 from vendor_verifier.scoring.observation_table import ObservationTable
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.record import Attempt, Record, Response, Timing, TurnRecord
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample, listed
 
 SAMPLES = [Sample(name, Turn(({"role": "user", "content": name},))) for name in ("s1", "s2", "s3", "s4")]
 

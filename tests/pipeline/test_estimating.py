@@ -12,7 +12,7 @@ import pytest
 from vendor_verifier.pipeline.estimate import forecast
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.plan import prepare
-from vendor_verifier.values.plan import Forecast
+from vendor_verifier.records.plan import Forecast
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONFIG = """\

@@ -10,7 +10,7 @@ import pytest
 from vendor_verifier.config.gates import StatedGate
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.gates import check_gates, read_gates, with_stated
-from vendor_verifier.values.manifest import ScoreRequest
+from vendor_verifier.records.manifest import ScoreRequest
 
 PRICE = "price: {input: 0.2, output: 0.8, cached: 0.02, currency: CNY, rate: 0.14}"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
 
 SAMPLE = Sample("a-1", Turn(({"role": "user", "content": "?"},)), {"category": "multi_turn_base"})
 

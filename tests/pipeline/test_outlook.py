@@ -5,10 +5,10 @@ from __future__ import annotations
 from asking import queue_of
 
 from vendor_verifier.pipeline.run import outlook_of
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.plan import Entry, LoadShape, Plan, Task
-from vendor_verifier.values.request import Endpoint, Turn
-from vendor_verifier.values.sample import Sample
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.plan import Entry, LoadShape, Plan, Task
+from vendor_verifier.records.request import Endpoint, Turn
+from vendor_verifier.records.sample import Sample
 
 _SAMPLE = Sample("s-1", Turn(({"role": "user", "content": "hi"},)))
 

@@ -11,8 +11,8 @@ import pytest
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.pipeline.prices import listed_price, price_from_config, price_of
-from vendor_verifier.values.plan import Entry
-from vendor_verifier.values.request import Endpoint
+from vendor_verifier.records.plan import Entry
+from vendor_verifier.records.request import Endpoint
 
 WHEN = datetime(2025, 11, 1, 12, tzinfo=UTC)
 

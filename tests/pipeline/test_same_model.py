@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vendor_verifier.pipeline.import_results import import_run
-from vendor_verifier.values.score import Report
+from vendor_verifier.records.score import Report
 
 LLMVV = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
 pytestmark = [

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from vendor_verifier.records.sample import Samples
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.sample import Samples
 
 
 @pytest.mark.parametrize(

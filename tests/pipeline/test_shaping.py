@@ -19,8 +19,8 @@ from costs import PATIENCE_S
 from vendor_verifier.errors import ProblemsError
 from vendor_verifier.pipeline.load_profile import foreseen, places, read_load
 from vendor_verifier.pipeline.options import RunOptions
-from vendor_verifier.values.plan import Arrival, Entry, LoadShape
-from vendor_verifier.values.request import Endpoint
+from vendor_verifier.records.plan import Arrival, Entry, LoadShape
+from vendor_verifier.records.request import Endpoint
 
 
 def entry(account: str) -> Entry:

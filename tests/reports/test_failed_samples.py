@@ -7,9 +7,9 @@ import json
 from changing import replace
 from sample_reports import single
 
+from vendor_verifier.records.blame import BlameCounts
+from vendor_verifier.records.judgement import ModelVerdict
 from vendor_verifier.reports import failed_samples, scores_json
-from vendor_verifier.values.blame import BlameCounts
-from vendor_verifier.values.judgement import ModelVerdict
 
 
 def test_each_failed_answer_is_one_row_and_scores_only_count_them() -> None:

@@ -9,10 +9,10 @@ import sample_reports as reports
 from msgspec import structs
 
 from vendor_verifier.pipeline.judge import stretches_warnings
+from vendor_verifier.records.judgement import FewStretches, ModelVerdict
+from vendor_verifier.records.score import Report
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.reports.terminal import plain_lines
-from vendor_verifier.values.judgement import FewStretches, ModelVerdict
-from vendor_verifier.values.score import Report
 
 
 def narrow() -> Report:

@@ -15,10 +15,10 @@ from changing import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vendor_verifier.records.manifest import EntryInfo
+from vendor_verifier.records.score import ModelScore, Report, SuiteScore, VendorScore
 from vendor_verifier.reports import REPORTS, markdown, ranking, scores_json, sentences
 from vendor_verifier.scoring.score_run import score_run
-from vendor_verifier.values.manifest import EntryInfo
-from vendor_verifier.values.score import ModelScore, Report, SuiteScore, VendorScore
 from vendor_verifier.words import Texts
 
 PAGE_HEADER = "| Vendor | IRF Score | Success Rate | F1 Score | TPS | Schema Accuracy | TTFT (ms) | Avg Token |"

@@ -13,8 +13,8 @@ from changing import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vendor_verifier.records.score import FeatureCheck, Report, SuiteScore
 from vendor_verifier.reports import ci, openmetrics, scores_json
-from vendor_verifier.values.score import FeatureCheck, Report, SuiteScore
 
 CASES = ("full", "empty", "single")
 _SERIES = re.compile(r'(\w+)\{((?:\w+="(?:[^"\\\n]|\\["\\n])*",?)*)\} (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)')

@@ -13,11 +13,11 @@ import sample_reports
 from changing import replace
 from sample_reports import loaded
 
+from vendor_verifier.records.nested_dict import nested_dict
+from vendor_verifier.records.score import Pace, PaceOverTime, Report
 from vendor_verifier.reports import markdown, ranking, scores_json, terminal
 from vendor_verifier.reports.html import page
 from vendor_verifier.reports.run_conditions import load_words
-from vendor_verifier.values.nested_dict import nested_dict
-from vendor_verifier.values.score import Pace, PaceOverTime, Report
 from vendor_verifier.words import Texts
 
 COURSE = PaceOverTime(8.2, (4.9, 5.0, 4.8), (12.0, 12.5, 12.3), (12.0, 12.5, 12.3), None)

@@ -9,8 +9,8 @@ import sample_reports
 from advising import advised
 from changing import replace
 
+from vendor_verifier.records.score import Report
 from vendor_verifier.reports import REPORTS, terminal
-from vendor_verifier.values.score import Report
 from vendor_verifier.words import english
 
 READ_BY_PEOPLE = ("md", "html")

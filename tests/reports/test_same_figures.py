@@ -12,9 +12,9 @@ import pytest
 import synthetic_run
 
 from vendor_verifier.features.history.figures import history_run
+from vendor_verifier.records.score import Report
 from vendor_verifier.reports import ci, openmetrics, ranking, scores_json
 from vendor_verifier.scoring.irf import RANK_METRICS
-from vendor_verifier.values.score import Report
 
 # Base units, and the unit at the end of the name, are that format's rules.
 OPENMETRICS = {

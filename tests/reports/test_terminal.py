@@ -11,9 +11,9 @@ from changing import replace
 from rich.cells import cell_len
 from rich.console import Console
 
+from vendor_verifier.records.score import Report
 from vendor_verifier.reports import markdown, scores_json, terminal
 from vendor_verifier.reports.html.page import render as html
-from vendor_verifier.values.score import Report
 
 
 def drawn(report: Report, width: int = 100, **options: bool) -> str:

@@ -19,12 +19,12 @@ from changing import replace
 from rich.cells import cell_len
 from rich.console import Console
 
+from vendor_verifier.records.manifest import StoredEntry
+from vendor_verifier.records.score import ModelScore, Report
+from vendor_verifier.records.verdict import FACETS, STATUSES
 from vendor_verifier.reports import REPORTS, ci, markdown, openmetrics, ranking, scores_json, terminal
 from vendor_verifier.reports.number_format import money
 from vendor_verifier.reports.verdicts import evidence_command, first_line, matrix, reasons, status_word
-from vendor_verifier.values.manifest import StoredEntry
-from vendor_verifier.values.score import ModelScore, Report
-from vendor_verifier.values.verdict import FACETS, STATUSES
 from vendor_verifier.words import Texts
 
 EN = Texts()

@@ -14,16 +14,16 @@ from scipy.stats import chisquare
 from synthetic_run import samples
 
 from vendor_verifier.audit.behaviour import conduct
+from vendor_verifier.records.judgement import Finding, RankingJudgement
+from vendor_verifier.records.manifest import EntryInfo
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.score import ModelScore, PlayedTask
 from vendor_verifier.run.baseline_pace import BaselinePace
 from vendor_verifier.run.work_queue import Stream
 from vendor_verifier.scoring.collect import Tables
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.stats.judge_ranking import judge_ranking
 from vendor_verifier.stats.ratio_table import trials_of
-from vendor_verifier.values.judgement import Finding, RankingJudgement
-from vendor_verifier.values.manifest import EntryInfo
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.score import ModelScore, PlayedTask
 
 VENDORS, SAMPLES, RUNS = 7, 60, 100
 

@@ -9,8 +9,8 @@ import pytest
 from asking import Ran, entry, run
 from fault_server import DONE, FaultServer, Script, stream, text
 
+from vendor_verifier.records.plan import LoadShape
 from vendor_verifier.run import load
-from vendor_verifier.values.plan import LoadShape
 
 pytestmark = pytest.mark.anyio
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.record import Attempt, Failure, Response
 from vendor_verifier.run.budgets import MINUTE_S, WAY_S, Ask, RequestBudget, TokenBudget, ask_for
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.record import Attempt, Failure, Response
 
 # From one request's wish to send to the next one's, and how late it wakes after waiting, seconds.
 GAPS = st.lists(

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.records.request import Turn
 from vendor_verifier.run.chat_template import load_renderer
-from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.openai_completions import CannotRender
 
 CALL = {"id": "a", "function": {"name": "f", "arguments": '{"x": 1}'}}

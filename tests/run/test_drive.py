@@ -9,10 +9,10 @@ import pytest
 from asking import KEY, entry, kept_in, plan_of, queue_of, samples
 from fault_server import DONE, FaultServer, say, stream, text
 
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.local_run import run_local
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
 pytestmark = pytest.mark.anyio

@@ -17,9 +17,9 @@ from costs import LONG_S, PATIENCE_S, held_until
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 
 from vendor_verifier.errors import StorageError
+from vendor_verifier.records.steps import Steps
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.local_run import run_local
-from vendor_verifier.values.steps import Steps
 
 pytestmark = pytest.mark.anyio
 
@@ -162,7 +162,7 @@ async def test_a_signal_does_not_wait_for_a_retry(server: FaultServer) -> None:
 
     server.answer = answer
     child = CHILD.replace("request_concurrency=4", "request_concurrency=4, retry=RetryRules(3, 3600)")
-    child = child.replace("from asking", "from vendor_verifier.values.plan import RetryRules\nfrom asking")
+    child = child.replace("from asking", "from vendor_verifier.records.plan import RetryRules\nfrom asking")
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(globals(), "CHILD", child)
         _, succeeded = await interrupted(server, 1, signal.SIGINT, LONG_S)

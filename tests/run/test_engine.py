@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
+from vendor_verifier.records.steps import Steps
 from vendor_verifier.run.engine import keep
 from vendor_verifier.transport import policy
-from vendor_verifier.values.steps import Steps
 
 pytestmark = pytest.mark.anyio
 

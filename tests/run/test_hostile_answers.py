@@ -12,11 +12,11 @@ from costs import least_of
 from fault_server import DONE, delta, text, whole
 from flooding import LONGEST_S, FloodServer, sized
 
+from vendor_verifier.records.plan import RetryRules
 from vendor_verifier.redaction import MASK, Scrubber
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.local_run import run_local
 from vendor_verifier.store import RunFolder, encode_record
-from vendor_verifier.values.plan import RetryRules
 
 pytestmark = pytest.mark.anyio
 

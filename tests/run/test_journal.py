@@ -19,11 +19,11 @@ from costs import PATIENCE_S
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.record_files import line_at, lines_in, zstd_module
+from vendor_verifier.records.record import Attempt, Record, Response, TurnRecord
 from vendor_verifier.redaction import MASK, Scrubber
 from vendor_verifier.run import journal as journal_module
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.record import Attempt, Record, Response, TurnRecord
 
 CANARY = "CANARY-0123456789abcdef"
 
@@ -139,7 +139,7 @@ def test_a_writer_that_died_holds_no_lock(folder: RunFolder) -> None:
     code = (
         "import os, signal, sys; sys.path.insert(0, sys.argv[2]); from pathlib import Path;"
         "from vendor_verifier.run.journal import Journal; from vendor_verifier.redaction import Scrubber;"
-        "from vendor_verifier.store import RunFolder; from vendor_verifier.values.record import Record;"
+        "from vendor_verifier.store import RunFolder; from vendor_verifier.records.record import Record;"
         "journal = Journal(RunFolder(Path(sys.argv[1])), Scrubber()).__enter__();"
         "journal.append([Record('run', 'm', 'l', 'v', 'trigger', '000-1', 0)]);"
         "os.kill(os.getpid(), signal.SIGKILL)"

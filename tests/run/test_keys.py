@@ -14,10 +14,10 @@ import pytest
 from costs import PATIENCE_S
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.records.plan import Entry
+from vendor_verifier.records.request import Endpoint
 from vendor_verifier.redaction import MASK, Scrubber
 from vendor_verifier.run.api_keys import KeyRing
-from vendor_verifier.values.plan import Entry
-from vendor_verifier.values.request import Endpoint
 
 COUNTING = """
 import pathlib, sys

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from asking import queue_of, samples
 
+from vendor_verifier.records.plan import Entry, LoadShape
+from vendor_verifier.records.record import Attempt, Failure, Record, TurnRecord
+from vendor_verifier.records.request import Endpoint
 from vendor_verifier.run.load_lane import Lane, LaneItems, Start, in_lanes
-from vendor_verifier.values.plan import Entry, LoadShape
-from vendor_verifier.values.record import Attempt, Failure, Record, TurnRecord
-from vendor_verifier.values.request import Endpoint
 
 
 def entry(label: str) -> Entry:

@@ -15,14 +15,14 @@ from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, who
 import vendor_verifier.run.load as load_module
 from vendor_verifier.metrics.base import percentile
 from vendor_verifier.metrics.latency import TTFT_MS, e2e_from_schedule_ms, schedule_lag_ms, ttft_from_schedule_ms
+from vendor_verifier.records.plan import LoadShape, RetryRules
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import Score
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.load import LoadReport
 from vendor_verifier.run.local_run import run_local
 from vendor_verifier.suites import Play
-from vendor_verifier.values.plan import LoadShape, RetryRules
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import Score
 
 pytestmark = pytest.mark.anyio
 

@@ -15,8 +15,8 @@ from fault_server import DONE, FaultServer, Script, Seen, event, head, say, stre
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from vendor_verifier.records.plan import RetryRules
 from vendor_verifier.redaction import MASK
-from vendor_verifier.values.plan import RetryRules
 
 pytestmark = pytest.mark.anyio
 

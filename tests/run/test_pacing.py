@@ -7,12 +7,12 @@ import pytest
 from changing import replace
 from costs import LONG_S, PATIENCE_S
 
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.plan import Entry
+from vendor_verifier.records.record import Attempt, Failure, Response
+from vendor_verifier.records.request import Endpoint
 from vendor_verifier.run.budgets import CATCH_UP_S, Ask
 from vendor_verifier.run.rate_limiter import DOWN_AFTER, LocalLimiter, Permit
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.plan import Entry
-from vendor_verifier.values.record import Attempt, Failure, Response
-from vendor_verifier.values.request import Endpoint
 
 pytestmark = pytest.mark.anyio
 

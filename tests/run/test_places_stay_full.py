@@ -15,7 +15,7 @@ from fault_server import DONE, stream, text, whole
 from jumping_loop import run_jumping
 from sleeping_server import SleepingServer, Visit
 
-from vendor_verifier.values.plan import Limits, RetryRules
+from vendor_verifier.records.plan import Limits, RetryRules
 
 GOOD = stream(text("hello"), DONE)
 LIMITS = Limits(connect_s=10, first_token_s=60, idle_s=60, total_s=300)

@@ -10,7 +10,7 @@ from asking import entry, run
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 from msgspec import structs
 
-from vendor_verifier.values.plan import LoadShape
+from vendor_verifier.records.plan import LoadShape
 
 pytestmark = pytest.mark.anyio
 

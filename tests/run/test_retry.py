@@ -10,10 +10,10 @@ import tenacity
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vendor_verifier.records.failures import KINDS
+from vendor_verifier.records.plan import RetryRules
+from vendor_verifier.records.record import Attempt, Failure, FailureKind, Response, Timing
 from vendor_verifier.run.retry import attempt_until_done, retry_policy, should_retry, stops_vendor, wait_policy
-from vendor_verifier.values.failure_kinds import KINDS
-from vendor_verifier.values.plan import RetryRules
-from vendor_verifier.values.record import Attempt, Failure, FailureKind, Response, Timing
 from vendor_verifier.wire.errors import kind_of_status
 
 RETRIED_STATUS = (408, 409, 429, 500, 502, 503, 504, 520, 529)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vendor_verifier.records.plan import LoadShape
 from vendor_verifier.run.load_lane import due_times, offered, opening_times
-from vendor_verifier.values.plan import LoadShape
 
 
 def times(shape: LoadShape, count: int, seed: int = 0) -> list[float]:

@@ -99,7 +99,7 @@ def test_what_a_first_retry_needs_is_loaded_before_the_run() -> None:
     """Loading it amid a run held the event loop up, and every answer under way was late by that."""
     code = (
         "import sys; from vendor_verifier.transport.client import open_client;"
-        "from vendor_verifier.values.plan import Limits;"
+        "from vendor_verifier.records.plan import Limits;"
         "open_client('http', Limits(), ()); sys.exit(not {'tenacity', 'encodings.idna'} <= sys.modules.keys())"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -15,11 +15,11 @@ from asking import kept_in, plan_of, queue_of, samples
 from clock_server import PIECES
 from costs import least_of
 
+from vendor_verifier.records.plan import Entry
+from vendor_verifier.records.record import Record, Response, Timing
+from vendor_verifier.records.request import Endpoint
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.local_run import run_local
-from vendor_verifier.values.plan import Entry
-from vendor_verifier.values.record import Record, Response, Timing
-from vendor_verifier.values.request import Endpoint
 
 IN_FLIGHT = 20
 # Several times what a busy machine shows; a client that parses as bytes arrive, or looks at them late, is beyond it.

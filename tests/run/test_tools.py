@@ -11,12 +11,12 @@ import pytest
 from asking import KEY, Plain, entry, kept_in, plan_of, queue_of, samples
 from fault_server import DONE, FaultServer, Script, Seen, delta, say, stream, text
 
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.tool_use import ToolRequest, ToolResult, ToolRun, ToolRunner
 from vendor_verifier.redaction import MASK, Scrubber
 from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.local_run import run_local
 from vendor_verifier.suites.mcp_live import McpLiveSuite
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.tool_use import ToolRequest, ToolResult, ToolRun, ToolRunner
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
 pytestmark = pytest.mark.anyio

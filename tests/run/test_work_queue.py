@@ -12,14 +12,14 @@ from asking import Plain, samples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vendor_verifier.records.plan import Entry, Plan
+from vendor_verifier.records.record import RecordKey
+from vendor_verifier.records.request import Endpoint, Turn
+from vendor_verifier.records.sample import Sample, listed
 from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.load_lane import in_lanes
 from vendor_verifier.run.work_queue import Part, Stream, WorkItem, WorkQueue, streams_of
 from vendor_verifier.suites.trigger import TriggerSuite
-from vendor_verifier.values.plan import Entry, Plan
-from vendor_verifier.values.record import RecordKey
-from vendor_verifier.values.request import Endpoint, Turn
-from vendor_verifier.values.sample import Sample, listed
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
 LABELS = ("a", "b", "c")

@@ -6,8 +6,8 @@ from any_turns import TURNS
 from hypothesis import given
 from observed import observed
 
+from vendor_verifier.records.record import Record, TurnRecord
 from vendor_verifier.scoring.observation import tries_of
-from vendor_verifier.values.record import Record, TurnRecord
 
 
 @given(TURNS)

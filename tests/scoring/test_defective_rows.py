@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from vendor_verifier.audit.verdict_table import success
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.manifest import EntryInfo
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample, Source
+from vendor_verifier.records.score import PlayedTask, Report, VendorScore
 from vendor_verifier.scoring.score_run import score_run
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.manifest import EntryInfo
-from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample, Source
-from vendor_verifier.values.score import PlayedTask, Report, VendorScore
 
 BASE = EntryInfo("m", "official", "official", "m-1", is_baseline=True)
 RIVAL = EntryInfo("m", "rival", "rival", "m-1")

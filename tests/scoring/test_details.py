@@ -11,14 +11,14 @@ from changing import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vendor_verifier.records.details import MAX_ANSWERS, MAX_EXAMPLES, MAX_POINTS, ReportDetails, VendorDetails
+from vendor_verifier.records.record import Attempt, Failure, Record, TurnRecord
+from vendor_verifier.records.record_blocks import RecordBlocks
+from vendor_verifier.records.score import PlayedTask
 from vendor_verifier.scoring.collect import Tables, collect
 from vendor_verifier.scoring.draws import Draw, LogCounts, key_digest
 from vendor_verifier.scoring.report_samples import gather_details
 from vendor_verifier.suites.trigger import TriggerSuite
-from vendor_verifier.values.details import MAX_ANSWERS, MAX_EXAMPLES, MAX_POINTS, ReportDetails, VendorDetails
-from vendor_verifier.values.record import Attempt, Failure, Record, TurnRecord
-from vendor_verifier.values.record_blocks import RecordBlocks
-from vendor_verifier.values.score import PlayedTask
 
 LABELS = ("official", "good", "bad")
 

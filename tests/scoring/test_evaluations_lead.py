@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import sample_reports
 
+from vendor_verifier.records.score import SuiteScore, VendorScore
 from vendor_verifier.reports.sentences import place
 from vendor_verifier.scoring.vendor_figures import standings
-from vendor_verifier.values.score import SuiteScore, VendorScore
 
 RANKED = ("success_rate", "avg_tokens")
 _BY_TOKENS = {"leaky": 100.0, "exact": 900.0, "twin": 905.0, "silent": 50.0}

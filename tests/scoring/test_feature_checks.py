@@ -6,15 +6,15 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from vendor_verifier.records.manifest import EntryInfo
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, TurnRecord
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import PlayedTask, Report, SuiteScore
 from vendor_verifier.reports import markdown, scores_json
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.suites.contract import ContractSuite, contract_samples
 from vendor_verifier.suites.trigger import TriggerSuite
-from vendor_verifier.values.manifest import EntryInfo
-from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import PlayedTask, Report, SuiteScore
 
 SAMPLES = {sample.tags["check"]: sample for sample in contract_samples()}
 STOP, LIMIT = SAMPLES["stop"], SAMPLES["refuses_n_0"]

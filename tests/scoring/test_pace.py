@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from observed import observed, table_of
 
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.vendor_figures import pace as pace_of
-from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = ("m", "a")

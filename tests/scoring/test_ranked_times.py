@@ -8,15 +8,15 @@ from manifests import some_manifest
 from small_records import answer
 
 from vendor_verifier.features.history.figures import history_run
+from vendor_verifier.records.manifest import EntryInfo
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import PlayedTask, Report
 from vendor_verifier.scoring.collect import Tables
 from vendor_verifier.scoring.ranked_times import mean_values
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.stats.ratio_table import trials_of
-from vendor_verifier.values.manifest import EntryInfo
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import PlayedTask, Report
 
 pytestmark = pytest.mark.lateness
 

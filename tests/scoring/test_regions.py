@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from observed import observed, table_of
 
+from vendor_verifier.records.record import Attempt, Failure, FailureKind, Record, Response, Timing, TurnRecord
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.vendor_figures import regions_of
-from vendor_verifier.values.record import Attempt, Failure, FailureKind, Record, Response, Timing, TurnRecord
 
 
 def record(number: int, region: str | None, ttft_ms: float = 100, kind: FailureKind | None = None) -> Record:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.manifest import EntryInfo
+from vendor_verifier.records.record import Attempt, Record, Response, TurnRecord
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import PlayedTask, Report, VendorScore
 from vendor_verifier.scoring.observation import same_provider
 from vendor_verifier.scoring.score_run import score_run
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.manifest import EntryInfo
-from vendor_verifier.values.record import Attempt, Record, Response, TurnRecord
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import PlayedTask, Report, VendorScore
 
 SAMPLES = tuple(Sample(f"s{number}-1", Turn(({"role": "user", "content": str(number)},))) for number in range(4))
 BASE = EntryInfo("m", "base", "v", "id", is_baseline=True)

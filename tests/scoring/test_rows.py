@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from observed import table_of
 
 from vendor_verifier.metrics import POOLED, RECORD_METRICS
+from vendor_verifier.records.event import Usage
 from vendor_verifier.scoring.observation import Observation, Traits, Try
 from vendor_verifier.scoring.observation_table import ObservationTable, known
 from vendor_verifier.scoring.row_keys import Key, Unit, Units
 from vendor_verifier.stats.ratio_table import RatioColumn, trials_of
-from vendor_verifier.values.event import Usage
 
 COUNTS = st.none() | st.integers(0, 2**53)
 USAGES = st.builds(Usage, COUNTS, COUNTS, COUNTS, COUNTS, st.none() | st.floats(0, 9))

@@ -11,11 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
-from vendor_verifier.scoring.irf import RANK_METRICS
-from vendor_verifier.scoring.score_run import score_run
-from vendor_verifier.values.event import ToolCall, Usage
-from vendor_verifier.values.manifest import EntryInfo
-from vendor_verifier.values.record import (
+from vendor_verifier.records.event import ToolCall, Usage
+from vendor_verifier.records.manifest import EntryInfo
+from vendor_verifier.records.record import (
     Attempt,
     Failure,
     FailureKind,
@@ -25,9 +23,11 @@ from vendor_verifier.values.record import (
     TurnRecord,
     supersedes,
 )
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample, Source
-from vendor_verifier.values.score import PlayedTask, Report, VendorScore
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample, Source
+from vendor_verifier.records.score import PlayedTask, Report, VendorScore
+from vendor_verifier.scoring.irf import RANK_METRICS
+from vendor_verifier.scoring.score_run import score_run
 
 MS = 1_000_000
 TOOLS = ({"type": "function", "function": {"name": "f", "parameters": {"required": ["a"]}}},)

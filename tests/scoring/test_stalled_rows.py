@@ -18,18 +18,18 @@ from vendor_verifier.features.history.figures import history_run
 from vendor_verifier.gates.goodput import goodput
 from vendor_verifier.gates.thresholds import parse_slo
 from vendor_verifier.metrics.answer import too_many_spoilt
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.manifest import EntryInfo
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import PlayedTask, Report
 from vendor_verifier.reports import markdown, openmetrics, ranking, scores_json, terminal
 from vendor_verifier.reports.html import page
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.score_run import score_run, stall_warnings
 from vendor_verifier.scoring.vendor_figures import regions_of
 from vendor_verifier.stats.ratio_table import trials_of
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.manifest import EntryInfo
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import PlayedTask, Report
 
 pytestmark = pytest.mark.lateness
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vendor_verifier.records.score import Decision
 from vendor_verifier.scoring.trigger_f1 import baseline_counts, paired, trigger_counts
-from vendor_verifier.values.score import Decision
 
 IDS = tuple(f"s{number}-1" for number in range(12))
 DECISIONS = st.sampled_from(["called", "not_called", "undecided"])

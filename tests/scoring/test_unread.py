@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from observed import observed
 
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, TurnRecord
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.score_run import unread_calls
 from vendor_verifier.suites.toolbench import ToolBenchSuite
 from vendor_verifier.suites.trigger import TriggerSuite
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
 
 CALLS = [{"name": "a", "parameters": {}}]
 TOOLS = ({"type": "function", "function": {"name": "a", "parameters": {"type": "object"}}},)

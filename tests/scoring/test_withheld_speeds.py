@@ -9,16 +9,16 @@ import pytest
 from changing import replace
 from small_records import answer
 
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.manifest import EntryInfo
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import PlayedTask, Report, VendorScore
 from vendor_verifier.reports import markdown, terminal
 from vendor_verifier.scoring.collect import Tables
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.stats.ratio_table import trials_of
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.manifest import EntryInfo
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import PlayedTask, Report, VendorScore
 
 SAMPLES = tuple(Sample(f"s{number}", Turn(({"role": "user", "content": str(number)},))) for number in range(60))
 ENTRIES = [EntryInfo("m", label, label, "m", is_baseline=label == "official") for label in ("official", "twin", "odd")]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vendor_verifier.records.estimate import Estimate
 from vendor_verifier.stats.intervals import clopper_pearson, f1_interval, percentile_interval, rule_of_three, wilson
-from vendor_verifier.values.estimate import Estimate
 
 
 def counts() -> st.SearchStrategy[tuple[int, int]]:

@@ -18,13 +18,13 @@ from worlds import METRICS, sample_ids
 import vendor_verifier
 from vendor_verifier.gates.judge import judge_gate
 from vendor_verifier.gates.thresholds import parse_threshold
+from vendor_verifier.records.judgement import RankingJudgement
 from vendor_verifier.scoring.irf import irf
 from vendor_verifier.stats.bootstrap import bootstrap
 from vendor_verifier.stats.intervals import estimate_of, gap_to, percentile_estimates
 from vendor_verifier.stats.judge_ranking import judge_ranking
 from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.ratio_table import Trials
-from vendor_verifier.values.judgement import RankingJudgement
 
 PACKAGE = Path(vendor_verifier.__file__).parent
 N = 400

@@ -9,6 +9,7 @@ from changing import replace
 
 from vendor_verifier.gates.thresholds import parse_threshold
 from vendor_verifier.pipeline.gates import judge_panel
+from vendor_verifier.records.judgement import Difference, GateVerdict, ModelVerdict, Overlap, RankingJudgement
 from vendor_verifier.reports.judged import judged_sections
 from vendor_verifier.reports.terminal import plain_lines
 from vendor_verifier.scoring.row_keys import Units
@@ -17,7 +18,6 @@ from vendor_verifier.stats.judge_ranking import judge_ranking
 from vendor_verifier.stats.overlap import overlaps_of
 from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.ratio_table import RatioColumn, Trials
-from vendor_verifier.values.judgement import Difference, GateVerdict, ModelVerdict, Overlap, RankingJudgement
 from vendor_verifier.words import Texts
 
 METRICS = ("success_rate", "avg_ttft_ms", "tps")

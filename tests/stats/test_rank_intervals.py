@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from worlds import METRICS, equal_vendors, sample_ids
 
+from vendor_verifier.records.judgement import Difference
 from vendor_verifier.scoring.irf import irf
 from vendor_verifier.stats.bootstrap import bootstrap
 from vendor_verifier.stats.panel import Component, Panel
@@ -22,7 +23,6 @@ from vendor_verifier.stats.rank_uncertainty import (
     simultaneous_differences,
     tie_groups,
 )
-from vendor_verifier.values.judgement import Difference
 
 
 def tokens_panel(*means: float, n: int = 200, noise: float = 10.0) -> Panel:

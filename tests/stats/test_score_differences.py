@@ -10,11 +10,11 @@ from given_blocks import given_blocks
 from scipy.stats import ttest_rel
 from worlds import sample_ids
 
+from vendor_verifier.records.judgement import ScoreDifference
 from vendor_verifier.stats.bootstrap import bootstrap
 from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.stats.score_differences import LEAST_SAMPLES, score_differences, standard_error
-from vendor_verifier.values.judgement import ScoreDifference
 
 SUITE = "toolbench"
 

@@ -13,6 +13,7 @@ from worlds import decide, propensities, sample_ids
 
 from vendor_verifier.audit.verdict_table import DOUBTFUL_LEVEL
 from vendor_verifier.audit.verdicts import LARGEST_UNSEEN_LOSS
+from vendor_verifier.records.judgement import Gap, ScoreDifference
 from vendor_verifier.stats.bootstrap import bootstrap
 from vendor_verifier.stats.noise_floor import gap
 from vendor_verifier.stats.panel import build_panel
@@ -20,7 +21,6 @@ from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.stats.sample_size import score_seen_drop
 from vendor_verifier.stats.score_differences import score_differences, standard_error
 from vendor_verifier.stats.trigger_power import TriggerDesign, f1_samples, f1_seen_drop
-from vendor_verifier.values.judgement import Gap, ScoreDifference
 
 RUNS = 200
 

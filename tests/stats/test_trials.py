@@ -10,11 +10,11 @@ from observed import table_of
 
 from vendor_verifier.gates.thresholds import COST_METRICS, THRESHOLD_METRICS
 from vendor_verifier.metrics import POOLED, RECORD_METRICS
+from vendor_verifier.records.score import CallClass, Decision
 from vendor_verifier.scoring.observation import Observation, Traits
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.ratio_table import MEANS, trials_of
-from vendor_verifier.values.score import CallClass, Decision
 
 
 def row(

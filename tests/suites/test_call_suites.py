@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.records.record import Attempt, Failure
+from vendor_verifier.records.request import Turn
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
 from vendor_verifier.suites.toolbench import ToolBenchSuite
-from vendor_verifier.values.record import Attempt, Failure
-from vendor_verifier.values.request import Turn
 
 
 @pytest.mark.parametrize("make", SUITES)

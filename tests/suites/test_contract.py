@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from vendor_verifier.records.event import ToolCall, Usage
+from vendor_verifier.records.record import Attempt, Failure, FailureKind, Response
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import Score
 from vendor_verifier.suites import replay, suite_kind
 from vendor_verifier.suites.contract import CHECKS, ContractSuite, contract_samples
-from vendor_verifier.values.event import ToolCall, Usage
-from vendor_verifier.values.record import Attempt, Failure, FailureKind, Response
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import Score
 
 SAMPLES = {sample.tags["check"]: sample for sample in contract_samples()}
 REFUSALS = [name for name in SAMPLES if name.startswith("refuses_")]

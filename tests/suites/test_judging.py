@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from call_evaluations import FAILURE, SUITES, TWO, native, sample, text
 
+from vendor_verifier.records.record import Attempt, Record, TurnRecord
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites.contract import ContractSuite, contract_samples
 from vendor_verifier.suites.judging import judged, judged_calls
 from vendor_verifier.suites.trigger import KeptCheckers
-from vendor_verifier.values.record import Attempt, Record, TurnRecord
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
 
 SCHEMA = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
 TOOLS = tuple({"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in ("a", "b"))

@@ -7,14 +7,14 @@ from typing import Any
 
 from call_evaluations import ONE, RIGHT, TWO, native, sample, text
 
+from vendor_verifier.records.record import Attempt, Failure, Record, TurnRecord
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.score import Score
+from vendor_verifier.records.tool_use import RunTools, ToolResult
 from vendor_verifier.store import decode_record, encode_record
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.mcp_live import MOST_CALLS, McpLiveSuite
 from vendor_verifier.suites.trigger import KeptCheckers
-from vendor_verifier.values.record import Attempt, Failure, Record, TurnRecord
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.score import Score
-from vendor_verifier.values.tool_use import RunTools, ToolResult
 
 DONE = text("That is all.")
 SECOND = native(("b", '{"y": 2}'))

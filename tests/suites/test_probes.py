@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.records.record import Attempt, Failure, Response
+from vendor_verifier.records.request import Endpoint, Turn
+from vendor_verifier.records.score import Score
 from vendor_verifier.registry import WIRES, find_vendors
 from vendor_verifier.suites.probes import (
     LENGTHS,
@@ -18,9 +21,6 @@ from vendor_verifier.suites.probes import (
     kind_of,
     probes_samples,
 )
-from vendor_verifier.values.record import Attempt, Failure, Response
-from vendor_verifier.values.request import Endpoint, Turn
-from vendor_verifier.values.score import Score
 from vendor_verifier.wire.openai_completions import OpenAICompletions
 
 ALL = {**WIRES, "openai_completions": OpenAICompletions(render=lambda _turn: "hi")}

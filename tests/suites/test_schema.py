@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vendor_verifier.records.event import ToolCall
 from vendor_verifier.suites.schema import ArgumentChecker
-from vendor_verifier.values.event import ToolCall
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 NO_PARAMETERS = object()

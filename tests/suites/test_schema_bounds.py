@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from vendor_verifier.metrics.outcome import schema_counts
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import Attempt, Response
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import CallVerdict
 from vendor_verifier.suites.schema import MAX_PARTS, ArgumentChecker
 from vendor_verifier.suites.trigger import TriggerSuite
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.record import Attempt, Response
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import CallVerdict
 
 LONG = {"a": "a" * 100_000}
 

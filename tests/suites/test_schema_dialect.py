@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.metrics.outcome import schema_counts
+from vendor_verifier.records.event import ToolCall
 from vendor_verifier.suites.schema import ArgumentChecker, dialect_notice, standard_schema
-from vendor_verifier.values.event import ToolCall
 
 
 def checker(schema: Any) -> ArgumentChecker:

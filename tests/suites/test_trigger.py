@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import Attempt, Failure, Response
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import Score
 from vendor_verifier.suites import SUITES, replay
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.record import Attempt, Failure, Response
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import Score
 
 TOOLS = ({"type": "function", "function": {"name": "f", "parameters": {"required": ["a"]}}},)
 SAMPLE = Sample("s-1", Turn(({"role": "user", "content": "x"},), TOOLS))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from changing import replace
 
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.score import Report
-from vendor_verifier.values.verdict import BEST_FIRST, FACETS, Advice, Choice, Facet, FacetName, Status, VendorVerdict
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.score import Report
+from vendor_verifier.records.verdict import BEST_FIRST, FACETS, Advice, Choice, Facet, FacetName, Status, VendorVerdict
 
 REASON = "answered as <b>another</b> model in 60 of 60"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.record import Attempt, Failure, Response, Timing, TurnRecord
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.record import Attempt, Failure, Response, Timing, TurnRecord
 
 _NS = st.none() | st.sampled_from([0, 1, 9_999_999, 10_000_000, 250_000_000, 3_000_000_001])
 _COUNT = st.sampled_from([None, 0, 1, 40, 90_000])

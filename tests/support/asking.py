@@ -7,6 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from vendor_verifier.records.plan import Entry, Limits, Plan, RetryRules, Task
+from vendor_verifier.records.record import Attempt, Exchange, Record, Timing
+from vendor_verifier.records.request import Endpoint, Turn
+from vendor_verifier.records.sample import Sample, listed
+from vendor_verifier.records.steps import Steps
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.engine import Emit
@@ -16,11 +21,6 @@ from vendor_verifier.suites import Suite
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.policy import ProgressMeter, Sending
-from vendor_verifier.values.plan import Entry, Limits, Plan, RetryRules, Task
-from vendor_verifier.values.record import Attempt, Exchange, Record, Timing
-from vendor_verifier.values.request import Endpoint, Turn
-from vendor_verifier.values.sample import Sample, listed
-from vendor_verifier.values.steps import Steps
 from vendor_verifier.vendor import OpenAICompatible
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_chat import OpenAIChat

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.record import Attempt, Failure, Response
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import Attempt, Failure, Response
 
 
 def called(*calls: tuple[str, Any], text: str = "") -> Attempt:

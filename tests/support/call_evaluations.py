@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import Attempt, Failure, Response
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import Score
 from vendor_verifier.suites import Suite, replay
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
 from vendor_verifier.suites.toolbench import ToolBenchSuite
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.record import Attempt, Failure, Response
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import Score
 
 TOOLS = tuple(
     {"type": "function", "function": {"name": name, "description": f"does {name}", "parameters": {"type": "object"}}}

@@ -6,7 +6,7 @@ from typing import Any
 
 from listening import told
 
-from vendor_verifier.values.event import (
+from vendor_verifier.records.event import (
     StreamEvent,
 )
 from vendor_verifier.wire.assembler import Collected, collect

@@ -10,7 +10,7 @@ import pytest
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.loaders import LoadedSamples, read_dataset_file
-from vendor_verifier.values.sample import Sample
+from vendor_verifier.records.sample import Sample
 
 FILE = Path("set.json")
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

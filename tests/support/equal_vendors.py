@@ -20,15 +20,15 @@ import jumping_loop
 from asking import KEY, Plain, kept_in
 from synthetic_run import samples
 
+from vendor_verifier.records.event import ToolCall, Usage
+from vendor_verifier.records.plan import Entry, Plan
+from vendor_verifier.records.record import Attempt, Record, Response, Timing, TurnRecord
+from vendor_verifier.records.request import Endpoint, Turn
+from vendor_verifier.records.sample import Sample, listed
 from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.engine import Engine, VendorSlots
 from vendor_verifier.run.work_queue import Part, WorkQueue, streams_of
 from vendor_verifier.suites.trigger import TriggerSuite
-from vendor_verifier.values.event import ToolCall, Usage
-from vendor_verifier.values.plan import Entry, Plan
-from vendor_verifier.values.record import Attempt, Record, Response, Timing, TurnRecord
-from vendor_verifier.values.request import Endpoint, Turn
-from vendor_verifier.values.sample import Sample, listed
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
 _PLACES = 5

@@ -19,9 +19,9 @@ def read_over_every_wire(data: bytes) -> None:
     """The first byte picks the wire, the second the size of chunks, the third the content type; the rest is body."""
     from sending import WIRES
 
+    from vendor_verifier.records.record import Attempt, Exchange, Record, TurnRecord
     from vendor_verifier.store import decode_record, encode_record
     from vendor_verifier.transport.policy import ProgressMeter
-    from vendor_verifier.values.record import Attempt, Exchange, Record, TurnRecord
     from vendor_verifier.wire.parse_answer import read_answer
 
     if len(data) < 3:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 
+from vendor_verifier.records.judgement import Blocks
 from vendor_verifier.stats.bootstrap import ENOUGH_BLOCKS
-from vendor_verifier.values.judgement import Blocks
 
 
 def given_blocks(block_of: Sequence[Hashable]) -> tuple[Blocks, list[int]]:

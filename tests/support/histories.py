@@ -9,7 +9,7 @@ import numpy as np
 from changing import replace
 from numpy.typing import NDArray
 
-from vendor_verifier.values.history import HistoryEntry, HistoryRun
+from vendor_verifier.records.history import HistoryEntry, HistoryRun
 
 METRIC = "ttft_ms.p50"
 # Standard error of the median of 200 log-normal requests with log-sd 0.35.

@@ -9,8 +9,8 @@ from sample_reports import vendor
 
 from vendor_verifier.audit.choice import advise
 from vendor_verifier.audit.verdict_table import Subject
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.judgement import (
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.judgement import (
     Difference,
     Finding,
     Gap,
@@ -24,9 +24,9 @@ from vendor_verifier.values.judgement import (
     ScoreDifference,
     Threshold,
 )
-from vendor_verifier.values.money import Money
-from vendor_verifier.values.score import ModelScore, SuiteScore, TriggerCounts, VendorScore
-from vendor_verifier.values.verdict import Advice
+from vendor_verifier.records.money import Money
+from vendor_verifier.records.score import ModelScore, SuiteScore, TriggerCounts, VendorScore
+from vendor_verifier.records.verdict import Advice
 
 BASELINE = "official"
 N = 300

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vendor_verifier.records.record import Record, supersedes
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.record import Record, supersedes
 
 HARNESS = Path(__file__).parent / "kill_harness.py"
 # Vendors whose every answer is a function of the question and the seed.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from vendor_verifier.records.event import ToolCall, Usage
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 from vendor_verifier.store import RunFolder, encode_record
-from vendor_verifier.values.event import ToolCall, Usage
-from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 
 HOSTILE = "\x1b[31mred\u202e ::error::no"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.values.event import SseEvent, StreamEvent
+from vendor_verifier.records.event import SseEvent, StreamEvent
 from vendor_verifier.wire.base import Reader
 from vendor_verifier.wire.sse import SseDecoder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vendor_verifier.values.manifest import Manifest, manifest_of
+from vendor_verifier.records.manifest import Manifest, manifest_of
 
 LEAST: dict[str, Any] = {"run": "r", "entries": [], "tasks": [], "settings": {"repeat": 1}}
 

@@ -17,17 +17,17 @@ from worlds import propensities
 from vendor_verifier.audit.choice import advise
 from vendor_verifier.metrics import POOLED, RECORD_METRICS
 from vendor_verifier.pipeline.judge import judge_report
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.manifest import EntryInfo, manifest_of
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample, listed
+from vendor_verifier.records.score import PlayedTask
+from vendor_verifier.records.verdict import Advice
 from vendor_verifier.scoring.answer_texts import AnswerText, AnswerTexts
 from vendor_verifier.scoring.collect import Tables
 from vendor_verifier.scoring.observation import Observation, Traits, Try
 from vendor_verifier.scoring.score_run import score_run
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.manifest import EntryInfo, manifest_of
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample, listed
-from vendor_verifier.values.score import PlayedTask
-from vendor_verifier.values.verdict import Advice
 
 BASELINE = "official"
 _WORDINGS = (

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.scoring.observation import Observation, observe
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.suites import Suite
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
 
 SAMPLE = Sample("s", Turn(({"role": "user", "content": "hi"},)))
 

@@ -19,15 +19,15 @@ from vendor_verifier.features.simulate.answer_key import AnswerKey, digest
 from vendor_verifier.features.simulate.model import answer_to
 from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.features.simulate.server import timed
+from vendor_verifier.records.manifest import manifest_of
+from vendor_verifier.records.plan import RetryRules
+from vendor_verifier.records.record import Attempt, Exchange, Failure, Record, TurnRecord
+from vendor_verifier.records.request import Endpoint, HttpRequest
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.manifest import manifest_of
-from vendor_verifier.values.plan import RetryRules
-from vendor_verifier.values.record import Attempt, Exchange, Failure, Record, TurnRecord
-from vendor_verifier.values.request import Endpoint, HttpRequest
-from vendor_verifier.values.sample import Sample
 from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.parse_answer import read_answer
 

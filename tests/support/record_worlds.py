@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from observed import observed
 
+from vendor_verifier.records.event import ToolCall, Usage
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.ratio_table import Trials, trials_of
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
-from vendor_verifier.values.event import ToolCall, Usage
-from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
 
 MS = 1_000_000
 _TOOL = {

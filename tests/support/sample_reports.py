@@ -5,7 +5,7 @@ from __future__ import annotations
 from changing import replace
 from manifests import some_manifest
 
-from vendor_verifier.values.score import (
+from vendor_verifier.records.score import (
     Distribution,
     Goodput,
     ModelScore,

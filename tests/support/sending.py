@@ -9,12 +9,12 @@ from contextlib import AbstractAsyncContextManager
 from asking import KEY, TURN, Asked
 from matrix import Row
 
+from vendor_verifier.records.plan import Limits
+from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.policy import Client, ProgressMeter, Sending
 from vendor_verifier.transport.sdk_client import SdkTransport
-from vendor_verifier.values.plan import Limits
-from vendor_verifier.values.record import Attempt
-from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.gemini import Gemini

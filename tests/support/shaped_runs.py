@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice, takewhile
 from typing import Any
 
+from vendor_verifier.records.plan import LoadShape
 from vendor_verifier.run.load_lane import due_times
-from vendor_verifier.values.plan import LoadShape
 
 
 def due_of(shape: LoadShape, seed: int) -> list[float]:

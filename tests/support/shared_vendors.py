@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from vendor_verifier.pipeline import simulated_vendors
-from vendor_verifier.values.plan import Entry
+from vendor_verifier.records.plan import Entry
 
 # They count what they refused: a run that ended amid it would be met by the next one.
 _REMEMBERING = "bursty"

@@ -15,15 +15,15 @@ from vendor_verifier.loaders import read_dataset_file
 from vendor_verifier.pipeline.run import RunOutcome
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.pipeline.suites import rows_in
+from vendor_verifier.records.plan import Task
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import Report
 from vendor_verifier.reports.tables import markdown_lines
 from vendor_verifier.reports.verdicts import SIGNS, first_line, matrix, reasons
 from vendor_verifier.resources import shipped
 from vendor_verifier.sample_store import open_lines
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.plan import Task
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import Report
 from vendor_verifier.words import Texts
 
 _ENGLISH = Texts()

@@ -11,13 +11,10 @@ from changing import replace
 from manifests import some_manifest
 
 from vendor_verifier.audit.choice import advise
-from vendor_verifier.scoring.report_samples import gather_details
-from vendor_verifier.scoring.score_run import score_run
-from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
-from vendor_verifier.values.blame import BlameCounts
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.event import ToolCall, Usage
-from vendor_verifier.values.judgement import (
+from vendor_verifier.records.blame import BlameCounts
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.event import ToolCall, Usage
+from vendor_verifier.records.judgement import (
     Blocks,
     Finding,
     Gap,
@@ -30,12 +27,15 @@ from vendor_verifier.values.judgement import (
     RankInterval,
     Threshold,
 )
-from vendor_verifier.values.manifest import EntryInfo
-from vendor_verifier.values.money import BreakEven, Money, Price
-from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample, Source, content_digest, numbered
-from vendor_verifier.values.score import PlayedTask, Report
+from vendor_verifier.records.manifest import EntryInfo
+from vendor_verifier.records.money import BreakEven, Money, Price
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample, Source, content_digest, numbered
+from vendor_verifier.records.score import PlayedTask, Report
+from vendor_verifier.scoring.report_samples import gather_details
+from vendor_verifier.scoring.score_run import score_run
+from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 
 MODEL = "kimi-k2.5"
 LABELS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vendor_verifier.values.verdict import FacetName, Status
+from vendor_verifier.records.verdict import FacetName, Status
 
 # Where a finding's rule looks at its numbers: the finding, its evidence, the facet and the status.
 EDGES: list[tuple[str, dict[str, float | str], FacetName, Status | None]] = [

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from vendor_verifier.records.score import Decision
 from vendor_verifier.stats.panel import Component, Panel
 from vendor_verifier.stats.ratio_table import Trials
-from vendor_verifier.values.score import Decision
 
 METRICS = ("f1", "success_rate", "schema_accuracy", "avg_tokens", "avg_ttft_ms", "tps")
 

@@ -9,8 +9,8 @@ from asking import Asked, ask, entry, run
 from closing_server import ClosingServer
 from fault_server import DONE, FaultServer, say, stream, text, whole
 
+from vendor_verifier.records.plan import Limits
 from vendor_verifier.transport.client import FastTransport
-from vendor_verifier.values.plan import Limits
 
 pytestmark = pytest.mark.anyio
 

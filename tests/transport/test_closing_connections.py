@@ -12,14 +12,14 @@ from asking import Ran, ask, entry, kept_in, plan_of, queue_of, run, samples
 from closing_server import ANSWER, ClosingServer
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
 
+from vendor_verifier.records.plan import Entry, Limits, RetryRules
+from vendor_verifier.records.record import Attempt, Failure
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run import local_run
 from vendor_verifier.run.budgets import Ask, Spending
 from vendor_verifier.run.rate_limiter import LocalLimiter, Permit
 from vendor_verifier.transport import policy
 from vendor_verifier.transport.client import FastTransport
-from vendor_verifier.values.plan import Entry, Limits, RetryRules
-from vendor_verifier.values.record import Attempt, Failure
 
 pytestmark = pytest.mark.anyio
 

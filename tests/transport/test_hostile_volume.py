@@ -13,12 +13,12 @@ from costs import least_of
 from fault_server import DONE, chunk, delta, stream, text, whole
 from flooding import HEAD, LONGEST_S, FloodServer, sized
 
+from vendor_verifier.records.plan import Limits
+from vendor_verifier.records.record import Failure
+from vendor_verifier.records.request import Endpoint
 from vendor_verifier.transport import policy
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.policy import ProgressMeter, Sending, in_slices
-from vendor_verifier.values.plan import Limits
-from vendor_verifier.values.record import Failure
-from vendor_verifier.values.request import Endpoint
 from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.parse_answer import answer_in_steps
 from vendor_verifier.wire.sse import MAX_LINE_BYTES

@@ -12,9 +12,9 @@ from proxy_server import ProxyServer, SocksServer
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.history import scheduled_check
+from vendor_verifier.records.plan import Limits
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.proxies import proxy_for, require_proxies
-from vendor_verifier.values.plan import Limits
 
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 PROXY = "http://user:canary-password@proxy.test:3128"

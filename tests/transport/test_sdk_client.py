@@ -12,14 +12,14 @@ from costs import PATIENCE_S, least_of
 from fault_server import DONE, FaultServer, Script, chunk, delta, event, head, say, stream, text, whole
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.records.plan import Limits
+from vendor_verifier.records.record import Exchange, Failure, Response, Timing
+from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.transport import sdk_adapter, sdk_client
 from vendor_verifier.transport.client import FastTransport, open_client
 from vendor_verifier.transport.policy import ProgressMeter, Sending
 from vendor_verifier.transport.sdk_adapter import arguments_for, open_stream, require_sdks
 from vendor_verifier.transport.sdk_client import SdkTransport
-from vendor_verifier.values.plan import Limits
-from vendor_verifier.values.record import Exchange, Failure, Response, Timing
-from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_chat import OpenAIChat

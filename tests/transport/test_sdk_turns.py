@@ -15,10 +15,10 @@ from costs import PATIENCE_S, held_until
 from fault_server import DONE, END, FaultServer, Script, chunk, head, say, stream, text
 from sending import CLIENTS, PATIENT, SOON_A_TOKEN, OpenTransport, send
 
+from vendor_verifier.records.request import Endpoint
 from vendor_verifier.transport import sdk_client
 from vendor_verifier.transport.policy import ProgressMeter, Sending
 from vendor_verifier.transport.sdk_adapter import open_stream
-from vendor_verifier.values.request import Endpoint
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
 pytestmark = pytest.mark.anyio

@@ -9,10 +9,10 @@ import pytest
 from asking import KEY, QUICK
 from fault_server import FaultServer, say, whole
 
+from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.policy import ProgressMeter, Sending
 from vendor_verifier.transport.sdk_client import SdkTransport
-from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.parse_answer import read_answer

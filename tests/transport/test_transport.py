@@ -23,9 +23,9 @@ from fault_server import (
     whole,
 )
 
+from vendor_verifier.records.request import Endpoint
 from vendor_verifier.transport import connect
 from vendor_verifier.transport.policy import ProgressMeter, Sending
-from vendor_verifier.values.request import Endpoint
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
 pytestmark = pytest.mark.anyio

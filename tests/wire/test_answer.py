@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.values.record import Exchange, Failure, FailureKind
+from vendor_verifier.records.record import Exchange, Failure, FailureKind
 from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
 from vendor_verifier.wire.parse_answer import Outcome, read_answer
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from turns import SCHEMA, USER, past, result
 
-from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.anthropic_messages import DEFAULT_MAX_TOKENS, AnthropicMessages
 
 TOOL = {"type": "function", "function": {"name": "get_weather", "description": "Weather now", "parameters": SCHEMA}}

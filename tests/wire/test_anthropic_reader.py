@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from listening import captured, heard, told
 
-from vendor_verifier.values.event import (
+from vendor_verifier.records.event import (
     Anomaly,
     Fault,
     Finish,

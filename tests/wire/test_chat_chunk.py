@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.values.event import SseEvent, StreamEvent
+from vendor_verifier.records.event import SseEvent, StreamEvent
 from vendor_verifier.wire.openai_chat import reader
 from vendor_verifier.wire.openai_chat.chat_chunk import ordinary_chunk
 from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader

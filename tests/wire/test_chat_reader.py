@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from chat_chunks import answer, chunk, stream
 
-from vendor_verifier.values.event import (
+from vendor_verifier.records.event import (
     Anomaly,
     Fault,
     Finish,

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.values.record import Exchange
-from vendor_verifier.values.steps import at_once
+from vendor_verifier.records.record import Exchange
+from vendor_verifier.records.steps import at_once
 from vendor_verifier.wire.assembler import Assembler, Collected
 from vendor_verifier.wire.base import Reader
 from vendor_verifier.wire.openai_chat import fast_reader

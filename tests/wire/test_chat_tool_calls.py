@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from chat_chunks import answer, call, chunk
 
-from vendor_verifier.values.event import (
+from vendor_verifier.records.event import (
     StreamEnd,
     ToolCallDelta,
 )

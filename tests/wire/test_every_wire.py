@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from listening import STREAMS, heard, told
 
+from vendor_verifier.records.event import Anomaly, Fault, Lost, StreamEvent, TextDelta
+from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.registry import WIRES
-from vendor_verifier.values.event import Anomaly, Fault, Lost, StreamEvent, TextDelta
-from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.wire.assembler import collect
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_completions import OpenAICompletions

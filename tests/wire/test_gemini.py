@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from turns import SCHEMA, USER, past, result
 
-from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.gemini import Gemini
 
 BASE = "https://generativelanguage.googleapis.com/v1beta"

@@ -9,7 +9,7 @@ import pytest
 from listening import captured, heard, told
 from turns import USER
 
-from vendor_verifier.values.event import (
+from vendor_verifier.records.event import (
     Anomaly,
     Fault,
     Finish,
@@ -22,8 +22,8 @@ from vendor_verifier.values.event import (
     ToolCallDelta,
     Usage,
 )
-from vendor_verifier.values.record import Exchange
-from vendor_verifier.values.request import Endpoint, Turn
+from vendor_verifier.records.record import Exchange
+from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.wire.assembler import Collected, collect
 from vendor_verifier.wire.gemini import Gemini
 from vendor_verifier.wire.gemini.reader import FAILED_CALLS, FINISH_REASONS, GeminiReader

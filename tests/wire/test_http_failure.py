@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.values.record import MAX_MESSAGE
+from vendor_verifier.records.record import MAX_MESSAGE
 from vendor_verifier.wire.errors import http_failure, kind_of_status, read_fault, retry_after_s, status_of
 
 CAPTURES = Path(__file__).parent / "captures"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from vendor_verifier.values.request import Endpoint, Turn
+from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
 TOOL = {"type": "function", "function": {"name": "get-weather.v2", "parameters": {"type": "object"}}}

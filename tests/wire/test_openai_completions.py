@@ -10,8 +10,8 @@ from changing import replace
 from listening import CALL, COMPLETIONS_STREAM, completion, heard, pieces, told
 from turns import USER
 
-from vendor_verifier.values.event import Finish, Parsed, StreamEvent, TextDelta, Usage
-from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.records.event import Finish, Parsed, StreamEvent, TextDelta, Usage
+from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.assembler import Assembler, collect
 from vendor_verifier.wire.openai_completions import CannotRender, CompletionsReader, OpenAICompletions
 

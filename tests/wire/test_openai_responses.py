@@ -10,7 +10,7 @@ import pytest
 from pydantic import TypeAdapter
 from turns import SCHEMA, USER
 
-from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.openai_responses import OpenAIResponses
 
 

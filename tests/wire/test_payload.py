@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.record import Response
-from vendor_verifier.values.steps import at_once
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import Response
+from vendor_verifier.records.steps import at_once
 from vendor_verifier.wire import payload
 from vendor_verifier.wire.payload import (
     MAX_COUNT,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from listening import captured, heard, told
 
-from vendor_verifier.values.event import Anomaly, Fault, Finish, SseEvent, StreamEnd, StreamEvent, Usage
+from vendor_verifier.records.event import Anomaly, Fault, Finish, SseEvent, StreamEnd, StreamEvent, Usage
 from vendor_verifier.wire.assembler import Collected, collect
 from vendor_verifier.wire.openai_responses.reader import ResponsesReader
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.values.event import ToolCall, ToolCallDelta
+from vendor_verifier.records.event import ToolCall, ToolCallDelta
 from vendor_verifier.wire import reader_support
 from vendor_verifier.wire.payload import parse_json
 from vendor_verifier.wire.reader_support import MAX_CALLS, MAX_PARSED, ToolCallAccumulator

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import pytest
 from changing import replace
 
+from vendor_verifier.records.event import TextDelta
+from vendor_verifier.records.record import Exchange
+from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.registry import WIRES, find_vendors
-from vendor_verifier.values.event import TextDelta
-from vendor_verifier.values.record import Exchange
-from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.gemini import Gemini
 from vendor_verifier.wire.openai_chat import OpenAIChat

@@ -16,14 +16,14 @@ from bfcl_replies import called, said
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.pipeline.bfcl.data import BfclData, find_data, find_services, load_categories
+from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl import check
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN, SINGLE_TURN, language_of
 from vendor_verifier.suites.bfcl.multi_turn import read_expected_call
 from vendor_verifier.suites.bfcl.reference_calls import reference_calls
 from vendor_verifier.suites.bfcl.suite import BfclSuite
-from vendor_verifier.values.record import Attempt
-from vendor_verifier.values.sample import Sample
 
 pytestmark = pytest.mark.world
 

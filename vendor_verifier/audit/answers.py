@@ -16,9 +16,9 @@ from msgspec import structs
 
 from vendor_verifier.audit.billing import template_band
 from vendor_verifier.audit.finding import finding
+from vendor_verifier.records.judgement import AnswersPart, AnswersTest, Finding, PartName
 from vendor_verifier.scoring.answer_texts import AnswerText, Question
 from vendor_verifier.stats.answers_test import change_point, holm, leanings, odd_one_out, seen_shift, similarity
-from vendor_verifier.values.judgement import AnswersPart, AnswersTest, Finding, PartName
 from vendor_verifier.words import english
 
 if TYPE_CHECKING:

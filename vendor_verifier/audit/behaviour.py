@@ -18,12 +18,12 @@ import msgspec
 from vendor_verifier.audit.finding import finding
 from vendor_verifier.metrics.answer import LOOP_LAG
 from vendor_verifier.metrics.inter_chunk_latency import ICL
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.failures import DENIED, NOT_SENT, kinds_where
+from vendor_verifier.records.judgement import Difference, Finding, Gap, RankingJudgement
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.intervals import wilson
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.failure_kinds import DENIED, NOT_SENT, kinds_where
-from vendor_verifier.values.judgement import Difference, Finding, Gap, RankingJudgement
 from vendor_verifier.words import english
 
 LEAST_ROWS = 5

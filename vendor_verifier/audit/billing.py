@@ -21,12 +21,12 @@ from types import MappingProxyType
 import msgspec
 
 from vendor_verifier.audit.finding import finding
+from vendor_verifier.records.judgement import Finding
+from vendor_verifier.records.money import Money
+from vendor_verifier.records.sample import Sample, listed
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.stats.theil_sen import theil_sen
-from vendor_verifier.values.judgement import Finding
-from vendor_verifier.values.money import Money
-from vendor_verifier.values.sample import Sample, listed
 from vendor_verifier.words import english
 
 LEAST_PROMPTS = 10

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import structs
 
 from vendor_verifier.audit.verdicts import judge_vendors
-from vendor_verifier.values.judgement import IrfInterval, ModelVerdict
-from vendor_verifier.values.score import ModelScore, VendorScore
-from vendor_verifier.values.verdict import Advice, Choice, ChoiceKind, VendorVerdict
+from vendor_verifier.records.judgement import IrfInterval, ModelVerdict
+from vendor_verifier.records.score import ModelScore, VendorScore
+from vendor_verifier.records.verdict import Advice, Choice, ChoiceKind, VendorVerdict
 
 _LEVEL = 0.05
 # The kinds of choice that name vendors as sold.

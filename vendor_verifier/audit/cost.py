@@ -19,13 +19,13 @@ from itertools import combinations
 
 from msgspec import structs
 
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.money import BreakEven, Money, Price
 from vendor_verifier.scoring.observation import Try
 from vendor_verifier.scoring.row_keys import Unit, Units
 from vendor_verifier.stats.bootstrap import Resampled, spread
 from vendor_verifier.stats.ratio_table import RatioColumn
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.money import BreakEven, Money, Price
 
 # Below this two prices of an answer are the same price.
 LEAST_ADVANTAGE = 0.01

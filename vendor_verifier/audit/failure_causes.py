@@ -18,13 +18,13 @@ from typing import get_args
 
 import msgspec
 
+from vendor_verifier.records.blame import BlameCounts, Cause
+from vendor_verifier.records.failures import KINDS, Charge
+from vendor_verifier.records.score import CallClass
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.row_keys import Unit
 from vendor_verifier.suites import TRIGGER
-from vendor_verifier.values.blame import BlameCounts, Cause
-from vendor_verifier.values.failure_kinds import KINDS, Charge
-from vendor_verifier.values.score import CallClass
 
 _CAUSES: Mapping[Charge, Cause] = {
     "us": "harness", "unasked": "harness", "account": "harness", "network": "network", "rate_limit": "rate_limit",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vendor_verifier.values.judgement import Finding
+from vendor_verifier.records.judgement import Finding
 from vendor_verifier.words import english
 
 

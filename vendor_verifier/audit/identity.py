@@ -11,12 +11,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from vendor_verifier.audit.finding import finding
+from vendor_verifier.records.history import HistoryRun
+from vendor_verifier.records.judgement import Finding, ServedNames
+from vendor_verifier.records.model_names import same_model
 from vendor_verifier.scoring.answer_rows import AnswerRows
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.row_keys import Question
-from vendor_verifier.values.history import HistoryRun
-from vendor_verifier.values.judgement import Finding, ServedNames
-from vendor_verifier.values.model_names import same_model
 
 if TYPE_CHECKING:
     import numpy as np

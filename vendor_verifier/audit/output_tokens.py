@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from vendor_verifier.audit.answers import Answers
 from vendor_verifier.audit.finding import finding
+from vendor_verifier.records.judgement import Finding
 from vendor_verifier.scoring.answer_texts import AnswerText
 from vendor_verifier.stats.theil_sen import theil_sen
-from vendor_verifier.values.judgement import Finding
 
 LEAST_ANSWERS = 20
 # Tokenizing is deterministic, but answers of other words have other tokens per character.

@@ -16,13 +16,13 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.audit.finding import finding
+from vendor_verifier.records.judgement import Finding
+from vendor_verifier.records.probes import ProbesTest
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.answers_test import holm
 from vendor_verifier.stats.probe_test import ProbeCounts, counted, seen_mixture, unlikeness
 from vendor_verifier.suites.probes import LENGTHS, NAME, group_of, is_string, kind_of
-from vendor_verifier.values.judgement import Finding
-from vendor_verifier.values.probes import ProbesTest
-from vendor_verifier.values.sample import Sample
 from vendor_verifier.words import english
 
 if TYPE_CHECKING:

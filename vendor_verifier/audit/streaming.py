@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from vendor_verifier.audit.behaviour import shows_tokens_alike
 from vendor_verifier.audit.finding import finding
+from vendor_verifier.records.judgement import Finding
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.intervals import wilson
-from vendor_verifier.values.judgement import Finding
 
 LEAST_ANSWERS = 30
 # First tokens so many times later than the median are late; rarer than the least share they are everybody's.

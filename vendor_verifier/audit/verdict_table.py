@@ -13,13 +13,13 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.audit.billing import TEMPLATE_TOKENS
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.failures import KINDS, Charge
+from vendor_verifier.records.judgement import Finding, Gap, GateVerdict, ModelVerdict, ScoreDifference
+from vendor_verifier.records.model_names import same_model
+from vendor_verifier.records.score import ModelScore, VendorScore
+from vendor_verifier.records.verdict import Facet, FacetName, Status
 from vendor_verifier.stats.intervals import wilson
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.failure_kinds import KINDS, Charge
-from vendor_verifier.values.judgement import Finding, Gap, GateVerdict, ModelVerdict, ScoreDifference
-from vendor_verifier.values.model_names import same_model
-from vendor_verifier.values.score import ModelScore, VendorScore
-from vendor_verifier.values.verdict import Facet, FacetName, Status
 from vendor_verifier.words import english
 
 # From these levels on a difference is doubtful, or not as sold; divided by the number of vendors compared (Bonferroni).

@@ -14,14 +14,14 @@ from functools import reduce
 from msgspec import structs
 
 from vendor_verifier.audit.verdict_table import DOUBTFUL_LEVEL, Subject, against, against_baseline, points, success
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.judgement import Gap, ModelVerdict, ScoreDifference
+from vendor_verifier.records.score import ModelScore
+from vendor_verifier.records.verdict import FACETS, Facet, FacetName, Status, VendorVerdict
 from vendor_verifier.stats.intervals import LEVEL
 from vendor_verifier.stats.sample_size import score_seen_drop
 from vendor_verifier.stats.score_differences import standard_error
 from vendor_verifier.stats.trigger_power import TriggerDesign, f1_seen_drop
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.judgement import Gap, ModelVerdict, ScoreDifference
-from vendor_verifier.values.score import ModelScore
-from vendor_verifier.values.verdict import FACETS, Facet, FacetName, Status, VendorVerdict
 from vendor_verifier.words import english
 
 LEAST_ANSWERS = 10

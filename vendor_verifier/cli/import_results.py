@@ -13,8 +13,8 @@ from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.history.database import history_file, remember
 from vendor_verifier.pipeline.import_results import import_run
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, WHAT, flag, many, option
+from vendor_verifier.records.manifest import SchemaPolicy, ScoreRequest, Undecided
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.manifest import SchemaPolicy, ScoreRequest, Undecided
 
 
 def import_command(

@@ -17,9 +17,9 @@ from vendor_verifier.features.data.table_files import TableFormat
 from vendor_verifier.pipeline.latest_run import RUNS, pointed_to, run_named
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, flag, many, option
 from vendor_verifier.pipeline.score import score_folder, write_reports
+from vendor_verifier.records.score import Report
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.score import Report
 
 _REPORTS = ("terminal", *(form.name for form in REPORTS))
 _TABLES: tuple[TableFormat, ...] = get_args(TableFormat)

@@ -17,9 +17,9 @@ from vendor_verifier.pipeline.latest_run import run_named
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, AnswerFormat, BfclVersion, RunOptions, flag, many, option
 from vendor_verifier.pipeline.score import score_again
 from vendor_verifier.pipeline.stored_answers import evaluate_file
+from vendor_verifier.records.manifest import BaselineF1, SchemaPolicy, Undecided
 from vendor_verifier.reports.case_lines import case_document, case_lines
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.manifest import BaselineF1, SchemaPolicy, Undecided
 
 _VOLUME = Number(gte=1)
 

@@ -25,9 +25,9 @@ from vendor_verifier.config.problems import Findings, key_text, listed, nearest
 from vendor_verifier.config.schema import RESERVED, Settings, check_overrides, check_shape, describe_node
 from vendor_verifier.config.yaml_tree import SourceError, Table, find, line_of, parse, plain
 from vendor_verifier.errors import ConfigError, Problem
+from vendor_verifier.records.labels import shown_label
+from vendor_verifier.records.plan import Entry
 from vendor_verifier.registry import Registry
-from vendor_verifier.values.labels import shown_label
-from vendor_verifier.values.plan import Entry
 
 _HOW_TO_START = (
     "no such file. `agent-vendor-verifier init --model kimi-k2.5` writes one (`init --list` lists the names), "

@@ -27,10 +27,10 @@ from vendor_verifier.config.model_names import model_id_of
 from vendor_verifier.config.problems import Findings, listed, nearest
 from vendor_verifier.config.schema import RESERVED, ModelSection, Settings, VendorEntry, check_shape, quoted_raw
 from vendor_verifier.config.yaml_tree import Listing, Node, Path, Table, find, walk
+from vendor_verifier.records.labels import shown_label
+from vendor_verifier.records.plan import Entry
+from vendor_verifier.records.request import Endpoint
 from vendor_verifier.registry import WIRES, Registry
-from vendor_verifier.values.labels import shown_label
-from vendor_verifier.values.plan import Entry
-from vendor_verifier.values.request import Endpoint
 
 _KEY_SETTINGS = (("api_key",), ("api_key_env",), ("extra_headers",))
 OWN_BODY_KEYS = ("model", "messages", "tools")

@@ -12,7 +12,7 @@ from vendor_verifier.config.schema import RESERVED, describe_node
 from vendor_verifier.config.yaml_tree import Listing, Scalar, Table
 from vendor_verifier.config.yaml_tree import Path as KeyPath
 from vendor_verifier.errors import Problem
-from vendor_verifier.values.plan import Entry
+from vendor_verifier.records.plan import Entry
 
 # The end of a warning that only matters when vendors are compared with each other.
 NO_F1 = "F1 will not be measured"

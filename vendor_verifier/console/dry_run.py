@@ -18,10 +18,10 @@ from vendor_verifier.pipeline.estimate import (
 )
 from vendor_verifier.pipeline.manifest import stored_load
 from vendor_verifier.pipeline.plan import Prepared
+from vendor_verifier.records.nested_dict import nested_dict
+from vendor_verifier.records.plan import EntryForecast, Forecast
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.run_conditions import load_words
-from vendor_verifier.values.nested_dict import nested_dict
-from vendor_verifier.values.plan import EntryForecast, Forecast
 from vendor_verifier.words import Texts, counted
 
 _WIDTH = 1_000

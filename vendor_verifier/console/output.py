@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from vendor_verifier.values.score import Report
+    from vendor_verifier.records.score import Report
 
 
 EXIT_OK = 0

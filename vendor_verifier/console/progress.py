@@ -22,12 +22,12 @@ import msgspec
 from vendor_verifier.console.output import say
 from vendor_verifier.metrics.latency import TTFT_MS
 from vendor_verifier.pipeline.run import Name, Outlook, is_answered
+from vendor_verifier.records.record import Record
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.number_format import MISSING
 from vendor_verifier.reports.tables import aligned
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.scoring.observation import tries_of
-from vendor_verifier.values.record import Record
 from vendor_verifier.words import counted
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from msgspec import structs
 
 from vendor_verifier.gates.thresholds import REQUEST_METRICS, meets
 from vendor_verifier.metrics.answer import too_many_spoilt
+from vendor_verifier.records.judgement import Threshold
+from vendor_verifier.records.score import Goodput, Report, VendorScore
 from vendor_verifier.scoring.observation_table import ObservationTable
-from vendor_verifier.values.judgement import Threshold
-from vendor_verifier.values.score import Goodput, Report, VendorScore
 
 
 def goodput(table: ObservationTable, slos: Sequence[Threshold], *, asked: int, seconds: float | None) -> Goodput:

@@ -10,9 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from vendor_verifier.gates.thresholds import COST_METRICS
-from vendor_verifier.stats.ratio_table import TIMES
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.judgement import (
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.judgement import (
     Finding,
     FindingGate,
     Gate,
@@ -21,8 +20,9 @@ from vendor_verifier.values.judgement import (
     Threshold,
     VerdictGate,
 )
-from vendor_verifier.values.score import VendorScore
-from vendor_verifier.values.verdict import BEST_FIRST, VendorVerdict
+from vendor_verifier.records.score import VendorScore
+from vendor_verifier.records.verdict import BEST_FIRST, VendorVerdict
+from vendor_verifier.stats.ratio_table import TIMES
 from vendor_verifier.words import english
 
 _MOST_SAMPLES = 1_000_000

@@ -20,7 +20,7 @@ from typing import cast, get_args
 from vendor_verifier.errors import UsageError
 from vendor_verifier.metrics import RANKED, RECORD_METRICS
 from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE
-from vendor_verifier.values.judgement import (
+from vendor_verifier.records.judgement import (
     Comparison,
     FindingGate,
     Gate,

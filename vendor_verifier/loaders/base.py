@@ -12,8 +12,8 @@ import msgspec
 
 from vendor_verifier.errors import DataError, Problem
 from vendor_verifier.loaders.declared_tools import QuickRows, quotes_in
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.wire.payload import PayloadError, parse_json
 from vendor_verifier.words import counted
 

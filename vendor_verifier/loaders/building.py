@@ -20,8 +20,8 @@ from vendor_verifier.loaders.base import (
 )
 from vendor_verifier.loaders.declared_tools import DeclaredTools, Usable
 from vendor_verifier.loaders.parameters import parameter_defects
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Digests, Sample, Source, ToolSets, numbered
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Digests, Sample, Source, ToolSets, numbered
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 from vendor_verifier.words import counted
 

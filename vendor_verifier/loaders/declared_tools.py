@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from vendor_verifier.values.bounded_cache import BoundedCache
-from vendor_verifier.values.sample import MOST_TOOLS_BYTES
+from vendor_verifier.records.bounded_cache import BoundedCache
+from vendor_verifier.records.sample import MOST_TOOLS_BYTES
 from vendor_verifier.wire.payload import may_be_deep, parse_json
 
 _KEY = b'"tools"'

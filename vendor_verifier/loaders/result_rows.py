@@ -19,9 +19,9 @@ from msgspec import structs
 
 from vendor_verifier.loaders.base import kind_of
 from vendor_verifier.loaders.building import UnusableRequest, control_tags, read_question
-from vendor_verifier.values.record import MAX_MESSAGE, Attempt, Exchange, Failure, FailureKind, Phase, Response, Timing
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import content_digest
+from vendor_verifier.records.record import MAX_MESSAGE, Attempt, Exchange, Failure, FailureKind, Phase, Response, Timing
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import content_digest
 from vendor_verifier.wire.base import json_bytes
 from vendor_verifier.wire.errors import kind_of_status, read_fault
 from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader

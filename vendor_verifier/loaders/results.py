@@ -13,11 +13,11 @@ from vendor_verifier.errors import DataError, Problem
 from vendor_verifier.loaders.base import LoadedSamples, data_error, read_rows, shortened
 from vendor_verifier.loaders.building import EXPECTED_KEYS, UnusableRequest
 from vendor_verifier.loaders.result_rows import ResultRow, read_result
+from vendor_verifier.records.manifest import EntryInfo
+from vendor_verifier.records.record import Record, TurnRecord, supersedes
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample, Source
 from vendor_verifier.suites import TRIGGER
-from vendor_verifier.values.manifest import EntryInfo
-from vendor_verifier.values.record import Record, TurnRecord, supersedes
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample, Source
 from vendor_verifier.words import counted, english
 
 Content = str

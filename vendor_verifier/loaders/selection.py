@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.values.sample import ChosenSamples, Sample, Samples, listed
+from vendor_verifier.records.sample import ChosenSamples, Sample, Samples, listed
 
 # The call type that a difficulty means.
 CALL_TYPES = {"easy": "single", "single": "single", "hard": "multi", "multi": "multi", "medium": "multi"}

@@ -21,10 +21,10 @@ from msgspec import structs
 
 from vendor_verifier.loaders.base import Loader, Question, kind_of, shortened
 from vendor_verifier.loaders.building import UnusableRequest, control_tags, read_question, unpacked
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.request import Turn
 from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.suites.tool_calls.calls import Call, first_problem, read_calls
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.payload import as_dict
 
 Tool = Mapping[str, Any]

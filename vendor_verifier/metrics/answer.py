@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.record import Attempt, Response, Timing
 from vendor_verifier.redaction import is_digest
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.record import Attempt, Response, Timing
 
 # The anomaly of an answer that met a long stall: the only trace of lateness in records from before it was stored.
 LOOP_LAG = "loop_lag"

@@ -13,8 +13,8 @@ from typing import Literal
 import msgspec
 
 from vendor_verifier.metrics.answer import Answer, Ratio
-from vendor_verifier.values.record import Attempt, Record
-from vendor_verifier.values.score import Distribution
+from vendor_verifier.records.record import Attempt, Record
+from vendor_verifier.records.score import Distribution
 
 Direction = Literal["higher", "lower"]
 

@@ -20,7 +20,7 @@ import msgspec
 
 from vendor_verifier.metrics.answer import Answer
 from vendor_verifier.metrics.base import Metric, distribution
-from vendor_verifier.values.score import Distribution
+from vendor_verifier.records.score import Distribution
 
 if TYPE_CHECKING:
     import numpy as np

@@ -25,7 +25,7 @@ from __future__ import annotations
 from operator import attrgetter
 
 from vendor_verifier.metrics.base import Figure, Metric, final_answers
-from vendor_verifier.values.record import Record
+from vendor_verifier.records.record import Record
 
 
 def ttft_from_schedule_ms(record: Record) -> float | None:

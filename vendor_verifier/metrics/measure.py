@@ -12,7 +12,7 @@ import msgspec
 from vendor_verifier.metrics import FIGURES, POOLED, RECORD_METRICS
 from vendor_verifier.metrics.answer import Answer, Ratio, begun_late_ns, is_spoilt, lateness_ns
 from vendor_verifier.metrics.inter_chunk_latency import ICL, gaps_of
-from vendor_verifier.values.record import Record
+from vendor_verifier.records.record import Record
 
 _NUMBERED = tuple(enumerate(RECORD_METRICS))
 # The same by how they are measured, so that nothing has to be asked of every metric of every record.

@@ -24,8 +24,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from vendor_verifier.metrics.base import Figure, Metric
-from vendor_verifier.values.manifest import SchemaPolicy
-from vendor_verifier.values.score import CallClass, SchemaCounts
+from vendor_verifier.records.manifest import SchemaPolicy
+from vendor_verifier.records.score import CallClass, SchemaCounts
 
 _VALID: dict[SchemaPolicy, frozenset[CallClass]] = {
     "lenient": frozenset({"valid", "empty_arguments", "valid_in_dialect"}),

@@ -22,13 +22,13 @@ from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, Keep, LoadedSamples
 from vendor_verifier.loaders.selection import classes_of, expects_call, select, unmatched, words_there_are
 from vendor_verifier.pipeline.data_places import file_at
 from vendor_verifier.pipeline.options import RunOptions
+from vendor_verifier.records.plan import Task
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.resources import shipped
 from vendor_verifier.sample_store import Shelf, file_digest, open_lines
 from vendor_verifier.suites import SuiteKind, compares
 from vendor_verifier.suites.schema import ArgumentChecker, dialect_notice
 from vendor_verifier.suites.trigger import KeptCheckers
-from vendor_verifier.values.plan import Task
-from vendor_verifier.values.sample import Sample
 from vendor_verifier.words import english
 
 

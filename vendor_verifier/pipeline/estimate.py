@@ -21,16 +21,16 @@ from vendor_verifier.pipeline.load_profile import foreseen as foreseen_records
 from vendor_verifier.pipeline.plan import Prepared, wire_of
 from vendor_verifier.pipeline.prices import price_of
 from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.money import Price
+from vendor_verifier.records.plan import Entry, EntryForecast, Forecast, Plan
+from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample, listed
+from vendor_verifier.records.tool_use import ToolResult
 from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.stats.trigger_power import TriggerDesign, f1_samples, f1_seen_drop
 from vendor_verifier.suites import Suite, compares, with_results
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.money import Price
-from vendor_verifier.values.plan import Entry, EntryForecast, Forecast, Plan
-from vendor_verifier.values.record import Attempt
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample, listed
-from vendor_verifier.values.tool_use import ToolResult
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import json_bytes
 from vendor_verifier.wire.openai_responses import LEAST_OUTPUT, OpenAIResponses

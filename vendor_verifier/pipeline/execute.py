@@ -29,6 +29,9 @@ from vendor_verifier.config.env_file import Variables, expand, read_variables, r
 from vendor_verifier.errors import ClusterError, StorageError, UsageError, VerifierError
 from vendor_verifier.pipeline.plan import Prepared, run_wires, wire_of
 from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.records.plan import Entry, Plan
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.tool_use import ToolRunner
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.run.budgets import CostOf
@@ -39,9 +42,6 @@ from vendor_verifier.run.executors import choose_executor
 from vendor_verifier.run.local_run import RunEnd, Work
 from vendor_verifier.run.work_queue import WorkItem, WorkQueue
 from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record
-from vendor_verifier.values.plan import Entry, Plan
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.tool_use import ToolRunner
 
 
 class Sent(msgspec.Struct, frozen=True):

@@ -14,17 +14,17 @@ from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.gates.judge import judge_finding, judge_gates, judge_status
 from vendor_verifier.gates.thresholds import parse_gate, parse_slo
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.judgement import Gate, GateVerdict, ModelVerdict, Threshold, VerdictGate
+from vendor_verifier.records.manifest import ScoreRequest
+from vendor_verifier.records.score import ModelScore
+from vendor_verifier.records.verdict import Advice
 from vendor_verifier.stats.bootstrap import Resampled, bootstrap
 from vendor_verifier.stats.intervals import estimates_of, gap_to, percentile_estimates
 from vendor_verifier.stats.noise_floor import gap
 from vendor_verifier.stats.overlap import common_times, overlaps_of
 from vendor_verifier.stats.panel import Panel
 from vendor_verifier.stats.ratio_table import TIMES, Trials
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.judgement import Gate, GateVerdict, ModelVerdict, Threshold, VerdictGate
-from vendor_verifier.values.manifest import ScoreRequest
-from vendor_verifier.values.score import ModelScore
-from vendor_verifier.values.verdict import Advice
 
 
 def read_gates(texts: Sequence[str], suites: Collection[str]) -> tuple[Gate, ...]:

@@ -16,13 +16,13 @@ from vendor_verifier.pipeline.downloads import Place
 from vendor_verifier.pipeline.gates import check_conditions
 from vendor_verifier.pipeline.manifest import imported_manifest
 from vendor_verifier.pipeline.score import score_folder, write_reports
+from vendor_verifier.records.manifest import ScoreRequest
+from vendor_verifier.records.score import Report
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.sample_store import file_digest, open_lines
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import TRIGGER
-from vendor_verifier.values.manifest import ScoreRequest
-from vendor_verifier.values.score import Report
 
 
 def import_run(

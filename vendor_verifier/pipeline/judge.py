@@ -27,6 +27,11 @@ from vendor_verifier.gates.thresholds import COST_METRICS
 from vendor_verifier.pipeline.gates import judge_panel, own_metrics, read_gates
 from vendor_verifier.pipeline.prices import money_of, prices_of, with_costs
 from vendor_verifier.pipeline.stored_observations import StoredTrials, trials_in
+from vendor_verifier.records.blame import BlameCounts
+from vendor_verifier.records.judgement import Finding, ModelVerdict, ServedNames, Threshold
+from vendor_verifier.records.money import Money, Price
+from vendor_verifier.records.sample import ChosenSamples, JoinedSamples, Samples
+from vendor_verifier.records.score import ModelScore, Report
 from vendor_verifier.scoring.answer_texts import AnswerTexts
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.bootstrap import bootstrap
@@ -39,11 +44,6 @@ from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.stats.score_differences import score_differences
 from vendor_verifier.suites import compares
-from vendor_verifier.values.blame import BlameCounts
-from vendor_verifier.values.judgement import Finding, ModelVerdict, ServedNames, Threshold
-from vendor_verifier.values.money import Money, Price
-from vendor_verifier.values.sample import ChosenSamples, JoinedSamples, Samples
-from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.words import english
 
 if TYPE_CHECKING:

@@ -19,19 +19,19 @@ from vendor_verifier.errors import RunFolderError
 from vendor_verifier.loaders.parameters import parameter_defects
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.prices import stored_price
+from vendor_verifier.records.failures import QUESTION_REFUSED
+from vendor_verifier.records.manifest import MANIFEST_SCHEMA, Manifest, ScoreRequest, manifest_of
+from vendor_verifier.records.nested_dict import nested_dict
+from vendor_verifier.records.plan import Entry, LoadShape, Plan, Task
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.sample import listed
+from vendor_verifier.records.score import Report
 from vendor_verifier.redaction import redacted_record, redacted_words
 from vendor_verifier.reports.run_conditions import load_words
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import TRIGGER, suite_kind
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.trigger import KeptCheckers
-from vendor_verifier.values.failure_kinds import QUESTION_REFUSED
-from vendor_verifier.values.manifest import MANIFEST_SCHEMA, Manifest, ScoreRequest, manifest_of
-from vendor_verifier.values.nested_dict import nested_dict
-from vendor_verifier.values.plan import Entry, LoadShape, Plan, Task
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.sample import listed
-from vendor_verifier.values.score import Report
 from vendor_verifier.words import Texts
 
 if TYPE_CHECKING:

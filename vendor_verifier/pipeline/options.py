@@ -17,8 +17,8 @@ from cyclopts.validators import Number
 
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.gates.thresholds import PRESETS
-from vendor_verifier.values.manifest import BaselineF1, SchemaPolicy, ScoreRequest, Undecided
-from vendor_verifier.values.plan import (
+from vendor_verifier.records.manifest import BaselineF1, SchemaPolicy, ScoreRequest, Undecided
+from vendor_verifier.records.plan import (
     Arrival,
     ClientName,
     ExecutorChoice,

@@ -21,15 +21,15 @@ from vendor_verifier.pipeline.options import RunOptions, check_ranges
 from vendor_verifier.pipeline.simulated_vendors import known_answers
 from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of
 from vendor_verifier.pipeline.task_results import run_folder
+from vendor_verifier.records.manifest import ScoreRequest
+from vendor_verifier.records.plan import Entry, ExecutorChoice, Limits, LoadShape, Plan, RetryRules, Task
+from vendor_verifier.records.sample import Samples
 from vendor_verifier.registry import WIRES, Registry, find_vendors
 from vendor_verifier.run.cluster.workers import is_loopback, scheduler_address
 from vendor_verifier.run.executors import check_choice
 from vendor_verifier.sample_store import is_shelved
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import compares
-from vendor_verifier.values.manifest import ScoreRequest
-from vendor_verifier.values.plan import Entry, ExecutorChoice, Limits, LoadShape, Plan, RetryRules, Task
-from vendor_verifier.values.sample import Samples
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_completions import OpenAICompletions

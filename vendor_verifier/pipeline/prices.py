@@ -20,16 +20,16 @@ from msgspec import structs
 
 from vendor_verifier.audit.cost import cost_ratios, cost_usd, money
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, UsageError
+from vendor_verifier.records.money import Money, Price
+from vendor_verifier.records.nested_dict import nested_dict
+from vendor_verifier.records.plan import SIMULATED, Entry, Plan
+from vendor_verifier.records.score import VendorScore
 from vendor_verifier.resources import shipped
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.row_keys import Unit
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.transport.proxies import is_loopback
-from vendor_verifier.values.money import Money, Price
-from vendor_verifier.values.nested_dict import nested_dict
-from vendor_verifier.values.plan import SIMULATED, Entry, Plan
-from vendor_verifier.values.score import VendorScore
 
 
 def price_of(entry: Entry, at: datetime) -> Price | None:

@@ -13,11 +13,11 @@ from vendor_verifier.config.suite_options import SuiteOptions, build_suite, know
 from vendor_verifier.pipeline.datasets import Dataset, built_in_dataset
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.suites import SuiteHooks
+from vendor_verifier.records.judgement import ModelVerdict
+from vendor_verifier.records.score import Report
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.suites import SuiteKind
 from vendor_verifier.suites.probes import NAME, ProbesSuite, probes_samples
-from vendor_verifier.values.judgement import ModelVerdict
-from vendor_verifier.values.score import Report
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from vendor_verifier.config.suite_options import Flag, build_suite, known_suite,
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.suites import hooks_of
+from vendor_verifier.records.manifest import Manifest, StoredTask
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SuiteKind
-from vendor_verifier.values.manifest import Manifest, StoredTask
 
 
 def rejudged(manifest: Manifest, folder: RunFolder, options: RunOptions) -> Manifest:

@@ -33,6 +33,14 @@ from vendor_verifier.pipeline.score import score_folder, write_pages, write_repo
 from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.pipeline.task_results import TaskResults, results_file, run_folder
+from vendor_verifier.records.failures import SETTLED
+from vendor_verifier.records.manifest import Manifest
+from vendor_verifier.records.plan import Entry, Plan
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.sample import listed
+from vendor_verifier.records.score import Report, SuiteScore
+from vendor_verifier.records.steps import Steps
+from vendor_verifier.records.tool_use import ToolRunner
 from vendor_verifier.redaction import Scrubber, redacted_sample
 from vendor_verifier.reports.notebook import report_html
 from vendor_verifier.run.budgets import CostOf
@@ -45,14 +53,6 @@ from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
 from vendor_verifier.transport.proxies import require_proxies
-from vendor_verifier.values.failure_kinds import SETTLED
-from vendor_verifier.values.manifest import Manifest
-from vendor_verifier.values.plan import Entry, Plan
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.sample import listed
-from vendor_verifier.values.score import Report, SuiteScore
-from vendor_verifier.values.steps import Steps
-from vendor_verifier.values.tool_use import ToolRunner
 from vendor_verifier.words import english
 
 # (model, label)

@@ -18,6 +18,12 @@ from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.rejudging import rejudged
 from vendor_verifier.pipeline.suites import hooks_of, ready_suite
 from vendor_verifier.pipeline.task_results import TaskResults
+from vendor_verifier.records.judgement import ModelVerdict, Threshold
+from vendor_verifier.records.manifest import Manifest, Offered, ScoreRequest, StoredLoad, StoredLoop, StoredTask
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.record_blocks import RecordBlocks
+from vendor_verifier.records.sample import Sample, Samples, listed, sample_in
+from vendor_verifier.records.score import PlayedTask, Report, Score
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE, STALL_NS
 from vendor_verifier.scoring.answer_texts import AnswerTexts
@@ -30,12 +36,6 @@ from vendor_verifier.scoring.score_run import score_run, unread_calls
 from vendor_verifier.scoring.vendor_figures import with_pace
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import Suite
-from vendor_verifier.values.judgement import ModelVerdict, Threshold
-from vendor_verifier.values.manifest import Manifest, Offered, ScoreRequest, StoredLoad, StoredLoop, StoredTask
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.record_blocks import RecordBlocks
-from vendor_verifier.values.sample import Sample, Samples, listed, sample_in
-from vendor_verifier.values.score import PlayedTask, Report, Score
 from vendor_verifier.words import english
 
 # The manifest of a killed run still holds "running"; whether it is complete is then seen from its records.

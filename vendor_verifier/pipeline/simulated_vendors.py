@@ -16,7 +16,7 @@ from msgspec import structs
 
 from vendor_verifier.errors import UsageError, VerifierError
 from vendor_verifier.lazy_import import registered
-from vendor_verifier.values.plan import SIMULATED, Entry, Task
+from vendor_verifier.records.plan import SIMULATED, Entry, Task
 
 READY_PREFIX = "simulated vendors at "
 _PATIENCE_S = 10.0

@@ -11,6 +11,7 @@ from vendor_verifier.loaders.base import data_error
 from vendor_verifier.loaders.tool_correctness import CALLED
 from vendor_verifier.pipeline.datasets import load_dataset
 from vendor_verifier.pipeline.options import RunOptions
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites.tool_correctness import (
     CaseResult,
     EvalTestCase,
@@ -18,7 +19,6 @@ from vendor_verifier.suites.tool_correctness import (
     ToolCorrectnessSuite,
     evaluate,
 )
-from vendor_verifier.values.sample import Sample
 
 SUITE = "tool_correctness"
 # The options of the evaluation that need a vendor's answer.

@@ -12,14 +12,14 @@ from vendor_verifier.errors import RunFolderError
 from vendor_verifier.gates.thresholds import REQUEST_METRICS
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.records.manifest import EntryInfo, Manifest, ScoreRequest
+from vendor_verifier.records.sample import Samples
+from vendor_verifier.records.score import PlayedTask
 from vendor_verifier.scoring.collect import Tables, collect
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.ranked_times import mean_values
 from vendor_verifier.stats.ratio_table import JUDGED_MEANS, MEANS, Trials, trials_of
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.manifest import EntryInfo, Manifest, ScoreRequest
-from vendor_verifier.values.sample import Samples
-from vendor_verifier.values.score import PlayedTask
 
 
 class StoredTrials(msgspec.Struct, frozen=True):

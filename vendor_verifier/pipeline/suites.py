@@ -11,14 +11,14 @@ from vendor_verifier.config.suite_options import SuiteOptions, build_suite, know
 from vendor_verifier.lazy_import import late
 from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
 from vendor_verifier.pipeline.options import RunOptions
+from vendor_verifier.records.manifest import StoredTask
+from vendor_verifier.records.plan import Entry, Task
+from vendor_verifier.records.record import Attempt, Response
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.tool_use import ToolRunner
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SUITES, Suite, SuiteKind
-from vendor_verifier.values.manifest import StoredTask
-from vendor_verifier.values.plan import Entry, Task
-from vendor_verifier.values.record import Attempt, Response
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.tool_use import ToolRunner
 
 _SHORT_ANSWER = Attempt(1, response=Response(text="ok", finish_reason="stop"))
 

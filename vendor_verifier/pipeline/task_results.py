@@ -14,14 +14,14 @@ from typing import IO, Any
 
 import msgspec
 
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import Report, Score
 from vendor_verifier.scoring.observation import Observation
 from vendor_verifier.scoring.report_samples import first_failure
 from vendor_verifier.scoring.row_keys import RowKeys
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import Report, Score
 
 NAME = "results.json"
 _GROUPS = ("category", "difficulty", "call_type")

@@ -13,7 +13,7 @@ import msgspec
 from vendor_verifier.lazy_import import late
 
 if TYPE_CHECKING:
-    from vendor_verifier.values.score import Report
+    from vendor_verifier.records.score import Report
 
 
 class ReportFormat(msgspec.Struct, frozen=True):

@@ -12,13 +12,13 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 
+from vendor_verifier.records.details import Case, VendorDetails
+from vendor_verifier.records.failures import KINDS, Charge
+from vendor_verifier.records.score import ModelScore, Report, VendorScore
+from vendor_verifier.records.verdict import FAILING
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.reports.verdicts import status_word
-from vendor_verifier.values.details import Case, VendorDetails
-from vendor_verifier.values.failure_kinds import KINDS, Charge
-from vendor_verifier.values.score import ModelScore, Report, VendorScore
-from vendor_verifier.values.verdict import FAILING
 from vendor_verifier.words import Texts, counted
 
 _OUTCOMES: Mapping[Charge, str] = {"us": "error", "unasked": "skipped"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from vendor_verifier.values.score import Report
+from vendor_verifier.records.score import Report
 
 
 def render(report: Report) -> str:

@@ -9,6 +9,11 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.metrics import is_share
+from vendor_verifier.records.blame import Cause
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.judgement import Finding, ModelVerdict, PairedTest, RankingJudgement
+from vendor_verifier.records.money import BreakEven
+from vendor_verifier.records.score import ModelScore
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.escape import MAX_SENTENCE, visible
 from vendor_verifier.reports.ranking import metric_title
@@ -28,11 +33,6 @@ from vendor_verifier.reports.tables import (
     usd,
     words,
 )
-from vendor_verifier.values.blame import Cause
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.judgement import Finding, ModelVerdict, PairedTest, RankingJudgement
-from vendor_verifier.values.money import BreakEven
-from vendor_verifier.values.score import ModelScore
 from vendor_verifier.words import Texts
 
 _MARKDOWN, _PAGE = frozenset({"markdown"}), frozenset({"html"})

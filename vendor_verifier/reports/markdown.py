@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from vendor_verifier.records.judgement import Finding
+from vendor_verifier.records.score import ModelScore, Report
+from vendor_verifier.records.verdict import Advice
 from vendor_verifier.reports import sentences, vendor_tables
 from vendor_verifier.reports.escape import MAX_SENTENCE, markdown
 from vendor_verifier.reports.judged import judged_sections
@@ -12,9 +15,6 @@ from vendor_verifier.reports.ranking import ranking
 from vendor_verifier.reports.run_conditions import clock_lines, load_lines, pace_lines
 from vendor_verifier.reports.tables import Section, Table, markdown_label, markdown_lines
 from vendor_verifier.reports.verdicts import advised, first_line, markdown_reasons, matrix
-from vendor_verifier.values.judgement import Finding
-from vendor_verifier.values.score import ModelScore, Report
-from vendor_verifier.values.verdict import Advice
 from vendor_verifier.words import Texts
 
 _MAX_LISTED = 200

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
+from vendor_verifier.records.score import ModelScore, Report
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.reports.html.charts import tag
 from vendor_verifier.reports.ranking import ranking
 from vendor_verifier.reports.tables import page_label
 from vendor_verifier.reports.verdicts import first_line
-from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.words import Texts
 
 _MOST_VENDORS = 20

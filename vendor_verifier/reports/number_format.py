@@ -9,8 +9,8 @@ import math
 from collections.abc import Callable, Mapping
 
 from vendor_verifier.metrics import FIGURES, METRICS, SPREADS, is_share
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.score import ModelScore, VendorScore
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.score import ModelScore, VendorScore
 from vendor_verifier.words import Texts
 
 MISSING = "–"

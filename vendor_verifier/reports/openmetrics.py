@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from vendor_verifier.metrics import FIGURES, RANKED
+from vendor_verifier.records.judgement import ModelVerdict
+from vendor_verifier.records.score import ModelScore, Report, VendorScore
 from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.escape import visible
-from vendor_verifier.values.judgement import ModelVerdict
-from vendor_verifier.values.score import ModelScore, Report, VendorScore
 
 _PREFIX = "agent_vendor_verifier_"
 _QUANTILES = (("p50", "0.5"), ("p90", "0.9"), ("p95", "0.95"), ("p99", "0.99"))

@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 
 from vendor_verifier.metrics import DIRECTIONS, RANKED, is_share
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.judgement import IrfInterval, ModelVerdict
+from vendor_verifier.records.score import ModelScore, Report, VendorScore
+from vendor_verifier.records.verdict import FACETS, FacetName, VendorVerdict
 from vendor_verifier.reports import number_format, tables
 from vendor_verifier.reports.number_format import figure_title
 from vendor_verifier.reports.sentences import place, valid_calls
 from vendor_verifier.reports.tables import Cell, Column, Item, Table
 from vendor_verifier.reports.verdicts import status_cell
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.judgement import IrfInterval, ModelVerdict
-from vendor_verifier.values.score import ModelScore, Report, VendorScore
-from vendor_verifier.values.verdict import FACETS, FacetName, VendorVerdict
 from vendor_verifier.words import Texts
 
 _CSV, _TERMINAL, _PAGE = frozenset({"csv"}), frozenset({"terminal"}), frozenset({"html"})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from vendor_verifier.records.score import ModelScore, Report, VendorScore
 from vendor_verifier.reports import number_format
-from vendor_verifier.values.score import ModelScore, Report, VendorScore
 from vendor_verifier.words import Texts
 
 Escape = Callable[[str], str]

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any, get_args
 
+from vendor_verifier.records.judgement import ModelVerdict
+from vendor_verifier.records.nested_dict import nested_dict
+from vendor_verifier.records.score import CallClass, ModelScore, Report, SchemaCounts, SuiteScore, VendorScore
+from vendor_verifier.records.verdict import Facet, VendorVerdict
 from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.verdicts import evidence_command, usual_folder
-from vendor_verifier.values.judgement import ModelVerdict
-from vendor_verifier.values.nested_dict import nested_dict
-from vendor_verifier.values.score import CallClass, ModelScore, Report, SchemaCounts, SuiteScore, VendorScore
-from vendor_verifier.values.verdict import Facet, VendorVerdict
 
 FILE_NAME = "scores.schema.json"
 

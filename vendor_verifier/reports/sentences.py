@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from vendor_verifier.metrics.bands import BANDS, PUBLISHED_ROWS
+from vendor_verifier.records.model_names import same_model
+from vendor_verifier.records.score import ModelScore, Report, VendorScore
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.run_conditions import goodput_lines, load_lines, pace_lines, shape_of
-from vendor_verifier.values.model_names import same_model
-from vendor_verifier.values.score import ModelScore, Report, VendorScore
 from vendor_verifier.words import Texts
 
 Escape = Callable[[str], str]

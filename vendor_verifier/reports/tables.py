@@ -14,10 +14,10 @@ from typing import Any, Literal, get_args
 import msgspec
 from msgspec import structs
 
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.score import Distribution, VendorScore
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.escape import csv_text, markdown, visible
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.score import Distribution, VendorScore
 from vendor_verifier.words import Texts
 
 Writer = Literal["terminal", "markdown", "html", "csv"]

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from vendor_verifier.records.judgement import ModelVerdict, RankingJudgement
+from vendor_verifier.records.score import ModelScore, Report
+from vendor_verifier.records.verdict import Advice
 from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.judged import overlap_line
@@ -20,9 +23,6 @@ from vendor_verifier.reports.run_conditions import clock_lines
 from vendor_verifier.reports.tables import Row, Table
 from vendor_verifier.reports.theme import COLOURS
 from vendor_verifier.reports.verdicts import advised, first_line, matrix, reason_line, reasons, usual_folder
-from vendor_verifier.values.judgement import ModelVerdict, RankingJudgement
-from vendor_verifier.values.score import ModelScore, Report
-from vendor_verifier.values.verdict import Advice
 from vendor_verifier.words import Texts
 
 if TYPE_CHECKING:

@@ -10,6 +10,15 @@ from msgspec import structs
 
 from vendor_verifier.metrics.inter_chunk_latency import ICL
 from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE
+from vendor_verifier.records.score import (
+    CallClass,
+    Distribution,
+    FeatureCheck,
+    ModelScore,
+    Report,
+    SuiteScore,
+    VendorScore,
+)
 from vendor_verifier.reports import number_format, run_conditions, sentences
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.reports.tables import (
@@ -27,15 +36,6 @@ from vendor_verifier.reports.tables import (
     table,
     vendor_items,
     words,
-)
-from vendor_verifier.values.score import (
-    CallClass,
-    Distribution,
-    FeatureCheck,
-    ModelScore,
-    Report,
-    SuiteScore,
-    VendorScore,
 )
 from vendor_verifier.words import Texts
 

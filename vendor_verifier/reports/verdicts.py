@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
+from vendor_verifier.records.score import ModelScore, Report, VendorScore
+from vendor_verifier.records.verdict import BEST_FIRST, FACETS, Advice, Choice, Facet, Status, VendorVerdict
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.escape import MAX_SENTENCE, markdown, markdown_code
 from vendor_verifier.reports.run_conditions import shape_of
 from vendor_verifier.reports.sentences import Escape
 from vendor_verifier.reports.tables import Cell, Column, Item, Table, markdown_label, table, words
-from vendor_verifier.values.score import ModelScore, Report, VendorScore
-from vendor_verifier.values.verdict import BEST_FIRST, FACETS, Advice, Choice, Facet, Status, VendorVerdict
 from vendor_verifier.words import Texts
 
 # A shape beside the word and the colour, for those who see neither.

@@ -11,9 +11,9 @@ from dataclasses import replace
 import anyio
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.records.plan import Entry
+from vendor_verifier.records.request import Endpoint
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.values.plan import Entry
-from vendor_verifier.values.request import Endpoint
 
 # Vertex tokens live an hour; fetched early enough, no request meets an expired one.
 REFRESH_AFTER_S = 45 * 60.0

@@ -25,9 +25,9 @@ from typing import Any
 
 import msgspec
 
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.plan import Entry
-from vendor_verifier.values.record import Attempt
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.plan import Entry
+from vendor_verifier.records.record import Attempt
 
 MINUTE_S = 60.0
 # How early a request may be because those before it were late, for instance because this machine was busy.

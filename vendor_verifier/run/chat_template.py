@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.errors import UsageError, install_line
-from vendor_verifier.values.request import Turn
+from vendor_verifier.records.request import Turn
 from vendor_verifier.wire.openai_completions import CannotRender, Render
 from vendor_verifier.wire.payload import parse_json
 

@@ -18,6 +18,10 @@ from msgspec import structs
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.metrics.answer import LOOP_LAG
+from vendor_verifier.records.plan import Entry, RetryRules
+from vendor_verifier.records.record import Attempt, Exchange, Failure, Phase, Response, TurnRecord
+from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.records.tool_use import RunTools, ToolRun, ToolRunner
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import ask_for
@@ -26,10 +30,6 @@ from vendor_verifier.run.rate_limiter import Limiter
 from vendor_verifier.run.retry import attempt_until_done, refuses_usage, should_retry, stops_vendor
 from vendor_verifier.suites import AnyPlay
 from vendor_verifier.transport.policy import Client, ProgressMeter, RoundLimit, Sending, in_slices
-from vendor_verifier.values.plan import Entry, RetryRules
-from vendor_verifier.values.record import Attempt, Exchange, Failure, Phase, Response, TurnRecord
-from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
-from vendor_verifier.values.tool_use import RunTools, ToolRun, ToolRunner
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Reader, Wire
 from vendor_verifier.wire.parse_answer import answer_in_steps

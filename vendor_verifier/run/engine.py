@@ -13,12 +13,12 @@ from typing import Protocol
 
 import anyio
 
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.steps import Steps, at_once
 from vendor_verifier.run.baseline_pace import BaselinePace
 from vendor_verifier.run.conversation import Conversation, RunClosed
 from vendor_verifier.run.work_queue import DueAt, Stream, WorkItem
 from vendor_verifier.transport.policy import in_slices
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.steps import Steps, at_once
 
 # Keeps finished records, in steps.
 Emit = Callable[[Sequence[Record]], Steps[None]]

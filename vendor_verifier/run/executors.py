@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from vendor_verifier.errors import UsageError, install_line
+from vendor_verifier.records.plan import ExecutorChoice
 from vendor_verifier.run.cluster.job import ClusterSide
 from vendor_verifier.run.cluster.workers import refuse_insecure, scheduler_address
 from vendor_verifier.run.local_run import RunEnd, Work, run_local
-from vendor_verifier.values.plan import ExecutorChoice
 
 # More of them take turns on a core; each has an interpreter of its own in memory.
 MOST_PER_CORE = 16

@@ -22,10 +22,10 @@ import filelock
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.record_files import PACKED, RECORDS, pack, records_file, unpack
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.steps import Steps, at_once
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record_in_steps
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.steps import Steps, at_once
 
 _SYNC_EVERY_S = 1.0
 # A longer one is a millisecond or more of work by itself.

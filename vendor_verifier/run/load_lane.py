@@ -18,10 +18,10 @@ from typing import Literal
 
 from msgspec import structs
 
+from vendor_verifier.records.failures import NOT_SENT, kinds_where
+from vendor_verifier.records.plan import Arrival, LoadShape
+from vendor_verifier.records.record import Record
 from vendor_verifier.run.work_queue import WorkItem, WorkQueue
-from vendor_verifier.values.failure_kinds import NOT_SENT, kinds_where
-from vendor_verifier.values.plan import Arrival, LoadShape
-from vendor_verifier.values.record import Record
 
 Stage = Literal["warmup", "counted"]
 # What a play ends in once nothing more goes to its vendor.

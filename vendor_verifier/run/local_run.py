@@ -7,6 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from vendor_verifier.records.plan import Plan
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.tool_use import ToolRunner
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import CostOf, Spending
@@ -20,9 +23,6 @@ from vendor_verifier.run.rate_limiter import LocalLimiter
 from vendor_verifier.run.work_queue import BLOCK, WorkQueue, streams_of
 from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.connect import ensure_descriptors
-from vendor_verifier.values.plan import Plan
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.tool_use import ToolRunner
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,11 +34,11 @@ from typing import Literal, Protocol
 
 import anyio
 
+from vendor_verifier.records.failures import KINDS
+from vendor_verifier.records.plan import Entry, Plan
+from vendor_verifier.records.record import Attempt
 from vendor_verifier.run.budgets import Ask, RequestBudget, Spending, TokenBudget
 from vendor_verifier.run.retry import slows_account
-from vendor_verifier.values.failure_kinds import KINDS
-from vendor_verifier.values.plan import Entry, Plan
-from vendor_verifier.values.record import Attempt
 
 _LOOKED_AT = 24
 _TOO_MANY = 8

@@ -10,8 +10,8 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from vendor_verifier.values.plan import RetryRules
-from vendor_verifier.values.record import Attempt, Failure
+from vendor_verifier.records.plan import RetryRules
+from vendor_verifier.records.record import Attempt, Failure
 
 if TYPE_CHECKING:
     import tenacity

@@ -29,11 +29,11 @@ from operator import itemgetter
 
 import msgspec
 
+from vendor_verifier.records.plan import Entry, Plan
+from vendor_verifier.records.record import RecordKey
+from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.run.conversation import Target
 from vendor_verifier.suites import Suite
-from vendor_verifier.values.plan import Entry, Plan
-from vendor_verifier.values.record import RecordKey
-from vendor_verifier.values.sample import Sample, Samples
 
 
 class DueAt(msgspec.Struct, frozen=True):

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from vendor_verifier.records.event import ToolCall, Usage
+from vendor_verifier.records.record import Record, Response
+from vendor_verifier.records.sample import Sample, listed
+from vendor_verifier.records.score import PlayedTask
 from vendor_verifier.scoring.draws import key_digest
 from vendor_verifier.scoring.observation import Observation
-from vendor_verifier.values.event import ToolCall, Usage
-from vendor_verifier.values.record import Record, Response
-from vendor_verifier.values.sample import Sample, listed
-from vendor_verifier.values.score import PlayedTask
 from vendor_verifier.wire.payload import parse_json
 
 MOST_SAMPLES = 2_000

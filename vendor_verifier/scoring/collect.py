@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from vendor_verifier.loaders.parameters import parameter_defects
+from vendor_verifier.records.manifest import EntryInfo
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.record_blocks import blocks_of
+from vendor_verifier.records.sample import Sample, listed, sample_in
+from vendor_verifier.records.score import PlayedTask, Score
 from vendor_verifier.scoring.observation import Observation, observe, observe_check
 from vendor_verifier.scoring.observation_table import ObservationTable, Standing
 from vendor_verifier.suites import TRIGGER, Suite, replay
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
-from vendor_verifier.values.manifest import EntryInfo
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.record_blocks import blocks_of
-from vendor_verifier.values.sample import Sample, listed, sample_in
-from vendor_verifier.values.score import PlayedTask, Score
 
 EntryKey = tuple[str, str]
 Listener = Callable[[Record, Sample, Score, Observation, Standing], None]

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from vendor_verifier.values.details import Histogram
+from vendor_verifier.records.details import Histogram
 
 T = TypeVar("T")
 _RATIO = 1.08

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vendor_verifier.values.score import PaceOverTime
+from vendor_verifier.records.score import PaceOverTime
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,12 +14,12 @@ import msgspec
 from vendor_verifier.metrics.answer import Answer, Ratio, buffered, reported_usage, zero_usage
 from vendor_verifier.metrics.inter_chunk_latency import gaps_of
 from vendor_verifier.metrics.measure import measured
+from vendor_verifier.records.event import FinishReason, Usage
+from vendor_verifier.records.failures import KINDS, NOT_CHARGED, QUESTION_REFUSED
+from vendor_verifier.records.record import Attempt, FailureKind, Phase, Record, TurnRecord
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import CallClass, Decision, FeatureStatus, Score
 from vendor_verifier.scoring.row_keys import Key
-from vendor_verifier.values.event import FinishReason, Usage
-from vendor_verifier.values.failure_kinds import KINDS, NOT_CHARGED, QUESTION_REFUSED
-from vendor_verifier.values.record import Attempt, FailureKind, Phase, Record, TurnRecord
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import CallClass, Decision, FeatureStatus, Score
 
 _RESENT, _VERDICT, _REWRITTEN = attrgetter("resent"), attrgetter("verdict"), attrgetter("rewritten")
 # The anomaly of an answer that bills more output tokens than it shows.
@@ -38,7 +38,7 @@ class Traits(msgspec.Struct, frozen=True):
     ``is_offered_tools``: one to a request that declared tools, whose calls, if any, were judged.
     ``max_tokens`` is what the sample asks for. ``status`` and ``evidence`` are a feature check's finding. ``spoilt``
     names what would have been measured if we had not been late ourselves. ``turns`` were asked.
-    ``calls_whole``: nothing but calls in one piece, see :class:`vendor_verifier.values.record.Response`; ``reworded``
+    ``calls_whole``: nothing but calls in one piece, see :class:`vendor_verifier.records.record.Response`; ``reworded``
     are the wire's notes of what it asked in other words than the sample. ``is_excused``: it is charged to
     nobody.
     """

@@ -19,15 +19,15 @@ from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.metrics.base import distribution
 from vendor_verifier.metrics.inter_chunk_latency import ICL, Gaps, merged
 from vendor_verifier.metrics.outcome import response_validity, schema_counts
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.manifest import SchemaPolicy
+from vendor_verifier.records.score import Decision, Distribution, SchemaCounts, Withheld
 from vendor_verifier.scoring.answer_rows import AnswerRows, counted, each_of
 from vendor_verifier.scoring.number_columns import NumberColumns
 from vendor_verifier.scoring.observation import FakedStream, Observation, Traits, Try, same_provider
 from vendor_verifier.scoring.packed_texts import PackedTexts
 from vendor_verifier.scoring.row_keys import Key, Question, RowKeys, Unit, Units
 from vendor_verifier.scoring.try_table import TokenPart, TryTable
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.manifest import SchemaPolicy
-from vendor_verifier.values.score import Decision, Distribution, SchemaCounts, Withheld
 
 if TYPE_CHECKING:
     import numpy as np

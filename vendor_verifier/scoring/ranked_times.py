@@ -15,10 +15,10 @@ from msgspec import structs
 from vendor_verifier.metrics import RANKED
 from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.metrics.base import distribution
+from vendor_verifier.records.score import Distribution
 from vendor_verifier.scoring.caused_waits import by_cause
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable, known
-from vendor_verifier.values.score import Distribution
 
 if TYPE_CHECKING:
     import numpy as np

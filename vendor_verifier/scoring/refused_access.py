@@ -5,8 +5,8 @@ Where it answered anything the refusals stay failed samples, or a vendor could h
 
 from __future__ import annotations
 
+from vendor_verifier.records.failures import DENIED, NOT_SENT
 from vendor_verifier.scoring.observation_table import ObservationTable
-from vendor_verifier.values.failure_kinds import DENIED, NOT_SENT
 
 
 def excuse_refused_access(table: ObservationTable) -> None:

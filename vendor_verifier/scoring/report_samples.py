@@ -1,7 +1,7 @@
 """A bounded, order-independent sample of a run for reports: points in time, histograms, examples; no score.
 
 One pass over the records. Only a digest is kept of every record, and the decision of the baseline's; everything else is
-bounded (:mod:`vendor_verifier.values.details`). Where two records share a key, ``supersedes`` decides which stands, as
+bounded (:mod:`vendor_verifier.records.details`). Where two records share a key, ``supersedes`` decides which stands, as
 in scoring.
 """
 
@@ -18,12 +18,7 @@ from msgspec import structs
 
 from vendor_verifier.metrics import RECORD_METRICS
 from vendor_verifier.metrics.answer import too_many_spoilt
-from vendor_verifier.scoring.draws import Draw, LogCounts, key_digest
-from vendor_verifier.scoring.observation import Observation
-from vendor_verifier.scoring.observation_table import Standing
-from vendor_verifier.scoring.side_by_side import SideBySide
-from vendor_verifier.suites import TRIGGER, suite_kind
-from vendor_verifier.values.details import (
+from vendor_verifier.records.details import (
     MAX_CASES,
     MAX_EXAMPLES,
     MAX_POINTS,
@@ -34,10 +29,15 @@ from vendor_verifier.values.details import (
     ReportDetails,
     VendorDetails,
 )
-from vendor_verifier.values.manifest import EntryInfo
-from vendor_verifier.values.record import Attempt, Failure, Record
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import CallVerdict, Decision, Score
+from vendor_verifier.records.manifest import EntryInfo
+from vendor_verifier.records.record import Attempt, Failure, Record
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import CallVerdict, Decision, Score
+from vendor_verifier.scoring.draws import Draw, LogCounts, key_digest
+from vendor_verifier.scoring.observation import Observation
+from vendor_verifier.scoring.observation_table import Standing
+from vendor_verifier.scoring.side_by_side import SideBySide
+from vendor_verifier.suites import TRIGGER, suite_kind
 
 PROMPT_CAP, REPLY_CAP, EXPECTED_CAP, MESSAGE_CAP = 280, 400, 240, 240
 

@@ -3,7 +3,7 @@
 Rules that decide which records a figure is taken over:
 
 - A record counts if the plan holds its model, label, suite and sample, and its repetition is below the entry's
-  ``repeat``; others are ignored with a warning. Of two records under one key ``values.record.supersedes`` decides
+  ``repeat``; others are ignored with a warning. Of two records under one key ``records.record.supersedes`` decides
   which stands.
 - Success rate = succeeded ÷ planned when the run is complete, so a lost row is a failure. When it was interrupted the
   samples never sent are left out (planned − recorded says how many): a stop at half time is not 50 % failure. Records
@@ -30,6 +30,10 @@ from msgspec import structs
 
 from vendor_verifier.metrics import RANKED
 from vendor_verifier.metrics.answer import MOST_SPOILT
+from vendor_verifier.records.manifest import NO_MANIFEST, EntryInfo, Manifest, SchemaPolicy, Undecided
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.sample import Sample, listed
+from vendor_verifier.records.score import ModelScore, PlayedTask, Report, SuiteScore, TriggerCounts, VendorScore
 from vendor_verifier.scoring.collect import Listener, Tables, collect
 from vendor_verifier.scoring.common_window import common_times
 from vendor_verifier.scoring.irf import RANK_METRICS, Beside, K
@@ -45,10 +49,6 @@ from vendor_verifier.suites import TRIGGER, Suite
 from vendor_verifier.suites.schema import dialect_notice
 from vendor_verifier.suites.tool_calls.suite import CALLS_ONLY_IN_TEXT, CALLS_ONLY_NATIVE, CallSuite
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
-from vendor_verifier.values.manifest import NO_MANIFEST, EntryInfo, Manifest, SchemaPolicy, Undecided
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.sample import Sample, listed
-from vendor_verifier.values.score import ModelScore, PlayedTask, Report, SuiteScore, TriggerCounts, VendorScore
 from vendor_verifier.words import english
 
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import msgspec
 
 from vendor_verifier.metrics import RECORD_METRICS
+from vendor_verifier.records.details import MAX_ANSWERS, Agreement, ComparedAnswer
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.score import Score
 from vendor_verifier.scoring.draws import Draw, key_digest
 from vendor_verifier.scoring.observation import Observation
-from vendor_verifier.values.details import MAX_ANSWERS, Agreement, ComparedAnswer
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.score import Score
 
 EntryKey = tuple[str, str]
 _CUT = frozenset({"truncated"})

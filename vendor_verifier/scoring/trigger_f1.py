@@ -25,8 +25,8 @@ from typing import Literal
 
 from msgspec import structs
 
-from vendor_verifier.values.manifest import Undecided
-from vendor_verifier.values.score import Decision, TriggerCounts
+from vendor_verifier.records.manifest import Undecided
+from vendor_verifier.records.score import Decision, TriggerCounts
 
 Cell = Literal["tp", "fp", "fn", "tn", "failed_as_missed", "dropped_baseline", "dropped_vendor", "not_sent"]
 Run = Mapping[str, Decision]

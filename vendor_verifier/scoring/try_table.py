@@ -6,9 +6,9 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from vendor_verifier.records.event import Usage
 from vendor_verifier.scoring.number_columns import NumberColumns
 from vendor_verifier.scoring.observation import Try
-from vendor_verifier.values.event import Usage
 
 if TYPE_CHECKING:
     import numpy as np

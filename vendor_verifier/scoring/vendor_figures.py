@@ -18,12 +18,8 @@ from msgspec import structs
 
 from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.metrics.base import distribution
-from vendor_verifier.scoring.irf import Beside, irf, ranks
-from vendor_verifier.scoring.load_over_time import load_over_time, peak_in_flight
-from vendor_verifier.scoring.observation import Traits, same_provider
-from vendor_verifier.scoring.observation_table import ObservationTable, known
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import (
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import (
     Distribution,
     FeatureCheck,
     FeatureStatus,
@@ -36,6 +32,10 @@ from vendor_verifier.values.score import (
     ranked_by,
     unranked,
 )
+from vendor_verifier.scoring.irf import Beside, irf, ranks
+from vendor_verifier.scoring.load_over_time import load_over_time, peak_in_flight
+from vendor_verifier.scoring.observation import Traits, same_provider
+from vendor_verifier.scoring.observation_table import ObservationTable, known
 
 EntryKey = tuple[str, str]
 

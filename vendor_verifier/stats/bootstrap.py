@@ -18,11 +18,11 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.metrics import is_share
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.judgement import Blocks
 from vendor_verifier.stats.dependence import ENOUGH_STRETCHES, Z
 from vendor_verifier.stats.panel import Component, Panel
 from vendor_verifier.stats.ratio_table import TIMES
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.judgement import Blocks
 
 if TYPE_CHECKING:
     import numpy as np

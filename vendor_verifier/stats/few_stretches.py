@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from vendor_verifier.records.judgement import Difference, FewStretches
 from vendor_verifier.stats.bootstrap import drift_stretches
 from vendor_verifier.stats.dependence import ENOUGH_STRETCHES
 from vendor_verifier.stats.panel import Panel
-from vendor_verifier.values.judgement import Difference, FewStretches
 
 
 def few_stretches(panel: Panel, differences: Iterable[Difference] = ()) -> Iterator[FewStretches]:

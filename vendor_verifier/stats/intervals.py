@@ -20,11 +20,11 @@ from msgspec import structs
 
 from vendor_verifier.metrics.base import percentile
 from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.judgement import Percentile
 from vendor_verifier.stats.bootstrap import Resampled, percentile_estimate, spread
 from vendor_verifier.stats.dependence import Dependence, dependence, drift_level
 from vendor_verifier.stats.panel import Panel, apart
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.judgement import Percentile
 
 if TYPE_CHECKING:
     import numpy as np

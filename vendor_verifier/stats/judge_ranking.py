@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from vendor_verifier.metrics import is_higher_better
+from vendor_verifier.records.judgement import Blocks, RankingJudgement
+from vendor_verifier.records.manifest import BaselineF1, Undecided
 from vendor_verifier.scoring.irf import RANK_METRICS, K
 from vendor_verifier.stats.bootstrap import RESAMPLES, Resampled, bootstrap, choose_blocks
 from vendor_verifier.stats.intervals import estimates_of
@@ -26,8 +28,6 @@ from vendor_verifier.stats.rank_uncertainty import (
     tie_groups,
 )
 from vendor_verifier.stats.ratio_table import Trials
-from vendor_verifier.values.judgement import Blocks, RankingJudgement
-from vendor_verifier.values.manifest import BaselineF1, Undecided
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.judgement import Gap, NoiseFloor, PairedTest
 from vendor_verifier.scoring.trigger_f1 import Run
 from vendor_verifier.stats.bootstrap import Resampled
 from vendor_verifier.stats.intervals import LEVEL, estimate_of, f1_interval, normal_quantile, separate
 from vendor_verifier.stats.panel import Panel
 from vendor_verifier.stats.ratio_table import Trials
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.judgement import Gap, NoiseFloor, PairedTest
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from vendor_verifier.records.judgement import Overlap
 from vendor_verifier.scoring.common_window import window
 from vendor_verifier.stats.bootstrap import Resampled
 from vendor_verifier.stats.panel import Component, Panel
 from vendor_verifier.stats.ratio_table import TIMES, RatioColumn, Trials
-from vendor_verifier.values.judgement import Overlap
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from vendor_verifier.records.manifest import BaselineF1, Undecided
 from vendor_verifier.scoring.row_keys import Units
 from vendor_verifier.scoring.trigger_f1 import Run, cell, has_calls
 from vendor_verifier.stats.dependence import (
@@ -24,7 +25,6 @@ from vendor_verifier.stats.dependence import (
     paired_spectrum,
 )
 from vendor_verifier.stats.ratio_table import TIMES, Part, RatioColumn, Trials
-from vendor_verifier.values.manifest import BaselineF1, Undecided
 
 if TYPE_CHECKING:
     import numpy as np

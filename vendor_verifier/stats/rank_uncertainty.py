@@ -19,13 +19,13 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.metrics import is_higher_better
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.judgement import Difference, IrfInterval, RankInterval
 from vendor_verifier.scoring.irf import Beside, K
 from vendor_verifier.stats.bootstrap import Resampled, spread
 from vendor_verifier.stats.dependence import Dependence, Spectrum, judged_together
 from vendor_verifier.stats.overlap import Overlaps, Side
 from vendor_verifier.stats.panel import Panel, apart
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.judgement import Difference, IrfInterval, RankInterval
 
 if TYPE_CHECKING:
     import numpy as np

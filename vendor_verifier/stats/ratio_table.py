@@ -14,6 +14,7 @@ import msgspec
 
 from vendor_verifier.metrics import METRICS, POOLED, RANKED, RECORD_METRICS
 from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE, call_validity, has_bad_call
+from vendor_verifier.records.manifest import SchemaPolicy
 from vendor_verifier.scoring.number_columns import BLOCK_ROWS, narrowed
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable
@@ -22,7 +23,6 @@ from vendor_verifier.scoring.repetitions import compared
 from vendor_verifier.scoring.row_keys import Unit, Units
 from vendor_verifier.scoring.trigger_f1 import Run
 from vendor_verifier.suites import TRIGGER
-from vendor_verifier.values.manifest import SchemaPolicy
 
 if TYPE_CHECKING:
     import numpy as np

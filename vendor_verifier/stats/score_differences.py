@@ -8,11 +8,11 @@ from itertools import combinations
 
 from msgspec import structs
 
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.judgement import ScoreDifference
 from vendor_verifier.stats.bootstrap import Resampled
 from vendor_verifier.stats.intervals import LEVEL, estimate_of, separate
 from vendor_verifier.stats.panel import Panel
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.judgement import ScoreDifference
 
 # Below this the spread of so few samples says little of the spread of the difference.
 LEAST_SAMPLES = 10

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from vendor_verifier.lazy_import import late
-from vendor_verifier.values.record import Attempt, TurnRecord
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import Score
-from vendor_verifier.values.tool_use import RunTools, ToolResult
+from vendor_verifier.records.record import Attempt, TurnRecord
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import Score
+from vendor_verifier.records.tool_use import RunTools, ToolResult
 
 Judgement = Callable[[], Score]
 # Of a suite that only asks.
@@ -97,7 +97,7 @@ class SuiteKind:
     key of ``Score.values`` whose mean joins the ranking table under the suite's name; ``None`` for the suite whose
     result is a comparison (F1) and not a mean. ``samples`` is a shipped file, or the samples themselves where they are
     built in; ``None`` where the options say what is read. ``apart``: see
-    :class:`vendor_verifier.values.score.PlayedTask`. With ``option_class``, a dataclass, the builder takes one of
+    :class:`vendor_verifier.records.score.PlayedTask`. With ``option_class``, a dataclass, the builder takes one of
     these. ``hooks`` names the class of what it does around a run beside asking and judging
     (:class:`vendor_verifier.pipeline.suites.SuiteHooks`), where it does anything. ``flags`` are those that state an
     option of this evaluation alone, by option; given without ``--suite`` they ask for it. ``judges_by`` are the options

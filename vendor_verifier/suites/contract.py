@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
+from vendor_verifier.records.event import ToolCall, Usage
+from vendor_verifier.records.failures import QUESTION_REFUSED, SETTLED
+from vendor_verifier.records.record import Attempt, Response
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import FeatureStatus, Score
 from vendor_verifier.suites import Judgement
 from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.suites.trigger import complete_calls
-from vendor_verifier.values.event import ToolCall, Usage
-from vendor_verifier.values.failure_kinds import QUESTION_REFUSED, SETTLED
-from vendor_verifier.values.record import Attempt, Response
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import FeatureStatus, Score
 
 NAME = "contract"
 Finding = tuple[FeatureStatus, str]  # with the evidence, a sentence

@@ -12,15 +12,15 @@ from functools import partial
 
 from msgspec import structs
 
+from vendor_verifier.records.failures import NOT_CHARGED
+from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import Score
+from vendor_verifier.records.tool_use import RunTools, ToolRequest, ToolResult
 from vendor_verifier.suites import AnyPlay
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
 from vendor_verifier.suites.tool_calls.calls import first_problem
 from vendor_verifier.suites.tool_calls.suite import first_turn, next_turn
-from vendor_verifier.values.failure_kinds import NOT_CHARGED
-from vendor_verifier.values.record import Attempt
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import Score
-from vendor_verifier.values.tool_use import RunTools, ToolRequest, ToolResult
 
 # A model that calls for ever is asked no more; no honest answer to a row comes near.
 MOST_CALLS = 64

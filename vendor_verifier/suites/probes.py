@@ -16,13 +16,13 @@ from functools import partial
 from msgspec import structs
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.records.draws import Draws
+from vendor_verifier.records.failures import SETTLED
+from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import FeatureStatus, Score
 from vendor_verifier.suites import Judgement
-from vendor_verifier.values.draws import Draws
-from vendor_verifier.values.failure_kinds import SETTLED
-from vendor_verifier.values.record import Attempt
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import FeatureStatus, Score
 
 NAME = "probes"
 STRING = "string"

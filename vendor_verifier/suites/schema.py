@@ -15,8 +15,8 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.score import CallClass, CallVerdict
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.score import CallClass, CallVerdict
 from vendor_verifier.wire.gemini.schema import pointed_at
 from vendor_verifier.wire.payload import PayloadError, as_dict, as_text, parse_json
 from vendor_verifier.words import counted

@@ -20,13 +20,13 @@ from typing import Any
 
 import msgspec
 
+from vendor_verifier.records.bounded_cache import BoundedCache
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import Attempt, Response
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import Decision, Score
 from vendor_verifier.suites import TRIGGER, Play
 from vendor_verifier.suites.schema import ArgumentChecker
-from vendor_verifier.values.bounded_cache import BoundedCache
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.record import Attempt, Response
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import Decision, Score
 from vendor_verifier.wire.payload import PayloadError, parse_json
 
 # A compiled schema takes tens of kB.

@@ -18,14 +18,14 @@ from importlib import import_module
 from types import TracebackType
 
 from vendor_verifier.lazy_import import load_without
+from vendor_verifier.records.plan import ClientName, Limits
+from vendor_verifier.records.record import Exchange, Failure
+from vendor_verifier.records.request import HttpRequest
 from vendor_verifier.transport import policy
 from vendor_verifier.transport.connection import HttpConnection, Origin, RequestHead, request_head
 from vendor_verifier.transport.exchange import ActiveExchange, Deadlines
 from vendor_verifier.transport.policy import Client, Sending
 from vendor_verifier.transport.proxies import Proxy, proxy_for
-from vendor_verifier.values.plan import ClientName, Limits
-from vendor_verifier.values.record import Exchange, Failure
-from vendor_verifier.values.request import HttpRequest
 
 _KEEP_ALIVE_NS = 30 * 10**9
 

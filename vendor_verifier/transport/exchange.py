@@ -9,13 +9,13 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
+from vendor_verifier.records.plan import Limits
+from vendor_verifier.records.record import Exchange, Failure, FailureKind, Phase
 from vendor_verifier.transport import policy
 from vendor_verifier.transport.connect import ProxyRefused, TlsFailed, connect, connect_through
 from vendor_verifier.transport.connection import HttpConnection, Origin
 from vendor_verifier.transport.policy import Sending
 from vendor_verifier.transport.proxies import Proxy
-from vendor_verifier.values.plan import Limits
-from vendor_verifier.values.record import Exchange, Failure, FailureKind, Phase
 
 
 class Answer:

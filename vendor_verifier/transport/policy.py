@@ -22,11 +22,11 @@ from typing import Protocol
 import msgspec
 
 from vendor_verifier import __version__
-from vendor_verifier.values.event import SseEvent
-from vendor_verifier.values.plan import Limits
-from vendor_verifier.values.record import Exchange, Failure, FailureKind, Phase
-from vendor_verifier.values.request import HttpRequest
-from vendor_verifier.values.steps import Result, Steps
+from vendor_verifier.records.event import SseEvent
+from vendor_verifier.records.plan import Limits
+from vendor_verifier.records.record import Exchange, Failure, FailureKind, Phase
+from vendor_verifier.records.request import HttpRequest
+from vendor_verifier.records.steps import Result, Steps
 from vendor_verifier.wire.assembler import characters_of
 from vendor_verifier.wire.base import Reader
 from vendor_verifier.wire.sse import SseDecoder

@@ -17,8 +17,8 @@ from typing import Any
 import httpx2
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.records.record import Exchange, Failure, FailureKind
 from vendor_verifier.transport.policy import Slices, silence
-from vendor_verifier.values.record import Exchange, Failure, FailureKind
 
 Send = Callable[[httpx2.Request], Awaitable[Exchange]]
 

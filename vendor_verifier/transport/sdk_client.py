@@ -28,6 +28,8 @@ import httpx2
 import msgspec
 from msgspec import structs
 
+from vendor_verifier.records.record import Exchange, Failure
+from vendor_verifier.records.request import HttpRequest
 from vendor_verifier.transport.policy import Client, Sending, Slices
 from vendor_verifier.transport.sdk_adapter import (
     SDK_OF_WIRE,
@@ -38,8 +40,6 @@ from vendor_verifier.transport.sdk_adapter import (
     sdk_client,
     sdk_name,
 )
-from vendor_verifier.values.record import Exchange, Failure
-from vendor_verifier.values.request import HttpRequest
 
 _SDK_HEADERS = ("accept", "content-type", "user-agent", "anthropic-version", "anthropic-beta")
 _SDK_HEADER_PREFIX = "x-stainless-"

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.values.event import (
+from vendor_verifier.records.event import (
     Anomaly,
     Fault,
     Finish,
@@ -32,8 +32,8 @@ from vendor_verifier.values.event import (
     ToolCallDelta,
     Usage,
 )
-from vendor_verifier.values.record import Response
-from vendor_verifier.values.steps import Steps, at_once
+from vendor_verifier.records.record import Response
+from vendor_verifier.records.steps import Steps, at_once
 from vendor_verifier.wire.payload import replacements, writable_in_steps
 from vendor_verifier.wire.reader_support import ToolCallAccumulator
 

@@ -15,8 +15,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from vendor_verifier.values.event import SseEvent, StreamEvent
-from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.records.event import SseEvent, StreamEvent
+from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 
 _METHOD = ":streamGenerateContent"
 _WHOLE_METHOD = ":generateContent"

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from vendor_verifier.values import failure_kinds
-from vendor_verifier.values.event import Fault
-from vendor_verifier.values.record import MAX_MESSAGE, Failure, FailureKind
+from vendor_verifier.records import failures
+from vendor_verifier.records.event import Fault
+from vendor_verifier.records.record import MAX_MESSAGE, Failure, FailureKind
 from vendor_verifier.wire.payload import PayloadError, as_count, as_dict, as_text, parse_json, well_formed
 from vendor_verifier.wire.sse import SseDecoder
 
@@ -125,7 +125,7 @@ def kind_of_status(status: int, message: str = "") -> FailureKind:
         return "moderation"
     if status in (400, 422) and _TOO_LONG.search(message):
         return "too_large"
-    return failure_kinds.kind_of_status(status)
+    return failures.kind_of_status(status)
 
 
 def http_failure(status: int, headers: Mapping[str, str], body: bytes, received_at: datetime) -> Failure:

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 from msgspec import structs
 
-from vendor_verifier.values.event import Fault, Lost
-from vendor_verifier.values.failure_kinds import KINDS
-from vendor_verifier.values.record import Exchange, Failure, Response, Timing
-from vendor_verifier.values.steps import Steps, at_once
+from vendor_verifier.records.event import Fault, Lost
+from vendor_verifier.records.failures import KINDS
+from vendor_verifier.records.record import Exchange, Failure, Response, Timing
+from vendor_verifier.records.steps import Steps, at_once
 from vendor_verifier.wire.assembler import MAX_CHARACTERS, Assembler, Collected, TokenMoments
 from vendor_verifier.wire.base import Reader
 from vendor_verifier.wire.errors import http_failure, request_id_of

@@ -16,9 +16,9 @@ from typing import Any, NoReturn
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.record import Response
-from vendor_verifier.values.steps import Steps
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import Response
+from vendor_verifier.records.steps import Steps
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _UNPACKED_HERE = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})

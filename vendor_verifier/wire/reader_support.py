@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from vendor_verifier.values.event import (
+from vendor_verifier.records.event import (
     Anomaly,
     Fault,
     Finish,

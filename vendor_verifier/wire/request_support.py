@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.base import Notes, json_bytes
 from vendor_verifier.wire.history import PastCall, PastMessage, past_calls, read_messages
 from vendor_verifier.wire.payload import as_dict, as_list, as_text

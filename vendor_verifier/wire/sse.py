@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from vendor_verifier.values.event import SseEvent
+from vendor_verifier.records.event import SseEvent
 from vendor_verifier.wire.payload import MAX_BYTES
 
 # An event is decoded and parsed between two looks at the clock; a whole body, which comes alone, may be twice as long.

@@ -15,8 +15,8 @@ from vendor_verifier.errors import UsageError
 from vendor_verifier.features.data.history_columns import history_kind
 from vendor_verifier.features.history.database import add_run, default_history_file, keep_waiting, read_runs
 from vendor_verifier.features.history.figures import known_figures
-from vendor_verifier.values.history import HistoryEntry
-from vendor_verifier.values.judgement import ServedNames
+from vendor_verifier.records.history import HistoryEntry
+from vendor_verifier.records.judgement import ServedNames
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vendor_verifier.features.explain.explain import KEY_PLACE, curl_command
-from vendor_verifier.values.request import HttpRequest
+from vendor_verifier.records.request import HttpRequest
 
 
 def _run(command: str, folder: Path, **variables: str) -> tuple[list[str], str]:

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 from known_answers import known_run
 
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import Record
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.record import Record
 
 
 @pytest.fixture

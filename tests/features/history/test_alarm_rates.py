@@ -16,7 +16,7 @@ from changing import replace
 from histories import METRIC, night, nights, quiet, whole_nights
 
 from vendor_verifier.features.history.regression import trends
-from vendor_verifier.values.history import HistoryRun, Trend
+from vendor_verifier.records.history import HistoryRun, Trend
 
 pytestmark = pytest.mark.slow
 

@@ -22,7 +22,7 @@ from manifests import LEAST
 from vendor_verifier.errors import ProblemsError
 from vendor_verifier.features.history.database import add_run, read_runs
 from vendor_verifier.features.history.scheduled_check import clear_old_runs, read_age
-from vendor_verifier.values.history import HistoryEntry, HistoryRun
+from vendor_verifier.records.history import HistoryEntry, HistoryRun
 
 ROOT = Path(__file__).parents[3]
 

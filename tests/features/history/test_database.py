@@ -26,8 +26,8 @@ from vendor_verifier.features.history.database import (
     read_runs,
     waiting_folder,
 )
-from vendor_verifier.values.history import HistoryEntry, HistoryRun
-from vendor_verifier.values.judgement import ServedNames
+from vendor_verifier.records.history import HistoryEntry, HistoryRun
+from vendor_verifier.records.judgement import ServedNames
 
 ROOT = Path(__file__).parents[3]
 needs_modes = pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write read-only files")

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from vendor_verifier.features.history.scheduled_check import with_earlier_nights
 from vendor_verifier.gates.judge import judge_gate
 from vendor_verifier.gates.thresholds import parse_threshold
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.history import HistoryEntry, HistoryRun
-from vendor_verifier.values.judgement import GateVerdict
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.history import HistoryEntry, HistoryRun
+from vendor_verifier.records.judgement import GateVerdict
 
 
 def history(rates: Sequence[float | None], question: str = "q") -> list[HistoryRun]:

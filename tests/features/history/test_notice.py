@@ -8,9 +8,9 @@ import math
 from advising import REASON, vendor_verdict
 
 from vendor_verifier.features.history.notice import as_json, for_slack, headline, notice_lines
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.history import CheckResult, Trend
-from vendor_verifier.values.judgement import Finding, GateVerdict, Threshold
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.history import CheckResult, Trend
+from vendor_verifier.records.judgement import Finding, GateVerdict, Threshold
 
 GATE = GateVerdict("<!channel> a", Threshold("f1", ">=", 0.9), "FAIL", Estimate(math.nan, 0.1, math.inf, 5), "why")
 TREND = Trend("m", "<https://evil.example|x>", "tps", "ratio", "regression", "worse: -20 %")

@@ -12,7 +12,7 @@ from histories import METRIC, night, nights, quiet
 
 from vendor_verifier.features.history.figures import direction_of, scale_of
 from vendor_verifier.features.history.regression import RECENT_RUNS, comparable, trends
-from vendor_verifier.values.history import HistoryRun, Trend
+from vendor_verifier.records.history import HistoryRun, Trend
 
 VENDORS = ("official", "a", "b", "c")
 

@@ -7,8 +7,8 @@ from changing import replace
 from page_reading import read_page
 
 from vendor_verifier.features.history.page import render_runs, render_runs_text
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.history import MetricChange, RunComparison
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.history import MetricChange, RunComparison
 
 _FIRST = sample_reports.full()
 _SECOND = replace(sample_reports.single(), run="later")

@@ -11,7 +11,7 @@ from page_reading import read_page
 
 from vendor_verifier.features.history.page import render_trend
 from vendor_verifier.features.history.regression import trends
-from vendor_verifier.values.history import Night, Trend
+from vendor_verifier.records.history import Night, Trend
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vendor_verifier.features.history.text import plot, trend_lines
-from vendor_verifier.values.history import LevelChange, Night, Scale, Trend
+from vendor_verifier.records.history import LevelChange, Night, Scale, Trend
 
 
 def trend(values: list[float], scale: Scale = "ratio", label: str = "a", verdict: str = "steady") -> Trend:

@@ -13,8 +13,8 @@ from vendor_verifier.features.history.run_diff import (
     flips_of,
     setting_changes,
 )
+from vendor_verifier.records.history import MetricChange
 from vendor_verifier.stats.ratio_table import Trials
-from vendor_verifier.values.history import MetricChange
 
 SAMPLES = [f"s{number}" for number in range(400)]
 QUANTITIES = ("avg_ttft_ms", "tps", "avg_tokens")

@@ -23,10 +23,10 @@ from vendor_verifier.features.history.verdict_changes import (
     verdict_changes,
     verdict_trend_lines,
 )
+from vendor_verifier.records.history import HistoryRun, RunComparison, VerdictChange
+from vendor_verifier.records.verdict import Status
 from vendor_verifier.reports import scores_json
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.history import HistoryRun, RunComparison, VerdictChange
-from vendor_verifier.values.verdict import Status
 from vendor_verifier.words import Texts
 
 EN = Texts()

@@ -11,7 +11,7 @@ import pytest
 
 from vendor_verifier.features.simulate.answer_key import digest, known_answers
 from vendor_verifier.pipeline.datasets import load_dataset
-from vendor_verifier.values.plan import Task
+from vendor_verifier.records.plan import Task
 
 TOOL = {"name": "look_up", "description": "Looks up.", "parameters": {"type": "object", "properties": {"id": {}}}}
 DECLARED = [{"type": "function", "function": TOOL}]

@@ -17,8 +17,8 @@ import synthetic_run
 from browsers import CHROMIUM, launched, window
 from changing import replace
 
+from vendor_verifier.records.score import Report
 from vendor_verifier.reports.html.page import render
-from vendor_verifier.values.score import Report
 
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium on this machine: the page was not tried in a browser"

@@ -8,9 +8,9 @@ import struct
 import zlib
 from collections.abc import Sequence
 
+from vendor_verifier.records.details import Agreement, ComparedAnswer
 from vendor_verifier.reports.html.charts import Seen
 from vendor_verifier.reports.html.heat_map import AGREEMENTS, HeatRow, heat_map
-from vendor_verifier.values.details import Agreement, ComparedAnswer
 
 NAMES = {each: each for each in AGREEMENTS}
 

@@ -8,11 +8,11 @@ import pytest
 import synthetic_run
 from changing import replace
 
+from vendor_verifier.records.manifest import ScoreRequest
+from vendor_verifier.records.score import Report
+from vendor_verifier.records.verdict import FACETS
 from vendor_verifier.reports.html.overview import MONTHLY_REQUESTS, figures, matrix, notes
 from vendor_verifier.reports.verdicts import SIGNS
-from vendor_verifier.values.manifest import ScoreRequest
-from vendor_verifier.values.score import Report
-from vendor_verifier.values.verdict import FACETS
 from vendor_verifier.words import Texts
 
 EN = Texts()

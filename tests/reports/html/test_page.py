@@ -15,11 +15,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from page_reading import Page, read_page
 
+from vendor_verifier.records.details import Example, ReportDetails, VendorDetails
+from vendor_verifier.records.score import ModelScore, Report
+from vendor_verifier.records.verdict import FACETS
 from vendor_verifier.reports.html.page import MAX_BYTES, MOST_BYTES, render
 from vendor_verifier.reports.verdicts import choice_line, evidence_command, usual_folder
-from vendor_verifier.values.details import Example, ReportDetails, VendorDetails
-from vendor_verifier.values.score import ModelScore, Report
-from vendor_verifier.values.verdict import FACETS
 from vendor_verifier.words import Texts
 
 _END = r'(?=<details class="vendor"|</section>)'

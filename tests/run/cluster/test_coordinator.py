@@ -15,6 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import ClusterError, StorageError
+from vendor_verifier.records.plan import Entry, LoadShape, Plan
+from vendor_verifier.records.record import Attempt, Failure, Record, RecordKey, TurnRecord
+from vendor_verifier.records.request import Endpoint, Turn
+from vendor_verifier.records.sample import Sample, listed
+from vendor_verifier.records.steps import Steps
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.cluster.coordinator import MAX_FRUITLESS_LOSSES, Coordinator, block_size
 from vendor_verifier.run.cluster.job import Block, Job
@@ -24,11 +29,6 @@ from vendor_verifier.run.local_run import Work
 from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.store import encode_record
 from vendor_verifier.suites.trigger import TriggerSuite
-from vendor_verifier.values.plan import Entry, LoadShape, Plan
-from vendor_verifier.values.record import Attempt, Failure, Record, RecordKey, TurnRecord
-from vendor_verifier.values.request import Endpoint, Turn
-from vendor_verifier.values.sample import Sample, listed
-from vendor_verifier.values.steps import Steps
 from vendor_verifier.vendor import OpenAICompatible
 from vendor_verifier.wire.openai_chat import OpenAIChat
 

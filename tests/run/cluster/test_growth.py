@@ -12,6 +12,10 @@ import jumping_loop
 import pytest
 from asking import kept_in
 
+from vendor_verifier.records.plan import Entry, Plan
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.request import Endpoint, Turn
+from vendor_verifier.records.sample import Sample, listed
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
 from vendor_verifier.run.cluster.job import NEWS_LINGER_S, Block, Job, Message, Outbox
@@ -21,10 +25,6 @@ from vendor_verifier.run.local_run import Work
 from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.store import encode_record
 from vendor_verifier.suites.trigger import TriggerSuite
-from vendor_verifier.values.plan import Entry, Plan
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.request import Endpoint, Turn
-from vendor_verifier.values.sample import Sample, listed
 from vendor_verifier.vendor import OpenAICompatible
 from vendor_verifier.wire.openai_chat import OpenAIChat
 

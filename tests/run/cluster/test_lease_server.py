@@ -12,9 +12,9 @@ import pytest
 from changing import replace
 from costs import PATIENCE_S
 
+from vendor_verifier.records.plan import Entry, Plan
+from vendor_verifier.records.request import Endpoint
 from vendor_verifier.run.cluster.lease_server import LeaseServer
-from vendor_verifier.values.plan import Entry, Plan
-from vendor_verifier.values.request import Endpoint
 
 pytestmark = pytest.mark.anyio
 

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from changing import replace
 
+from vendor_verifier.records.plan import Entry, LoadShape, Plan
+from vendor_verifier.records.request import Endpoint, Turn
+from vendor_verifier.records.sample import Sample, listed
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.cluster.dask_executor import useful_workers
 from vendor_verifier.run.cluster.job import Job
@@ -17,9 +20,6 @@ from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.local_run import Work
 from vendor_verifier.run.work_queue import Part, WorkItem, WorkQueue
 from vendor_verifier.suites.trigger import TriggerSuite
-from vendor_verifier.values.plan import Entry, LoadShape, Plan
-from vendor_verifier.values.request import Endpoint, Turn
-from vendor_verifier.values.sample import Sample, listed
 from vendor_verifier.vendor import OpenAICompatible
 from vendor_verifier.wire.openai_chat import OpenAIChat
 

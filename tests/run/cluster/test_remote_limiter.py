@@ -12,14 +12,14 @@ import pytest
 from changing import replace
 from costs import PATIENCE_S
 
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.plan import Entry, Plan
+from vendor_verifier.records.record import Attempt, Failure, Response
+from vendor_verifier.records.request import Endpoint
 from vendor_verifier.run.budgets import Ask
 from vendor_verifier.run.cluster.job import PERMIT_LIFE_S
 from vendor_verifier.run.cluster.lease_server import LeaseServer
 from vendor_verifier.run.cluster.worker_session import RemoteLimiter
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.plan import Entry, Plan
-from vendor_verifier.values.record import Attempt, Failure, Response
-from vendor_verifier.values.request import Endpoint
 
 pytestmark = pytest.mark.anyio
 

@@ -6,10 +6,10 @@ import pytest
 from changing import replace
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.records.plan import ExecutorChoice
 from vendor_verifier.run.cluster.job import Hello
 from vendor_verifier.run.cluster.workers import is_loopback, refuse_insecure, rejection_reason, scheduler_address, skew
 from vendor_verifier.run.executors import check_choice
-from vendor_verifier.values.plan import ExecutorChoice
 
 OURS = {"version": "1.2.0", "python": "3.11.7", "distributed": "2026.8.0"}
 HELLO = Hello("Worker-1", "w0", "berlin", "1.2.0", "3.11.9", "2026.8.0", None, 0)

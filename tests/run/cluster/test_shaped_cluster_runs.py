@@ -15,7 +15,7 @@ from costs import PATIENCE_S
 from scipy.stats import kstest
 from shaped_runs import due_of, offered_in
 
-from vendor_verifier.values.plan import LoadShape
+from vendor_verifier.records.plan import LoadShape
 
 pytestmark = pytest.mark.slow  # clusters of real processes
 DASK = ("--executor", "dask", "--dask-scheduler")

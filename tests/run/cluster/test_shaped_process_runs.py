@@ -14,7 +14,7 @@ from scipy.stats import kstest
 from shaped_runs import due_of, offered_in
 from worker_processes import workers_of
 
-from vendor_verifier.values.plan import LoadShape
+from vendor_verifier.records.plan import LoadShape
 
 pytestmark = pytest.mark.slow
 WORKERS = ("--workers", "2")

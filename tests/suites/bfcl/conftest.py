@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from vendor_verifier.pipeline.bfcl.data import find_data, load_categories
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites.bfcl.categories import SINGLE_TURN
-from vendor_verifier.values.sample import Sample
 
 
 @pytest.fixture(scope="session")

@@ -11,12 +11,12 @@ from bfcl_replies import called, failed, said
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.loaders.base import LoadedSamples
+from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import Score
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl.custom_rows import read_custom
 from vendor_verifier.suites.bfcl.suite import BfclSuite
-from vendor_verifier.values.record import Attempt
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import Score
 
 FILE = Path("mine.jsonl")
 USER = {"role": "user", "content": "Book a table for 2 at 7pm."}

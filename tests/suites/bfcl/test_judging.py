@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from bfcl_replies import called, failed, said
 
+from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import Score
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl.reference_calls import reference_calls
 from vendor_verifier.suites.bfcl.suite import BfclSuite
-from vendor_verifier.values.record import Attempt
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import Score
 
 
 def judged(sample: Sample, attempt: Attempt) -> Score:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord
+from vendor_verifier.records.score import Score
 from vendor_verifier.suites.bfcl.categories import AGENTIC, EXECUTABLE, MULTI_TURN, REST, SINGLE_TURN
 from vendor_verifier.suites.bfcl.results import VendorResult, call_latencies_s, overall, result_pages, summaries
-from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
-from vendor_verifier.values.score import Score
 
 
 def score(category: str, correct: float | None, outcome: str, error: str | None = None, **more: float) -> Score:

@@ -21,14 +21,14 @@ from vendor_verifier.pipeline.load_profile import places
 from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.prices import costs_of
 from vendor_verifier.pipeline.run import RunOutcome, run
+from vendor_verifier.records.judgement import Threshold
+from vendor_verifier.records.plan import Entry, LoadShape, Plan
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.score import Decision, TriggerCounts, VendorScore
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.budgets import Spending
 from vendor_verifier.scoring.trigger_f1 import trigger_counts
 from vendor_verifier.suites.trigger import complete_calls, decide
-from vendor_verifier.values.judgement import Threshold
-from vendor_verifier.values.plan import Entry, LoadShape, Plan
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.score import Decision, TriggerCounts, VendorScore
 
 LoadKind = Literal["concurrency", "rate"]
 End = Literal["missed", "highest", "not_reached", "client", "stopped", "budget", "interrupted"]

@@ -19,9 +19,9 @@ from vendor_verifier.features.data.rows import (
     VerdictRow,
 )
 from vendor_verifier.metrics import RANKED, RECORD_METRICS
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.verdict import FACETS
 from vendor_verifier.suites import suite_kind
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.verdict import FACETS
 
 Dtype = Literal["string", "Int64", "Float64", "boolean", "datetime64[ns, UTC]"]
 """A pandas dtype in which a missing value is missing, and never 0."""

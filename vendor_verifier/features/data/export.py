@@ -19,10 +19,10 @@ from vendor_verifier.features.data.table_files import (
     require_library,
     workbook_pieces,
 )
+from vendor_verifier.records.score import Report
 from vendor_verifier.reports.ranking import ranking
 from vendor_verifier.reports.tables import bare
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.score import Report
 from vendor_verifier.words import Texts
 
 if TYPE_CHECKING:

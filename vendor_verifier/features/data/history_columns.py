@@ -9,7 +9,7 @@ import msgspec
 
 from vendor_verifier.features.data.columns import Column, FrameKind
 from vendor_verifier.metrics import RANKED, RECORD_METRICS
-from vendor_verifier.values.history import HistoryEntry, HistoryRun
+from vendor_verifier.records.history import HistoryEntry, HistoryRun
 
 _STATISTICS = {"mean": "mean", "p50": "median", "p95": "95th percentile"}
 

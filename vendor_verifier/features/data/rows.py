@@ -7,13 +7,13 @@ from itertools import accumulate
 
 import msgspec
 
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.judgement import Finding
+from vendor_verifier.records.record import Attempt, Record
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import CallVerdict, ModelScore, Score, VendorScore
+from vendor_verifier.records.verdict import VendorVerdict
 from vendor_verifier.scoring.observation import Observation
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.judgement import Finding
-from vendor_verifier.values.record import Attempt, Record
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import CallVerdict, ModelScore, Score, VendorScore
-from vendor_verifier.values.verdict import VendorVerdict
 
 
 class SampleRow(msgspec.Struct, frozen=True):

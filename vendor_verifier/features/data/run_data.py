@@ -28,6 +28,10 @@ from vendor_verifier.features.data.rows import (
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.records.manifest import Manifest
+from vendor_verifier.records.record import Record, supersedes
+from vendor_verifier.records.sample import Sample, Samples, sample_in
+from vendor_verifier.records.score import Report
 from vendor_verifier.reports.notebook import report_html
 from vendor_verifier.scoring.observation import observe
 from vendor_verifier.scoring.row_keys import RowKeys
@@ -35,10 +39,6 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import Suite, suite_kind
 from vendor_verifier.suites.judging import judged, judged_calls
 from vendor_verifier.suites.trigger import KeptCheckers
-from vendor_verifier.values.manifest import Manifest
-from vendor_verifier.values.record import Record, supersedes
-from vendor_verifier.values.sample import Sample, Samples, sample_in
-from vendor_verifier.values.score import Report
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from vendor_verifier.metrics.answer import is_spoilt
-from vendor_verifier.values.failure_kinds import KINDS
-from vendor_verifier.values.model_names import same_model
-from vendor_verifier.values.plan import Entry
-from vendor_verifier.values.record import Attempt, Failure, Response
+from vendor_verifier.records.failures import KINDS
+from vendor_verifier.records.model_names import same_model
+from vendor_verifier.records.plan import Entry
+from vendor_verifier.records.record import Attempt, Failure, Response
 from vendor_verifier.wire.assembler import BUFFERED_CHARACTERS
 from vendor_verifier.wire.payload import PayloadError, parse_json
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vendor_verifier.features.doctor.checks import Diagnosis, Topic
     from vendor_verifier.pipeline.plan import Prepared
     from vendor_verifier.pipeline.run import RunOutcome
-    from vendor_verifier.values.record import Attempt
+    from vendor_verifier.records.record import Attempt
 
 _SAMPLES = Path(__file__).with_name("samples.jsonl")
 _CELLS = {"ok": "ok", "warning": "warning", "failed": "FAILED", "unknown": "–"}

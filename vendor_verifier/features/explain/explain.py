@@ -31,6 +31,13 @@ from vendor_verifier.features.explain.find_problems import (
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.plan import RAW, wire_of
 from vendor_verifier.pipeline.suites import hooks_of, ready_suite
+from vendor_verifier.records.labels import shown_label
+from vendor_verifier.records.manifest import EntryInfo, Manifest, StoredEntry, StoredTask
+from vendor_verifier.records.plan import SIMULATED, Entry
+from vendor_verifier.records.record import Record, supersedes
+from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import Score
 from vendor_verifier.registry import WIRES, find_vendors
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.conversation import with_parameters
@@ -40,13 +47,6 @@ from vendor_verifier.suites import Suite
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.suites.trigger import KeptCheckers
-from vendor_verifier.values.labels import shown_label
-from vendor_verifier.values.manifest import EntryInfo, Manifest, StoredEntry, StoredTask
-from vendor_verifier.values.plan import SIMULATED, Entry
-from vendor_verifier.values.record import Record, supersedes
-from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import Score
 from vendor_verifier.words import Sentence, english
 
 # Put where the key belongs when the request is built, and replaced by the variable here.

@@ -10,6 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from vendor_verifier.config.suite_options import build_suite, known_suite
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.manifest import EntryInfo, StoredTask
+from vendor_verifier.records.record import Record, supersedes
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample, sample_in
+from vendor_verifier.records.score import CallVerdict, Decision, Score
+from vendor_verifier.records.tool_use import ToolResult
 from vendor_verifier.scoring.observation import Observation, Traits, observe
 from vendor_verifier.scoring.row_keys import Key
 from vendor_verifier.store import RunFolder
@@ -17,13 +24,6 @@ from vendor_verifier.suites import Suite, with_results
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.suites.trigger import KeptCheckers, complete_calls
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.manifest import EntryInfo, StoredTask
-from vendor_verifier.values.record import Record, supersedes
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample, sample_in
-from vendor_verifier.values.score import CallVerdict, Decision, Score
-from vendor_verifier.values.tool_use import ToolResult
 from vendor_verifier.words import Sentence, english
 
 

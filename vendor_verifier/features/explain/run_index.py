@@ -15,14 +15,14 @@ import msgspec
 from vendor_verifier.features.explain.find_problems import Answers, expected_decisions, quiet_suite, reasons
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.record_files import line_at, lines_in
+from vendor_verifier.records.manifest import Manifest
+from vendor_verifier.records.record import Record, supersedes
+from vendor_verifier.records.sample import Samples, sample_in
 from vendor_verifier.scoring.observation import Observation, observe
 from vendor_verifier.scoring.row_keys import Key
 from vendor_verifier.store import RunFolder, UnreadableLine, decode_record
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.trigger import KeptCheckers
-from vendor_verifier.values.manifest import Manifest
-from vendor_verifier.values.record import Record, supersedes
-from vendor_verifier.values.sample import Samples, sample_in
 
 Standing = Literal["fine", "failed", "call", "decision", "score"]
 STANDINGS: tuple[Standing, ...] = get_args(Standing)

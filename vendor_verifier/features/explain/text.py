@@ -15,10 +15,10 @@ from vendor_verifier.console.output import EXIT_OK
 from vendor_verifier.features.explain.find_problems import BadSamples, Explanation, OtherAnswer
 from vendor_verifier.metrics.answer import is_spoilt
 from vendor_verifier.pipeline.options import OUTPUT, WHAT, flag, option
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.record import Attempt, Record, Response, Timing
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.scoring.report_samples import compact
-from vendor_verifier.values.event import Usage
-from vendor_verifier.values.record import Attempt, Record, Response, Timing
 from vendor_verifier.words import Texts
 
 SHORT, FULL = 2_000, 1_000_000

@@ -12,9 +12,9 @@ import msgspec
 from vendor_verifier.features.explain.explain import explanations
 from vendor_verifier.features.explain.find_problems import Explanation
 from vendor_verifier.features.explain.run_index import STANDINGS, Question, RunIndex
+from vendor_verifier.records.record import Response, Timing
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.scoring.report_samples import compact
-from vendor_verifier.values.record import Response, Timing
 from vendor_verifier.words import Texts
 
 ROWS = 100

@@ -17,13 +17,13 @@ from vendor_verifier.console.options import CommandOptions
 from vendor_verifier.console.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say, warn
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, VerifierError
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, WHAT, flag, many, option
-from vendor_verifier.values.history import Trend
-from vendor_verifier.values.nested_dict import nested_dict
+from vendor_verifier.records.history import Trend
+from vendor_verifier.records.nested_dict import nested_dict
 from vendor_verifier.words import Texts, english
 
 if TYPE_CHECKING:
     from vendor_verifier.features.history.scheduled_check import Webhook
-    from vendor_verifier.values.history import CheckResult
+    from vendor_verifier.records.history import CheckResult
 
 
 Notify = Literal["failure", "always"]
@@ -57,7 +57,7 @@ def check_command(options: CommandOptions = _RUN, check: CheckOptions = _CHECK) 
     try:
         result = _checked(options, check)
     except VerifierError as error:
-        from vendor_verifier.values.history import CheckResult
+        from vendor_verifier.records.history import CheckResult
 
         _tell(webhook, check, CheckResult("error", error.exit_code, error=str(error)))
         raise

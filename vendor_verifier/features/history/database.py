@@ -20,13 +20,13 @@ import msgspec
 
 from vendor_verifier.errors import StorageError, UsageError
 from vendor_verifier.features.history.figures import history_run
+from vendor_verifier.records.history import HistoryEntry, HistoryRun
+from vendor_verifier.records.judgement import ServedNames
+from vendor_verifier.records.labels import kept_label, shown_label, shown_labels
+from vendor_verifier.records.score import Report
+from vendor_verifier.records.verdict import Status
 from vendor_verifier.resources import PRODUCT
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.history import HistoryEntry, HistoryRun
-from vendor_verifier.values.judgement import ServedNames
-from vendor_verifier.values.labels import kept_label, shown_label, shown_labels
-from vendor_verifier.values.score import Report
-from vendor_verifier.values.verdict import Status
 from vendor_verifier.words import english
 
 _decode = msgspec.json.Decoder(HistoryRun).decode

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.metrics import DIRECTIONS, RANKED, Direction, is_share
+from vendor_verifier.records.history import HistoryEntry, HistoryRun, Scale
+from vendor_verifier.records.judgement import ServedNames
+from vendor_verifier.records.score import Report, VendorScore
+from vendor_verifier.records.verdict import Status
 from vendor_verifier.scoring.irf import RANK_METRICS
-from vendor_verifier.values.history import HistoryEntry, HistoryRun, Scale
-from vendor_verifier.values.judgement import ServedNames
-from vendor_verifier.values.score import Report, VendorScore
-from vendor_verifier.values.verdict import Status
 
 # Of output tokens the mean: calls are short and texts long, and a median between the two jumps.
 _STATISTICS: Mapping[str, tuple[str, ...]] = {

@@ -8,11 +8,11 @@ from typing import Any
 from vendor_verifier.features.history.regression import LEAST_RUNS
 from vendor_verifier.features.history.text import identity_line, trend_lines
 from vendor_verifier.gates.judge import samples_to_decide
+from vendor_verifier.records.history import CheckResult
+from vendor_verifier.records.verdict import FAILING, VendorVerdict
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.number_format import finite
 from vendor_verifier.reports.scores_json import verdict_document
-from vendor_verifier.values.history import CheckResult
-from vendor_verifier.values.verdict import FAILING, VendorVerdict
 from vendor_verifier.words import Texts
 
 NOTICE_SCHEMA = 1

@@ -16,6 +16,8 @@ from vendor_verifier.features.history.text import (
     trend_name,
 )
 from vendor_verifier.features.history.verdict_changes import change_lines, verdict_trend_lines
+from vendor_verifier.records.history import LevelChange, MetricChange, RunComparison, Trend
+from vendor_verifier.records.score import Report, VendorScore
 from vendor_verifier.reports import number_format, tables
 from vendor_verifier.reports.escape import MAX_SENTENCE, markdown, visible
 from vendor_verifier.reports.html import charts
@@ -24,8 +26,6 @@ from vendor_verifier.reports.html.page import plain_page
 from vendor_verifier.reports.ranking import metric_cell, metric_title
 from vendor_verifier.reports.tables import Cell, Column, Item, Section, Table, page_label, table, words
 from vendor_verifier.reports.verdicts import status_cell
-from vendor_verifier.values.history import LevelChange, MetricChange, RunComparison, Trend
-from vendor_verifier.values.score import Report, VendorScore
 from vendor_verifier.words import Texts
 
 _CSS = {"worse": "gate-fail", "improved": "gate-pass", "undecided": "gate-undecided"}

@@ -46,9 +46,9 @@ from vendor_verifier.features.history.level_changes import (
 )
 from vendor_verifier.features.history.newest_night import LEAST_ROBUST, newest_z, warning_limit
 from vendor_verifier.features.history.run_diff import common_shift
-from vendor_verifier.values.history import HistoryEntry, HistoryRun, LevelChange, Night, Scale, Trend, TrendVerdict
-from vendor_verifier.values.judgement import Finding
-from vendor_verifier.values.labels import shown_label
+from vendor_verifier.records.history import HistoryEntry, HistoryRun, LevelChange, Night, Scale, Trend, TrendVerdict
+from vendor_verifier.records.judgement import Finding
+from vendor_verifier.records.labels import shown_label
 from vendor_verifier.words import english
 
 LEAST_RUNS = LEAST_ROBUST

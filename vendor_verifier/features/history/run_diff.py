@@ -30,15 +30,15 @@ from vendor_verifier.features.history.figures import LEAST_DIFFERENCE, LEAST_RAT
 from vendor_verifier.features.history.paired_changes import LEAST_PAIRS, Paired, paired_changes
 from vendor_verifier.features.history.verdict_changes import verdict_changes
 from vendor_verifier.pipeline.stored_observations import StoredTrials, read_trials
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.history import ChangeVerdict, Flip, MetricChange, RunComparison, SettingChange
+from vendor_verifier.records.judgement import Finding, ServedNames
+from vendor_verifier.records.manifest import ScoreRequest, Undecided
 from vendor_verifier.scoring.collect import EntryKey
 from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.ratio_table import Part, Trials
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.history import ChangeVerdict, Flip, MetricChange, RunComparison, SettingChange
-from vendor_verifier.values.judgement import Finding, ServedNames
-from vendor_verifier.values.manifest import ScoreRequest, Undecided
 from vendor_verifier.words import english
 
 if TYPE_CHECKING:

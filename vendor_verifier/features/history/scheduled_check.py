@@ -28,14 +28,14 @@ from vendor_verifier.features.history.figures import metric_names
 from vendor_verifier.features.history.regression import comparable, history_trends, identity_changes, runs_until
 from vendor_verifier.gates.judge import decide, shows_no_outage
 from vendor_verifier.pipeline.run import RunOutcome, unfinished_vendors
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.history import CheckResult, CheckStatus, HistoryRun, Trend
+from vendor_verifier.records.judgement import Finding, Gate, GateVerdict, Threshold
+from vendor_verifier.records.score import Report
+from vendor_verifier.records.verdict import FAILING, VendorVerdict
 from vendor_verifier.store import FILE_MODE, FOLDER_MODE, RunFolder
 from vendor_verifier.transport.policy import HTTP_LOGGERS, silence
 from vendor_verifier.transport.proxies import is_loopback, proxy_for
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.history import CheckResult, CheckStatus, HistoryRun, Trend
-from vendor_verifier.values.judgement import Finding, Gate, GateVerdict, Threshold
-from vendor_verifier.values.score import Report
-from vendor_verifier.values.verdict import FAILING, VendorVerdict
 from vendor_verifier.words import english
 
 _AGE = re.compile(r"(\d{1,5})([hdw])")

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from vendor_verifier.features.history.verdict_changes import change_lines
+from vendor_verifier.records.history import ChangeVerdict, MetricChange, RunComparison, Trend
+from vendor_verifier.records.judgement import Finding
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.number_format import MISSING, quantity, rate
-from vendor_verifier.values.history import ChangeVerdict, MetricChange, RunComparison, Trend
-from vendor_verifier.values.judgement import Finding
 from vendor_verifier.words import Texts
 
 CHANGE_ORDER: tuple[ChangeVerdict, ...] = ("worse", "improved", "undecided", "same")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
+from vendor_verifier.records.history import HistoryRun, Night, Trend, VerdictChange
+from vendor_verifier.records.labels import shown_labels
+from vendor_verifier.records.verdict import BEST_FIRST, FAILING, STATUSES, Status
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.history import HistoryRun, Night, Trend, VerdictChange
-from vendor_verifier.values.labels import shown_labels
-from vendor_verifier.values.verdict import BEST_FIRST, FAILING, STATUSES, Status
 from vendor_verifier.wire.payload import parse_json
 from vendor_verifier.words import Texts
 

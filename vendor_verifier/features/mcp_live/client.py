@@ -21,8 +21,8 @@ from mcp.client.stdio import stdio_client
 from mcp.types import CONNECTION_CLOSED, REQUEST_TIMEOUT, TextContent
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.records.tool_use import ToolRequest, ToolResult, ToolRun
 from vendor_verifier.reports.escape import plain
-from vendor_verifier.values.tool_use import ToolRequest, ToolResult, ToolRun
 
 _MOST_CHARACTERS = 16_384  # of one result
 # A server that fails so many calls in a row is asked no more.
@@ -87,7 +87,7 @@ async def _listed(client: Client) -> dict[str, Mapping[str, Any]]:
 
 
 class LiveTools:
-    """Runs calls on the server; a :class:`vendor_verifier.values.tool_use.ToolRunner`."""
+    """Runs calls on the server; a :class:`vendor_verifier.records.tool_use.ToolRunner`."""
 
     def __init__(self, portal: BlockingPortal, client: Client, allowed: frozenset[str]) -> None:
         self._portal = portal

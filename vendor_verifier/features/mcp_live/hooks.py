@@ -23,14 +23,14 @@ from vendor_verifier.errors import Problem, ProblemsError, UsageError, install_l
 from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.suites import SuiteHooks
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.plan import Entry, Task
+from vendor_verifier.records.record import Attempt, Response
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.tool_use import ToolRunner
 from vendor_verifier.suites import SuiteKind
 from vendor_verifier.suites.mcp_live import McpLiveSuite
 from vendor_verifier.suites.tool_calls.calls import read_calls
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.plan import Entry, Task
-from vendor_verifier.values.record import Attempt, Response
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.tool_use import ToolRunner
 
 # -P keeps modules of the current folder out.
 _DEMO = [sys.executable, "-P", "-m", "vendor_verifier.features.mcp_live.demo_server"]

@@ -9,10 +9,10 @@ from contextlib import suppress
 from typing import Any
 
 from vendor_verifier.errors import VerifierError
+from vendor_verifier.records.plan import Task
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites import with_results
-from vendor_verifier.values.plan import Task
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
 
 Objects = Sequence[Mapping[str, Any]]
 RightCalls = list[tuple[str, dict[str, Any]]]

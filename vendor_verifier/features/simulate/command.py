@@ -16,8 +16,8 @@ from vendor_verifier.features.simulate.server import Vendors, serve
 from vendor_verifier.pipeline.datasets import load_dataset
 from vendor_verifier.pipeline.options import OUTPUT, WHAT, many, option
 from vendor_verifier.pipeline.suites import rows_in
+from vendor_verifier.records.plan import Task
 from vendor_verifier.resources import shipped
-from vendor_verifier.values.plan import Task
 
 _SHIPPED = [shipped(f"datasets/{name}.jsonl") for name in ("toolbench", "mcp_toolbench", "tool_correctness", "samples")]
 

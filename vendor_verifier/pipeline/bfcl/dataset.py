@@ -23,12 +23,12 @@ from vendor_verifier.loaders.selection import classes_of
 from vendor_verifier.pipeline.bfcl.data import SHIPPED, Loaded, custom_files, find_data, find_services, load_categories
 from vendor_verifier.pipeline.data_places import folder_at
 from vendor_verifier.pipeline.datasets import Dataset
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.sample_store import open_lines
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, expand
 from vendor_verifier.suites.bfcl.custom_rows import read_custom
 from vendor_verifier.suites.bfcl.results import Version, overall
 from vendor_verifier.suites.bfcl.suite import BfclOptions
-from vendor_verifier.values.sample import Sample
 from vendor_verifier.wire.payload import parse_json
 
 SUITE = "bfcl"

@@ -26,17 +26,17 @@ from vendor_verifier.pipeline.bfcl.rest import read_answers as read_rest
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.suites import SuiteHooks, ready_suite
+from vendor_verifier.records.failures import NOT_CHARGED
+from vendor_verifier.records.manifest import StoredTask
+from vendor_verifier.records.record import Record, supersedes
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import Score
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SuiteKind, replay
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST_KEYS, SINGLE_TURN
 from vendor_verifier.suites.bfcl.results import VendorResult, Version, call_latencies_s, result_pages
 from vendor_verifier.suites.bfcl.suite import BfclSuite
-from vendor_verifier.values.failure_kinds import NOT_CHARGED
-from vendor_verifier.values.manifest import StoredTask
-from vendor_verifier.values.record import Record, supersedes
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import Score
 
 _UNSAFE = re.compile(r"[^\w.()+@ -]")
 # Names that some systems take for a device, whatever follows the first dot.

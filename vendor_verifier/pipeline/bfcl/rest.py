@@ -17,15 +17,15 @@ import anyio
 import msgspec
 
 from vendor_verifier.errors import RunFolderError
+from vendor_verifier.records.plan import Limits
+from vendor_verifier.records.request import HttpRequest
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.bfcl.check_value import VALID, Verdict, invalid
 from vendor_verifier.suites.bfcl.replies import Reply, read_reply
 from vendor_verifier.suites.bfcl.suite import rest_key
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.policy import ProgressMeter, Sending
-from vendor_verifier.values.plan import Limits
-from vendor_verifier.values.request import HttpRequest
-from vendor_verifier.values.sample import Sample
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
 REST_FILE = "bfcl/rest.jsonl"

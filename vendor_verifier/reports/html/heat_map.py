@@ -12,9 +12,9 @@ from typing import get_args
 import msgspec
 from markupsafe import Markup
 
+from vendor_verifier.records.details import Agreement, ComparedAnswer
 from vendor_verifier.reports.html import charts
 from vendor_verifier.reports.html.charts import LABEL_WIDTH, WIDTH, Seen
-from vendor_verifier.values.details import Agreement, ComparedAnswer
 
 AGREEMENTS: tuple[Agreement, ...] = get_args(Agreement)
 # In the order of AGREEMENTS; what agrees is transparent, so that it takes the page's colour. Each stands out from the

@@ -10,6 +10,9 @@ import msgspec
 from markupsafe import Markup
 from msgspec import structs
 
+from vendor_verifier.records.details import Agreement, ComparedAnswer, Point, VendorDetails
+from vendor_verifier.records.judgement import ModelVerdict
+from vendor_verifier.records.score import ModelScore, VendorScore
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.html import charts
 from vendor_verifier.reports.html.charts import Bubble, Seen, figure
@@ -39,9 +42,6 @@ from vendor_verifier.reports.tables import (
     vendor_items,
 )
 from vendor_verifier.reports.vendor_tables import of, spread_columns
-from vendor_verifier.values.details import Agreement, ComparedAnswer, Point, VendorDetails
-from vendor_verifier.values.judgement import ModelVerdict
-from vendor_verifier.values.score import ModelScore, VendorScore
 from vendor_verifier.words import Texts
 
 _LONG_RUN_S = 300.0

@@ -9,14 +9,14 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.audit.cost import monthly_usd
+from vendor_verifier.records.money import Money
+from vendor_verifier.records.score import ModelScore, Report
+from vendor_verifier.records.verdict import FACETS, Advice, FacetName, Status, VendorVerdict
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.ranking import Entry, estimate_of, irf_of, ranking
 from vendor_verifier.reports.sentences import band_lines, footnotes
 from vendor_verifier.reports.tables import Cell, Column, Table, page_label
 from vendor_verifier.reports.verdicts import SIGNS, by_verdict, status_word
-from vendor_verifier.values.money import Money
-from vendor_verifier.values.score import ModelScore, Report
-from vendor_verifier.values.verdict import FACETS, Advice, FacetName, Status, VendorVerdict
 from vendor_verifier.words import Texts
 
 # The volume that a month is told for until the buyer states another.

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from vendor_verifier.records.details import MAX_EXAMPLES, MAX_POINTS
+from vendor_verifier.records.score import ModelScore, Report
 from vendor_verifier.reports import number_format, sentences, vendor_tables
 from vendor_verifier.reports.escape import MAX_SENTENCE, visible
 from vendor_verifier.reports.html import charts
@@ -40,8 +42,6 @@ from vendor_verifier.reports.tables import (
     vendor_items,
 )
 from vendor_verifier.reports.verdicts import choice_line
-from vendor_verifier.values.details import MAX_EXAMPLES, MAX_POINTS
-from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.words import Texts
 
 if TYPE_CHECKING:

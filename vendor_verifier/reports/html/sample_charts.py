@@ -9,10 +9,10 @@ from statistics import median
 import msgspec
 from markupsafe import Markup
 
+from vendor_verifier.records.details import Histogram, Point
+from vendor_verifier.records.score import PaceOverTime
 from vendor_verifier.reports.html import charts
 from vendor_verifier.reports.html.charts import LABEL_WIDTH, WIDTH, Scale, Seen, figure, short
-from vendor_verifier.values.details import Histogram, Point
-from vendor_verifier.values.score import PaceOverTime
 
 _KEY_WIDTH, _KEY_ROW = 176.0, 21.0
 _LEAST_HEIGHT = 250.0

@@ -8,6 +8,11 @@ from urllib.parse import urlencode
 import msgspec
 from markupsafe import Markup
 
+from vendor_verifier.records.details import Example, VendorDetails
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.judgement import Finding
+from vendor_verifier.records.score import ModelScore, Report, VendorScore
+from vendor_verifier.records.verdict import Facet, FacetName, Status, VendorVerdict
 from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.escape import MAX_SENTENCE, visible
 from vendor_verifier.reports.html import charts
@@ -17,11 +22,6 @@ from vendor_verifier.reports.ranking import metric_title
 from vendor_verifier.reports.run_conditions import goodput, offered, pace
 from vendor_verifier.reports.tables import page_label
 from vendor_verifier.reports.verdicts import evidence_command, usual_folder
-from vendor_verifier.values.details import Example, VendorDetails
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.judgement import Finding
-from vendor_verifier.values.score import ModelScore, Report, VendorScore
-from vendor_verifier.values.verdict import Facet, FacetName, Status, VendorVerdict
 from vendor_verifier.words import Texts
 
 _EXCERPT = 420

@@ -18,13 +18,13 @@ from typing import Any
 import msgspec
 
 from vendor_verifier.errors import ClusterError
+from vendor_verifier.records.record import Record, RecordKey
+from vendor_verifier.records.steps import at_once
 from vendor_verifier.run.cluster.job import Message, SessionReport, pack, worst_loop
 from vendor_verifier.run.engine import is_skipped
 from vendor_verifier.run.local_run import RunEnd, Work
 from vendor_verifier.run.work_queue import BLOCK, Stream, WorkItem, WorkQueue, streams_of
 from vendor_verifier.store import decode_record
-from vendor_verifier.values.record import Record, RecordKey
-from vendor_verifier.values.steps import at_once
 
 # Blocks of each entry that a session has at once: one under way while the last requests of another end.
 BLOCKS_PER_SESSION = 2

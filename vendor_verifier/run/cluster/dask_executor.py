@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from vendor_verifier.errors import ClusterError, NobodyToSend, UsageError
+from vendor_verifier.records.plan import ExecutorChoice, Plan
 from vendor_verifier.run.budgets import Spending
 from vendor_verifier.run.cluster.coordinator import Coordinator
 from vendor_verifier.run.cluster.dask_cluster import DaskCluster, failure_of
@@ -19,7 +20,6 @@ from vendor_verifier.run.interruption import interruptible
 from vendor_verifier.run.local_run import RunEnd, Work
 from vendor_verifier.run.rate_limiter import places_of
 from vendor_verifier.run.work_queue import BLOCK
-from vendor_verifier.values.plan import ExecutorChoice, Plan
 
 # A cluster may still be starting, or starting a worker anew.
 WORKERS_WITHIN_S = 60.0

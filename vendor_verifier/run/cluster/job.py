@@ -11,11 +11,11 @@ from typing import Any, Protocol
 
 from msgspec import structs
 
+from vendor_verifier.records.plan import Entry, Plan
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.event_loop_lag import LoopReport
 from vendor_verifier.run.work_queue import DueAt, WorkItem
-from vendor_verifier.values.plan import Entry, Plan
-from vendor_verifier.values.sample import Sample
 
 
 @dataclass(frozen=True, slots=True)

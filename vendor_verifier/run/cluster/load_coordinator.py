@@ -18,6 +18,7 @@ from typing import Any
 
 import anyio
 
+from vendor_verifier.records.record import Record
 from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
 from vendor_verifier.run.cluster.job import Message, pack
 from vendor_verifier.run.cluster.worker_clocks import WorkerClocks
@@ -25,7 +26,6 @@ from vendor_verifier.run.engine import VendorSlots
 from vendor_verifier.run.load import EntryKey, Load, LoadReport
 from vendor_verifier.run.local_run import RunEnd, Work
 from vendor_verifier.run.work_queue import BLOCK, DueAt, WorkItem
-from vendor_verifier.values.record import Record
 
 
 @dataclass(slots=True)

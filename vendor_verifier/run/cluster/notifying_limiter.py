@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from vendor_verifier.records.plan import Entry
 from vendor_verifier.run.rate_limiter import LocalLimiter
-from vendor_verifier.values.plan import Entry
 
 
 class NotifyingLimiter(LocalLimiter):

@@ -24,6 +24,7 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.errors import ClusterError, UsageError, VerifierError
+from vendor_verifier.records.plan import ExecutorChoice
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.cluster.coordinator import Coordinator
 from vendor_verifier.run.cluster.job import (
@@ -42,7 +43,6 @@ from vendor_verifier.run.cluster.worker_session import serve
 from vendor_verifier.run.event_loop_lag import quiet_collector
 from vendor_verifier.run.interruption import interruptible
 from vendor_verifier.run.local_run import RunEnd, Work
-from vendor_verifier.values.plan import ExecutorChoice
 
 _LENGTH = struct.Struct("<I")
 _BUFFER = 1 << 20

@@ -18,6 +18,9 @@ import anyio
 from anyio.abc import TaskGroup
 from msgspec import structs
 
+from vendor_verifier.records.plan import Entry, Plan
+from vendor_verifier.records.record import Attempt, Record, Response
+from vendor_verifier.records.steps import Steps
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import Ask
 from vendor_verifier.run.cluster.job import (
@@ -38,9 +41,6 @@ from vendor_verifier.run.rate_limiter import Permit, places_of
 from vendor_verifier.store import encode_record_in_steps
 from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.connect import ensure_descriptors
-from vendor_verifier.values.plan import Entry, Plan
-from vendor_verifier.values.record import Attempt, Record, Response
-from vendor_verifier.values.steps import Steps
 
 # What was finished goes out within so many seconds, if anybody is there to take it.
 _DRAIN_S = 2.0

@@ -12,11 +12,11 @@ from typing import Any
 from vendor_verifier.errors import Problem
 from vendor_verifier.loaders.base import LoadedSamples, Row, kind_of, read_rows
 from vendor_verifier.loaders.building import UnusableRequest
+from vendor_verifier.records.request import Turn
 from vendor_verifier.suites.bfcl.function_docs import sent_name
 from vendor_verifier.suites.bfcl.native_rows import ReadRow, samples_of
 from vendor_verifier.suites.bfcl.replies import Call
 from vendor_verifier.suites.tool_calls.calls import first_problem, read_calls, same_value
-from vendor_verifier.values.request import Turn
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object"}

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Protocol
 
+from vendor_verifier.records.record import Attempt, Response
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites.bfcl.check_value import VALID, Verdict, invalid, uncheckable
 from vendor_verifier.suites.bfcl.replies import Reply, read_reply
-from vendor_verifier.values.record import Attempt, Response
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
 
 STEP_LIMIT = 20
 MORE_FUNCTIONS = "I have updated some more functions you can choose from. What about now?"

@@ -17,12 +17,12 @@ from typing import Any
 from vendor_verifier.errors import DataError, Problem
 from vendor_verifier.loaders.base import LoadedSamples, Row, data_error, kind_of, read_rows
 from vendor_verifier.loaders.building import UnusableRequest
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample, Source, numbered
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, is_relevance, language_of
 from vendor_verifier.suites.bfcl.checker import row_defect
 from vendor_verifier.suites.bfcl.function_docs import tools_of
 from vendor_verifier.suites.bfcl.multi_turn import read_expected_call
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample, Source, numbered
 
 ServiceDocs = Mapping[str, Sequence[dict[str, Any]]]
 """Simulated class → its function documents (``multi_turn_func_doc/``)."""

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from vendor_verifier.records.record import Attempt
 from vendor_verifier.suites.bfcl.function_docs import sent_name
 from vendor_verifier.suites.tool_calls.calls import same_value
-from vendor_verifier.values.record import Attempt
 
 Outcome = Literal["error", "calls", "unparsable", "text", "no_call"]
 OUTCOMES: tuple[Outcome, ...] = ("calls", "text", "unparsable", "no_call", "error")

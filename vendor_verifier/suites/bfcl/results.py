@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.score import Score
 from vendor_verifier.suites.bfcl.categories import AGENTIC, EXECUTABLE, LIVE_AST, MULTI_TURN, NON_LIVE_AST
 from vendor_verifier.suites.bfcl.replies import OUTCOMES
-from vendor_verifier.values.record import Record
-from vendor_verifier.values.score import Score
 
 Version = Literal["v3", "v4"]
 Accuracies = Mapping[str, tuple[float, int]]

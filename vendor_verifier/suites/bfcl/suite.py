@@ -14,6 +14,9 @@ from functools import partial
 from typing import Any
 
 from vendor_verifier.errors import DataError, UsageError
+from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import Decision, Score
 from vendor_verifier.suites import Play
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN, REST, expand, is_relevance, language_of, not_run_reason
 from vendor_verifier.suites.bfcl.check_value import VALID, Verdict, invalid
@@ -21,9 +24,6 @@ from vendor_verifier.suites.bfcl.checker import check
 from vendor_verifier.suites.bfcl.multi_turn import Conversation, Services, check_conversation, converse
 from vendor_verifier.suites.bfcl.replies import Reply, exact_match, read_reply
 from vendor_verifier.suites.bfcl.results import Version
-from vendor_verifier.values.record import Attempt
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import Decision, Score
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.anthropic_messages.reader import AnthropicReader
 from vendor_verifier.wire.base import Notes, messages_url
 from vendor_verifier.wire.history import Part, PastMessage, TextPart, argument_object, in_turns, system_text

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vendor_verifier.values.event import (
+from vendor_verifier.records.event import (
     Anomaly,
     Fault,
     Finish,

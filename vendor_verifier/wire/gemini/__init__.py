@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.base import Notes, stream_url, whole_url
 from vendor_verifier.wire.gemini.reader import GeminiReader
 from vendor_verifier.wire.gemini.schema import gemini_schema

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.base import Notes, join_url
 from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
 from vendor_verifier.wire.request_support import ThinkingSwitch, headers_of, lay_over, post, switched

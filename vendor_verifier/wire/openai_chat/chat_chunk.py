@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from vendor_verifier.values.event import (
+from vendor_verifier.records.event import (
     Identity,
     ReasoningDelta,
     StreamEvent,

@@ -29,8 +29,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from vendor_verifier.values.event import ReasoningDelta, StreamEnd, StreamEvent, TextDelta, ToolCallDelta
-from vendor_verifier.values.steps import Steps
+from vendor_verifier.records.event import ReasoningDelta, StreamEnd, StreamEvent, TextDelta, ToolCallDelta
+from vendor_verifier.records.steps import Steps
 from vendor_verifier.wire.assembler import MAX_CHARACTERS, Assembler
 from vendor_verifier.wire.openai_chat.chat_chunk import ChatChunk, Names, events_of, identity_said, ordinary_chunk
 from vendor_verifier.wire.sse import in_small_pieces

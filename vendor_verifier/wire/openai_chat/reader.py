@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.values.event import (
+from vendor_verifier.records.event import (
     Anomaly,
     Fault,
     Identity,
@@ -23,7 +23,7 @@ from vendor_verifier.values.event import (
     TextDelta,
     ToolCallDelta,
 )
-from vendor_verifier.values.steps import Steps
+from vendor_verifier.records.steps import Steps
 from vendor_verifier.wire.assembler import Assembler
 from vendor_verifier.wire.errors import read_fault
 from vendor_verifier.wire.openai_chat.chat_chunk import ChatChunk, Names, events_of, identity_said, ordinary_chunk

@@ -15,8 +15,8 @@ from typing import Any
 
 from msgspec import structs
 
-from vendor_verifier.values.event import Finish, Parsed, SseEvent, StreamEnd, StreamEvent, TextDelta
-from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.records.event import Finish, Parsed, SseEvent, StreamEnd, StreamEvent, TextDelta
+from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.base import Notes, join_url
 from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
 from vendor_verifier.wire.openai_completions.text_tool_calls import parse_text

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vendor_verifier.values.event import Parsed, ToolCallDelta
+from vendor_verifier.records.event import Parsed, ToolCallDelta
 from vendor_verifier.wire.payload import PayloadError, as_dict, as_list, as_text, parse_json
 
 DeclaredValues = Mapping[str, Mapping[str, Any]]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.base import Notes, join_url
 from vendor_verifier.wire.history import Part, PastMessage, TextPart
 from vendor_verifier.wire.openai_responses.reader import ResponsesReader

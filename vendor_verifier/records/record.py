@@ -10,12 +10,12 @@ from typing import Annotated, Protocol
 
 import msgspec
 
-from vendor_verifier.values.event import MAX_NUMBER, Amount, Count, FinishReason, ToolCall, Usage
-from vendor_verifier.values.failure_kinds import KINDS, Kind, kind_of_status
-from vendor_verifier.values.failure_kinds import FailureKind as FailureKind
-from vendor_verifier.values.failure_kinds import Phase as Phase
-from vendor_verifier.values.score import Score
-from vendor_verifier.values.tool_use import ToolResult
+from vendor_verifier.records.event import MAX_NUMBER, Amount, Count, FinishReason, ToolCall, Usage
+from vendor_verifier.records.failures import KINDS, Kind, kind_of_status
+from vendor_verifier.records.failures import FailureKind as FailureKind
+from vendor_verifier.records.failures import Phase as Phase
+from vendor_verifier.records.score import Score
+from vendor_verifier.records.tool_use import ToolResult
 
 RECORD_SCHEMA = 1
 
@@ -105,7 +105,7 @@ class Failure(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         known = KINDS.get(self.kind)
         if known is None:
-            raise ValueError(f"{self.kind!r} is no kind of failure; the kinds are in values/failure_kinds.py")
+            raise ValueError(f"{self.kind!r} is no kind of failure; the kinds are in records/failures.py")
         # One string for all failures of a kind, however many records are read.
         msgspec.structs.force_setattr(self, "kind", known.name)
 

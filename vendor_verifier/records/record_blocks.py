@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from vendor_verifier.values.record import Record
+from vendor_verifier.records.record import Record
 
 
 class RecordBlocks:

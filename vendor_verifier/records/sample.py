@@ -13,8 +13,8 @@ from typing import Any, overload
 
 import msgspec
 
-from vendor_verifier.values.bounded_cache import BoundedCache
-from vendor_verifier.values.request import Turn
+from vendor_verifier.records.bounded_cache import BoundedCache
+from vendor_verifier.records.request import Turn
 
 # Characters of canonical JSON of tool declarations, of which a data set repeats a few sets thousands of times.
 _MOST_TOOLS = 4 * 2**20
@@ -84,7 +84,7 @@ def _canonical(messages: Sequence[Mapping[str, Any]]) -> str:
 def _of_plain_text(messages: Sequence[Mapping[str, Any]]) -> str | None:
     """Canonical JSON of messages in which everything is ASCII text, in a fifth of the time; None of others.
 
-    Both encoders write such text alike, but for DEL; tests/values/test_samples.py holds them against each other.
+    Both encoders write such text alike, but for DEL; tests/records/test_samples.py holds them against each other.
     """
     for message in messages:
         for value in message.values():

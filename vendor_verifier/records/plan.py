@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from vendor_verifier.values.money import Price
-from vendor_verifier.values.request import Endpoint
-from vendor_verifier.values.sample import Sample
+from vendor_verifier.records.money import Price
+from vendor_verifier.records.request import Endpoint
+from vendor_verifier.records.sample import Sample
 
 
 class EntryForecast(msgspec.Struct, frozen=True):

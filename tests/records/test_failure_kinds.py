@@ -11,12 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from vendor_verifier.values.failure_kinds import KINDS, kind_of_status
-from vendor_verifier.values.record import Failure
+from vendor_verifier.records.failures import KINDS, kind_of_status
+from vendor_verifier.records.record import Failure
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "vendor_verifier"
-TABLE = "vendor_verifier/values/failure_kinds.py"
+TABLE = "vendor_verifier/records/failures.py"
 ROW = """    Kind(
         "tea_break", "headers", "The vendor is at tea.", "Wait until five.",
         retried="once", charge="rate_limit", statuses=(418,), pauses=True, declines=True,
@@ -29,8 +29,8 @@ from vendor_verifier.audit.failure_causes import cause_of
 from vendor_verifier.reports.ci import _sample
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.run.retry import should_retry, slows_account, stops_vendor
-from vendor_verifier.values.record import Attempt, Failure
-from vendor_verifier.values.details import Case
+from vendor_verifier.records.record import Attempt, Failure
+from vendor_verifier.records.details import Case
 from vendor_verifier.wire.errors import http_failure
 from datetime import UTC, datetime
 

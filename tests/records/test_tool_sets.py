@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import ToolSets
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import ToolSets
 
 _VALUES = st.sampled_from([1, 1.0, True, "1", None, [], {}, "\ud800", 2**70])
 

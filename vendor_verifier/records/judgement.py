@@ -10,10 +10,10 @@ from typing import Literal
 
 import msgspec
 
-from vendor_verifier.values.blame import BlameCounts
-from vendor_verifier.values.estimate import NOT_MEASURED, Estimate
-from vendor_verifier.values.money import BreakEven, Money, Price
-from vendor_verifier.values.probes import ProbesTest
+from vendor_verifier.records.blame import BlameCounts
+from vendor_verifier.records.estimate import NOT_MEASURED, Estimate
+from vendor_verifier.records.money import BreakEven, Money, Price
+from vendor_verifier.records.probes import ProbesTest
 
 GateOutcome = Literal["PASS", "FAIL", "UNDECIDED"]
 Percentile = Literal["p50", "p90", "p95", "p99"]

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from vendor_verifier.values.event import Count
+from vendor_verifier.records.event import Count
 
 # ``error``: the tool itself said that it could not do it. ``not_allowed``: no tool that the user named, never called.
 ToolOutcome = Literal["ok", "error", "not_allowed"]

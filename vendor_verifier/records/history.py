@@ -7,9 +7,9 @@ from typing import Literal
 
 import msgspec
 
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.judgement import Finding, GateVerdict, ServedNames
-from vendor_verifier.values.verdict import Status, VendorVerdict
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.judgement import Finding, GateVerdict, ServedNames
+from vendor_verifier.records.verdict import Status, VendorVerdict
 
 TrendVerdict = Literal["no_verdict", "steady", "warning", "regression", "improvement"]
 Scale = Literal["ratio", "difference"]

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from vendor_verifier.values.details import ReportDetails
-from vendor_verifier.values.event import Amount
-from vendor_verifier.values.judgement import ModelVerdict
-from vendor_verifier.values.manifest import NO_MANIFEST, Manifest, SchemaPolicy, Undecided
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.verdict import Advice, RankedBy
+from vendor_verifier.records.details import ReportDetails
+from vendor_verifier.records.event import Amount
+from vendor_verifier.records.judgement import ModelVerdict
+from vendor_verifier.records.manifest import NO_MANIFEST, Manifest, SchemaPolicy, Undecided
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.verdict import Advice, RankedBy
 
 Decision = Literal["called", "not_called", "undecided"]
 CallClass = Literal[

@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.values.bounded_cache import BoundedCache
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import ChosenSamples, JoinedSamples, Sample, content_digest, listed, sample_in
+from vendor_verifier.records.bounded_cache import BoundedCache
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import ChosenSamples, JoinedSamples, Sample, content_digest, listed, sample_in
 
 LISTS = st.lists(st.builds(Sample, id=st.text("abc", min_size=1, max_size=2), turn=st.just(Turn(()))), max_size=6)
 

@@ -7,8 +7,8 @@ from typing import Literal, get_args
 
 import msgspec
 
-from vendor_verifier.values.estimate import Estimate
-from vendor_verifier.values.judgement import Standing
+from vendor_verifier.records.estimate import Estimate
+from vendor_verifier.records.judgement import Standing
 
 Status = Literal[Standing, "too_little_evidence"]
 FacetName = Literal["model", "tool_calls", "bill", "reliability", "speed"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vendor_verifier.values.estimate import Estimate
+from vendor_verifier.records.estimate import Estimate
 
 
 class Price(msgspec.Struct, frozen=True):

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 import vendor_verifier
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.features.history.database import add_run, read_runs
+from vendor_verifier.records.history import HistoryEntry, HistoryRun
+from vendor_verifier.records.labels import kept_label, shown_label, shown_labels
+from vendor_verifier.records.record import Record
 from vendor_verifier.resources import shipped
 from vendor_verifier.store import RunFolder, decode_record, encode_record
-from vendor_verifier.values.history import HistoryEntry, HistoryRun
-from vendor_verifier.values.labels import kept_label, shown_label, shown_labels
-from vendor_verifier.values.record import Record
 
 CONFIG = shipped("config_simulated.yaml")
 OLD, NEW = "openrouter (anthropic)", "anthropic (openrouter)"
