@@ -11,7 +11,7 @@ from costs import least_of
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
 from manifests import some_manifest
 
-from vendor_verifier.metrics.answer import LOOP_LAG
+from vendor_verifier.scoring.answer import LOOP_LAG
 from vendor_verifier.pipeline.score import ending_warnings
 from vendor_verifier.run import event_loop_lag
 from vendor_verifier.run.event_loop_lag import LoopLag

@@ -28,7 +28,7 @@ from vendor_verifier.reports.number_format import MISSING
 from vendor_verifier.reports.tables import aligned
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.scoring.observation import tries_of
-from vendor_verifier.words import counted
+from vendor_verifier.text import counted
 
 if TYPE_CHECKING:
     from rich.live import Live

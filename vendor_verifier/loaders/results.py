@@ -18,7 +18,7 @@ from vendor_verifier.records.record import Record, TurnRecord, supersedes
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample, Source
 from vendor_verifier.suites import TRIGGER
-from vendor_verifier.words import counted, english
+from vendor_verifier.text import counted
 
 Content = str
 Place = tuple[Content, int | None, int]
@@ -123,7 +123,7 @@ def import_results(
         _entry([row for number in range(len(every)) for row in rows[label, number]], model, label, len(every), baseline)
         for label, every in files.items()
     )
-    warnings.append(english("warn_imported"))
+    warnings.append("Imported times include retries that the other tool hid; its streams have no token times.")
     return Imported(tuple(planned.values()), tuple(records), entries, tuple(warnings))
 
 

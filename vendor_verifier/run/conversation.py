@@ -17,7 +17,7 @@ import anyio
 from msgspec import structs
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.metrics.answer import LOOP_LAG
+from vendor_verifier.scoring.answer import LOOP_LAG
 from vendor_verifier.records.plan import Entry, RetryRules
 from vendor_verifier.records.record import Attempt, Exchange, Failure, Phase, Response, TurnRecord
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from vendor_verifier.metrics.answer import is_spoilt
+from vendor_verifier.scoring.answer import is_spoilt
 from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.model_names import same_model
 from vendor_verifier.records.plan import Entry

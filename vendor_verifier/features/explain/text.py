@@ -13,7 +13,7 @@ from cyclopts.validators import Number
 
 from vendor_verifier.console.output import EXIT_OK
 from vendor_verifier.features.explain.find_problems import BadSamples, Explanation, OtherAnswer
-from vendor_verifier.metrics.answer import is_spoilt
+from vendor_verifier.scoring.answer import is_spoilt
 from vendor_verifier.pipeline.options import OUTPUT, WHAT, flag, option
 from vendor_verifier.records.event import Usage
 from vendor_verifier.records.record import Attempt, Record, Response, Timing

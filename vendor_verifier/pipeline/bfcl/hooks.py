@@ -16,7 +16,7 @@ from typing import Any
 from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.suite_options import SuiteOptions, known_suite, read_options
 from vendor_verifier.errors import BFCL_SIMULATORS
-from vendor_verifier.metrics.answer import too_many_spoilt
+from vendor_verifier.scoring.answer import too_many_spoilt
 from vendor_verifier.metrics.base import read_answers
 from vendor_verifier.metrics.measure import measured
 from vendor_verifier.pipeline.bfcl.data import find_data, find_services, load_categories

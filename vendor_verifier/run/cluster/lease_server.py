@@ -42,7 +42,7 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.metrics.answer import LEAST_NS
+from vendor_verifier.scoring.answer import LEAST_NS
 from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.record import Attempt
 from vendor_verifier.run.budgets import Ask, CostOf, Spending

@@ -1,1 +1,0 @@
-"""Bills, prices, identity and behaviour of vendors, checked over stored answers, and the findings that come of it."""

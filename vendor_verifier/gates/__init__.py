@@ -1,1 +1,0 @@
-"""Thresholds that a run must keep: reading, judging, and goodput."""
