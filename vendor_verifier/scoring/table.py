@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -146,11 +146,13 @@ def read_frames(
     *,
     repeats: Mapping[tuple[str, str], int] | None = None,
     texts: AnswerTexts | None = None,
+    listener: Callable[[Record, Sample, Score], None] | None = None,
 ) -> Frames:
     """The frames of a run, in one pass over its records.
 
     ``repeats`` are the planned repetitions by (model, label): records of other entries, of unknown samples or of later
-    repetitions are counted as ``outside`` and left out. Without it all are taken.
+    repetitions are counted as ``outside`` and left out. Without it all are taken. ``listener`` is called with every
+    record of the plan and its score.
     """
     rows: list[tuple[Any, ...]] = []
     tries: list[tuple[Any, ...]] = []
@@ -169,6 +171,8 @@ def read_frames(
         values += [(number, name, value) for name, value in score.values.items()]
         tries += _spent_attempts(record)
         texts.take(record)
+        if listener is not None:
+            listener(record, sample, score)
         number += 1
         if len(rows) == CHUNK:
             chunks.append(_frame(rows, RECORD_COLUMNS))
