@@ -49,7 +49,7 @@ def import_command(
     if len(names := list(_labelled(baseline, none_needed=True))) > 1:
         problem = f"read {len(names)} baselines, {' and '.join(names)}; expected runs of one, each label=file"
         raise ProblemsError([Problem(problem, key="--baseline")])
-    report = import_run(
+    scored = import_run(
         files,
         baseline=next(iter(files)) if baseline else None,
         model=model,
@@ -58,12 +58,12 @@ def import_command(
         skip_bad=skip_bad_rows,
         score=ScoreRequest(undecided, schema, gates=gate, slos=slo),
     )
-    unkept = remember(RunFolder(output_dir), report, file)
+    unkept = remember(RunFolder(output_dir), scored.report, file)
     if unkept is not None:
         warn(unkept)
-    print_report(report, run=output_dir, as_json=json)
+    print_report(scored, run=output_dir, as_json=json)
     say_where(output_dir)
-    return gates_exit_code(report)
+    return gates_exit_code(scored.report)
 
 
 def _labelled(words: Iterable[str], *, none_needed: bool = False) -> dict[str, list[Path]]:

@@ -16,9 +16,8 @@ from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.latest_run import run_named
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, AnswerFormat, BfclVersion, RunOptions, flag, many, option
 from vendor_verifier.pipeline.score import score_again
-from vendor_verifier.pipeline.stored_answers import evaluate_file
+from vendor_verifier.pipeline.stored_answers import case_document, case_lines, evaluate_file
 from vendor_verifier.records.manifest import BaselineF1, SchemaPolicy, Undecided
-from vendor_verifier.reports.case_lines import case_document, case_lines
 from vendor_verifier.store import RunFolder
 
 _VOLUME = Number(gte=1)
@@ -37,7 +36,7 @@ class Policies:
     ] = None
     rank_metric: Annotated[tuple[str, ...], many("Let a suite's score join the IRF (repeatable).", JUDGE)] = ()
     gate: Annotated[
-        tuple[str, ...], many('Fail below: "f1 >= 0.9", "verdict >= doubtful", preset. [default: as run]', JUDGE)
+        tuple[str, ...], many('Fail below: "f1 >= 0.9", "verdict >= check", preset. [default: as run]', JUDGE)
     ] = ()
     slo: Annotated[
         tuple[str, ...], many('Hold each request to an SLO: "tps >= 30" (repeatable). [default: as run]', JUDGE)
@@ -104,12 +103,12 @@ def score_command(
 
     file = history_file(history, none=no_history)
     folder = RunFolder(run_named(run))
-    report = score_again(folder, judging, **policies.changes())
-    unkept = remember(folder, report, file)
+    scored = score_again(folder, judging, **policies.changes())
+    unkept = remember(folder, scored.report, file)
     if unkept is not None:
         warn(unkept)
-    print_report(report, run=run, as_json=json)
-    return gates_exit_code(report)
+    print_report(scored, run=run, as_json=json)
+    return gates_exit_code(scored.report)
 
 
 def _score_answers(file: Path, judging: RunOptions, *, as_json: bool) -> int:

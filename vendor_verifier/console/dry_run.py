@@ -7,24 +7,18 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from vendor_verifier.pipeline.estimate import (
-    ANSWER_S,
-    ANSWER_TOKENS,
-    BYTES_PER_TOKEN,
-    CEILING,
-    DROP,
-    PREVALENCE,
-    forecast,
-)
+from vendor_verifier.pipeline.estimate import ANSWER_S, ANSWER_TOKENS, BYTES_PER_TOKEN, forecast
 from vendor_verifier.pipeline.manifest import stored_load
 from vendor_verifier.pipeline.plan import Prepared
+from vendor_verifier.records.manifest import load_text
 from vendor_verifier.records.nested_dict import nested_dict
 from vendor_verifier.records.plan import EntryForecast, Forecast
 from vendor_verifier.reports.escape import plain
-from vendor_verifier.reports.run_conditions import load_words
-from vendor_verifier.words import Texts, counted
+from vendor_verifier.text import counted
 
 _WIDTH = 1_000
+# Below this a verdict has too little evidence, see docs/verdict.md.
+ENOUGH_SAMPLES = 150
 
 
 def print_dry_run(prepared: Prepared, *, as_json: bool) -> None:
@@ -53,7 +47,7 @@ def _tasks(prepared: Prepared) -> Iterator[str]:
         yield from (f"  {sentence}" for sentence in prepared.hooks[task.suite].planned())
     load = stored_load(plan.load)
     if load is not None:
-        yield f"load: {load_words(load, Texts())}"
+        yield f"load: {load_text(load)}"
 
 
 def _vendors(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
@@ -89,30 +83,15 @@ def _totals(foreseen: Forecast) -> Iterator[str]:
         yield f"--max-requests stops the run after {foreseen.max_requests:,} requests, retries included"
     if foreseen.max_cost_usd is not None:
         yield f"--max-cost stops the run at about {_usd(foreseen.max_cost_usd)}"
-    if foreseen.trigger_samples:
-        yield _power(foreseen)
+    if foreseen.compared is None:
+        yield "verdict: no comparison; it needs a baseline (`is_baseline: true`) that is sent everything twice"
+    elif foreseen.compared < ENOUGH_SAMPLES:
+        yield f"verdict: {counted(foreseen.compared, 'sample')} are too few to recommend a vendor; use {ENOUGH_SAMPLES} or more"
     yield (
         f"assumptions: {BYTES_PER_TOKEN:g} bytes a token; {ANSWER_TOKENS} tokens and {ANSWER_S:g} s an answer; "
         "no caching, no tool calls that lead to further requests"
     )
     yield "nothing was sent"
-
-
-def _power(foreseen: Forecast) -> str:
-    """How small a drop of F1 the run can show."""
-    if foreseen.detectable_drop is None:
-        return "F1: no drop can be detected; it takes a vendor and a baseline that is asked twice (`is_baseline: true`)"
-    samples = counted(f"{foreseen.trigger_samples:,}", "sample")
-    seen = f"{samples} are too few to show any drop"
-    if foreseen.detectable_drop < 1:
-        seen = f"{samples} show a drop of {100 * foreseen.detectable_drop:.1f} points in 8 of 10 runs"
-    needed = f"no number of samples shows {100 * DROP:g} points"
-    if foreseen.samples_for_drop is not None:
-        needed = f"{100 * DROP:g} points need {foreseen.samples_for_drop:,} samples"
-    return (
-        f"F1: {seen}; {needed} "
-        f"(if the baseline agrees with itself at F1 {CEILING:g} and {PREVALENCE:.0%} of the samples call a tool)"
-    )
 
 
 def _usd(amount: float) -> str:

@@ -56,7 +56,7 @@ def run_main_job(options: CommandOptions, *, meant_to_fail: Collection[str] = ()
     unkept = None if history is None else registered("remembering a run")(outcome.folder, outcome.report, history)
     if unkept is not None:
         warn(unkept)
-    print_report(outcome.report, run=outcome.folder.path, as_json=options.json, shown=shown)
+    print_report(outcome.scored, run=outcome.folder.path, as_json=options.json, shown=shown)
     if not options.quiet:
         say_where(outcome.folder.path)
     return _exit_code(outcome, meant_to_fail, can_go_on=not prepared.plan.load.plans_by_doing)

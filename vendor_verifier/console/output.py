@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 import msgspec
@@ -19,14 +20,14 @@ from msgspec import structs
 
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.theme import COLOURS, Meaning
-from vendor_verifier.words import Texts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import Console
 
-    from vendor_verifier.records.score import Report
+    from vendor_verifier.records.results import Report
+    from vendor_verifier.scoring.scored_run import ScoredRun
 
 
 EXIT_OK = 0
@@ -66,24 +67,21 @@ def stdout_console() -> Console:
     return Console(highlight=False)
 
 
-def print_report(report: Report, *, run: Path, as_json: bool, shown: Collection[str] = ()) -> None:
-    """Print the result of the run in the folder ``run``: tables on a terminal, plain lines elsewhere, or scores.json.
+def print_report(scored: ScoredRun, *, run: Path, as_json: bool, shown: Collection[str] = ()) -> None:
+    """Print the result of the run in the folder ``run``: a table, or scores.json.
 
     Warnings ``shown`` on this screen before are not repeated; the document holds all of them.
     """
     if as_json:
         from vendor_verifier.reports import scores_json
 
-        sys.stdout.write(scores_json.render(report))
+        sys.stdout.write(scores_json.render(scored))
         return
     from vendor_verifier.reports import terminal
 
-    report = structs.replace(report, warnings=tuple(words for words in report.warnings if words not in shown))
-    if sys.stdout.isatty():
-        # Cropping would cut a path or a command, which a terminal breaks without harm.
-        stdout_console().print(terminal.render(report, str(run)), crop=False)
-    else:
-        sys.stdout.write("\n".join(terminal.plain_lines(report, str(run))) + "\n")
+    warnings = tuple(words for words in scored.report.warnings if words not in shown)
+    shown_run = replace(scored, report=structs.replace(scored.report, warnings=warnings))
+    terminal.show(shown_run, str(run), stdout_console())
 
 
 def say_where(run: Path) -> None:
@@ -92,16 +90,10 @@ def say_where(run: Path) -> None:
 
 
 def gates_exit_code(report: Report) -> int:
-    """1 when a gate failed, each of which is named on stderr, else 0; an undecided gate does not fail."""
-    t = Texts()
-    failed = [
-        t("gate_failed", vendor=f"{model}: {gate.label}", gate=str(gate.threshold), reason=gate.reason)
-        for model, verdict in report.verdicts.items()
-        for gate in verdict.gates
-        if gate.outcome == "FAIL"
-    ]
-    for words in failed:
-        say(plain(words), "bad")
+    """1 when a gate failed, each of which is named on stderr, else 0; a gate that is not decided does not fail."""
+    failed = [gate for gate in report.gates if gate.outcome == "failed"]
+    for gate in failed:
+        say(plain(f"{gate.model}: {gate.vendor}: {gate.text} failed: {gate.reason}"), "bad")
     return EXIT_THRESHOLD if failed else EXIT_OK
 
 

@@ -29,7 +29,6 @@ from vendor_verifier.sample_store import Shelf, file_digest, open_lines
 from vendor_verifier.suites import SuiteKind, compares
 from vendor_verifier.suites.schema import ArgumentChecker, dialect_notice
 from vendor_verifier.suites.trigger import KeptCheckers
-from vendor_verifier.words import english
 
 
 def load_dataset(
@@ -223,9 +222,12 @@ def missing_classes(tasks: Sequence[Task], datasets: Mapping[str, Dataset]) -> I
             continue
         (only,) = chosen
         if compares(task.suite) or (not only) in whole.classes:
-            name = "warn_only_calls" if only else "warn_no_calls"
-            cure = english("cure_choose" if (not only) in whole.classes else "cure_none")
-            yield english(name, suite=task.suite, samples=len(task.samples), cure=cure)
+            expected, hidden = ("a tool call", "extra") if only else ("no tool call", "missed")
+            advice = "Choose more or other samples." if (not only) in whole.classes else "The file holds no others."
+            yield (
+                f"{task.suite}: every one of the {len(task.samples)} samples expects {expected}, so {hidden} calls cannot "
+                f"be seen. {advice}"
+            )
 
 
 def _filters(stated: RunOptions | TaskOptions) -> dict[str, Sequence[str]]:

@@ -1,4 +1,4 @@
-"""Forecasts a prepared run: requests, tokens, cost, time, and the drop of F1 it could show. It sends nothing.
+"""Forecasts a prepared run: requests, tokens, cost and time. It sends nothing.
 
 Conversations are counted by playing them against a partner who always ends its turn with a short text, so a model that
 calls tools makes more requests than forecast; against one who makes the expected calls where real tools are run.
@@ -7,7 +7,6 @@ calls tools makes more requests than forecast; against one who makes the expecte
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
@@ -15,34 +14,27 @@ from itertools import islice
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.audit.cost import cost_usd
-from vendor_verifier.audit.verdict_table import DOUBTFUL_LEVEL
 from vendor_verifier.pipeline.load_profile import foreseen as foreseen_records
 from vendor_verifier.pipeline.plan import Prepared, wire_of
 from vendor_verifier.pipeline.prices import price_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.event import Usage
-from vendor_verifier.records.money import Price
 from vendor_verifier.records.plan import Entry, EntryForecast, Forecast, Plan
 from vendor_verifier.records.record import Attempt
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample, listed
 from vendor_verifier.records.tool_use import ToolResult
 from vendor_verifier.run.conversation import with_parameters
-from vendor_verifier.stats.trigger_power import TriggerDesign, f1_samples, f1_seen_drop
+from vendor_verifier.scoring.money import Price, cost_usd
 from vendor_verifier.suites import Suite, compares, with_results
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import json_bytes
 from vendor_verifier.wire.openai_responses import LEAST_OUTPUT, OpenAIResponses
 
-# Assumptions about what is not measured yet: of an answer, its length and time; of the baseline, its F1 against itself
-# and the share of samples with a call; and the drop of F1 that somebody wants to see.
+# Assumptions about what is not measured yet: the length and time of an answer.
 BYTES_PER_TOKEN = 4.0
 ANSWER_TOKENS = 200
 ANSWER_S = 5.0
-CEILING = 0.95
-PREVALENCE = 0.5
-DROP = 0.02
 _MOST_TURNS = 100
 _BUDGETS = ("max_tokens", "max_completion_tokens")
 _FREE = Price(0.0, 0.0, source="simulated")
@@ -64,8 +56,8 @@ def forecast(prepared: Prepared, now: datetime) -> Forecast:
     plan = prepared.plan
     questions = list(_questions(prepared))
     entries = tuple(_entry(entry, prepared, questions, now) for entry in plan.entries)
-    n = len({name for task in plan.tasks if compares(task.suite) for name in listed(task.samples).ids})
-    design = _design(plan) if n else None
+    compared = len({name for task in plan.tasks if compares(task.suite) for name in listed(task.samples).ids})
+    is_asked_twice = any(entry.is_baseline for entry in plan.entries) and max(plan.repeat, plan.baseline_repeats) > 1
     ceilings = [entry.cost_ceiling_usd for entry in entries]
     return Forecast(
         entries=entries,
@@ -75,27 +67,10 @@ def forecast(prepared: Prepared, now: datetime) -> Forecast:
         cost_usd=math.fsum(entry.cost_usd or 0.0 for entry in entries),
         cost_ceiling_usd=None if None in ceilings else math.fsum(each for each in ceilings if each is not None),
         unpriced=sum(entry.price is None for entry in entries),
-        trigger_samples=n,
-        compared=_most_compared(plan),
-        detectable_drop=None if design is None else f1_seen_drop(n, design),
-        samples_for_drop=None if design is None else f1_samples(DROP, design),
+        compared=compared if compared and is_asked_twice else None,
         max_requests=plan.max_requests,
         max_cost_usd=plan.max_cost_usd,
     )
-
-
-def _most_compared(plan: Plan) -> int:
-    """The number of vendors that share the error of a verdict: those beside the baseline, in the model with most."""
-    counts = Counter(entry.model for entry in plan.entries)
-    return max((counts[entry.model] - 1 for entry in plan.entries if entry.is_baseline), default=0)
-
-
-def _design(plan: Plan) -> TriggerDesign | None:
-    """The ground of a verdict on F1; None where no vendor is compared with a baseline that is asked twice."""
-    vendors, runs = _most_compared(plan), max(plan.repeat, plan.baseline_repeats)
-    if not vendors or runs < 2:
-        return None
-    return TriggerDesign(CEILING, PREVALENCE, DOUBTFUL_LEVEL / vendors, runs, plan.repeat)
 
 
 def _questions(prepared: Prepared) -> Iterator[_Question]:

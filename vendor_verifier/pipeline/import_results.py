@@ -17,10 +17,10 @@ from vendor_verifier.pipeline.gates import check_conditions
 from vendor_verifier.pipeline.manifest import imported_manifest
 from vendor_verifier.pipeline.score import score_folder, write_reports
 from vendor_verifier.records.manifest import ScoreRequest
-from vendor_verifier.records.score import Report
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.sample_store import file_digest, open_lines
+from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import TRIGGER
 
@@ -34,7 +34,7 @@ def import_run(
     test_file: str | PathLike[str] | None = None,
     skip_bad: bool = False,
     score: ScoreRequest | None = None,
-) -> Report:
+) -> ScoredRun:
     """Import ``files`` (label → a path for each run of it) under one model name, write the run folder and score it.
 
     Raises:
@@ -70,9 +70,9 @@ def import_run(
             for number, path in enumerate(paths, 1)
         }
         folder.write_manifest(imported_manifest(run, imported, _dataset(imported, asked), sources, judged))
-    report = score_folder(folder)
-    write_reports(folder, report)
-    return report
+    scored = score_folder(folder)
+    write_reports(folder, scored)
+    return scored
 
 
 def _dataset(imported: Imported, asked: Place | None) -> Dataset:

@@ -12,8 +12,8 @@ from vendor_verifier.loaders.arrival_schedule import read_schedule
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.records.plan import Entry, LoadShape, Plan
 from vendor_verifier.run.load_lane import due_times, offered
-from vendor_verifier.transport.connect import most_connections
 from vendor_verifier.text import counted
+from vendor_verifier.transport.connect import most_connections
 
 # Default requests in flight per account: of a closed loop, and the most of an open one.
 PLACES = 5

@@ -20,19 +20,16 @@ from vendor_verifier.loaders.parameters import parameter_defects
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.prices import stored_price
 from vendor_verifier.records.failures import QUESTION_REFUSED
-from vendor_verifier.records.manifest import MANIFEST_SCHEMA, Manifest, ScoreRequest, manifest_of
+from vendor_verifier.records.manifest import MANIFEST_SCHEMA, Manifest, ScoreRequest, load_text, manifest_of
 from vendor_verifier.records.nested_dict import nested_dict
 from vendor_verifier.records.plan import Entry, LoadShape, Plan, Task
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.sample import listed
-from vendor_verifier.records.score import Report
 from vendor_verifier.redaction import redacted_record, redacted_words
-from vendor_verifier.reports.run_conditions import load_words
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import TRIGGER, suite_kind
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.trigger import KeptCheckers
-from vendor_verifier.words import Texts
 
 if TYPE_CHECKING:
     from vendor_verifier.loaders.results import Imported
@@ -194,9 +191,7 @@ def refuse_other_plan(folder: RunFolder, stored: Manifest, plan: Plan) -> None:
             f"{folder.path} lasted a stated time or followed a schedule: it is one stretch of time and cannot be gone "
             "on with; start a new run with another --output-dir"
         )
-    sent_as, now_as = (
-        load_words(load or {}, Texts()) for load in (stored.raw["settings"].get("load"), stored_load(plan.load))
-    )
+    sent_as, now_as = (load_text(load or {}) for load in (stored.raw["settings"].get("load"), stored_load(plan.load)))
     if sent_as != now_as:
         raise RunFolderError(
             f"{folder.path} was sent as {sent_as}, this would be {now_as}, and times under two loads are not one "
@@ -256,18 +251,6 @@ def stored_manifest(folder: RunFolder) -> Manifest:
         for raw, entry in zip(manifest.raw["entries"], manifest.entries, strict=True)
     ]
     return manifest.changed(entries=counted)
-
-
-def stored_pace(report: Report) -> dict[str, Any]:
-    """Every vendor's load for the manifest, without its course, which stands in scores.json."""
-    return {
-        "pace": {
-            f"{model.model}: {vendor.label}": nested_dict(structs.replace(vendor.pace, over_time=None))
-            for model in report.models
-            for vendor in model.vendors
-            if vendor.pace is not None
-        }
-    }
 
 
 def with_executor(manifest: Manifest, executor: Mapping[str, Any]) -> Manifest:

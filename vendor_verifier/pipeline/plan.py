@@ -33,7 +33,6 @@ from vendor_verifier.suites import compares
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_completions import OpenAICompletions
-from vendor_verifier.words import english
 
 _LIMITS = Limits()
 _RETRY = RetryRules()
@@ -344,9 +343,10 @@ def _beside_the_file(options: RunOptions, tasks: Sequence[Task], datasets: Mappi
         and not any(word.startswith(f"{task.suite}.test_file_path=") for word in options.suite_option)
     ]
     if others:
-        told = ", ".join(f"{name} ({datasets[name].name})" for name in others)
-        yield english(
-            "warn_beside_file", file=datasets[readers[0]].name, reader=", ".join(readers), others=told, first=others[0]
+        own = ", ".join(f"{name} ({datasets[name].name})" for name in others)
+        yield (
+            f"Only {', '.join(readers)} reads --test-file-path {datasets[readers[0]].name}. Other evaluations use their own "
+            f"samples: {own}. Set --suite-option {others[0]}.test_file_path=FILE for another file."
         )
 
 
@@ -356,8 +356,8 @@ def _own_concurrency(stated: int | None, entries: Sequence[Entry]) -> list[str]:
     if stated is None or not own:
         return []
     words = ", ".join(f"{entry.model} / {entry.label} {entry.concurrency}" for entry in own)
-    return [english("warn_own_concurrency", entries=words)]
+    return [f"--request-concurrency does not apply to entries with a `concurrency:` of their own: {words}"]
 
 
 def _plugin_warnings(registry: Registry) -> list[str]:
-    return [english("warn_plugin", source=str(plugin.source), error=str(plugin.error)) for plugin in registry.broken]
+    return [f"Vendor plugin {plugin.source} cannot be used: {plugin.error}" for plugin in registry.broken]

@@ -23,7 +23,6 @@ from vendor_verifier.pipeline.manifest import (
     new_manifest,
     redactor,
     refuse_other_plan,
-    stored_pace,
     with_ending,
     with_executor,
 )
@@ -37,12 +36,11 @@ from vendor_verifier.records.failures import SETTLED
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.record import Record
+from vendor_verifier.records.results import Report, SuiteResult
 from vendor_verifier.records.sample import listed
-from vendor_verifier.records.score import Report, SuiteScore
 from vendor_verifier.records.steps import Steps
 from vendor_verifier.records.tool_use import ToolRunner
 from vendor_verifier.redaction import Scrubber, redacted_sample
-from vendor_verifier.reports.notebook import report_html
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.cluster.job import Job
 from vendor_verifier.run.conversation import Target
@@ -50,10 +48,10 @@ from vendor_verifier.run.event_loop_lag import quiet_collector
 from vendor_verifier.run.interruption import ensure_interruptible
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.work_queue import Part, WorkQueue
+from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
 from vendor_verifier.transport.proxies import require_proxies
-from vendor_verifier.words import english
 
 # (model, label)
 Name = tuple[str, str]
@@ -92,16 +90,17 @@ OnNotice = Callable[[str], None]
 
 
 class RunOutcome(msgspec.Struct, frozen=True):
-    """A finished session: its run folder, its report, and the signal or limit that ended it early, if any."""
+    """A finished session: its run folder, its scores, and the signal or limit that ended it early, if any."""
 
     folder: RunFolder
-    report: Report
+    scored: ScoredRun
     signal_number: int | None = None
     limit: str | None = None
 
-    def _repr_html_(self) -> str:
-        """The verdict and a small table, as a notebook shows them."""
-        return report_html(self.report)
+    @property
+    def report(self) -> Report:
+        """The results, as scores.json has them."""
+        return self.scored.report
 
 
 def run(
@@ -166,15 +165,14 @@ def _run(
         folder.write_manifest(manifest)
     file = results_file(prepared.options.output_dir)
     results = TaskResults.wanted(manifest.suites, always=file is not None)
-    report = score_folder(folder, results=results, asked=prepared.written)
-    folder.write_manifest(manifest.changed(**stored_pace(report)))
-    write_reports(folder, report)
-    write_pages(folder, report)
+    scored = score_folder(folder, results=results, samples=prepared.written)
+    write_reports(folder, scored)
+    write_pages(folder, manifest)
     if results is not None:
-        results.write(folder, report, file)
+        results.write(folder, scored, file)
     if run_folder(prepared.options.output_dir) is None:
         point_to(folder.path)
-    return RunOutcome(folder, report, end.signal_number, end.limit)
+    return RunOutcome(folder, scored, end.signal_number, end.limit)
 
 
 def _counting(resent: Counter[str], on_record: OnRecord) -> OnRecord:
@@ -220,10 +218,10 @@ def _cross_off(queue: WorkQueue, folder: RunFolder, journal: Journal) -> list[st
     """Remove answered samples from ``queue``, leaving failed and missing ones; returns unreadable lines in words."""
     warnings: list[str] = []
     if journal.torn:
-        warnings.append("records.jsonl ended with an incomplete line, which is dropped; its sample is asked again")
+        warnings.append("records.jsonl ended with an incomplete line. It is dropped; its sample is sent again.")
 
     def bad_line(line: str, reason: str) -> None:
-        warnings.append(english("warn_no_record", line=line, reason=reason))
+        warnings.append(f"{line} is not a record ({reason}); its sample is sent again.")
 
     for record in folder.read_records(bad_line):
         if is_answered(record):
@@ -325,21 +323,20 @@ def _keeping_facts(folder: RunFolder, manifest: Manifest) -> Iterator[None]:
         raise
 
 
-def _is_blind(score: SuiteScore) -> bool:
+def _is_blind(result: SuiteResult) -> bool:
     """Whether feature checks gave no verdict at all, although features were there to check."""
-    return not score.judged and any(check.status == "not_measurable" for check in score.checks.values())
+    return not result.judged and "not_measurable" in result.checks.values()
 
 
 def unfinished_vendors(outcome: RunOutcome) -> list[tuple[str, str]]:
     """(``model: label``, sentence) of vendors that were stopped, or of whose planned samples more than half failed."""
-    stopped = outcome.report.manifest.stopped
+    stopped = outcome.scored.manifest.stopped
     found: list[tuple[str, str]] = [(name, f"{name} was stopped: {reason}") for name, reason in stopped.items()]
-    for model in outcome.report.models:
-        for vendor in model.vendors:
-            name = f"{model.model}: {vendor.label}"
-            done = vendor.succeeded
-            if name not in stopped and 2 * done < vendor.planned:
-                found.append((name, f"{name} answered {done} of {vendor.planned}"))
+    for model, result in outcome.report.models.items():
+        for label, vendor in result.vendors.items():
+            name = f"{model}: {label}"
+            if name not in stopped and 2 * vendor.succeeded < vendor.planned:
+                found.append((name, f"{name} answered {vendor.succeeded} of {vendor.planned} samples"))
             blind = [suite for suite, score in vendor.suites.items() if name not in stopped and _is_blind(score)]
             found += [(name, f"{name}: nothing could be measured of {suite}") for suite in blind]
     return found

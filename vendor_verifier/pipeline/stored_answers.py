@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from vendor_verifier.loaders.tool_correctness import CALLED
 from vendor_verifier.pipeline.datasets import load_dataset
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.records.sample import Sample
+from vendor_verifier.reports.escape import plain
 from vendor_verifier.suites.tool_correctness import (
     CaseResult,
     EvalTestCase,
@@ -19,8 +22,10 @@ from vendor_verifier.suites.tool_correctness import (
     ToolCorrectnessSuite,
     evaluate,
 )
+from vendor_verifier.text import counted
 
 SUITE = "tool_correctness"
+_MOST_SHOWN = 20
 # The options of the evaluation that need a vendor's answer.
 _OF_ASKING = ("answer_format", "agent_prompt", "max_iterations")
 
@@ -69,3 +74,40 @@ def _case(sample: Sample) -> EvalTestCase:
     texts = (message.get("content") for message in sample.turn.messages if message.get("role") == "user")
     asked = next((text for text in texts if isinstance(text, str)), "")
     return EvalTestCase(asked, None, sample.tags[CALLED], sample.expected.get("calls"))
+
+
+def case_lines(metric: ToolCorrectnessMetric, found: Sequence[CaseResult], file: str) -> Iterator[str]:
+    """The number of answers, their mean score, and the answers below the full score, each with its reason."""
+    results = [case.results[0] for case in found]
+    mean, passed = _mean([result.score for result in results]), sum(case.success for case in found)
+    yield plain(f"{file}: {counted(len(found), 'answer')}")
+    shown = "–" if mean is None else f"{mean:.3f}"
+    yield f"{SUITE}: score {shown}, {passed} of {len(found)} pass (threshold {metric.threshold:g})"
+    short = [(case.index, result) for case, result in zip(found, results, strict=True) if result.score < 1]
+    for place, result in short[:_MOST_SHOWN]:
+        yield "  " + plain(f"row {place}: {result.score:.3f}: {result.reason}")
+    if len(short) > _MOST_SHOWN:
+        yield f"  and {len(short) - _MOST_SHOWN} more; --json lists all"
+
+
+def case_document(found: Sequence[CaseResult]) -> dict[str, Any]:
+    """``scores`` and ``success_rates`` by metric, and ``cases`` with score, success and reason."""
+    return {
+        "scores": {SUITE: _mean([case.results[0].score for case in found])},
+        "success_rates": {SUITE: _mean([case.success for case in found])},
+        "cases": [
+            {
+                "row": case.index,
+                "input": case.input,
+                "tools_called": list(case.tools_called),
+                "expected_tools": list(case.expected_tools),
+                "metric": SUITE,
+                **asdict(case.results[0]),
+            }
+            for case in found
+        ],
+    }
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None

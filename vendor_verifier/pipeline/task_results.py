@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import json
 import tempfile
-from array import array
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-import msgspec
-
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import Report, Score
-from vendor_verifier.scoring.observation import Observation
-from vendor_verifier.scoring.report_samples import first_failure
-from vendor_verifier.scoring.row_keys import RowKeys
+from vendor_verifier.records.score import Score
+from vendor_verifier.scoring.figures import group_scores
+from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
 
@@ -37,20 +33,16 @@ def run_folder(output: Path | None) -> Path | None:
     return output if results_file(output) is None else None
 
 
-class TaskResults(msgspec.Struct):
-    """The rows of a run, taken one by one; of several records under one key the one that stands.
+class TaskResults:
+    """The rows of a run, taken one by one; of several records under one key a success replaces a failure.
 
-    Of each there is its place in the temporary file, in the order in which keys came, and by entry the number of each.
-    They are written by row and vendor.
+    Texts wait in a temporary file; of each key its place there is known.
     """
 
-    _file: IO[bytes] = msgspec.field(default_factory=tempfile.TemporaryFile)
-    _begins: array[int] = msgspec.field(default_factory=lambda: array("q"))
-    _lengths: array[int] = msgspec.field(default_factory=lambda: array("q"))
-    _succeeded: bytearray = msgspec.field(default_factory=bytearray)
-    _numbers: dict[tuple[str, str], tuple[RowKeys, array[int]]] = msgspec.field(default_factory=dict)
-    # By suite and sample, the line of the data set.
-    _lines: dict[tuple[str, str], int] = msgspec.field(default_factory=dict)
+    def __init__(self) -> None:
+        self._file: IO[bytes] = tempfile.TemporaryFile()
+        # (suite, line, sample, repetition, model, label) → (succeeded, begin, length)
+        self._places: dict[tuple[str, int, str, int, str, str], tuple[bool, int, int]] = {}
 
     @classmethod
     def wanted(cls, suites: Collection[str], *, always: bool = False) -> TaskResults | None:
@@ -59,55 +51,41 @@ class TaskResults(msgspec.Struct):
         scored = any(kind is not None and kind.ranks_by is not None and not kind.apart for kind in kinds)
         return cls() if scored or always else None
 
-    def take(self, record: Record, sample: Sample, score: Score, row: Observation) -> None:
+    def take(self, record: Record, sample: Sample, score: Score) -> None:
         """Add one record of the plan."""
-        keys, numbers = self._numbers.setdefault((record.model, record.label), (RowKeys(), array("q")))
-        self._lines.setdefault((record.suite, record.sample), sample.source.line if sample.source else 0)
-        place = keys.add(row.key)
-        if place == len(numbers):
-            numbers.append(len(self._begins))
-            self._begins.append(0)
-            self._lengths.append(0)
-            self._succeeded.append(False)
-        elif self._succeeded[numbers[place]] or not record.succeeded:
-            return
-        number, line = numbers[place], json.dumps(_row(record, sample, score), default=str).encode()
-        self._begins[number], self._succeeded[number] = self._file.seek(0, 2), record.succeeded
-        self._lengths[number] = self._file.write(line)
+        line = sample.source.line if sample.source else 0
+        key = (record.suite, line, record.sample, record.repetition, record.model, record.label)
+        known = self._places.get(key)
+        if known is None or (record.succeeded and not known[0]):
+            text = json.dumps(_row(record, sample, score), default=str).encode()
+            self._places[key] = (record.succeeded, self._file.seek(0, 2), self._file.write(text))
 
-    def write(self, folder: RunFolder, report: Report, also: Path | None = None) -> None:
+    def write(self, folder: RunFolder, scored: ScoredRun, also: Path | None = None) -> None:
         """Write the file into the folder, and the same to another file if one is named; nothing is taken any more.
 
         Raises:
             StorageError: the disk refused.
         """
         with self._file:
-            folder.write_pieces(NAME, self._pieces(report))
+            folder.write_pieces(NAME, self._pieces(scored))
             if also is not None:
                 other = RunFolder(also.absolute().parent)
                 other.create()
-                other.write_pieces(also.name, self._pieces(report))
+                other.write_pieces(also.name, self._pieces(scored))
 
-    def _pieces(self, report: Report) -> Iterator[bytes]:
-        head = {"run": report.run, "complete": report.complete, "summary": _summary(report)}
+    def _pieces(self, scored: ScoredRun) -> Iterator[bytes]:
+        head = {"run": scored.report.run, "complete": scored.report.complete, "summary": _summary(scored)}
         yield json.dumps(head, indent=1).encode().removesuffix(b"\n}") + b',\n "tasks": ['
-        for at, number in enumerate(self._in_order()):
-            self._file.seek(self._begins[number])
-            yield (b",\n  " if at else b"\n  ") + self._file.read(self._lengths[number])
+        for at, key in enumerate(sorted(self._places)):
+            _, begin, length = self._places[key]
+            self._file.seek(begin)
+            yield (b",\n  " if at else b"\n  ") + self._file.read(length)
         yield b"\n ]\n}\n"
-
-    def _in_order(self) -> list[int]:
-        """The numbers of the rows by suite, line of the data set, repetition and vendor."""
-        found = sorted(
-            (suite, self._lines[suite, sample], sample, repetition, entry, number)
-            for entry, (keys, numbers) in self._numbers.items()
-            for (suite, sample, repetition), number in zip(keys, numbers, strict=True)
-        )
-        return [number for *_, number in found]
 
 
 def _row(record: Record, sample: Sample, score: Score) -> dict[str, Any]:
-    failure = first_failure(record)
+    finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
+    failure = next((each.failure for each in finals if each.failure is not None), None)
     own = sample.tags.get("id")
     return {
         "task_id": record.sample if own is None else str(own),
@@ -126,18 +104,19 @@ def _row(record: Record, sample: Sample, score: Score) -> dict[str, Any]:
     }
 
 
-def _summary(report: Report) -> list[dict[str, Any]]:
+def _summary(scored: ScoredRun) -> list[dict[str, Any]]:
+    groups = group_scores(scored.evaluations, scored.records)
     return [
         {
-            "model": model.model,
-            "vendor": vendor.label,
+            "model": name,
+            "vendor": label,
             "suite": suite,
-            "tasks": score.planned,
-            "judged": score.judged,
-            **score.values,
-            "groups": score.groups,
+            "tasks": result.planned,
+            "judged": result.judged,
+            **result.values,
+            "groups": groups.get((name, label, suite), {}),
         }
-        for model in report.models
-        for vendor in model.vendors
-        for suite, score in vendor.suites.items()
+        for name, model in scored.report.models.items()
+        for label, vendor in model.vendors.items()
+        for suite, result in vendor.suites.items()
     ]

@@ -283,5 +283,21 @@ def manifest_of(raw: Mapping[str, Any]) -> Manifest:
     return manifest
 
 
+def load_text(load: Mapping[str, Any]) -> str:
+    """A stored load shape in words, such as ``50 requests per second (poisson) for 60 s``."""
+    schedule = load.get("schedule")
+    if schedule:
+        words = f"a schedule of {schedule['count']} requests in {schedule['last_s']:g} s"
+    elif load.get("request_rate"):
+        words = f"{load['request_rate']:g} requests per second ({load['arrival']})"
+    else:
+        words = "fixed concurrency"
+    if load.get("duration_s") is not None:
+        words += f" for {load['duration_s']:g} s"
+    if load.get("ramp_up_s"):
+        words += f", ramp-up {load['ramp_up_s']:g} s"
+    return words + (f", {load['warmup']} warm-up requests" if load.get("warmup") else "")
+
+
 # The manifest of what was scored without a run folder.
 NO_MANIFEST = Manifest(run="", entries=[], tasks=[], settings=StoredSettings(repeat=1))

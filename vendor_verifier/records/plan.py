@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from vendor_verifier.records.money import Price
 from vendor_verifier.records.request import Endpoint
 from vendor_verifier.records.sample import Sample
+from vendor_verifier.scoring.money import Price
 
 
 class EntryForecast(msgspec.Struct, frozen=True):
@@ -37,10 +37,8 @@ class EntryForecast(msgspec.Struct, frozen=True):
 
 
 class Forecast(msgspec.Struct, frozen=True):
-    """A whole run. ``detectable_drop`` is the fall of F1 (0..1) that a verdict sees in 8 of 10 runs, 1 if none;
-    ``samples_for_drop`` what the wanted drop takes, None where no number of samples does. Both are None where F1 is not
-    compared: no trigger samples, or no baseline that is asked twice. ``compared`` vendors share the error of a verdict.
-    ``cost_usd`` sums the entries with a known price, ``unpriced`` counts the others."""
+    """A whole run. ``cost_usd`` sums the entries with a known price, ``unpriced`` counts the others. ``compared`` is the
+    number of samples whose answers are compared with a baseline that is asked twice; None without one."""
 
     entries: tuple[EntryForecast, ...]
     requests: int
@@ -49,10 +47,7 @@ class Forecast(msgspec.Struct, frozen=True):
     cost_usd: float
     cost_ceiling_usd: float | None
     unpriced: int
-    trigger_samples: int = 0
-    compared: int = 0
-    detectable_drop: float | None = None
-    samples_for_drop: int | None = None
+    compared: int | None = None
     max_requests: int | None = None
     max_cost_usd: float | None = None
 

@@ -16,7 +16,6 @@ from typing import Any
 from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.suite_options import SuiteOptions, known_suite, read_options
 from vendor_verifier.errors import BFCL_SIMULATORS
-from vendor_verifier.scoring.answer import too_many_spoilt
 from vendor_verifier.metrics.base import read_answers
 from vendor_verifier.metrics.measure import measured
 from vendor_verifier.pipeline.bfcl.data import find_data, find_services, load_categories
@@ -32,6 +31,7 @@ from vendor_verifier.records.record import Record, supersedes
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import Score
 from vendor_verifier.redaction import Scrubber
+from vendor_verifier.scoring.answer import too_many_spoilt
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SuiteKind, replay
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST_KEYS, SINGLE_TURN

@@ -1,0 +1,82 @@
+"""Warnings about the course of a run, from its manifest: what limits its figures, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vendor_verifier.records.manifest import Manifest, StoredLoad
+from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE, STALL_NS
+from vendor_verifier.text import counted
+
+_MOST_LAG_MS = STALL_NS / 1e6
+
+
+def run_warnings(manifest: Manifest) -> Iterator[str]:
+    """One sentence for each thing that went otherwise than asked for."""
+    yield from manifest.warnings
+    if manifest.limit:
+        yield f"The run ended early: {manifest.limit}."
+    for label, reason in manifest.stopped.items():
+        yield f"{label} was stopped: {reason}"
+    for label, places in manifest.concurrency_lowered.items():
+        yield (
+            f"{label} limited our rate. Concurrency was lowered from {places.given} to {places.lowest} "
+            f"({places.last} at the end)."
+        )
+    for executor in manifest.executors or ():
+        for loss in executor.lost_sessions:
+            yield f"Worker {loss.session} was lost ({loss.reason}). Other workers repeated its open requests."
+    yield from _load_warnings(manifest)
+    yield from _lag_warnings(manifest)
+    if manifest.redacted:
+        yield "Content is redacted: prompts and answers are shown as digests."
+    for executor in manifest.executors or ():
+        for run, labels in (executor.beside or {}).items():
+            yield f"Run {run} used the same accounts at the same time ({', '.join(labels)}); the load was the sum of both."
+    for task in manifest.tasks:
+        for skipped in task.skipped:
+            yield f"Sample left out: {skipped}"
+
+
+def _load_warnings(manifest: Manifest) -> Iterator[str]:
+    """Warnings where the load was another than asked for, or the warm-up failed."""
+    if manifest.ranks_by_schedule:
+        yield "The concurrency limit delayed requests, so avg_ttft_ms counts from when they were due; ttft_ms from sending."
+    for label, kept in (manifest.load or {}).items():
+        if kept.held_back:
+            yield f"{label}: {kept.held_back} requests started late because {kept.cap} were already in flight."
+        elif (kept.lag_p99_ms or 0.0) > _MOST_LAG_MS:
+            yield (
+                f"{label}: requests started up to {kept.lag_p99_ms:.0f} ms late (p99). This machine was too busy for "
+                "the rate; lower it."
+            )
+        if kept.warmup and kept.warmup_failed == kept.warmup:
+            yield f"{label}: the whole warm-up failed ({counted(kept.warmup, 'request')})."
+
+
+def _lag_warnings(manifest: Manifest) -> Iterator[str]:
+    """Warnings where this machine was too busy to time answers well."""
+    loop = manifest.event_loop
+    if loop is None:
+        return
+    advice = _advice(manifest)
+    if loop.p99_ms is not None and loop.p99_ms > _MOST_LAG_MS:
+        yield f"This machine was busy: times may be up to {loop.p99_ms:.0f} ms too long (p99). {advice}"
+    if loop.core_share is not None and loop.core_share > MAX_CORE_SHARE:
+        yield f"Sending used {loop.core_share:.0%} of a core; above {MAX_CORE_SHARE:.0%} times are too long. {advice}"
+
+
+def _advice(manifest: Manifest) -> str:
+    """What to do about a machine that is too busy: less load, or more processes where there are cores for them."""
+    less = f"Use an idle machine, or {_less_load(manifest.settings.load)}"
+    executor = next(reversed(manifest.executors or ()), None)
+    processes = 1 if executor is None else max(1, len(executor.workers))
+    if executor is None or executor.name == "dask" or processes >= (executor.cores or 1):
+        return f"{less}."
+    return f"{less}, or add --workers {min(2 * processes, executor.cores or 1)}."
+
+
+def _less_load(load: StoredLoad | None) -> str:
+    if load is not None and load.schedule:
+        return "use a schedule with fewer requests per second"
+    return "lower --request-rate" if load is not None and load.request_rate else "lower --request-concurrency"
