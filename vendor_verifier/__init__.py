@@ -24,7 +24,7 @@ _HOMES = {
     "ToolCorrectnessMetric": "vendor_verifier.suites.tool_correctness",
     "irf": "vendor_verifier.scoring.irf",
     "RunOutcome": "vendor_verifier.pipeline.run",
-    "Report": "vendor_verifier.records.score",
+    "Report": "vendor_verifier.records.results",
     "Record": "vendor_verifier.records.record",
     "RunComparison": "vendor_verifier.records.history",
     "VerifierError": "vendor_verifier.errors",

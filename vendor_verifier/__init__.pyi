@@ -6,7 +6,7 @@ from vendor_verifier.features.data.run_data import RunData, load_run
 from vendor_verifier.pipeline.run import RunOutcome
 from vendor_verifier.records.history import RunComparison
 from vendor_verifier.records.record import Record
-from vendor_verifier.records.score import Report
+from vendor_verifier.records.results import Report
 from vendor_verifier.scoring.irf import irf
 from vendor_verifier.suites.tool_correctness import EvalTestCase, ToolCorrectnessMetric
 

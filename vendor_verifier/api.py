@@ -26,8 +26,7 @@ from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.run import OnRecord, RunOutcome, run
 from vendor_verifier.pipeline.score import score_folder
-from vendor_verifier.records.history import RunComparison
-from vendor_verifier.records.score import Report
+from vendor_verifier.records.results import Report
 from vendor_verifier.run.interruption import STOP_REQUEST, StopRequest
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.tool_correctness import CaseResult, EvalTestCase, ToolCorrectnessMetric
@@ -144,12 +143,12 @@ async def averify(config: Folder = "config.yaml", **settings: Any) -> RunOutcome
 
 
 def score_run(run: Folder) -> Report:
-    """Score a stored run as its manifest says; nothing is sent or written.
+    """Score a stored run by its manifest; nothing is sent or written.
 
     Raises:
         RunFolderError: not a readable run folder.
     """
-    return score_folder(RunFolder(Path(run)))
+    return score_folder(RunFolder(Path(run))).report
 
 
 def compare_runs(before: Folder, after: Folder) -> RunComparison:

@@ -24,15 +24,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import structs
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.record_files import lines_in, records_file
 from vendor_verifier.record_pieces import is_long, pieces_of
-from vendor_verifier.records.labels import shown_label, shown_labels
 from vendor_verifier.records.manifest import Manifest, UnreadableManifest, manifest_of
 from vendor_verifier.records.record import RECORD_SCHEMA, Record
-from vendor_verifier.records.record_blocks import RecordBlocks
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.records.steps import Steps, at_once
 from vendor_verifier.sample_store import Shelf, lines_of
@@ -43,7 +40,6 @@ FILE_MODE = 0o600
 # Never through a link, which would redirect records to another place; they hold texts of vendors and users.
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _SAMPLES = "samples"
-_BLOCK_RECORDS, _BLOCK_BYTES = 32, 256 * 1024
 _JOINED_A_STEP = 1024**2
 
 _decode_record = msgspec.json.Decoder(Record).decode
@@ -103,22 +99,17 @@ def decode_record(line: bytes) -> Record:
         if _OF_TODAY in line:
             record = _decode_record(line)
             if record.schema == RECORD_SCHEMA:
-                return _with_label_of_today(record)
+                return record
         version = _decode_version(line).schema
         reader = _RECORD_READERS.get(version)
         if reader is None:
             age = "newer than this program's" if version > RECORD_SCHEMA else "unknown; this program's is"
             raise UnreadableLine(f"record schema {version} is {age} {RECORD_SCHEMA}")
-        return _with_label_of_today(reader(line))
+        return reader(line)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UnreadableLine(str(error)) from None
     except RecursionError:
         raise UnreadableLine("nested too deeply to be a record") from None
-
-
-def _with_label_of_today(record: Record) -> Record:
-    label = shown_label(record.label)
-    return record if label == record.label else structs.replace(record, label=label)
 
 
 class RunFolder(msgspec.Struct, frozen=True):
@@ -211,15 +202,15 @@ class RunFolder(msgspec.Struct, frozen=True):
         """
         return Shelf(self.samples_file(suite))
 
-    def read_records(self, on_bad_line: OnBadLine) -> RecordBlocks:
+    def read_records(self, on_bad_line: OnBadLine) -> Iterator[Record]:
         """Every readable record in the order written; unreadable lines are told by place and reason, never hidden."""
         file = self.records_file
-        return RecordBlocks(_read_blocks(file, on_bad_line) if file.exists() else ())
+        return _read_records(file, on_bad_line) if file.exists() else iter(())
 
-    def read_duplicates(self, on_bad_line: OnBadLine) -> RecordBlocks:
+    def read_duplicates(self, on_bad_line: OnBadLine) -> Iterator[Record]:
         """Every readable record that came a second time; unreadable lines are reported likewise."""
         file = self.duplicates_file
-        return RecordBlocks(_read_blocks(file, on_bad_line) if file.exists() else ())
+        return _read_records(file, on_bad_line) if file.exists() else iter(())
 
     def write(self, name: str, content: str | bytes) -> Path:
         """Replace a file of the folder in one step: readers see the old content or the new, never half of it.
@@ -255,10 +246,8 @@ class RunFolder(msgspec.Struct, frozen=True):
         return target
 
 
-def _read_blocks(file: Path, on_bad_line: OnBadLine) -> Iterator[list[Record]]:
-    """The records of a file, in blocks of at most so many records, or bytes and a line."""
-    block: list[Record] = []
-    size = 0
+def _read_records(file: Path, on_bad_line: OnBadLine) -> Iterator[Record]:
+    """The records of a file, one by one."""
     for line in lines_in(file):
         try:
             if line.damage:
@@ -267,13 +256,7 @@ def _read_blocks(file: Path, on_bad_line: OnBadLine) -> Iterator[list[Record]]:
         except UnreadableLine as error:
             on_bad_line(f"{file.name}:{line.number}", str(error))
             continue
-        block.append(record)
-        size += len(line.text)
-        if len(block) == _BLOCK_RECORDS or size > _BLOCK_BYTES:
-            yield block
-            block, size = [], 0
-    if block:
-        yield block
+        yield record
 
 
 def _read_manifest(text: str) -> Manifest:
@@ -283,7 +266,7 @@ def _read_manifest(text: str) -> Manifest:
         UnreadableManifest: the text is no manifest.
     """
     try:
-        raw = parse_json(shown_labels(text))
+        raw = parse_json(text)
     except ValueError as error:
         raise UnreadableManifest(f"cannot be read: {error}") from None
     if not isinstance(raw, dict):

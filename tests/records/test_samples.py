@@ -11,18 +11,9 @@ from hypothesis import strategies as st
 
 from vendor_verifier.records.bounded_cache import BoundedCache
 from vendor_verifier.records.request import Turn
-from vendor_verifier.records.sample import ChosenSamples, JoinedSamples, Sample, content_digest, listed, sample_in
+from vendor_verifier.records.sample import ChosenSamples, Sample, content_digest, listed, sample_in
 
 LISTS = st.lists(st.builds(Sample, id=st.text("abc", min_size=1, max_size=2), turn=st.just(Turn(()))), max_size=6)
-
-
-@given(parts=st.lists(LISTS, max_size=3))
-def test_joined_samples_are_one_list(parts: list[list[Sample]]) -> None:
-    """Part after part, empty ones included."""
-    joined, whole = JoinedSamples([listed(part) for part in parts]), [sample for part in parts for sample in part]
-    assert list(joined) == whole
-    assert list(joined.ids) == [sample.id for sample in whole]
-    assert [joined[place] for place in range(len(joined))] == whole
 
 
 @given(samples=LISTS, data=st.data())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, get_args
 
@@ -17,21 +16,19 @@ from vendor_verifier.features.data.table_files import TableFormat
 from vendor_verifier.pipeline.latest_run import RUNS, pointed_to, run_named
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, flag, many, option
 from vendor_verifier.pipeline.score import score_folder, write_reports
-from vendor_verifier.records.score import Report
 from vendor_verifier.reports import REPORTS
+from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 
 _REPORTS = ("terminal", *(form.name for form in REPORTS))
 _TABLES: tuple[TableFormat, ...] = get_args(TableFormat)
 _FORMATS = tuple(dict.fromkeys([*_REPORTS, *_TABLES]))
-# The formats in which several runs can be shown side by side.
-_SIDE_BY_SIDE = ("terminal", "md", "html")
 
 
 def report_command(
     run: Annotated[Path | None, Parameter(help="A run folder. [default: the last one under runs/]")] = None,
     /,
-    *further: Annotated[Path, Parameter(help="Further runs to compare with it: terminal, md and html.")],
+    *,
     format: Annotated[
         str | None, option(f"Write {', '.join(_FORMATS)}; with commas. [default: terminal]", OUTPUT, "--format")
     ] = None,
@@ -51,7 +48,7 @@ def report_command(
         ),
     ] = None,
     gate: Annotated[
-        tuple[str, ...], many('Fail below: "f1 >= 0.9", "verdict >= doubtful", preset. [default: as run]', JUDGE)
+        tuple[str, ...], many('Fail below: "f1 >= 0.9", "verdict >= check", preset. [default: as run]', JUDGE)
     ] = (),
     monthly_requests: Annotated[
         int | None, option("Estimate the monthly cost at N requests.", JUDGE, check=Number(gte=1))
@@ -60,43 +57,41 @@ def report_command(
         int | None, option("Estimate the monthly cost at N tokens.", JUDGE, check=Number(gte=1))
     ] = None,
 ) -> int:
-    """Render a stored run in other formats, write its tables, or compare several runs. Nothing is run again.
+    """Render a stored run in other formats, or write its tables. Nothing is sent.
 
     csv is the ranking, or with --table any table; xlsx, parquet and jsonl are tables, too (docs/data.md).
     """
     folder = pointed_to(RUNS) if run is None else run_named(run)
     if in_browser:
         return _open(folder)
-    if format is None and not further and (table or wide or _is_table_file(output)):
+    if format is None and (table or wide or _is_table_file(output)):
         return _write_tables(folder, [None], table, output, wide=wide)
     wanted = _formats(format or "terminal")
-    if further:
-        return _side_by_side([folder, *map(run_named, further)], wanted, output, gate)
     kinds = [name for name in _TABLES if name in wanted and (name not in _REPORTS or table or wide)]
     if kinds or table or wide:
         if len(kinds) < len(set(wanted)):
             problem = f"read {format!r}; tables are {', '.join(_TABLES)}: write them with a command of their own"
             raise ProblemsError([Problem(problem, key="--format")])
         return _write_tables(folder, kinds, table, output, wide=wide)
-    report = score_folder(
+    scored = score_folder(
         RunFolder(folder), gates=gate, monthly_requests=monthly_requests, monthly_tokens=monthly_tokens
     )
-    _write_reports(report, folder, wanted, output)
-    return gates_exit_code(report)
+    _write_reports(scored, folder, wanted, output)
+    return gates_exit_code(scored.report)
 
 
-def _write_reports(report: Report, folder: Path, wanted: Sequence[str], output: Path | None) -> None:
+def _write_reports(scored: ScoredRun, folder: Path, wanted: Sequence[str], output: Path | None) -> None:
     """Write the formats into the folder ``output``, or print them; the terminal's is always printed."""
     if output is not None:
         target = RunFolder(output)
         target.create()
-        for path in write_reports(target, report, wanted):
+        for path in write_reports(target, scored, wanted):
             say(str(path))
     for name in wanted:
         if name == "terminal":
-            print_report(report, run=folder, as_json=False)
+            print_report(scored, run=folder, as_json=False)
         elif output is None:
-            sys.stdout.write(next(form for form in REPORTS if form.name == name).text(report))
+            sys.stdout.write(next(form for form in REPORTS if form.name == name).render(scored))
 
 
 def _open(folder: Path) -> int:
@@ -127,28 +122,6 @@ def _write_tables(
     for kind in kinds:
         sys.stdout.writelines(f"{path}\n" for path in export_run(data, kind, tables, output, wide=wide))
     return EXIT_OK
-
-
-def _side_by_side(runs: Sequence[Path], wanted: Sequence[str], output: Path | None, gates: tuple[str, ...]) -> int:
-    """Vendors × runs, each run compared with the one before it; the exit code is of the last run's gates."""
-    from vendor_verifier.features.history import page
-    from vendor_verifier.features.history.run_diff import compare_folders
-
-    if unknown := [name for name in wanted if name not in _SIDE_BY_SIDE]:
-        words = f"read {', '.join(unknown)}; several runs side by side are {', '.join(_SIDE_BY_SIDE)}: give one run"
-        raise ProblemsError([Problem(words, key="--format")])
-    folders = [RunFolder(run) for run in runs]
-    reports = [score_folder(folder, gates=gates) for folder in folders]
-    found = [compare_folders(before, after) for before, after in pairwise(folders)]
-    for name in wanted:
-        text = page.render_runs(reports, found) if name == "html" else page.render_runs_text(reports, found)
-        if output is None or name == "terminal":
-            sys.stdout.write(text)
-            continue
-        target = RunFolder(output)
-        target.create()
-        say(str(target.write(f"runs.{name}", text)))
-    return gates_exit_code(reports[-1])
 
 
 def _formats(text: str) -> list[str]:

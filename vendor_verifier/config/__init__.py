@@ -25,7 +25,6 @@ from vendor_verifier.config.problems import Findings, key_text, listed, nearest
 from vendor_verifier.config.schema import RESERVED, Settings, check_overrides, check_shape, describe_node
 from vendor_verifier.config.yaml_tree import SourceError, Table, find, line_of, parse, plain
 from vendor_verifier.errors import ConfigError, Problem
-from vendor_verifier.records.labels import shown_label
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.registry import Registry
 
@@ -168,7 +167,6 @@ def _select(
 ) -> list[Draft]:
     """The drafts that both filters let through. A filter word that matches nothing is a mistake, never an empty run."""
     present = [name for name in root.items if name not in RESERVED]
-    vendors = [shown_label(word) for word in vendors]
     problems = _unmatched("--model", models, present)
     chosen = [draft for draft in drafts if not models or draft.entry.model in models]
     names = dict.fromkeys(name for draft in chosen for name in (draft.entry.vendor, draft.entry.label))

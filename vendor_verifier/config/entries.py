@@ -27,7 +27,6 @@ from vendor_verifier.config.model_names import model_id_of
 from vendor_verifier.config.problems import Findings, listed, nearest
 from vendor_verifier.config.schema import RESERVED, ModelSection, Settings, VendorEntry, check_shape, quoted_raw
 from vendor_verifier.config.yaml_tree import Listing, Node, Path, Table, find, walk
-from vendor_verifier.records.labels import shown_label
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.records.request import Endpoint
 from vendor_verifier.registry import WIRES, Registry
@@ -97,7 +96,7 @@ def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 def label_of(entry: VendorEntry) -> str:
     """The given label, else the vendor's name with the pinned provider behind it, or before it for OpenRouter."""
     slug = _slug(entry)
-    return shown_label(entry.label or (f"{entry.name} ({slug})" if slug else entry.name))
+    return entry.label or (f"{entry.name} ({slug})" if slug else entry.name)
 
 
 def _slug(entry: VendorEntry) -> str | None:

@@ -7,12 +7,19 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from vendor_verifier.pipeline.estimate import ANSWER_S, ANSWER_TOKENS, BYTES_PER_TOKEN, forecast
+from msgspec import to_builtins
+
+from vendor_verifier.pipeline.estimate import (
+    ANSWER_S,
+    ANSWER_TOKENS,
+    BYTES_PER_TOKEN,
+    EntryForecast,
+    Forecast,
+    forecast,
+)
 from vendor_verifier.pipeline.manifest import stored_load
 from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.records.manifest import load_text
-from vendor_verifier.records.nested_dict import nested_dict
-from vendor_verifier.records.plan import EntryForecast, Forecast
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.text import counted
 
@@ -29,7 +36,7 @@ def print_dry_run(prepared: Prepared, *, as_json: bool) -> None:
     """
     foreseen = forecast(prepared, datetime.now(UTC))
     if as_json:
-        sys.stdout.write(json.dumps(nested_dict(foreseen), indent=2) + "\n")
+        sys.stdout.write(json.dumps(to_builtins(foreseen), indent=2) + "\n")
         return
     lines = [*_tasks(prepared), *_vendors(prepared, foreseen), *_totals(foreseen)]
     for line in lines:
@@ -86,7 +93,8 @@ def _totals(foreseen: Forecast) -> Iterator[str]:
     if foreseen.compared is None:
         yield "verdict: no comparison; it needs a baseline (`is_baseline: true`) that is sent everything twice"
     elif foreseen.compared < ENOUGH_SAMPLES:
-        yield f"verdict: {counted(foreseen.compared, 'sample')} are too few to recommend a vendor; use {ENOUGH_SAMPLES} or more"
+        samples = counted(foreseen.compared, "sample")
+        yield f"verdict: {samples} are too few to recommend a vendor; use {ENOUGH_SAMPLES} or more"
     yield (
         f"assumptions: {BYTES_PER_TOKEN:g} bytes a token; {ANSWER_TOKENS} tokens and {ANSWER_S:g} s an answer; "
         "no caching, no tool calls that lead to further requests"

@@ -225,8 +225,8 @@ def missing_classes(tasks: Sequence[Task], datasets: Mapping[str, Dataset]) -> I
             expected, hidden = ("a tool call", "extra") if only else ("no tool call", "missed")
             advice = "Choose more or other samples." if (not only) in whole.classes else "The file holds no others."
             yield (
-                f"{task.suite}: every one of the {len(task.samples)} samples expects {expected}, so {hidden} calls cannot "
-                f"be seen. {advice}"
+                f"{task.suite}: every one of the {len(task.samples)} samples expects {expected}, so {hidden} calls "
+                f"cannot be seen. {advice}"
             )
 
 

@@ -19,7 +19,7 @@ from vendor_verifier.pipeline.plan import Prepared, wire_of
 from vendor_verifier.pipeline.prices import price_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.event import Usage
-from vendor_verifier.records.plan import Entry, EntryForecast, Forecast, Plan
+from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.record import Attempt
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample, listed
@@ -38,6 +38,49 @@ ANSWER_S = 5.0
 _MOST_TURNS = 100
 _BUDGETS = ("max_tokens", "max_completion_tokens")
 _FREE = Price(0.0, 0.0, source="simulated")
+
+
+class EntryForecast(msgspec.Struct, frozen=True):
+    """One line of the ranking.
+
+    ``requests`` are without retries. ``output_ceiling_tokens`` is what the requests' own ``max_tokens`` allow, ``None``
+    when one of them has no limit; so is ``cost_ceiling_usd`` then, or when the ``price`` is not known. ``concurrency``
+    is only the most of an open loop, ``is_open``.
+    """
+
+    model: str
+    label: str
+    is_baseline: bool
+    records: int
+    requests: int
+    concurrency: int
+    input_tokens: int
+    output_tokens: int
+    output_ceiling_tokens: int | None
+    duration_s: float
+    price: Price | None = None
+    cost_usd: float | None = None
+    cost_ceiling_usd: float | None = None
+    is_open: bool = False
+
+
+class Forecast(msgspec.Struct, frozen=True):
+    """A whole run.
+
+    ``cost_usd`` sums the entries with a known price, ``unpriced`` counts the others. ``compared`` samples are compared
+    with a baseline that is asked twice; None without one.
+    """
+
+    entries: tuple[EntryForecast, ...]
+    requests: int
+    retries: int
+    duration_s: float
+    cost_usd: float
+    cost_ceiling_usd: float | None
+    unpriced: int
+    compared: int | None = None
+    max_requests: int | None = None
+    max_cost_usd: float | None = None
 
 
 class _Question(msgspec.Struct, frozen=True):

@@ -21,7 +21,6 @@ from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.prices import stored_price
 from vendor_verifier.records.failures import QUESTION_REFUSED
 from vendor_verifier.records.manifest import MANIFEST_SCHEMA, Manifest, ScoreRequest, load_text, manifest_of
-from vendor_verifier.records.nested_dict import nested_dict
 from vendor_verifier.records.plan import Entry, LoadShape, Plan, Task
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.sample import listed
@@ -121,7 +120,7 @@ def imported_manifest(
             "finished_at": now,
             "status": "imported",
             "imported": files,
-            "entries": [nested_dict(entry) for entry in imported.entries],
+            "entries": [to_builtins(entry) for entry in imported.entries],
             "tasks": [task_entry(Task(TRIGGER, imported.samples), dataset)],
             "settings": {"repeat": 1},
             "score": to_builtins(score),
@@ -320,7 +319,7 @@ def stored_load(load: LoadShape) -> dict[str, Any] | None:
     """The load shape as the manifest stores it, a schedule as count and length only; None without a shape."""
     if not load.is_shaped:
         return None
-    stored = nested_dict(load)
+    stored = to_builtins(load)
     if load.schedule:
         stored["schedule"] = {"count": len(load.schedule), "last_s": load.schedule[-1]}
     else:
@@ -343,8 +342,8 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "request_concurrency": plan.request_concurrency,
         "vendor_concurrency": plan.vendor_concurrency,
         "load": stored_load(plan.load),
-        "limits": nested_dict(plan.limits),
-        "retry": nested_dict(plan.retry),
+        "limits": to_builtins(plan.limits),
+        "retry": to_builtins(plan.retry),
         "max_requests": plan.max_requests,
         "max_cost_usd": plan.max_cost_usd,
     }

@@ -345,7 +345,7 @@ def _beside_the_file(options: RunOptions, tasks: Sequence[Task], datasets: Mappi
     if others:
         own = ", ".join(f"{name} ({datasets[name].name})" for name in others)
         yield (
-            f"Only {', '.join(readers)} reads --test-file-path {datasets[readers[0]].name}. Other evaluations use their own "
+            f"Only {', '.join(readers)} reads --test-file-path {datasets[readers[0]].name}. Others use their own "
             f"samples: {own}. Set --suite-option {others[0]}.test_file_path=FILE for another file."
         )
 

@@ -16,12 +16,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
-from msgspec import structs
+from msgspec import structs, to_builtins
 
 from vendor_verifier.audit.cost import cost_ratios, cost_usd, money
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, UsageError
 from vendor_verifier.records.money import Money, Price
-from vendor_verifier.records.nested_dict import nested_dict
 from vendor_verifier.records.plan import SIMULATED, Entry, Plan
 from vendor_verifier.records.score import VendorScore
 from vendor_verifier.resources import shipped
@@ -149,7 +148,7 @@ def stored_price(entry: Entry, at: datetime) -> dict[str, Any]:
     if entry.price is not None:
         return {STORED: None}
     found = listed_price(entry.endpoint.model_id, entry.endpoint.base_url, entry.vendor, at)
-    return {STORED: None if found is None else nested_dict(found)}
+    return {STORED: None if found is None else to_builtins(found)}
 
 
 def prices_of(

@@ -32,7 +32,7 @@ def run_warnings(manifest: Manifest) -> Iterator[str]:
         yield "Content is redacted: prompts and answers are shown as digests."
     for executor in manifest.executors or ():
         for run, labels in (executor.beside or {}).items():
-            yield f"Run {run} used the same accounts at the same time ({', '.join(labels)}); the load was the sum of both."
+            yield f"Run {run} used the same accounts at the same time ({', '.join(labels)}); they saw the load of both."
     for task in manifest.tasks:
         for skipped in task.skipped:
             yield f"Sample left out: {skipped}"
@@ -41,7 +41,7 @@ def run_warnings(manifest: Manifest) -> Iterator[str]:
 def _load_warnings(manifest: Manifest) -> Iterator[str]:
     """Warnings where the load was another than asked for, or the warm-up failed."""
     if manifest.ranks_by_schedule:
-        yield "The concurrency limit delayed requests, so avg_ttft_ms counts from when they were due; ttft_ms from sending."
+        yield "The concurrency limit delayed requests: avg_ttft_ms counts from the due time, ttft_ms from sending."
     for label, kept in (manifest.load or {}).items():
         if kept.held_back:
             yield f"{label}: {kept.held_back} requests started late because {kept.cap} were already in flight."

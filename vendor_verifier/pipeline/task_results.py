@@ -40,7 +40,7 @@ class TaskResults:
     """
 
     def __init__(self) -> None:
-        self._file: IO[bytes] = tempfile.TemporaryFile()
+        self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # closed by write
         # (suite, line, sample, repetition, model, label) → (succeeded, begin, length)
         self._places: dict[tuple[str, int, str, int, str, str], tuple[bool, int, int]] = {}
 

@@ -9,48 +9,6 @@ import msgspec
 
 from vendor_verifier.records.request import Endpoint
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.scoring.money import Price
-
-
-class EntryForecast(msgspec.Struct, frozen=True):
-    """One line of the ranking.
-
-    ``requests`` are without retries. ``output_ceiling_tokens`` is what the requests' own ``max_tokens`` allow, ``None``
-    when one of them has no limit; so is ``cost_ceiling_usd`` then, or when the ``price`` is not known. ``concurrency``
-    is only the most of an open loop, ``is_open``.
-    """
-
-    model: str
-    label: str
-    is_baseline: bool
-    records: int
-    requests: int
-    concurrency: int
-    input_tokens: int
-    output_tokens: int
-    output_ceiling_tokens: int | None
-    duration_s: float
-    price: Price | None = None
-    cost_usd: float | None = None
-    cost_ceiling_usd: float | None = None
-    is_open: bool = False
-
-
-class Forecast(msgspec.Struct, frozen=True):
-    """A whole run. ``cost_usd`` sums the entries with a known price, ``unpriced`` counts the others. ``compared`` is the
-    number of samples whose answers are compared with a baseline that is asked twice; None without one."""
-
-    entries: tuple[EntryForecast, ...]
-    requests: int
-    retries: int
-    duration_s: float
-    cost_usd: float
-    cost_ceiling_usd: float | None
-    unpriced: int
-    compared: int | None = None
-    max_requests: int | None = None
-    max_cost_usd: float | None = None
-
 
 # The client that sends: our own transport, or the official SDKs as an application would use them.
 ClientName = Literal["direct", "sdk"]

@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate, chain
 from typing import Any, overload
 
 import msgspec
@@ -174,22 +172,6 @@ class ChosenSamples(Samples):
 
     def at(self, place: int) -> Sample:
         return self.whole.at(self.places[place])
-
-
-class JoinedSamples(Samples):
-    """The samples of all ``parts``, one part after the other."""
-
-    def __init__(self, parts: Sequence[Samples]) -> None:
-        self._parts = parts
-        self._begins = (0, *accumulate(map(len, parts)))
-
-    @cached_property
-    def ids(self) -> Sequence[str]:
-        return tuple(chain.from_iterable(part.ids for part in self._parts))
-
-    def at(self, place: int) -> Sample:
-        part = bisect_right(self._begins, place) - 1
-        return self._parts[part].at(place - self._begins[part])
 
 
 def sample_in(by_suite: Mapping[str, Samples], suite: str, sample_id: str) -> Sample | None:

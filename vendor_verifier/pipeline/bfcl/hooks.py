@@ -16,8 +16,6 @@ from typing import Any
 from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.suite_options import SuiteOptions, known_suite, read_options
 from vendor_verifier.errors import BFCL_SIMULATORS
-from vendor_verifier.metrics.base import read_answers
-from vendor_verifier.metrics.measure import measured
 from vendor_verifier.pipeline.bfcl.data import find_data, find_services, load_categories
 from vendor_verifier.pipeline.bfcl.dataset import SUITE, Job, bfcl_dataset, by_task, highest, notes, read_job_file
 from vendor_verifier.pipeline.bfcl.rest import ask_services
@@ -31,7 +29,7 @@ from vendor_verifier.records.record import Record, supersedes
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import Score
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.scoring.answer import too_many_spoilt
+from vendor_verifier.scoring.answer import is_spoilt, lateness_ns, too_many_spoilt
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SuiteKind, replay
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST_KEYS, SINGLE_TURN
@@ -178,7 +176,9 @@ def _results(
         for sample in rows:
             for record in of_sample.get(sample.id, ()):
                 # Times are None where our own process was late.
-                is_late = "e2e_ms" in measured(record, read_answers(record)).spoilt
+                finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
+                took_ns = sum(final.timing.end_ns for final in finals if final.timing is not None)
+                is_late = is_spoilt(max(map(lateness_ns, finals), default=0), took_ns)
                 judged = record.score or replay(suite.play(sample), record.turns)
                 pair = judged, None if is_late else call_latencies_s(record)
                 found.setdefault((record.model, record.label), []).append(pair)
