@@ -15,9 +15,9 @@ from fault_server import FaultServer
 from hypothesis import settings
 from shared_vendors import OWN_COMMAND, SharedVendors
 
-from vendor_verifier.metrics import answer
 from vendor_verifier.pipeline import simulated_vendors
 from vendor_verifier.run import event_loop_lag
+from vendor_verifier.scoring import answer
 from vendor_verifier.transport import client
 from vendor_verifier.transport.client import _tls_context
 
