@@ -25,12 +25,8 @@ ROW = """    Kind(
 """
 # Runs in a copy of the package: everything here is told of the new kind by its row alone.
 TREATED = """
-from vendor_verifier.audit.failure_causes import cause_of
-from vendor_verifier.reports.ci import _sample
-from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.run.retry import should_retry, slows_account, stops_vendor
 from vendor_verifier.records.record import Attempt, Failure
-from vendor_verifier.records.details import Case
 from vendor_verifier.wire.errors import http_failure
 from datetime import UTC, datetime
 
@@ -40,14 +36,12 @@ assert should_retry(Attempt(1, failure=failure)) and not should_retry(Attempt(2,
 assert slows_account(failure) and not stops_vendor(failure)
 inside = Failure.of("api_error_in_200", "gone for tea", 418)
 assert should_retry(Attempt(1, failure=inside)) and slows_account(inside)
-assert cause_of(Traits(failure=failure.kind), False, None) == "rate_limit"
-line = _sample(Case("trigger", "sample", 0, 0.1, failure.kind, failure.message))
-assert (line.outcome, line.kind) == ("failure", "tea_break"), line
+assert failure.rules.charge == "rate_limit"
 """
 
 
 def test_a_new_kind_is_one_row(tmp_path: Path) -> None:
-    """In a copy of the package, one row tells retries, causes, reports and docs of an invented kind."""
+    """In a copy of the package, one row tells retries, charges and docs of an invented kind."""
     for folder in ("vendor_verifier", "scripts", "docs"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     table = tmp_path / TABLE
