@@ -31,7 +31,7 @@ def import_command(
     undecided: Annotated[Undecided, option("Count failures in F1 as in run.", JUDGE)] = "missed",
     schema: Annotated[SchemaPolicy, option("Read empty arguments as in run.", JUDGE)] = "lenient",
     gate: Annotated[
-        tuple[str, ...], many('Fail below: "f1 >= 0.9", "verdict >= doubtful", or a preset (repeatable).', JUDGE)
+        tuple[str, ...], many('Fail below: "f1 >= 0.9", "verdict >= check", or a preset (repeatable).', JUDGE)
     ] = (),
     slo: Annotated[tuple[str, ...], many('Hold each request to an SLO: "e2e_ms <= 9000" (repeatable).', JUDGE)] = (),
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
