@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from datetime import datetime
 
 import equal_vendors
-import numpy as np
 import pytest
-from equal_vendors import entries
+from equal_vendors import entries, samples
 from scipy.stats import chisquare
-from synthetic_run import samples
+from vendor_verifier.findings.verdict import ModelVerdict, judge
 
-from vendor_verifier.audit.behaviour import conduct
-from vendor_verifier.records.judgement import Finding, RankingJudgement
+from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.records.manifest import EntryInfo
 from vendor_verifier.records.record import Record
-from vendor_verifier.records.score import ModelScore, PlayedTask
+from vendor_verifier.records.results import ModelResult
+from vendor_verifier.records.sample import listed
 from vendor_verifier.run.baseline_pace import BaselinePace
 from vendor_verifier.run.work_queue import Stream
-from vendor_verifier.scoring.collect import Tables
-from vendor_verifier.scoring.score_run import score_run
-from vendor_verifier.stats.judge_ranking import judge_ranking
-from vendor_verifier.stats.ratio_table import trials_of
+from vendor_verifier.scoring.figures import ScorePlan, score_models
+from vendor_verifier.scoring.table import read_frames
+from vendor_verifier.scoring.texts import AnswerTexts
+from vendor_verifier.suites.trigger import TriggerSuite
 
 VENDORS, SAMPLES, RUNS = 7, 60, 100
 
@@ -34,20 +34,27 @@ def sent_s(record: Record) -> float:
     return datetime.fromisoformat(timing.sent_at).timestamp()
 
 
-def scored(records: list[Record]) -> tuple[ModelScore, RankingJudgement, list[Finding]]:
-    """The scores of a run of equal vendors, its judged order and the findings on its vendors."""
-    asked = samples(SAMPLES)
-    infos = [
-        EntryInfo("m", f"v{n}", "plain", "m", is_baseline=n == 0, repeat=2 if n == 0 else 1) for n in range(VENDORS)
-    ]
-    tables = Tables()
-    report = score_run(infos, [PlayedTask("trigger", asked)], records, repeat=1, run="run", tables=tables)
-    ids = {"trigger": [sample.id for sample in asked]}
-    order = list(dict.fromkeys(record.sample for record in sorted(records, key=sent_s)))
-    rows = {info.label: tables.rows["m", info.label] for info in infos}
-    trials = [trials_of(i.label, rows[i.label], ids, repeat=i.repeat or 1, complete=True) for i in infos]
-    ranking = judge_ranking(trials, order, np.random.default_rng(0), baseline="v0", resamples=200)
-    return report.models[0], ranking, list(conduct(rows, "v0", ranking, ()))
+def scored(records: list[Record]) -> tuple[ModelResult, ModelVerdict]:
+    """The figures of a run of equal vendors, and what is found about them."""
+    labels, asked = tuple(f"v{n}" for n in range(VENDORS)), {"trigger": listed(samples(SAMPLES))}
+    infos = tuple(
+        EntryInfo("m", label, "plain", "m", is_baseline=label == "v0", repeat=2 if label == "v0" else 1)
+        for label in labels
+    )
+    frames = read_frames(records, {"trigger": TriggerSuite()}, asked, texts=AnswerTexts.of(asked))
+    result = score_models(frames, ScorePlan(entries=infos, samples=asked, repeat=1, complete=True)).models["m"]
+    run = ModelRun(
+        model="m",
+        baseline="v0",
+        labels=labels,
+        records=frames.records,
+        attempts=frames.attempts,
+        evaluations=frames.evaluations,
+        apart=frames.records.iloc[:0],
+        planned={label: vendor.planned for label, vendor in result.vendors.items()},
+        model_ids=dict.fromkeys(labels, "m"),
+    )
+    return result, judge(run, result.vendors)
 
 
 def over(records: list[Record], label: str) -> float:
@@ -92,24 +99,16 @@ def test_nobody_waits_for_a_baseline_that_is_asked_nothing_more() -> None:
     assert asyncio.run(everything()) == 1
 
 
-def test_ranks_and_their_resamples_go_by_the_same_times() -> None:
-    """Where a slow vendor goes on alone, IRF in the ranking and in its judgement are the same number for everybody, and
-    which rows the times were compared over is said."""
-    model, ranking, _ = scored(equal_vendors.run(1, VENDORS, SAMPLES, slowness={"v6": 3.0}))
-    assert {each.label: each.irf.value for each in ranking.irf} == pytest.approx(
-        {vendor.label: vendor.irf for vendor in model.vendors}
-    )
-    assert any(each.second == "v6" and each.second_n < each.second_of for each in ranking.overlaps)
-
-
 @pytest.mark.slow
 def test_among_equals_being_first_is_chance_and_nobody_is_accused() -> None:
     """100 runs of a baseline and six equals on a machine that warms up and whose load drifts: who comes first is
     uniform (chi-square at 1 %), and no finding names anybody."""
     first: Counter[str] = Counter()
-    for seed in range(100):
-        model, _, findings = scored(equal_vendors.run(seed, VENDORS, SAMPLES))
-        best = [vendor.label for vendor in model.vendors if (vendor.irf or 0) >= (model.vendors[0].irf or 0) - 1e-12]
+    for seed in range(RUNS):
+        result, verdict = scored(equal_vendors.run(seed, VENDORS, SAMPLES))
+        place = min(vendor.place or math.inf for vendor in result.vendors.values())
+        best = [label for label, vendor in result.vendors.items() if vendor.place == place]
         first.update({label: 1 / len(best) for label in best})
-        assert not findings, (seed, findings)
+        accused = [finding for finding in verdict.findings if finding.status in ("check", "differs", "down")]
+        assert not accused, (seed, accused)
     assert chisquare([first[f"v{n}"] for n in range(VENDORS)]).pvalue > 0.01, first

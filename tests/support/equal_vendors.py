@@ -18,13 +18,12 @@ from unittest.mock import patch
 
 import jumping_loop
 from asking import KEY, Plain, kept_in
-from synthetic_run import samples
 
 from vendor_verifier.records.event import ToolCall, Usage
 from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.record import Attempt, Record, Response, Timing, TurnRecord
 from vendor_verifier.records.request import Endpoint, Turn
-from vendor_verifier.records.sample import Sample, listed
+from vendor_verifier.records.sample import Sample, Source, content_digest, listed, numbered
 from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.engine import Engine, VendorSlots
 from vendor_verifier.run.work_queue import Part, WorkQueue, streams_of
@@ -32,8 +31,31 @@ from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
 _PLACES = 5
+_TOOL = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1}},
+            "required": ["city"],
+        },
+    },
+}
 _WARM_UP_S = 1.0
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def samples(number: int) -> tuple[Sample, ...]:
+    """Questions, two thirds of which call for the tool."""
+    made = []
+    for place in range(number):
+        words = f"What will the weather be in city {place} over the next three days? " + "Please be exact. " * (
+            place % 9
+        )
+        turn = Turn(({"role": "system", "content": "You help."}, {"role": "user", "content": words}), (_TOOL,))
+        made.append(Sample(numbered(content_digest(turn), 1), turn, source=Source("weather.jsonl", place + 1)))
+    return tuple(made)
 
 
 def entries(count: int) -> tuple[Entry, ...]:
