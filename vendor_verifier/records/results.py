@@ -110,8 +110,9 @@ class SuiteResult(msgspec.Struct, frozen=True):
 
 class VendorResult(msgspec.Struct, frozen=True, kw_only=True):
     """All results of one vendor. ``measured`` says over how many records each rank metric was taken (f1: pairs,
-    schema_accuracy: responses); ``failures`` counts records by kind. ``place`` is by ``irf``, or by the mean score of
-    the evaluations where vendors were not compared with a baseline's decisions; ties share it."""
+    schema_accuracy: responses), ``intervals`` its 95 % interval where there is one; ``failures`` counts records by
+    kind. ``place`` is by ``irf``, or by the mean score of the evaluations where vendors were not compared with a
+    baseline's decisions; ties share it."""
 
     label: str
     vendor: str
@@ -129,6 +130,7 @@ class VendorResult(msgspec.Struct, frozen=True, kw_only=True):
     tps: float | None = None
     counts: TriggerCounts | None = None
     measured: Mapping[str, int] = {}
+    intervals: Mapping[str, tuple[float, float]] = {}
     planned: int = 0
     recorded: int = 0
     succeeded: int = 0

@@ -1,45 +1,50 @@
-"""A scored run as text: pure functions from Report to str, one format a file. It does no I/O.
+"""A scored run as text: pure functions from ScoredRun to str, one for each file of a run folder.
 
-The terminal's table is in :mod:`vendor_verifier.reports.terminal`, because it is a renderable and not a file.
+The screen's lines are made by :mod:`vendor_verifier.reports.terminal`, because they are no file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from vendor_verifier.lazy_import import late
 
 if TYPE_CHECKING:
-    from vendor_verifier.records.score import Report
+    from vendor_verifier.scoring.scored_run import ScoredRun
+
+Render = Callable[["ScoredRun"], str]
 
 
-class ReportFormat(msgspec.Struct, frozen=True):
-    """One file of a run folder: its name for ``--format``, its file name, and the function that renders it.
+def _from(target: str) -> Render:
+    """The function ``module:name`` of this package, loaded when it is called."""
 
-    ``by_default`` ones are written for every run, the others when asked for. ``renderer`` is
-    ``module:function`` of this package, loaded when it is needed.
-    """
+    def render(scored: ScoredRun) -> str:
+        made: Render = late(f"vendor_verifier.reports.{target}")
+        return made(scored)
 
-    name: str
-    file_name: str
-    renderer: str
-    by_default: bool = True
-
-    def text(self, report: Report) -> str:
-        """The file's content."""
-        render: Callable[[Report], str] = late(f"vendor_verifier.reports.{self.renderer}")
-        return render(report)
+    return render
 
 
-REPORTS: tuple[ReportFormat, ...] = (
-    ReportFormat("json", "scores.json", "scores_json:render"),
-    ReportFormat("csv", "ranking.csv", "ranking:render_csv"),
-    ReportFormat("md", "report.md", "markdown:render"),
-    ReportFormat("failed", "failed_samples.jsonl", "failed_samples:render"),
-    ReportFormat("html", "report.html", "html.page:render"),
-    ReportFormat("junit", "junit.xml", "ci:render_junit", by_default=False),
-    ReportFormat("openmetrics", "metrics.prom", "openmetrics:render", by_default=False),
-)
+REPORTS: Mapping[str, Render] = {
+    "scores.json": _from("scores_json:render"),
+    "ranking.csv": _from("ranking_csv:render"),
+    "report.md": _from("markdown:render"),
+    "report.html": _from("html.page:render"),
+    "junit.xml": _from("junit:render"),
+    "metrics.prom": _from("openmetrics:render"),
+}
+"""File name → the function that renders it."""
+
+FORMATS: Mapping[str, str] = {
+    "json": "scores.json",
+    "csv": "ranking.csv",
+    "md": "report.md",
+    "html": "report.html",
+    "junit": "junit.xml",
+    "openmetrics": "metrics.prom",
+}
+"""Name for ``--format`` → file name."""
+
+# Written for every run; the others when asked for.
+BY_DEFAULT: tuple[str, ...] = ("scores.json", "ranking.csv", "report.md", "report.html")

@@ -1,0 +1,182 @@
+"""How numbers, states and plain tables are written, the same in every output.
+
+What was never measured (None, NaN) and what is not finite is written "–", never 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from vendor_verifier.records.results import FacetName, Status
+from vendor_verifier.text import counted
+
+MISSING = "–"
+Format = Callable[[Any], str]
+"""A value that is not missing → its text."""
+
+Meaning = Literal["good", "doubtful", "bad", "unusable", "unknown", "hint", "aside", "title"]
+# Colours of the terminal by meaning. Words say the same, so nobody needs to see them.
+COLOURS: Mapping[Meaning, str] = {
+    "good": "green",
+    "doubtful": "yellow",
+    "bad": "red",
+    "unusable": "bold red",
+    "unknown": "dim",
+    "hint": "cyan",
+    "aside": "dim",
+    "title": "bold",
+}
+STATUS_MEANINGS: Mapping[Status, Meaning] = {
+    "matches": "good",
+    "check": "doubtful",
+    "differs": "bad",
+    "down": "unusable",
+    "not_tested": "unknown",
+    "reference": "aside",
+}
+STATUS_WORDS: Mapping[Status, str] = {
+    "matches": "matches",
+    "check": "check",
+    "differs": "differs",
+    "down": "down",
+    "not_tested": "not tested",
+    "reference": "reference",
+}
+# A mark beside the word, for who sees no colour.
+STATUS_SIGNS: Mapping[Status, str] = {
+    "matches": "✔",
+    "check": "△",
+    "differs": "✘",
+    "down": "⊘",
+    "not_tested": "?",
+    "reference": "•",
+}
+FACET_TITLES: Mapping[FacetName, str] = {
+    "model": "Model",
+    "tool_calls": "Tool calls",
+    "bill": "Bill",
+    "reliability": "Reliability",
+    "speed": "Speed",
+}
+
+
+def finite(value: Any) -> float | None:
+    """``value`` as a float if it is a finite number, else None."""
+    if value is None or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def written(value: Any, form: Format) -> str:
+    """``value`` as ``form`` writes it; "–" where it is missing."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is None or (is_number and not math.isfinite(value)):
+        return MISSING
+    return form(value)
+
+
+def rate(value: float) -> str:
+    """A share of 1 with four decimals, written 1 or 0 only when it is exactly that."""
+    if value in (0, 1):
+        return str(int(value))
+    if 0.99995 <= value < 1:
+        return ">0.9999"
+    return "<0.0001" if 0 < value < 0.00005 else f"{value:.4f}".replace("-", "−")
+
+
+def short_rate(value: float) -> str:
+    """A share of 1 with three decimals; 1.000 and 0.000 only when it is exactly that."""
+    if 0.9995 <= value < 1:
+        return "0.999"
+    return "0.001" if 0 < value < 0.0005 else f"{value:.3f}"
+
+
+def irf(value: float) -> str:
+    """An IRF score: four decimals, as on the product's page."""
+    return f"{value:.4f}"
+
+
+def quantity(value: float) -> str:
+    """A number with a unit: four significant digits, whole from a thousand on."""
+    text = f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return text.replace("-", "−")
+
+
+def short_quantity(value: float) -> str:
+    """A number with a unit in a narrow column: whole from a hundred on."""
+    return f"{value:.0f}" if abs(value) >= 99.95 else f"{value:.1f}" if abs(value) >= 1 else f"{value:.2f}"
+
+
+def count(value: float) -> str:
+    """A whole number."""
+    return f"{value:.0f}"
+
+
+def percent(value: float) -> str:
+    """``12.3 %`` of a share of 1."""
+    return f"{100 * value:.3g} %".replace("-", "−")
+
+
+def usd(value: float) -> str:
+    """US dollars: ``$1,250``, ``$0.37``, ``$0.0037``."""
+    if abs(value) >= 1000:
+        return f"${value:,.0f}"
+    if abs(value) >= 0.095 or value == 0:
+        return f"${value:,.2f}"
+    return f"${value:.{1 - math.floor(math.log10(abs(value)))}f}"
+
+
+def p_value(value: float) -> str:
+    """A p-value: ``0.03``, ``1e-05``, ``<1e-9``."""
+    if value < 1e-9:
+        return "<1e-9"
+    return f"{value:.2g}" if value >= 1e-4 else f"{value:.0e}"
+
+
+def interval(low: float | None, high: float | None, form: Format = quantity) -> str:
+    """``low … high``; an open side is ∞, and "" without both."""
+    if low is None and high is None:
+        return ""
+    return f"{'−∞' if low is None else form(low)} … {'∞' if high is None else form(high)}"
+
+
+def status_word(status: Status) -> str:
+    """The sign and the word of a status: ``✘ differs``."""
+    return f"{STATUS_SIGNS[status]} {STATUS_WORDS[status]}"
+
+
+def tally(counts: Mapping[str, int]) -> str:
+    """``word 3, other 1``: most frequent first, then by name; "–" without any."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{word} {number}" for word, number in ordered) or MISSING
+
+
+def aligned(rows: Sequence[Sequence[str]], *, left: int = 0, prose: int = 0) -> Iterator[str]:
+    """Lines of columns as wide as their widest cell; all but the first ``left`` and the last ``prose`` are aligned to
+    the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            cell if place >= len(row) - prose else cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(cells)
+
+
+def load_words(load: Mapping[str, Any]) -> str:
+    """A stored load shape in words, such as ``50 requests a second (poisson) to each vendor for 60 s``."""
+    words = "a fixed number of requests in flight"
+    if load.get("schedule"):
+        schedule = load["schedule"]
+        words = f"{counted(schedule['count'], 'request')} over {schedule['last_s']:g} s by a schedule"
+    elif load.get("request_rate"):
+        words = f"{load['request_rate']:g} requests a second ({load.get('arrival') or 'constant'}) to each vendor"
+    if load.get("duration_s") is not None:
+        words += f" for {load['duration_s']:g} s"
+    if load.get("ramp_up_s"):
+        words += f", growing over {load['ramp_up_s']:g} s"
+    if load.get("warmup"):
+        words += f", after {counted(load['warmup'], 'request')} of warm-up"
+    return words

@@ -1,0 +1,126 @@
+"""metrics.prom: a scored run as OpenMetrics text, for a textfile collector or a push gateway; gauges only.
+
+Base units as the format asks: seconds and shares of 1. A figure that was not measured has no sample, so that it never
+reads as 0. Every series names model and vendor; ``run`` is in the info metric only, so that series go on from run to
+run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from vendor_verifier.records.results import Report, VendorResult
+from vendor_verifier.reports import formats
+from vendor_verifier.reports.escape import visible
+from vendor_verifier.scoring.scored_run import ScoredRun
+
+_PREFIX = "agent_vendor_verifier_"
+Labels = Mapping[str, str]
+
+
+# Family → help. Where a name ends in a unit of the format, that is the family's unit.
+_FAMILIES = {
+    "vendor_verdict": "1 for the verdict on a vendor.",
+    "facet_verdict": "1 for the verdict on one facet of a vendor.",
+    "irf": "Inverse rank fusion score, comparable inside one model and one run.",
+    "place": "Place in the ranking, 1 is best.",
+    "success_ratio": "Requests that succeeded, after retries.",
+    "f1_ratio": "F1 of calling a tool against the baseline.",
+    "schema_accuracy_ratio": "Tool calls whose arguments keep their schema.",
+    "request_tokens": "Tokens per request, prompt and answer.",
+    "ttft_mean_seconds": "Mean time to the first token.",
+    "decoding_tokens_per_second": "Tokens per second after the first one.",
+    "suite_score_ratio": "Main score of an evaluation.",
+    "ttft_seconds": "Time to the first token, by quantile.",
+    "request_duration_seconds": "Request sent to answer ended, by quantile.",
+    "records": "Records by what became of them.",
+    "failed_records": "Records by the kind of their failure.",
+    "gate_outcome": "1 for the outcome of a gate.",
+}
+_UNITS = ("ratio", "tokens", "seconds")
+_QUANTILES = (0.5, 0.9, 0.95, 0.99)
+_TIMES = {"ttft_seconds": "ttft_ms", "request_duration_seconds": "e2e_ms"}
+
+
+def render(scored: ScoredRun) -> str:
+    """The exposition, ending in ``# EOF``."""
+    report = scored.report
+    state = {"run": report.run, "complete": str(report.complete).lower()}
+    lines = [f"# TYPE {_PREFIX}run info", f"# HELP {_PREFIX}run The run these figures are of."]
+    lines.append(_line("run_info", state, 1))
+    samples: dict[str, list[str]] = {}
+    for family, labels, value in _samples(scored, _names(report)):
+        if formats.finite(value) is not None:
+            samples.setdefault(family, []).append(_line(family, labels, value))
+    for name, words in _FAMILIES.items():
+        if name in samples:
+            unit = name.rpartition("_")[2]
+            lines.append(f"# TYPE {_PREFIX}{name} gauge")
+            lines += [f"# UNIT {_PREFIX}{name} {unit}"] if unit in _UNITS else []
+            lines += [f"# HELP {_PREFIX}{name} {words}", *samples[name]]
+    return "\n".join([*lines, "# EOF"]) + "\n"
+
+
+def _names(report: Report) -> dict[tuple[str, str], Labels]:
+    """The labels of every entry; entries that would read the same are numbered, as no series may occur twice."""
+    seen: Counter[tuple[str, str]] = Counter()
+    names: dict[tuple[str, str], Labels] = {}
+    for model, result in report.models.items():
+        for label in result.vendors:
+            shown = (visible(model), visible(label))
+            seen[shown] += 1
+            number = f" ({seen[shown]})" if seen[shown] > 1 else ""
+            names[model, label] = {"model": shown[0], "vendor": shown[1] + number}
+    return names
+
+
+def _line(name: str, labels: Labels, value: float | None) -> str:
+    pairs = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+    return f"{_PREFIX}{name}{{{pairs}}} {value!r}"
+
+
+def _escaped(text: str) -> str:
+    return visible(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _samples(scored: ScoredRun, names: Mapping[tuple[str, str], Labels]) -> Iterator[tuple[str, Labels, float | None]]:
+    """Family, labels and value of every sample."""
+    for model, result in scored.report.models.items():
+        for label, vendor in result.vendors.items():
+            own = names[model, label]
+            for family, labels, value in (*_of_result(vendor), *_of_times(scored, model, label)):
+                yield family, {**own, **labels}, value
+            for gate in scored.report.gates:
+                if (gate.model, gate.vendor) == (model, label):
+                    yield "gate_outcome", {**own, "gate": gate.text, "outcome": gate.outcome}, 1
+
+
+def _of_result(vendor: VendorResult) -> Iterator[tuple[str, Labels, float | None]]:
+    yield "vendor_verdict", {"status": vendor.verdict.status}, 1
+    for name, facet in vendor.verdict.facets.items():
+        yield "facet_verdict", {"facet": name, "status": facet.status}, 1
+    yield "irf", {}, vendor.irf
+    yield "place", {}, vendor.place
+    yield "success_ratio", {}, vendor.success_rate
+    if not vendor.is_baseline:
+        yield "f1_ratio", {}, vendor.f1
+    yield "schema_accuracy_ratio", {}, vendor.schema_accuracy
+    yield "request_tokens", {}, vendor.avg_tokens
+    yield "ttft_mean_seconds", {}, None if vendor.avg_ttft_ms is None else vendor.avg_ttft_ms / 1e3
+    yield "decoding_tokens_per_second", {}, vendor.tps
+    for suite, found in vendor.suites.items():
+        yield "suite_score_ratio", {"suite": suite}, found.score
+    for outcome in ("planned", "recorded", "succeeded"):
+        yield "records", {"outcome": outcome}, getattr(vendor, outcome)
+    for kind, number in sorted(vendor.failures.items()):
+        yield "failed_records", {"kind": kind}, number
+
+
+def _of_times(scored: ScoredRun, model: str, label: str) -> Iterator[tuple[str, Labels, float | None]]:
+    records = scored.records
+    own = records[(records["model"] == model) & (records["label"] == label) & records["ok"]]
+    for family, column in _TIMES.items():
+        quantiles = own[column].quantile(list(_QUANTILES))
+        for quantile, value in zip(_QUANTILES, quantiles, strict=True):
+            yield family, {"quantile": f"{quantile:g}"}, float(value) / 1e3

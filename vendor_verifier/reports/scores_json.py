@@ -1,0 +1,35 @@
+"""scores.json: the report as it is; ``python -m vendor_verifier.reports.scores_json`` prints its JSON Schema.
+
+``schema`` counts up when a key changes its meaning or goes; new keys may appear under the same number.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from vendor_verifier.records.results import Report
+from vendor_verifier.scoring.scored_run import ScoredRun
+
+
+def render(scored: ScoredRun) -> str:
+    """ASCII JSON with two-space indentation and a final newline."""
+    return json.dumps(document(scored.report), indent=2, allow_nan=False) + "\n"
+
+
+def document(report: Report) -> dict[str, Any]:
+    """The report as dicts, lists, strings, finite numbers and None."""
+    text = json.dumps(msgspec.to_builtins(report))
+    found: dict[str, Any] = json.loads(text, parse_constant=lambda _: None)
+    return found
+
+
+def scores_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of scores.json."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(Report)}
+
+
+if __name__ == "__main__":
+    print(json.dumps(scores_schema(), indent=2))  # noqa: T201  # the purpose of this command

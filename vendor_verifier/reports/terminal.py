@@ -1,0 +1,295 @@
+"""The result of a run on a screen: at most 25 lines of 100 columns, on a terminal and in a pipe.
+
+It never prints. A narrower screen has fewer columns; no word is broken. What does not fit is in report.md, beside the
+page that the last line names.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING, NamedTuple
+
+from vendor_verifier.records.results import FACETS, WORST_FIRST, ModelResult, Status, VendorResult
+from vendor_verifier.reports import formats
+from vendor_verifier.reports.escape import MAX_SENTENCE, plain
+from vendor_verifier.reports.formats import COLOURS, FACET_TITLES, STATUS_MEANINGS, STATUS_SIGNS, Format, Meaning
+from vendor_verifier.reports.tables import by_verdict, suites_of
+from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.text import counted, listed
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+WIDTH, MOST_LINES = 100, 25
+_MOST_WARNINGS = 4
+_LABEL_LENGTH, _LABEL_WIDTH, _COMMAND_LENGTH = 60, 24, 1_000
+_FACET_HEADS = {"model": "model", "tool_calls": "tools", "bill": "bill", "reliability": "rel.", "speed": "speed"}
+_FIGURES: tuple[tuple[str, str, Format], ...] = (
+    ("f1", "F1", formats.short_rate),
+    ("schema_accuracy", "schema", formats.short_rate),
+    ("avg_ttft_ms", "TTFT", formats.short_quantity),
+    ("tps", "tok/s", formats.short_quantity),
+    ("avg_tokens", "tokens", formats.short_quantity),
+    ("irf", "IRF", formats.short_rate),
+)
+# What a narrow screen does without, the first one first.
+_DROPPED_FIRST = (
+    "tokens",
+    "IRF",
+    "schema",
+    "tok/s",
+    "TTFT",
+    "F1",
+    "success",
+    "speed",
+    "rel.",
+    "bill",
+    "tools",
+    "model",
+)
+
+Line = list[tuple[str, Meaning | None]]
+"""The parts of a line with the meaning that colours them."""
+
+
+class GridColumn(NamedTuple):
+    """A column of the screen's table: heading, cells with their meanings, and the side to which they are aligned."""
+
+    head: str
+    cells: Sequence[tuple[str, Meaning | None]]
+    left: bool = False
+
+
+class Reason(NamedTuple):
+    """Why vendors have their verdict; ``facet`` is its title, "" where the reason concerns the whole vendor."""
+
+    status: Status
+    labels: tuple[str, ...]
+    facet: str
+    text: str
+
+
+def lines(scored: ScoredRun, width: int = WIDTH, folder: str | None = None, shown: Collection[str] = ()) -> list[str]:
+    """The screen as lines without colours.
+
+    ``folder`` is where the run lies, if it is not the usual one; ``shown`` are warnings that were printed before.
+    """
+    return ["".join(text for text, _ in line).rstrip() for line in _screen(scored, width, folder, shown)]
+
+
+def render(scored: ScoredRun, width: int = WIDTH, folder: str | None = None, shown: Collection[str] = ()) -> Text:
+    """The same with colours, to be printed without cropping, so that the terminal itself breaks a long command."""
+    from rich.text import Text
+
+    parts = [
+        Text.assemble(*((text, COLOURS[meaning] if meaning else "") for text, meaning in line))
+        for line in _screen(scored, width, folder, shown)
+    ]
+    return Text("\n").join(parts)
+
+
+def _line(text: str, meaning: Meaning | None = None) -> Line:
+    return [(text, meaning)]
+
+
+def label(text: str) -> str:
+    """A name that a stranger wrote, in one line without anything that a terminal obeys."""
+    return plain(text, _LABEL_LENGTH)
+
+
+def _screen(scored: ScoredRun, width: int, folder: str | None, shown: Collection[str]) -> list[Line]:
+    report = scored.report
+    models = {name: model for name, model in report.models.items() if model.vendors}
+    where = folder or f"runs/{report.run}"
+    if not models:
+        return [_line("Nothing was measured: the run has no vendors.", "title"), *_where(where, None, width)]
+    end = [*_warnings(scored, shown, width), *_gates(scored, width)]
+    worst = next((reason.labels[0] for model in models.values() for reason in reasons(model)), None)
+    end += _where(where, worst, width)
+    found: list[Line] = []
+    # A narrower screen needs more lines for the same sentences.
+    most = round(MOST_LINES * max(1.0, WIDTH / width))
+    for place, (name, model) in enumerate(models.items()):
+        room = (most - len(end) - len(found)) // (len(models) - place)
+        found += _model(scored, name, model, width, room, alone=len(models) == 1)
+    return [*found, *end]
+
+
+def _model(scored: ScoredRun, name: str, model: ModelResult, width: int, room: int, *, alone: bool) -> list[Line]:
+    """The lines of one model, ``room`` of them at most: the choice, the table, and reasons in what is left."""
+    text = plain(model.choice.text, MAX_SENTENCE)
+    if not alone and name not in model.choice.text:
+        text = f"{label(name)}: {text}"
+    found = [_line(line, "title") for line in _wrapped(text, width)]
+    against = reasons(model)
+    if room < len(found) + 4:
+        return found[: max(1, room)]
+    found.append(_line(_subject(scored, name, model, width), "aside"))
+    vendors = by_verdict(model)
+    # A few reasons are worth more than the last vendors.
+    most = max(1, room - len(found) - 1 - min(len(against), 4))
+    kept = vendors if len(vendors) <= most else vendors[: most - 1]
+    found += grid([vendor.label for vendor in kept], _columns(model, kept), width)
+    if len(kept) < len(vendors):
+        found.append(_line(f"… {counted(len(vendors) - len(kept), 'more vendor')} in report.md", "aside"))
+    fewer = _fewer(model, width)
+    found += _reasons(against, width, room - len(found) - len(fewer))
+    return [*found, *fewer]
+
+
+def _subject(scored: ScoredRun, name: str, model: ModelResult, width: int) -> str:
+    """``model · 315 samples · baseline deepseek · 2026-11-24 15:15``."""
+    count = sum(len(samples) for samples in scored.samples.values())
+    baseline = "no baseline" if model.baseline is None else f"baseline {label(model.baseline)}"
+    at = (scored.manifest.created_at or "")[:16].replace("T", " ")
+    state = "" if scored.report.complete else "incomplete"
+    parts = [label(name), counted(count, "sample"), baseline, at, state]
+    return _cut(" · ".join(part for part in parts if part), width)
+
+
+def _columns(model: ModelResult, vendors: Sequence[VendorResult]) -> list[GridColumn]:
+    """The columns beside the vendors' names; those in which nothing was measured are left out."""
+
+    def meant(vendor: VendorResult) -> Meaning:
+        return STATUS_MEANINGS[vendor.verdict.status]
+
+    columns = [GridColumn("verdict", [(formats.STATUS_WORDS[v.verdict.status], meant(v)) for v in vendors], left=True)]
+    for facet in FACETS:
+        statuses = [v.verdict.facets[facet].status if facet in v.verdict.facets else None for v in vendors]
+        cells = [(STATUS_SIGNS[each], STATUS_MEANINGS[each]) if each else (formats.MISSING, None) for each in statuses]
+        columns.append(GridColumn(_FACET_HEADS[facet], cells, left=True))
+    columns.append(GridColumn("success", [(f"{v.succeeded}/{v.planned}", None) for v in vendors]))
+    scores = [(name, label(name)[:14], formats.short_rate) for name in suites_of(model)]
+    for name, head, form in (*scores, *_FIGURES):
+        values = [v.metric(name) for v in vendors]
+        if any(value is not None for value in values):
+            columns.append(GridColumn(head, [(formats.written(value, form), None) for value in values]))
+    return columns
+
+
+def grid(names: Sequence[str], columns: Sequence[GridColumn], width: int, head: str = "vendor") -> list[Line]:
+    """A table of these rows that fits ``width``: gaps of two blanks or one, then without its less important columns."""
+    from rich.cells import cell_len, set_cell_size
+
+    shown = [label(name) for name in names]
+    most = min(max(map(cell_len, [head, *shown])), _LABEL_WIDTH if width >= 80 else _LABEL_WIDTH // 2)
+    shown = [name if cell_len(name) <= most else set_cell_size(name, most - 1).rstrip() + "…" for name in shown]
+    columns, gap = list(columns), 2
+
+    def size(column: GridColumn) -> int:
+        return max(cell_len(text) for text in (column.head, *(text for text, _ in column.cells)))
+
+    while most + sum(gap + size(column) for column in columns) > width and len(columns) > 1:
+        if gap == 2:
+            gap = 1
+            continue
+        heads = [column.head for column in columns]
+        dropped = next((each for each in _DROPPED_FIRST if each in heads), heads[-1])
+        del columns[heads.index(dropped)]
+    found = [_line(set_cell_size(head, most), "aside"), *(_line(set_cell_size(name, most)) for name in shown)]
+    for column in columns:
+        wide = size(column)
+        cells: list[tuple[str, Meaning | None]] = [(column.head, "aside"), *column.cells]
+        for line, (text, meaning) in zip(found, cells, strict=True):
+            blank = " " * (wide - cell_len(text))
+            line.append((" " * gap + (text + blank if column.left else blank + text), meaning))
+    return found
+
+
+def reasons(model: ModelResult) -> list[Reason]:
+    """What speaks against vendors: the reason of each verdict first, the worst one on top, then of further facets."""
+    found: dict[tuple[int, Status, str, str], list[str]] = {}
+    for vendor in reversed(by_verdict(model)):
+        verdict = vendor.verdict
+        if verdict.status in ("matches", "reference"):
+            continue
+        told = [(name, facet) for name, facet in verdict.facets.items() if facet.status in ("down", "differs", "check")]
+        first = next((name for name, facet in verdict.facets.items() if facet.reason == verdict.reason), None)
+        key = (0, verdict.status, "" if first is None else FACET_TITLES[first], verdict.reason)
+        found.setdefault(key, []).append(vendor.label)
+        for name, facet in told:
+            if name != first:
+                found.setdefault((1, facet.status, FACET_TITLES[name], facet.reason), []).append(vendor.label)
+    ordered = sorted(found.items(), key=lambda item: (item[0][0], WORST_FIRST.index(item[0][1])))
+    return [Reason(status, tuple(labels), facet, text) for (_, status, facet, text), labels in ordered]
+
+
+def _reasons(against: Sequence[Reason], width: int, room: int) -> list[Line]:
+    """One line a reason, more where there is room."""
+    if room < 1 or not against:
+        return []
+    kept = against if len(against) <= room else against[: room - 1]
+    spare = room - len(against)
+    found: list[Line] = []
+    for reason in kept:
+        facet = f" ({reason.facet.lower()})" if reason.facet else ""
+        names = listed([label(each) for each in sorted(reason.labels)])
+        sentence = f"{STATUS_SIGNS[reason.status]} {names}{facet}: {plain(reason.text, MAX_SENTENCE)}"
+        wrapped = _wrapped(sentence, width, indent="  ")
+        if len(wrapped) - 1 > spare:
+            wrapped = [*wrapped[: max(0, spare)], _cut(" ".join(wrapped[max(0, spare) :]), width)]
+        spare -= len(wrapped) - 1
+        found += [_line(line, STATUS_MEANINGS[reason.status]) for line in wrapped]
+    if len(kept) < len(against):
+        found.append(_line(f"… {counted(len(against) - len(kept), 'more reason')} in report.md", "aside"))
+    return found
+
+
+def _fewer(model: ModelResult, width: int) -> list[Line]:
+    """One line on figures that were measured over clearly fewer answers than there are."""
+    names = {"avg_ttft_ms": "TTFT", "tps": "tok/s", "avg_tokens": "tokens"}
+    parts = [
+        f"{title} of {label(vendor.label)} {vendor.measured[name]} of {vendor.succeeded}"
+        for vendor in model.vendors.values()
+        for name, title in names.items()
+        if name in vendor.measured and vendor.measured[name] < 0.9 * vendor.succeeded
+    ]
+    return [_line(_cut(f"Measured over fewer answers: {listed(parts)}.", width), "aside")] if parts else []
+
+
+def _warnings(scored: ScoredRun, shown: Collection[str], width: int) -> list[Line]:
+    warnings = [text for text in scored.report.warnings if text not in shown]
+    kept = warnings if len(warnings) <= _MOST_WARNINGS else warnings[: _MOST_WARNINGS - 1]
+    found = [_line(_cut(f"! {plain(text, MAX_SENTENCE)}", width), "doubtful") for text in kept]
+    if len(kept) < len(warnings):
+        found.append(_line(f"! {counted(len(warnings) - len(kept), 'more warning')} in report.md", "doubtful"))
+    return found
+
+
+def _gates(scored: ScoredRun, width: int) -> list[Line]:
+    """One line: how many gates had which outcome, and the first that did not pass."""
+    gates = scored.report.gates
+    if not gates:
+        return []
+    outcomes = {"passed": 0, "failed": 0, "not_decided": 0}
+    for gate in gates:
+        outcomes[gate.outcome] += 1
+    said = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in outcomes.items() if number)
+    bad = sorted((gate for gate in gates if gate.outcome != "passed"), key=lambda gate: gate.outcome)
+    named = listed([f"{label(gate.vendor)} {plain(gate.text)}" for gate in bad])
+    text = f"Gates: {said}" + (f" ({named})" if named else "")
+    return [_line(_cut(text, width), "bad" if outcomes["failed"] else "doubtful" if bad else "good")]
+
+
+def _where(folder: str, vendor: str | None, width: int) -> list[Line]:
+    """Where the report lies, and the command that explains the worst verdict; neither is ever cut."""
+    page = plain(f"{folder}/report.html", _COMMAND_LENGTH)
+    words = ["agent-vendor-verifier", "explain", folder, *(["--vendor", vendor] if vendor else [])]
+    command = plain(shlex.join(words), _COMMAND_LENGTH)
+    both = f"Report {page}   Why? {command}"
+    said = [both] if len(both) <= width else [f"Report {page}", f"Why?   {command}"]
+    return [_line(line, "hint") for line in said]
+
+
+def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    return wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def _cut(text: str, width: int) -> str:
+    """The text in one line, cut between words where it is longer than ``width``."""
+    first = wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    if len(first) < 2:
+        return text
+    return wrap(text, width - 2, break_long_words=False, break_on_hyphens=False)[0].rstrip(",;:") + " …"
