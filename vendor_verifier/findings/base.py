@@ -9,7 +9,7 @@ from functools import cached_property
 import pandas as pd
 
 from vendor_verifier.records.results import FacetName, Status
-from vendor_verifier.scoring.figures import Money
+from vendor_verifier.scoring.money import Money
 from vendor_verifier.scoring.texts import AnswerText
 
 

@@ -140,6 +140,7 @@ def _score_plan(manifest: Manifest, asked: Mapping[str, Samples]) -> ScorePlan:
         repeat=manifest.settings.repeat,
         # What a killed run under a timed load lacks cannot be seen from its records.
         complete=_COMPLETE.get(manifest.status, False if manifest.is_by_doing else None),
+        imported=manifest.status == "imported",
         undecided=score.undecided,
         schema_policy=score.schema_policy,
         baseline_f1=score.baseline_f1,

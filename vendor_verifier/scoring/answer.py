@@ -2,49 +2,31 @@
 
 A zero where something was certainly sent or received reads as "not reported": hosts without token counting send zeros,
 and taken at their word they would win every comparison of cost.
-
-A time is spoilt when our own lateness in reading exceeds the larger of ``LEAST_NS`` and ``SHARE`` of it: a reading of
-30 s from a process that stood still for 30 s says nothing, one that may be 4 ms late says enough. A speed is spoilt
-when the time that it divides by is.
 """
 
 from __future__ import annotations
-
-import math
 
 from vendor_verifier.records.event import Usage
 from vendor_verifier.records.record import Attempt, Response, Timing
 from vendor_verifier.redaction import is_digest
 
-# The anomaly of an answer that met a long stall: the only trace of lateness in records from before it was stored.
+# The anomaly of an answer that met a long stall.
 LOOP_LAG = "loop_lag"
 LEAST_NS = 5_000_000
-SHARE = 0.05
-# Long answers meet our stalls most, so that with more than this share spoilt the rows left would flatter a vendor.
-MOST_SPOILT = 0.2
+# A time is discarded where more than this share of it may be our own lateness in reading it.
+MOST_LATE = 0.5
+# Long answers meet our stalls most, so that with more than this share discarded the rows left would flatter a vendor.
+MOST_DISCARDED = 0.2
 
 
-def lateness_ns(attempt: Attempt) -> float:
-    """Our lateness in ns: 0 where it was not watched, infinite where an old record only states that we stalled."""
-    timing, response = attempt.timing, attempt.response
-    if timing is not None and timing.our_lateness_ns is not None:
-        return timing.our_lateness_ns
-    return math.inf if response is not None and LOOP_LAG in response.anomalies else 0
+def lateness_ns(attempt: Attempt) -> int:
+    """Our lateness in ns; 0 where nobody watched."""
+    return 0 if attempt.timing is None else attempt.timing.our_lateness_ns or 0
 
 
-def begun_late_ns(attempt: Attempt) -> float:
-    """Our part, in ns, of the time from due to sent; 0 where it was not watched, or nothing was due."""
-    return 0 if attempt.timing is None else attempt.timing.begun_late_ns or 0
-
-
-def is_spoilt(late_ns: float, time_ns: float) -> bool:
-    """Whether a time read this late is unusable."""
-    return late_ns > LEAST_NS and late_ns > SHARE * time_ns
-
-
-def too_many_spoilt(spoilt: int, measured: int) -> bool:
-    """Whether so many rows were spoilt that the ``measured`` ones left are not to be summed up."""
-    return spoilt > MOST_SPOILT * (spoilt + measured)
+def is_late(late_ns: float, time_ns: float) -> bool:
+    """Whether a time is discarded, because more than ``MOST_LATE`` of it may be our own lateness."""
+    return late_ns > MOST_LATE * time_ns
 
 
 Ratio = tuple[float, float]
@@ -204,7 +186,7 @@ def buffered(answer: Answer) -> bool:
         return False
     output = None if answer.hides_tokens else answer.usage.output
     tokens = characters(response) / _CHARACTERS_PER_TOKEN if output is None else output
-    if tokens < BUFFERED_MIN_TOKENS or is_spoilt(lateness_ns(answer.attempt), window_ns):
+    if tokens < BUFFERED_MIN_TOKENS or is_late(lateness_ns(answer.attempt), window_ns):
         return False
     if window_ns == 0:
         return True

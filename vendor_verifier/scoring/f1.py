@@ -1,132 +1,114 @@
-"""F1 of triggering against a baseline, joined by sample id and run; rows are never paired by position.
+"""F1 of tool calls against a baseline, joined by sample and repetition; rows are never paired by position.
 
-Positive = the model called a tool. Over the pairs of one baseline run and one vendor run:
+Positive = the model called a tool. Over the pairs of one repetition of the baseline and one of the vendor:
 
     precision = TP ÷ (TP + FP)    recall = TP ÷ (TP + FN)    F1 = 2·TP ÷ (2·TP + FP + FN)
 
-and 0 ÷ 0 is ``None``, never 0 or 1. Where the baseline called nowhere there is nothing to trigger, and nobody has an
-F1, the baseline included: a vendor that failed or called there would be the only one ranked, and so first, with a 0.
-With several runs every ordered pair (baseline run i, vendor run j) is compared and F1 is the mean of the pairs' F1s;
-counts are sums over them, and precision and recall are taken from the sums.
+and 0 ÷ 0 is ``None``, never 0 or 1. Where the baseline never called there is nothing to trigger, and nobody has an F1,
+the baseline included: a vendor that failed or called there would be the only one ranked, and so first, with a 0.
+F1 is the mean of the pairs' F1s; counts are sums over them, and precision and recall are taken from the sums.
 
 A pair whose baseline failed, was cut or is missing says nothing and is dropped. A vendor that failed is
 
 - ``missed``: a miss, i.e. FN, whatever the baseline decided. Putting it under TN where the baseline did not call would
   reward failing. Replacing *any* answer by a failure never raises F1.
-- ``exclude``: left out. Replacing an answer that *agrees* with the baseline never raises F1, but replacing one that
-  disagrees does: a vendor that fails on what it would get wrong looks better. Hence not the default.
+- ``exclude``: left out. A vendor that fails on what it would get wrong then looks better. Hence not the default.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import NamedTuple
 
-from msgspec import structs
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from vendor_verifier.records.manifest import Undecided
-from vendor_verifier.records.score import Decision, TriggerCounts
+from vendor_verifier.records.results import TriggerCounts
 
-Cell = Literal["tp", "fp", "fn", "tn", "failed_as_missed", "dropped_baseline", "dropped_vendor", "not_sent"]
-Run = Mapping[str, Decision]
-_CELLS: Mapping[tuple[Decision, Decision], Cell] = {
-    ("called", "called"): "tp",
-    ("not_called", "called"): "fp",
-    ("called", "not_called"): "fn",
-    ("not_called", "not_called"): "tn",
-}
+NOT_SENT, CALLED, NOT_CALLED, UNDECIDED = range(4)
+_CODES = {"called": CALLED, "not_called": NOT_CALLED, "undecided": UNDECIDED}
+# Of a run that lasted a stated time at most so many of its repetitions are compared, spread evenly.
+MOST_TIMED = 8
+Decisions = NDArray[np.int8]
+"""Codes by repetition and sample."""
 
 
-def f1(tp: int, fp: int, fn: int) -> float | None:
-    """The harmonic mean of precision and recall; ``None`` when neither side called and none failed."""
-    return _ratio(2 * tp, 2 * tp + fp + fn)
+class Triggers(NamedTuple):
+    """The counts, the F1 (None: 0 ÷ 0), and how many of the vendor's answers were compared."""
+
+    counts: TriggerCounts
+    f1: float | None
+    compared: int
 
 
-def cell(baseline: Decision | None, vendor: Decision | None, undecided: Undecided) -> Cell:
-    """The cell that counts one pair of decisions; ``None`` is a sample never sent, ``failed_as_missed`` is also FN."""
-    if baseline is None or baseline == "undecided":
-        return "dropped_baseline"
-    if vendor is None:
-        return "not_sent"
-    if vendor == "undecided":
-        return "failed_as_missed" if undecided == "missed" else "dropped_vendor"
-    return _CELLS[baseline, vendor]
+def decisions(rows: pd.DataFrame, samples: list[str], repetitions: list[int], *, missing_is_failed: bool) -> Decisions:
+    """The decisions in ``rows``, one row each of sample, repetition, decision and ``counts`` (False: not sent).
 
-
-def trigger_counts(
-    samples: Iterable[str], baseline: Sequence[Run], vendor: Sequence[Run], undecided: Undecided = "missed"
-) -> TriggerCounts:
-    """Compare every run of ``vendor`` with every run of ``baseline`` over the planned ``samples``.
-
-    A run maps sample ids to decisions; an id it lacks was never sent. Ids outside ``samples`` are not looked at.
+    ``missing_is_failed``: a sample without any row is undecided, else not sent.
     """
-    return _counts(samples, [(expected, got) for expected in baseline for got in vendor], undecided)
+    found = np.full((len(repetitions), len(samples)), UNDECIDED if missing_is_failed else NOT_SENT, dtype=np.int8)
+    columns = pd.Index(samples).get_indexer(pd.Index(rows["sample"]))
+    places = pd.Index(repetitions).get_indexer(pd.Index(rows["repetition"]))
+    codes = rows["decision"].astype(object).map(_CODES).to_numpy()
+    codes = np.where(rows["counts"].to_numpy(), codes, NOT_SENT)
+    there = (columns >= 0) & (places >= 0)
+    found[places[there], columns[there]] = codes[there]
+    return found
 
 
-def self_counts(samples: Iterable[str], baseline: Sequence[Run], undecided: Undecided = "missed") -> TriggerCounts:
-    """The baseline's runs against one another, every ordered pair of different ones, which shows noise alone."""
-    pairs = [(one, other) for i, one in enumerate(baseline) for j, other in enumerate(baseline) if i != j]
-    return structs.replace(_counts(samples, pairs, undecided), measured_on_itself=True)
+def compared_repetitions(repeat: int, begun: int | None, samples: int) -> list[int]:
+    """The repetitions that are compared: all that were planned; of a run that lasted a stated time, in which ``begun``
+    records were started, at most ``MOST_TIMED`` whole ones, and a part only where there is no whole one."""
+    if begun is None:
+        return list(range(repeat))
+    whole = min(repeat, begun // samples if samples else 0)
+    if whole <= MOST_TIMED:
+        return list(range(max(whole, min(repeat, 1))))
+    return [place * (whole - 1) // (MOST_TIMED - 1) for place in range(MOST_TIMED)]
 
 
-def _counts(samples: Iterable[str], pairs: Sequence[tuple[Run, Run]], undecided: Undecided) -> TriggerCounts:
-    planned = tuple(samples)
-    total: Counter[Cell] = Counter()
-    scores = []
-    for expected, got in pairs:
-        counts = Counter(cell(expected.get(sample), got.get(sample), undecided) for sample in planned)
-        total.update(counts)
-        found = f1(counts["tp"], counts["fp"], counts["fn"] + counts["failed_as_missed"])
-        scores.append(found if has_calls(expected, planned) else None)
-    known = [score for score in scores if score is not None]
-    missed = total["fn"] + total["failed_as_missed"]
-    return TriggerCounts(
-        tp=total["tp"],
-        fp=total["fp"],
-        fn=missed,
-        tn=total["tn"],
-        dropped_baseline=total["dropped_baseline"],
-        dropped_vendor=total["dropped_vendor"],
-        not_sent=total["not_sent"],
-        precision=_ratio(total["tp"], total["tp"] + total["fp"]),
-        recall=_ratio(total["tp"], total["tp"] + missed),
-        f1=sum(known) / len(known) if known else None,
-        pairs_of_runs=len(scores),
-        failed_as_missed=total["failed_as_missed"],
-    )
+def trigger_counts(baseline: Decisions, vendor: Decisions, undecided: Undecided = "missed") -> Triggers:
+    """Compare every repetition of the vendor with every one of the baseline."""
+    pairs = [(i, j) for i in range(len(baseline)) for j in range(len(vendor))]
+    return _counts(baseline, vendor, pairs, undecided)
 
 
-def has_calls(baseline: Run, samples: Iterable[str]) -> bool:
-    """Whether the baseline called a tool on any of the samples."""
-    return any(baseline.get(sample) == "called" for sample in samples)
+def self_counts(baseline: Decisions, undecided: Undecided = "missed") -> Triggers:
+    """The baseline's repetitions against one another, every ordered pair of different ones, which shows noise alone."""
+    pairs = [(i, j) for i in range(len(baseline)) for j in range(len(baseline)) if i != j]
+    found = _counts(baseline, baseline, pairs, undecided)
+    return found._replace(compared=found.counts.tp + found.counts.tn)
 
 
-def baseline_counts(samples: Iterable[str], baseline: Sequence[Run]) -> TriggerCounts:
-    """The baseline's own counts: F1 is 1.0 by definition, not a measurement, and ``None`` if it called nowhere."""
-    planned = tuple(samples)
-    counts = Counter(cell(run.get(sample), run.get(sample), "missed") for run in baseline for sample in planned)
-    rate = 1.0 if counts["tp"] else None
-    return TriggerCounts(
-        tp=counts["tp"],
-        tn=counts["tn"],
-        dropped_baseline=counts["dropped_baseline"],
-        precision=rate,
-        recall=rate,
-        f1=rate,
-        pairs_of_runs=len(baseline),
-    )
+def baseline_counts(baseline: Decisions) -> Triggers:
+    """The baseline's own counts: F1 is 1 by definition, not a measurement, and None if it never called."""
+    called, not_called = int((baseline == CALLED).sum()), int((baseline == NOT_CALLED).sum())
+    rate = 1.0 if called else None
+    counts = TriggerCounts(tp=called, tn=not_called, precision=rate, recall=rate, pairs=len(baseline))
+    return Triggers(counts, rate, called + not_called)
+
+
+def _counts(baseline: Decisions, vendor: Decisions, pairs: list[tuple[int, int]], undecided: Undecided) -> Triggers:
+    total = np.zeros(4, dtype=int)
+    scores: list[float] = []
+    compared = np.zeros(vendor.shape, dtype=bool)
+    for i, j in pairs:
+        expected, got = baseline[i], vendor[j]
+        is_asked = (got != NOT_SENT) & ((got != UNDECIDED) | (undecided == "missed"))
+        both = is_asked & ((expected == CALLED) | (expected == NOT_CALLED))
+        compared[j] |= both
+        wanted, called, failed = expected == CALLED, got == CALLED, got == UNDECIDED
+        missed = failed | (wanted & ~called)
+        cells = (wanted & called, ~wanted & called, missed, ~wanted & ~called & ~failed)
+        tp, fp, fn, tn = ((both & cell).sum() for cell in cells)
+        total += (tp, fp, fn, tn)
+        score = _ratio(2 * tp, 2 * tp + fp + fn) if wanted.any() else None
+        scores += [] if score is None else [score]
+    tp, fp, fn, tn = map(int, total)
+    counts = TriggerCounts(tp, fp, fn, tn, _ratio(tp, tp + fp), _ratio(tp, tp + fn), len(pairs))
+    return Triggers(counts, sum(scores) / len(scores) if scores else None, int(compared.sum()))
 
 
 def _ratio(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
-
-
-def paired(samples: Iterable[str], baseline: Sequence[Run], vendor: Sequence[Run], undecided: Undecided) -> int:
-    """The number of the vendor's planned answers that were compared with at least one baseline run."""
-    left_out = ("dropped_baseline", "dropped_vendor", "not_sent")
-    return sum(
-        any(cell(expected.get(sample), got.get(sample), undecided) not in left_out for expected in baseline)
-        for sample in samples
-        for got in vendor
-    )
+    return float(part / whole) if whole else None

@@ -1,9 +1,377 @@
-"""The figures of every vendor: group-bys over the frames."""
+"""The figures of every vendor, from the frames of a run.
+
+Which records a figure is taken over:
+
+- Success rate = succeeded ÷ planned when the run is complete, so a lost row is a failure. When it was interrupted the
+  samples never sent are left out: a stop at half time is not 50 % failure. A row that an imported file lacks was never
+  sent either. F1 follows the same rule.
+- Records that failed before anything was asked (``charge`` is ``us``) are left out. A vendor that refused our key or
+  our credit for everything has no figures at all; where it answered anything, its refusals stay failures.
+- Answers of another provider than the pinned one are left out.
+- An entry that was asked for a stated time was planned what was begun; whole repetitions are compared.
+- Averages are over the successes that measured. A time of which more than 20 % were discarded, because this program was
+  late, is None, and nobody of the model is ranked by it.
+- Feature checks and probes join none of these figures; checks have a result of their own.
+"""
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import pandas as pd
+from msgspec import structs
+
+from vendor_verifier.records.manifest import BaselineF1, EntryInfo, SchemaPolicy, Undecided
+from vendor_verifier.records.results import Choice, ModelResult, SuiteResult, VendorResult
+from vendor_verifier.records.sample import Samples
+from vendor_verifier.scoring.answer import MOST_DISCARDED
+from vendor_verifier.scoring.calls import counted_calls, valid_calls
+from vendor_verifier.scoring.f1 import (
+    Decisions,
+    baseline_counts,
+    compared_repetitions,
+    decisions,
+    self_counts,
+    trigger_counts,
+)
+from vendor_verifier.scoring.irf import irf
+from vendor_verifier.scoring.metrics import RANK_METRICS
+from vendor_verifier.scoring.money import Money as Money
+from vendor_verifier.scoring.set_aside import excuse_refused_access, set_misrouted_aside, withhold_speeds
+from vendor_verifier.scoring.table import Frames
+from vendor_verifier.suites import TRIGGER, suite_kind
+from vendor_verifier.text import counted, listed
+
+EntryKey = tuple[str, str]
+# Of a check's outcomes the worst counts: one broken answer outweighs kept ones, and a finding outweighs none.
+_WORST_FIRST = ("broken", "kept", "not_offered", "not_measurable")
+_COLUMNS = [
+    "suite", "sample", "repetition", "ok", "failure", "decision", "classes", "status", "ttft_ms", "ttft_due_ms",
+    "input_tokens", "output_tokens", "tokens_after", "decode_s", "discarded", "misrouted", "charge",
+]  # fmt: skip
 
 
-class Money(msgspec.Struct, frozen=True):
-    """To be written."""
+@dataclass(frozen=True, kw_only=True)
+class ScorePlan:
+    """What was planned and how it is scored.
+
+    ``complete`` True: no more records will come, so that a missing one is lost; False: the run was interrupted; None:
+    it was interrupted if any record is missing. ``imported``: a missing record was in no file, which is no failure.
+    """
+
+    entries: tuple[EntryInfo, ...]
+    samples: Mapping[str, Samples]
+    repeat: int = 1
+    complete: bool | None = None
+    imported: bool = False
+    undecided: Undecided = "missed"
+    schema_policy: SchemaPolicy = "lenient"
+    baseline_f1: BaselineF1 = "fixed"
+    rank_metrics: tuple[str, ...] = RANK_METRICS
+
+    def repeat_of(self, entry: EntryInfo) -> int:
+        """The planned repetitions of an entry."""
+        return self.repeat if entry.repeat is None else entry.repeat
+
+    @property
+    def ttft(self) -> str:
+        """The column of TTFT that ranks: from when a request was due where a cap of the user's held some back."""
+        return "ttft_due_ms" if any(entry.cap is not None for entry in self.entries) else "ttft_ms"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The results, without verdicts.
+
+    ``records`` are the rows of ``Frames.records`` as figures read them, with a column ``misrouted``: served by another
+    provider than the pinned one. ``charge`` is ``us`` also where a vendor refused our key or credit for everything, and
+    speeds that were withheld are missing; ``withheld`` gives the reason by (model, label).
+    """
+
+    models: dict[str, ModelResult]
+    complete: bool
+    warnings: list[str]
+    records: pd.DataFrame
+    withheld: Mapping[EntryKey, str] = field(default_factory=dict)
+
+
+class _Entry(NamedTuple):
+    """One entry with its rows of ranked evaluations, the misrouted ones (``every``) or not (``rows``), and the rows
+    apart. ``charged`` marks those of ``rows`` that say something of the vendor."""
+
+    info: EntryInfo
+    every: pd.DataFrame
+    rows: pd.DataFrame
+    charged: Any
+    apart: pd.DataFrame
+
+
+class _Time(NamedTuple):
+    """A time's figure over ``n`` rows; ``discarded`` are those that our lateness spoilt."""
+
+    value: float | None
+    n: int
+    discarded: int
+
+
+def is_apart(suite: str) -> bool:
+    """Whether an evaluation joins no figure of a vendor but its own: feature checks and probes."""
+    kind = suite_kind(suite)
+    return kind is not None and kind.apart
+
+
+def score_models(frames: Frames, plan: ScorePlan) -> Scored:
+    """The results of every model, best vendor first, over the frames of its records."""
+    baselines: dict[str, EntryInfo] = {}
+    warnings: list[str] = []
+    for info in plan.entries:
+        if info.is_baseline and baselines.setdefault(info.model, info) is not info:
+            first = baselines[info.model].label
+            warnings.append(f"{info.model}: {first} and {info.label} are both baselines; {first} is used")
+    records = frames.records.assign(misrouted=False)
+    places: dict[Any, Any] = dict(records.groupby(["model", "label"], observed=True).indices)
+    warnings += set_misrouted_aside(records, places, plan.entries)
+    excuse_refused_access(records, places)
+    withheld = withhold_speeds(records, places, {model: info.label for model, info in baselines.items()})
+    warnings += [f"{model}: TPS of {label} was not measured: {why}" for (model, label), why in withheld.items()]
+    entries = {(info.model, info.label): _entry(info, records, places) for info in plan.entries}
+    complete = plan.complete
+    if complete is None:
+        complete = all(
+            len(part) == _planned(plan, entry, apart=is_apart)
+            for entry in entries.values()
+            for is_apart, part in ((False, entry.every), (True, entry.apart))
+        )
+    sums = _evaluation_sums(frames.evaluations, records)
+    models: dict[str, ModelResult] = {}
+    for model in dict.fromkeys(info.model for info in plan.entries):
+        own = [entry for entry in entries.values() if entry.info.model == model]
+        baseline = baselines.get(model)
+        expected = None if baseline is None else entries[model, baseline.label]
+        times = {entry.info.label: _times(entry.rows, plan.ttft) for entry in own}
+        vendors = [_vendor(plan, entry, expected, times[entry.info.label], sums, complete=complete) for entry in own]
+        lost = {name for found in times.values() for name, time in found.items() if time.discarded and not time.n}
+        warnings += [*_late_warnings(model, times), *_unread_calls(own, records)]
+        models[model] = ModelResult(
+            baseline=None if baseline is None else baseline.label,
+            choice=Choice("undecided"),
+            vendors={vendor.label: vendor for vendor in _placed(vendors, plan.rank_metrics, lost)},
+            unranked=tuple(sorted(lost)),
+        )
+    return Scored(models, complete, warnings, records, withheld)
+
+
+def _entry(info: EntryInfo, records: pd.DataFrame, places: Mapping[EntryKey, Any]) -> _Entry:
+    part = records[_COLUMNS].take(places.get((info.model, info.label), []))
+    suites = part["suite"].cat.categories
+    apart = part["suite"].isin([suite for suite in suites if is_apart(suite)])
+    every = part[~apart]
+    rows = every[~every["misrouted"]]
+    return _Entry(info, every, rows, rows["charge"].ne("us").fillna(True).to_numpy(dtype=bool), part[apart])
+
+
+def _planned(plan: ScorePlan, entry: _Entry, *, apart: bool = False) -> int:
+    """The records planned for an entry in the evaluations that rank, or in those apart."""
+    if entry.info.begun is not None:
+        return len(entry.apart) if apart else entry.info.begun - len(entry.apart)
+    each = sum(len(samples) for suite, samples in plan.samples.items() if is_apart(suite) == apart)
+    return plan.repeat_of(entry.info) * each
+
+
+def _times(rows: pd.DataFrame, ttft: str) -> dict[str, _Time]:
+    """Mean TTFT, and TPS as a ratio of sums; None where too many rows were discarded for the rest to say anything."""
+    first, after, seconds = rows[ttft].dropna(), rows["tokens_after"], rows["decode_s"].dropna()
+    discarded = rows["discarded"].value_counts()
+    found = {}
+    for name, column, value, n in (
+        ("avg_ttft_ms", ttft, first.mean(), len(first)),
+        ("tps", "decode_s", after.sum() / (seconds.sum() or 1.0), len(seconds)),
+    ):
+        late = int(sum(count for names, count in discarded.items() if column in str(names).split(",")))
+        is_lost = late > MOST_DISCARDED * (late + n)
+        found[name] = _Time(None, 0, late) if is_lost or not n else _Time(float(value), n, late)
+    return found
+
+
+def _vendor(
+    plan: ScorePlan,
+    entry: _Entry,
+    baseline: _Entry | None,
+    times: Mapping[str, _Time],
+    sums: pd.DataFrame,
+    *,
+    complete: bool,
+) -> VendorResult:
+    """The result of one entry, without its place."""
+    info, rows = entry.info, entry.rows
+    lost_rows_count = complete and not plan.imported and len(rows) > 0
+    succeeded, uncharged = int(rows["ok"].sum()), int((~entry.charged).sum())
+    whole = _planned(plan, entry) - (len(entry.every) - len(rows)) if lost_rows_count else len(rows)
+    # A vendor that refused everything has rows, and none of them is charged to it.
+    asked = whole - uncharged if entry.charged.any() else 0
+    valid, judged = (of(rows["classes"], plan.schema_policy) for of in (valid_calls, counted_calls))
+    tokens = (rows["input_tokens"] + rows["output_tokens"]).dropna()
+    triggers = None
+    samples = list(plan.samples[TRIGGER].ids) if TRIGGER in plan.samples else []
+    if baseline is not None and samples:
+        own = _decisions(plan, entry, samples, complete=complete)
+        if entry is not baseline:
+            triggers = trigger_counts(_decisions(plan, baseline, samples, complete=complete), own, plan.undecided)
+        elif plan.baseline_f1 == "self" and len(own) > 1:
+            triggers = self_counts(own, plan.undecided)
+        else:
+            triggers = baseline_counts(own)
+    suites = _suites(plan, entry, sums, lost_rows_count=lost_rows_count)
+    failures = rows["failure"].value_counts()
+    return VendorResult(
+        label=info.label,
+        vendor=info.vendor,
+        model_id=info.model_id,
+        provider=info.provider,
+        is_baseline=entry is baseline,
+        f1=None if triggers is None else triggers.f1,
+        success_rate=succeeded / asked if asked else None,
+        schema_accuracy=float(valid.sum() / judged.sum()) if judged.sum() else None,
+        avg_tokens=float(tokens.mean()) if len(tokens) else None,
+        avg_ttft_ms=times["avg_ttft_ms"].value,
+        tps=times["tps"].value,
+        counts=None if triggers is None else triggers.counts,
+        measured={
+            "f1": 0 if triggers is None else triggers.compared,
+            "success_rate": asked,
+            "schema_accuracy": int((judged > 0).sum()),
+            "avg_tokens": len(tokens),
+            **{name: time.n for name, time in times.items()},
+            **{name: suite.judged for name, suite in suites.items()},
+        },
+        planned=_planned(plan, entry),
+        recorded=len(rows),
+        succeeded=succeeded,
+        failures={str(kind): int(count) for kind, count in failures.items() if count},
+        suites=suites,
+    )
+
+
+def _decisions(plan: ScorePlan, entry: _Entry, samples: list[str], *, complete: bool) -> Decisions:
+    """The entry's decisions; where the number of repetitions was not planned, no sample is missing."""
+    info = entry.info
+    each = sum(len(found) for suite, found in plan.samples.items() if not is_apart(suite))
+    numbers = compared_repetitions(plan.repeat_of(info), info.begun, each)
+    own = entry.every[entry.every["suite"] == TRIGGER]
+    counts = ~own["misrouted"] & own["charge"].ne("us").fillna(True)
+    lost = complete and not plan.imported and info.begun is None and len(entry.rows) > 0
+    return decisions(own.assign(counts=counts), samples, numbers, missing_is_failed=lost)
+
+
+def _evaluation_sums(evaluations: pd.DataFrame, records: pd.DataFrame) -> pd.DataFrame:
+    """Sum and number of the values by model, label, suite and name, over the records that are charged."""
+    keys = ["model", "label", "suite"]
+    joined = evaluations.join(records[[*keys, "misrouted", "charge"]], on="record")
+    own = joined[~joined["misrouted"].astype(bool) & joined["charge"].ne("us").fillna(True)]
+    return own.groupby([*keys, "name"], observed=True)["value"].agg(["sum", "count"])
+
+
+def _suites(plan: ScorePlan, entry: _Entry, sums: pd.DataFrame, *, lost_rows_count: bool) -> dict[str, SuiteResult]:
+    """The results in the evaluations that score by a mean; each lost row counts 0 in it."""
+    info, found = entry.info, {}
+    for suite, samples in plan.samples.items():
+        kind = suite_kind(suite)
+        if kind is None or kind.ranks_by is None:
+            continue
+        planned = len(samples) * plan.repeat_of(info)
+        if kind.apart:
+            if len(entry.apart):
+                found[suite] = _checks(entry.apart[entry.apart["suite"] == suite], samples, planned)
+            continue
+        if not len(entry.rows):
+            continue
+        recorded = int((entry.every["suite"] == suite).sum())
+        planned = planned if info.begun is None else recorded
+        lost = planned - recorded if lost_rows_count else 0
+        key: Any = (info.model, info.label, suite)
+        values = {
+            str(name): row["sum"] / (row["count"] + lost) if row["count"] else None
+            for name, row in (sums.loc[key].iterrows() if key in sums.index else ())
+        }
+        judged = int((entry.rows["suite"].eq(suite).to_numpy() & entry.charged).sum())
+        found[suite] = SuiteResult(planned, judged, values.get(kind.ranks_by), values)
+    return found
+
+
+def _checks(rows: pd.DataFrame, samples: Samples, planned: int) -> SuiteResult:
+    """``kept`` = kept ÷ (kept + broken). A row that another provider than the pinned one served measures nothing."""
+    names = {sample.id: str(sample.tags.get("check", sample.id)) for sample in samples}
+    statuses = rows["status"].astype(object).where(~rows["misrouted"]).fillna("not_measurable")
+    found: dict[str, str] = dict.fromkeys(names.values(), "not_measurable")
+    for name, part in statuses.groupby(rows["sample"].astype(object).map(names)):
+        found[str(name)] = next(status for status in _WORST_FIRST if (part == status).any())
+    kept, broken = int((statuses == "kept").sum()), int((statuses == "broken").sum())
+    share = kept / (kept + broken) if kept + broken else None
+    return SuiteResult(planned, kept + broken, share, {"kept": share}, found)
+
+
+def _placed(vendors: list[VendorResult], rank_metrics: tuple[str, ...], lost: set[str]) -> Iterator[VendorResult]:
+    """The vendors with IRF and place, best first.
+
+    Where no vendor was compared with a baseline the mean score of the evaluations orders them, more of them before
+    fewer, and nobody has an IRF: a second order would contradict the first. Nobody has a place where nobody answered.
+    """
+    scores = {
+        vendor.label: [
+            suite.score for name, suite in vendor.suites.items() if not is_apart(name) and suite.score is not None
+        ]
+        for vendor in vendors
+    }
+    order: dict[str, tuple[float, ...]] = {}
+    if not any(vendor.counts is not None for vendor in vendors) and any(scores.values()):
+        order = {label: (len(own), sum(own) / len(own)) for label, own in scores.items() if own}
+    else:
+        ranked = {
+            vendor.label: {name: vendor.metric(name) for name in rank_metrics if name not in lost} for vendor in vendors
+        }
+        found = irf(ranked)
+        vendors = [structs.replace(vendor, irf=found[vendor.label] or None) for vendor in vendors]
+        order = {vendor.label: (vendor.irf,) for vendor in vendors if vendor.irf is not None}
+    answered = any(vendor.succeeded for vendor in vendors)
+    for vendor in sorted(vendors, key=lambda vendor: order.get(vendor.label, (-1.0,)), reverse=True):
+        own = order.get(vendor.label)
+        place = None if own is None or not answered else 1.0 + sum(other > own for other in order.values())
+        yield structs.replace(vendor, place=place)
+
+
+def _late_warnings(model: str, times: Mapping[str, Mapping[str, _Time]]) -> Iterator[str]:
+    """One sentence where times were discarded: whose, how many, and whose figures are missing for it."""
+    rows = {label: max(time.discarded for time in found.values()) for label, found in times.items()}
+    lost = [label for label, found in times.items() if any(time.discarded and not time.n for time in found.values())]
+    if any(rows.values()):
+        names = ", ".join(f"{label} {count}" for label, count in rows.items() if count)
+        yield f"{model}: this machine was late while answers came in, so times were discarded: {names}" + (
+            f"; {listed(lost)} lost more than {MOST_DISCARDED:.0%} of them, so no vendor is ranked by these times. "
+            "Run again on a less busy machine, or with fewer requests at a time"
+            if lost
+            else ""
+        )
+
+
+def _unread_calls(entries: list[_Entry], records: pd.DataFrame) -> Iterator[str]:
+    """One sentence for each vendor and evaluation of tool calls whose answers held no call that was read."""
+    for entry in entries:
+        answers = entry.rows[entry.rows["ok"]]
+        for suite, rows in answers.groupby("suite", observed=True):
+            kind = suite_kind(str(suite))
+            if kind is None or "answer_format" not in kind.judges_by or (rows["decision"] == "called").any():
+                continue
+            own = records.loc[rows.index]
+            missed = own[(own["decision"] == "not_called") & (own["score"] < 1)]
+            start = f"{entry.info.model}: {entry.info.label}: {suite} read no call in {counted(len(rows), 'answer')}"
+            for where, other in (("calls_only_in_text", "text"), ("calls_only_native", "native")):
+                holding = int(missed["anomalies"].astype(object).str.contains(where, na=False).sum())
+                if holding:
+                    yield f"{start}; {holding} hold {other} calls: read them with --answer-format {other}"
+                    break
+            else:
+                # Fewer may as well be a model that missed them.
+                if len(missed) >= 3:
+                    yield f"{start}; `explain RUN --vendor {entry.info.label}` shows what was asked and answered"

@@ -19,10 +19,10 @@ import pandas as pd
 from vendor_verifier.loaders.parameters import parameter_defects
 from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.failures import KINDS
-from vendor_verifier.records.record import Attempt, Record
+from vendor_verifier.records.record import Attempt, Record, Timing
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.records.score import Score
-from vendor_verifier.scoring.answer import Answer, buffered, lateness_ns, reported_usage
+from vendor_verifier.scoring.answer import Answer, buffered, is_late, lateness_ns, reported_usage
 from vendor_verifier.scoring.texts import AnswerTexts
 from vendor_verifier.suites import Suite, suite_kind
 from vendor_verifier.suites.judging import judged
@@ -58,6 +58,7 @@ RECORD_COLUMNS: tuple[Column, ...] = (
     Column(
         "charge", "category", "", "who answers for the failure: vendor, data, network, rate_limit, account, us, unasked"
     ),
+    Column("turns", "int32", "requests", "questions that it asked in a row"),
     Column("attempts", "int32", "requests", "HTTP requests it took"),
     Column("resent", "int32", "requests", "of them sent twice, because a kept connection ended"),
     Column("retried", "bool", "", "answered, but on a later try only"),
@@ -78,6 +79,7 @@ RECORD_COLUMNS: tuple[Column, ...] = (
     Column("anomalies", "category", "", "departures from the standard, with commas"),
     Column("reworded", "category", "", "what the wire asked in other words than the sample, with commas"),
     Column("ttft_ms", "float64", "ms", "TTFT: first token − sent"),
+    Column("ttft_due_ms", "float64", "ms", "first token of the first turn − due; missing in a closed loop"),
     Column("ttfat_ms", "float64", "ms", "first token that is not reasoning − sent"),
     Column("e2e_ms", "float64", "ms", "end − sent, all turns"),
     Column("connect_ms", "float64", "ms", "opening the connection; missing where it was open"),
@@ -90,6 +92,7 @@ RECORD_COLUMNS: tuple[Column, ...] = (
     Column("decode_s", "float64", "s", "from the first to the last token"),
     Column("last_token_ms", "float64", "ms", "last token − sent"),
     Column("late_ms", "float64", "ms", "how late this program may have read it, at most"),
+    Column("discarded", "category", "", "times left out because this program was late for more than half of them"),
     Column("characters", "float64", "", "characters of the answer, calls included"),
     Column("max_tokens", "float64", "tokens", "limit that the sample asks for"),
     Column("digest", "float64", "", "hash of text and calls of a long answer, for equality"),
@@ -235,20 +238,30 @@ def _row(record: Record, score: Score, sample: Sample, checkers: KeptCheckers) -
     response = None if final is None else final.response
     failure = None if ok else next((each.failure for each in finals if each.failure is not None), None)
     kind = None if ok else "harness" if failure is None else failure.kind
-    charge = None if kind is None else "us" if failure is None else failure.rules.charge
+    charge: str | None = None if kind is None else "us" if failure is None else failure.rules.charge
     if charge == "question":
         charge = "data" if _is_defective(sample, checkers) else "vendor"
     attempts = [attempt for turn in record.turns for attempt in turn.attempts]
     first, timing = (attempts[0] if attempts else None), (None if final is None else final.timing)
     late_ms = max((lateness_ns(each) for each in finals), default=0) / 1e6
-    ttft = _mean([each.first_ms for each in answers])
+    ttft, ttfat = _mean([each.first_ms for each in answers]), _mean([each.answer_ms for each in answers])
+    e2e, due = _total([each.end_ms for each in answers]), _from_due_ms(record, answers)
     decoded = [each.decoded for each in answers if each.decoded is not None]
     decode_s = sum(seconds for _, seconds in decoded) if decoded else None
-    # A time says nothing where more than half of it may be our own lateness.
-    if ttft is not None and late_ms > ttft / 2:
-        ttft = None
-    if decode_s is not None and late_ms > decode_s * 1e3 / 2:
-        decode_s = None
+    discarded: list[str] = []
+    timing_first = None if not answers else answers[0].timing
+    begun_late_ms = 0 if timing_first is None else (timing_first.begun_late_ns or 0) / 1e6
+    if late_ms > 0 or begun_late_ms > 0:
+        ttft, ttfat, e2e, due, decode_s = (
+            _kept(value, late, name, discarded)
+            for name, value, late in (
+                ("ttft_ms", ttft, late_ms),
+                ("ttfat_ms", ttfat, late_ms),
+                ("e2e_ms", e2e, late_ms),
+                ("ttft_due_ms", due, late_ms + begun_late_ms),
+                ("decode_s", decode_s, late_ms / 1e3),
+            )
+        )
     last_ns = None if timing is None or not ok else timing.last_token_ns
     calls = [call for each in answers if each.attempt.response for call in each.attempt.response.tool_calls]
     shown = [] if response is None or not ok else [response.text, response.reasoning]
@@ -266,8 +279,8 @@ def _row(record: Record, score: Score, sample: Sample, checkers: KeptCheckers) -
         record.model, record.label, record.suite, record.sample, record.repetition, record.block, record.region,
         None if first is None else sent_s(first),
         record.offered_s,
-        None if timing is None or timing.scheduled_ns is None or record.offered_s is None else -timing.scheduled_ns / 1e6,
-        ok, kind, charge, len(attempts), record.resent, ok and not record.succeeded_first_try,
+        _waited_ms(record, timing),
+        ok, kind, charge, len(record.turns), len(attempts), record.resent, ok and not record.succeeded_first_try,
         score.decision, len(score.calls), ",".join(call.verdict for call in score.calls) or None,
         response is not None and bool(sample.turn.tools) and bool(score.calls or not response.tool_calls),
         score.values.get(main) if main else None,
@@ -279,13 +292,13 @@ def _row(record: Record, score: Score, sample: Sample, checkers: KeptCheckers) -
         None if response is None else response.fingerprint,
         ",".join(dict.fromkeys(anomalies)) or None,
         ",".join(sorted({note for turn in record.turns for note in turn.rewritten})) or None,
-        ttft, _mean([each.answer_ms for each in answers]), _total([each.end_ms for each in answers]),
+        ttft, due, ttfat, e2e,
         None if not answers else answers[0].connect_ms,
         _total([each.input for each in usage]), _total([each.output for each in usage]),
         _total([each.cached for each in usage]), _total([each.reasoning for each in usage]),
         _total([each.cost_usd for each in usage]),
         None if decode_s is None else sum(tokens for tokens, _ in decoded), decode_s,
-        None if last_ns is None else last_ns / 1e6, late_ms,
+        None if last_ns is None else last_ns / 1e6, late_ms, ",".join(discarded) or None,
         sum(map(len, [*shown, *(part for call in calls for part in (call.name, call.arguments))])) if ok else None,
         sample.turn.parameters.get("max_tokens"),
         _digest("\0".join([*shown, *(f"{call.name}({call.arguments})" for call in calls)])) if ok else None,
@@ -302,6 +315,28 @@ def sent_s(attempt: Attempt) -> float | None:
     except ValueError:
         return None
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _waited_ms(record: Record, timing: Timing | None) -> float | None:
+    if timing is None or timing.scheduled_ns is None or record.offered_s is None:
+        return None
+    return -timing.scheduled_ns / 1e6
+
+
+def _from_due_ms(record: Record, answers: list[Answer]) -> float | None:
+    """From when a record was due until the first token of its first turn; waits and failed attempts are inside."""
+    if record.offered_s is None or not answers or answers[0].first_ms is None:
+        return None
+    timing = answers[0].timing
+    return None if timing is None or timing.scheduled_ns is None else answers[0].first_ms - timing.scheduled_ns / 1e6
+
+
+def _kept(value: float | None, late: float, name: str, discarded: list[str]) -> float | None:
+    """The time, unless more than half of it may be our own lateness, of the same unit."""
+    if value is None or not is_late(late, value):
+        return value
+    discarded.append(name)
+    return None
 
 
 def _is_defective(sample: Sample, checkers: KeptCheckers) -> bool:

@@ -1,0 +1,230 @@
+"""Gates: figures that a run must reach, and the verdict that a vendor must get. An SLO is a limit for every request.
+
+    <metric> <=|>= <number>                    schema_accuracy >= 0.98
+    <metric>.p50|p90|p95|p99 <=|>= <number>    ttft_ms.p95 <= 2000
+    verdict >= <status>                        verdict >= matches
+
+A gate is passed where its whole 95 % interval keeps the limit, failed where all of it breaks the limit, else not
+decided. A percentile is judged by the share of requests that break its limit. Failures and slow requests come together,
+so that a run without any may have missed an outage: see :func:`stretch_interval`. Costs are the sums of this run.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+import pandas as pd
+
+from vendor_verifier.errors import UsageError
+from vendor_verifier.records.results import (
+    WORST_FIRST,
+    Figure,
+    GateOutcome,
+    GateResult,
+    Status,
+    TriggerCounts,
+    VendorResult,
+    Verdict,
+)
+from vendor_verifier.stats.run_intervals import exact_interval, mean_interval, stretch_interval
+
+if TYPE_CHECKING:
+    from vendor_verifier.findings.base import ModelRun
+
+_OURS = ("us", "account", "network", "unasked")
+_TIMEOUTS = ("timeout_first_token", "timeout_idle", "timeout_total", "request_timeout")
+_BAD_CALL = "invalid_json|unknown_tool|schema_mismatch|empty_arguments"
+SHARES = ("success_rate", "first_attempt_success_rate", "f1", "schema_accuracy", "tool_call_error_rate")
+COSTS = {"cost_per_1000_requests_usd": "per_1000_requests_usd", "cost_per_valid_call_usd": "per_valid_call_usd"}
+# Of a single request: (what is summed over requests, what the sum is divided by).
+REQUEST_METRICS: Mapping[str, Callable[[pd.DataFrame], tuple[Any, Any]]] = {
+    "avg_ttft_ms": lambda rows: (rows["ttft_ms"], 1.0),
+    "ttft_ms": lambda rows: (rows["ttft_ms"], 1.0),
+    "ttft_due_ms": lambda rows: (rows["ttft_ms"] + rows["waited_ms"], 1.0),
+    "ttfat_ms": lambda rows: (rows["ttfat_ms"], 1.0),
+    "e2e_ms": lambda rows: (rows["e2e_ms"], 1.0),
+    "connect_ms": lambda rows: (rows["connect_ms"], 1.0),
+    "tps": lambda rows: (rows["tokens_after"], rows["decode_s"]),
+    "tpot_ms": lambda rows: (1000 * rows["decode_s"], (rows["output_tokens"] - 1).where(rows["output_tokens"] > 1)),
+    "avg_tokens": lambda rows: (rows["input_tokens"] + rows["output_tokens"], 1.0),
+    "input_tokens": lambda rows: (rows["input_tokens"], 1.0),
+    "output_tokens": lambda rows: (rows["output_tokens"], 1.0),
+}
+
+
+class GateError(UsageError):
+    """A gate or an SLO that does not follow the grammar."""
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """A limit of a figure or, with ``percentile``, of its percentile; or with ``status`` the least verdict."""
+
+    metric: str
+    comparison: Literal["<=", ">="]
+    limit: float = 0.0
+    percentile: int | None = None
+    status: Status | None = None
+
+    @property
+    def subject(self) -> str:
+        """The figure's name, as in ``ttft_ms.p95``."""
+        return self.metric if self.percentile is None else f"{self.metric}.p{self.percentile}"
+
+    def __str__(self) -> str:
+        right = f"{self.limit:.12g}" if self.status is None else self.status.replace("_", " ")
+        return f"{self.subject} {self.comparison} {right}"
+
+
+# Published by the makers of the models: K2-Vendor-Verifier for two versions of Kimi K2, MiniMax-Provider-Verifier.
+PRESETS: Mapping[str, tuple[Gate, ...]] = {
+    "k2vv-thinking": (Gate("f1", ">=", 0.73),),
+    "k2vv-0905": (Gate("f1", ">=", 0.80),),
+    "minimax": (Gate("success_rate", ">=", 1.0), Gate("f1", ">=", 0.98), Gate("schema_accuracy", ">=", 0.98)),
+}
+_FORM = re.compile(r"\s*([A-Za-z_]\w*)(?:\.p(50|90|95|99))?\s*(<=|>=)\s*(\S.*?)\s*", re.ASCII)
+
+
+def parse_gate(text: str, suites: Collection[str] = ()) -> list[Gate]:
+    """One gate, or those of the preset of that name; ``suites`` are evaluations whose scores may be named.
+
+    Raises:
+        GateError: with what was read and what was expected.
+    """
+    form = _FORM.fullmatch(text)
+    if form is None:
+        if text.strip() in PRESETS:
+            return list(PRESETS[text.strip()])
+        expected = "expected a gate such as 'f1 >= 0.9', 'ttft_ms.p95 <= 2000' or 'verdict >= check', or a preset"
+        raise _error(text, expected, text.strip(), PRESETS)
+    metric, percentile, comparison, right = form.groups()
+    if metric == "verdict":
+        words = {status.replace("_", " "): status for status in WORST_FIRST if status != "reference"}
+        word = " ".join(right.casefold().replace("_", " ").split())
+        if comparison != ">=" or percentile is not None or word not in words:
+            raise _error(text, f"read {right!r} where 'verdict >= <status>' was expected", word, words)
+        return [Gate("verdict", ">=", status=words[word])]
+    known = (*SHARES, *suites, *REQUEST_METRICS, *COSTS)
+    if metric not in known:
+        raise _error(text, f"unknown metric {metric}", metric, known)
+    if percentile is not None and metric not in REQUEST_METRICS:
+        raise _error(text, f"{metric} has no percentiles, which are those of single requests", "", REQUEST_METRICS)
+    if not re.fullmatch(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", right, re.ASCII) or not math.isfinite(float(right)):
+        raise _error(text, f"read {right!r} where a number was expected; write 0.98 for 98 %")
+    if metric in (*SHARES, *suites) and not 0 <= float(right) <= 1:
+        raise _error(text, f"{metric} lies between 0 and 1; write 0.98 for 98 %")
+    place = None if percentile is None else int(percentile)
+    return [Gate(metric, "<=" if comparison == "<=" else ">=", float(right), place)]
+
+
+def parse_slo(text: str) -> Gate:
+    """One SLO, a limit for every single request.
+
+    Raises:
+        GateError: it does not follow the grammar, or is about more than one request.
+    """
+    gate = parse_gate(text)[0]
+    if gate.metric not in REQUEST_METRICS or gate.percentile is not None or text.strip() in PRESETS:
+        raise _error(text, "an SLO is about every single request; use --gate to judge the run", "", REQUEST_METRICS)
+    return gate
+
+
+def _error(text: str, what: str, word: str = "", known: Collection[str] = ()) -> GateError:
+    near = difflib.get_close_matches(word.casefold(), known, 1)
+    hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known)}" if known else ""
+    return GateError(f"gate {text!r}: {what}{hint}")
+
+
+def request_values(records: pd.DataFrame, metric: str) -> pd.Series[float]:
+    """The metric of every single request, NaN where it was not measured."""
+    above, below = REQUEST_METRICS[metric](records)
+    found: pd.Series[float] = above / below
+    return found
+
+
+def meets(slo: Gate, values: pd.Series[float]) -> pd.Series[float]:
+    """1 where a value keeps the SLO, 0 where it breaks it, NaN where it was not measured."""
+    kept = values <= slo.limit if slo.comparison == "<=" else values >= slo.limit
+    return kept.astype(float).where(values.notna())
+
+
+def judge_gates(
+    run: ModelRun, results: Mapping[str, VendorResult], verdicts: Mapping[str, Verdict], gates: Sequence[Gate]
+) -> list[GateResult]:
+    """The outcome of every gate for every vendor with a record, the baseline included (which has no F1)."""
+    asked = [label for label in run.labels if len(run.rows[label]) and label in results]
+    pairs = [(label, gate) for label in asked for gate in gates if gate.metric != "f1" or label != run.baseline]
+    return [_outcome(run, results[label], verdicts[label], gate) for label, gate in pairs]
+
+
+def _outcome(run: ModelRun, result: VendorResult, verdict: Verdict, gate: Gate) -> GateResult:
+    if gate.status is not None:
+        is_kept = WORST_FIRST.index(verdict.status) >= WORST_FIRST.index(gate.status)
+        outcome: GateOutcome = "passed" if is_kept else "failed"
+        return GateResult(run.model, result.label, str(gate), outcome, verdict.status, reason=verdict.reason)
+    figure, limit, is_least = measured(run, result, gate), gate.limit, gate.comparison == ">="
+    what, shown = gate.subject, figure
+    if gate.percentile is not None:
+        # The percentile keeps its limit where no more requests break it than lie beyond the percentile.
+        limit, is_least = (gate.percentile if is_least else 100 - gate.percentile) / 100, False
+        what = f"share of requests that break {gate.metric} {gate.comparison} {gate.limit:g} (allowed: {limit:.2g})"
+        values = request_values(run.rows[result.label], gate.metric).dropna()
+        shown = Figure(float(values.quantile(gate.percentile / 100)) if len(values) else None)
+    found = GateResult(run.model, result.label, str(gate), "not_decided", shown.value, shown.low, shown.high, figure.n)
+    value, low, high = figure.value, figure.low, figure.high
+    if value is None or low is None or high is None:
+        return msgspec.structs.replace(found, reason=f"{what}: too little was measured")
+    reason = f"{what}: {value:.4g} (95 % interval {low:.4g} to {high:.4g}, n = {figure.n})"
+    if (low >= limit) if is_least else (high <= limit):
+        return msgspec.structs.replace(found, outcome="passed", reason=reason)
+    if (high < limit) if is_least else (low > limit):
+        return msgspec.structs.replace(found, outcome="failed", reason=reason)
+    if value == limit:
+        return msgspec.structs.replace(found, reason=f"{reason}; it lies on the limit")
+    # An interval shrinks as 1 ÷ √n, at the edge of a rate as 1 ÷ n.
+    times = abs((low if value > limit else high) - value) / abs(value - limit)
+    enough = math.ceil(figure.n * (times if value in (0.0, 1.0) else times**2))
+    return msgspec.structs.replace(found, reason=f"{reason}; about {enough} would decide if the figure stays")
+
+
+def measured(run: ModelRun, result: VendorResult, gate: Gate) -> Figure:
+    """The figure that a gate is about, with its 95 % interval; of a percentile the share of requests that break it."""
+    metric, rows = gate.metric, run.rows[result.label]
+    if metric in ("success_rate", "first_attempt_success_rate"):
+        asked = rows[rows["ok"] | ~rows["charge"].isin(_OURS)]
+        failed = stretch_interval(~asked["ok"] if metric == "success_rate" else ~asked["ok"] | asked["retried"])
+        value, low, high = (None if end is None else 1 - end for end in (failed.value, failed.high, failed.low))
+        return Figure(value, low, high, failed.n)
+    if metric == "f1":
+        # F1 = 2 J ÷ (1 + J) rises with Jaccard's J = TP ÷ (TP + FP + FN), which is a share.
+        counts = result.counts or TriggerCounts()
+        jaccard = exact_interval(counts.tp / counts.pairs, (counts.tp + counts.fp + counts.fn) / counts.pairs)
+        ends = [None if end is None else 2 * end / (1 + end) for end in (jaccard.value, jaccard.low, jaccard.high)]
+        return Figure(ends[0], ends[1], ends[2], result.measured.get("f1", 0))
+    if metric == "tool_call_error_rate":
+        classes = rows.loc[rows["ok"] & rows["offered"], "classes"].astype(object).fillna("")
+        return exact_interval(int(classes.str.contains(_BAD_CALL).sum()), len(classes))
+    if metric == "schema_accuracy" or metric in result.suites:
+        suite = result.suites.get(metric)
+        share = result.schema_accuracy if suite is None else suite.score
+        n = result.measured.get(metric, 0) if suite is None else suite.judged
+        return Figure(n=n) if share is None else exact_interval(share * n, n)
+    if metric in COSTS:
+        money = run.money.get(result.label)
+        cost = None if money is None else getattr(money, COSTS[metric])
+        return Figure(cost, cost, cost, len(rows))
+    if gate.percentile is None:
+        above, below = (pd.Series(part, index=rows.index) for part in REQUEST_METRICS[metric](rows))
+        known = above.notna() & below.notna()
+        return mean_interval(above[known], below[known])
+    values = request_values(rows, metric)
+    # A timeout is slower than everything.
+    slowest = 0.0 if metric == "tps" else math.inf
+    broken = 1 - meets(gate, values.mask(rows["failure"].astype(object).isin(_TIMEOUTS), slowest)).dropna()
+    spread = mean_interval(broken, pd.Series(1.0, index=broken.index))
+    # At the median stretches mean nothing; a spell shows in the parts of the run.
+    return spread if gate.percentile == 50 and spread.low != spread.high else stretch_interval(broken == 1)

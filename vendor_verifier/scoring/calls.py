@@ -1,0 +1,78 @@
+"""Tool calls by the verdict on their arguments, and the shares made of them.
+
+lenient: (valid + empty_arguments + valid_in_dialect) ÷ (calls − schema_unusable − not_judged). A ``""`` for a tool
+without required arguments means ``{}``, a schema in a dialect means what its users mean, and a schema that cannot judge
+is the data set's defect.
+strict: valid ÷ (calls − not_judged), as K2-Vendor-Verifier's result files count.
+per response (K2-Vendor-Verifier's unit): responses whose every counted call is valid ÷ responses with a counted call.
+
+tool_call_error_rate = requests with a bad call ÷ answered requests that declared tools, as OpenRouter publishes it for
+its providers (https://openrouter.ai/docs/guides/routing/auto-exacto). A call is bad with arguments that are no JSON
+(``""`` is none), an unknown name, or arguments that its schema rejects. An answer without calls counts, as good; a
+failure does not count; nor does a request whose calls could not be judged, unless one of them is bad.
+
+0 ÷ 0 is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, get_args
+
+import numpy as np
+import pandas as pd
+
+from vendor_verifier.records.manifest import SchemaPolicy
+from vendor_verifier.records.score import CallClass
+
+VALID: Mapping[SchemaPolicy, frozenset[str]] = {
+    "lenient": frozenset({"valid", "empty_arguments", "valid_in_dialect"}),
+    "strict": frozenset({"valid"}),
+}
+NOT_COUNTED: Mapping[SchemaPolicy, frozenset[str]] = {
+    "lenient": frozenset({"schema_unusable", "not_judged"}),
+    "strict": frozenset({"not_judged"}),
+}
+BAD = frozenset({"invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments"})
+Classes = list[str]
+
+
+def of_classes(column: pd.Series[Any], of: Callable[[Classes], float]) -> Any:
+    """A number of every row's list of verdicts, as an array; each distinct list is looked at once."""
+    found = [of(str(classes).split(",")) for classes in column.cat.categories]
+    return np.array([*found, of([])], dtype=float)[column.cat.codes.to_numpy()]
+
+
+def valid_calls(column: pd.Series[Any], policy: SchemaPolicy = "lenient") -> Any:
+    """The number of valid calls of every row of ``classes``."""
+    return of_classes(column, lambda classes: sum(each in VALID[policy] for each in classes))
+
+
+def counted_calls(column: pd.Series[Any], policy: SchemaPolicy = "lenient") -> Any:
+    """The number of calls of every row that count."""
+    return of_classes(column, lambda classes: sum(each not in NOT_COUNTED[policy] for each in classes))
+
+
+def has_bad_call(column: pd.Series[Any]) -> Any:
+    """1 for a row with a bad call, 0 for one without, NaN where it is not known."""
+    return of_classes(column, lambda classes: 1.0 if BAD & set(classes) else np.nan if "not_judged" in classes else 0.0)
+
+
+def schema_classes(records: pd.DataFrame) -> pd.DataFrame:
+    """By label: calls in each class, both shares in both units, and the tool-call error rate."""
+    found = pd.DataFrame({"label": records["label"]})
+    column = records["classes"]
+    for name in get_args(CallClass):
+        found[name] = of_classes(column, lambda classes, name=name: classes.count(name))  # type: ignore[misc]
+    for policy in ("lenient", "strict"):
+        valid, counted = valid_calls(column, policy), counted_calls(column, policy)
+        found[f"valid_{policy}"], found[f"counted_{policy}"] = valid, counted
+        found[f"responses_{policy}"], found[f"whole_{policy}"] = counted > 0, (counted > 0) & (valid == counted)
+    found["bad_requests"] = np.where(records["offered"], has_bad_call(column), np.nan)
+    found["tool_requests"] = found["bad_requests"].notna()
+    sums = found.groupby("label", observed=True).sum()
+    for policy in ("lenient", "strict"):
+        sums[f"accuracy_{policy}"] = sums[f"valid_{policy}"] / sums[f"counted_{policy}"]
+        sums[f"per_response_{policy}"] = sums[f"whole_{policy}"] / sums[f"responses_{policy}"]
+    sums["tool_call_error_rate"] = sums["bad_requests"] / sums["tool_requests"]
+    return sums

@@ -1,0 +1,71 @@
+"""The metrics of a vendor: names, titles, units and meanings. Reports and docs/metrics.md are made from this list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+Direction = Literal["higher", "lower"]
+Kind = Literal["rank", "quality", "time", "tokens", "cost"]
+
+
+class Metric(msgspec.Struct, frozen=True):
+    """A number of a vendor. ``kind`` is ``rank`` for the six that IRF is made of, ``time`` for what has percentiles:
+    of these the mean is meant where no percentile is named."""
+
+    name: str
+    title: str
+    unit: str
+    direction: Direction
+    meaning: str
+    kind: Kind
+
+
+_ROWS = (
+    Metric("success_rate", "Success", "share", "higher", "succeeded ÷ planned, after retries", "rank"),
+    Metric("f1", "F1", "share", "higher", "2·TP ÷ (2·TP + FP + FN) of tool calls against the baseline", "rank"),
+    Metric("schema_accuracy", "Schema", "share", "higher", "valid tool calls ÷ judged tool calls", "rank"),
+    Metric("tps", "TPS", "tokens/s", "higher", "Σ tokens after the first chunk ÷ Σ (last − first token)", "rank"),
+    Metric("avg_ttft_ms", "TTFT", "ms", "lower", "mean of (first token − sent), of streamed answers", "rank"),
+    Metric("avg_tokens", "Tokens", "tokens", "lower", "mean of input + output tokens of an answer", "rank"),
+    Metric("irf", "IRF", "", "higher", "Σ 1 ÷ (rank + 5) over the rank metrics", "quality"),
+    Metric(
+        "tool_call_error_rate",
+        "Tool errors",
+        "share",
+        "lower",
+        "answers with a bad call ÷ answers with tools",
+        "quality",
+    ),
+    Metric("ttft_ms", "TTFT", "ms", "lower", "first token − sent", "time"),
+    Metric("ttft_due_ms", "TTFT from due", "ms", "lower", "first token − due, at a stated request rate", "time"),
+    Metric("ttfat_ms", "TTFAT", "ms", "lower", "first token that is not reasoning − sent", "time"),
+    Metric("tpot_ms", "TPOT", "ms", "lower", "(last − first token) ÷ (output tokens − 1)", "time"),
+    Metric("e2e_ms", "E2E", "ms", "lower", "end − sent, all turns", "time"),
+    Metric("request_tps", "Request TPS", "tokens/s", "higher", "decoding speed of one answer", "time"),
+    Metric("connect_ms", "Connecting", "ms", "lower", "opening the connection, before the request is sent", "time"),
+    Metric("input_tokens", "Input tokens", "tokens", "lower", "prompt tokens, cached ones included", "tokens"),
+    Metric("output_tokens", "Output tokens", "tokens", "lower", "generated tokens, reasoning included", "tokens"),
+    Metric("total_usd", "Cost", "USD", "lower", "all attempts", "cost"),
+    Metric("cost_per_1000_requests_usd", "Cost of 1,000 requests", "USD", "lower", "all attempts ÷ records", "cost"),
+    Metric("cost_per_valid_call_usd", "Cost of a valid call", "USD", "lower", "all attempts ÷ valid calls", "cost"),
+    Metric("wasted_usd", "Wasted", "USD", "lower", "attempts that are part of no success", "cost"),
+)
+METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _ROWS}
+RANK_METRICS: tuple[str, ...] = tuple(metric.name for metric in _ROWS if metric.kind == "rank")
+# Of a name that is not in the list (a plugin's own), the unit is its ending.
+_QUANTITIES = ("tps", "_tokens", "_ms", "_s", "_usd")
+
+
+def is_higher_better(name: str) -> bool:
+    """Whether a higher value is better, as of an evaluation's score; ``ttft_ms.p95`` is judged as ``ttft_ms``."""
+    metric = METRICS.get(name.partition(".")[0])
+    return metric is None or metric.direction == "higher"
+
+
+def is_share(name: str) -> bool:
+    """Whether a metric is a share of 1 and no quantity with a unit."""
+    name = name.partition(".")[0]
+    return METRICS[name].unit == "share" if name in METRICS else not name.endswith(_QUANTITIES)
