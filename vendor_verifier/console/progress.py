@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from vendor_verifier.console.output import say
-from vendor_verifier.metrics.latency import TTFT_MS
 from vendor_verifier.pipeline.run import Name, Outlook, is_answered
 from vendor_verifier.records.record import Record
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.number_format import MISSING
 from vendor_verifier.reports.tables import aligned
 from vendor_verifier.run.budgets import CostOf
-from vendor_verifier.scoring.observation import tries_of
+from vendor_verifier.scoring.answer import is_billed, reported_usage, ttft_ms
 from vendor_verifier.text import counted
 
 if TYPE_CHECKING:
@@ -66,15 +65,16 @@ class _Vendor(msgspec.Struct):
         self.done += 1
         self.failed += not is_answered(record)
         self.ended_s.append(now_s)
-        ttft = TTFT_MS.measure(record) if record.succeeded else None
+        ttft = ttft_ms(record)
         if ttft is not None:
             self.ttfts_ms.append(ttft)
-        for attempt in tries_of(record):
-            if not attempt.is_billed:
+        for attempt in (attempt for turn in record.turns for attempt in turn.attempts):
+            if not is_billed(attempt):
                 continue
-            cost = attempt.usage.cost_usd
+            usage = reported_usage(attempt)
+            cost = usage.cost_usd
             if cost is None and self.cost_of is not None:
-                cost = self.cost_of(attempt.usage)
+                cost = self.cost_of(usage)
             if cost is not None:
                 self.cost_usd = (self.cost_usd or 0.0) + cost
 

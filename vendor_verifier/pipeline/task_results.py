@@ -14,7 +14,7 @@ from typing import IO, Any
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import Score
-from vendor_verifier.scoring.figures import group_scores
+from vendor_verifier.scoring.breakdowns import group_scores
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind

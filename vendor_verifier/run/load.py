@@ -17,14 +17,13 @@ from typing import Protocol
 
 import anyio
 
-from vendor_verifier.metrics.base import percentile
-from vendor_verifier.metrics.latency import schedule_lag_ms
 from vendor_verifier.records.plan import Plan
 from vendor_verifier.records.record import Record
 from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Emit, Slots, keep, make_record
 from vendor_verifier.run.load_lane import Lane, Start, due_times, lanes_of, opening_times
 from vendor_verifier.run.work_queue import DueAt, WorkItem, WorkQueue
+from vendor_verifier.scoring.answer import percentile, schedule_lag_ms
 
 EntryKey = tuple[str, str]
 

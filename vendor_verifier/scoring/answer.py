@@ -6,8 +6,11 @@ and taken at their word they would win every comparison of cost.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from vendor_verifier.records.event import Usage
-from vendor_verifier.records.record import Attempt, Response, Timing
+from vendor_verifier.records.failures import KINDS
+from vendor_verifier.records.record import Attempt, Record, Response, Timing
 from vendor_verifier.redaction import is_digest
 
 # The anomaly of an answer that met a long stall.
@@ -192,6 +195,38 @@ def buffered(answer: Answer) -> bool:
         return True
     after_first = tokens * (1.0 - (timing.first_chunk_share or 0.0))
     return after_first >= BUFFERED_MIN_TOKENS and after_first / (window_ns / 1e9) > MAX_DECODE_TPS
+
+
+def is_billed(attempt: Attempt) -> bool:
+    """Whether it reached the model or may have; refusals (4xx, 5xx, no connection) cost nothing."""
+    return attempt.response is not None or (attempt.failure is not None and KINDS[attempt.failure.kind].maybe_billed)
+
+
+def ttft_ms(record: Record) -> float | None:
+    """Mean TTFT over the turns of a success; None where nothing was streamed."""
+    if not record.succeeded:
+        return None
+    found = [Answer(turn.attempts[-1]).first_ms for turn in record.turns]
+    known = [first for first in found if first is not None]
+    return sum(known) / len(known) if known else None
+
+
+def schedule_lag_ms(record: Record) -> float | None:
+    """First attempt sent − due − time to connect; None where it was not sent, or not due at a moment."""
+    if record.offered_s is None or not record.turns or not record.turns[0].attempts:
+        return None
+    first = record.turns[0].attempts[0].timing
+    if first is None or first.scheduled_ns is None:
+        return None
+    return (-first.scheduled_ns - (first.connect_ns or 0)) / 1e6
+
+
+def percentile(ordered: Sequence[float], percent: float) -> float:
+    """The percentile (0–100) of ascending numbers, linear between closest ranks (Hyndman–Fan type 7)."""
+    position = (len(ordered) - 1) * percent / 100
+    low = int(position)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
 
 
 def _window_ns(timing: Timing) -> int | None:

@@ -34,28 +34,28 @@ NOT_COUNTED: Mapping[SchemaPolicy, frozenset[str]] = {
     "strict": frozenset({"not_judged"}),
 }
 BAD = frozenset({"invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments"})
-Classes = list[str]
+Words = list[str]
 
 
-def of_classes(column: pd.Series[Any], of: Callable[[Classes], float]) -> Any:
-    """A number of every row's list of verdicts, as an array; each distinct list is looked at once."""
-    found = [of(str(classes).split(",")) for classes in column.cat.categories]
+def of_words(column: pd.Series[Any], of: Callable[[Words], float]) -> Any:
+    """A number of every row's words, which have commas between them, as an array; equal rows are looked at once."""
+    found = [of(str(words).split(",")) for words in column.cat.categories]
     return np.array([*found, of([])], dtype=float)[column.cat.codes.to_numpy()]
 
 
 def valid_calls(column: pd.Series[Any], policy: SchemaPolicy = "lenient") -> Any:
     """The number of valid calls of every row of ``classes``."""
-    return of_classes(column, lambda classes: sum(each in VALID[policy] for each in classes))
+    return of_words(column, lambda classes: sum(each in VALID[policy] for each in classes))
 
 
 def counted_calls(column: pd.Series[Any], policy: SchemaPolicy = "lenient") -> Any:
     """The number of calls of every row that count."""
-    return of_classes(column, lambda classes: sum(each not in NOT_COUNTED[policy] for each in classes))
+    return of_words(column, lambda classes: sum(each not in NOT_COUNTED[policy] for each in classes))
 
 
 def has_bad_call(column: pd.Series[Any]) -> Any:
     """1 for a row with a bad call, 0 for one without, NaN where it is not known."""
-    return of_classes(column, lambda classes: 1.0 if BAD & set(classes) else np.nan if "not_judged" in classes else 0.0)
+    return of_words(column, lambda classes: 1.0 if BAD & set(classes) else np.nan if "not_judged" in classes else 0.0)
 
 
 def schema_classes(records: pd.DataFrame) -> pd.DataFrame:
@@ -63,7 +63,7 @@ def schema_classes(records: pd.DataFrame) -> pd.DataFrame:
     found = pd.DataFrame({"label": records["label"]})
     column = records["classes"]
     for name in get_args(CallClass):
-        found[name] = of_classes(column, lambda classes, name=name: classes.count(name))  # type: ignore[misc]
+        found[name] = of_words(column, lambda classes, name=name: classes.count(name))  # type: ignore[misc]
     for policy in ("lenient", "strict"):
         valid, counted = valid_calls(column, policy), counted_calls(column, policy)
         found[f"valid_{policy}"], found[f"counted_{policy}"] = valid, counted

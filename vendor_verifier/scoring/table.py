@@ -18,11 +18,10 @@ import pandas as pd
 
 from vendor_verifier.loaders.parameters import parameter_defects
 from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.record import Attempt, Record, Timing
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.records.score import Score
-from vendor_verifier.scoring.answer import Answer, buffered, is_late, lateness_ns, reported_usage
+from vendor_verifier.scoring.answer import Answer, buffered, is_billed, is_late, lateness_ns, reported_usage
 from vendor_verifier.scoring.texts import AnswerTexts
 from vendor_verifier.suites import Suite, suite_kind
 from vendor_verifier.suites.judging import judged
@@ -51,6 +50,7 @@ RECORD_COLUMNS: tuple[Column, ...] = (
     Column("block", "float64", "", "number of 25 samples that every vendor was asked at about one time"),
     Column("region", "category", "", "region it was asked from"),
     Column("sent_s", "float64", "s", "first attempt sent, seconds since 1970, UTC"),
+    Column("ended_s", "float64", "s", "last attempt ended, seconds since 1970, UTC"),
     Column("due_s", "float64", "s", "when it was due after its schedule began; missing in a closed loop"),
     Column("waited_ms", "float64", "ms", "from due to sent, of the successful attempt; missing in a closed loop"),
     Column("ok", "bool", "", "every turn ended in a whole answer, after retries"),
@@ -262,6 +262,7 @@ def _row(record: Record, score: Score, sample: Sample, checkers: KeptCheckers) -
                 ("decode_s", decode_s, late_ms / 1e3),
             )
         )
+    begun_s = None if first is None else sent_s(first)
     last_ns = None if timing is None or not ok else timing.last_token_ns
     calls = [call for each in answers if each.attempt.response for call in each.attempt.response.tool_calls]
     shown = [] if response is None or not ok else [response.text, response.reasoning]
@@ -277,7 +278,7 @@ def _row(record: Record, score: Score, sample: Sample, checkers: KeptCheckers) -
     usage = [each.usage for each in answers]
     return (
         record.model, record.label, record.suite, record.sample, record.repetition, record.block, record.region,
-        None if first is None else sent_s(first),
+        begun_s, _ended_s(final, begun_s if final is first else None),
         record.offered_s,
         _waited_ms(record, timing),
         ok, kind, charge, len(record.turns), len(attempts), record.resent, ok and not record.succeeded_first_try,
@@ -317,6 +318,11 @@ def sent_s(attempt: Attempt) -> float | None:
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
 
 
+def _ended_s(final: Attempt | None, sent: float | None) -> float | None:
+    sent = sent_s(final) if sent is None and final is not None else sent
+    return None if sent is None or final is None or final.timing is None else sent + final.timing.end_ns / 1e9
+
+
 def _waited_ms(record: Record, timing: Timing | None) -> float | None:
     if timing is None or timing.scheduled_ns is None or record.offered_s is None:
         return None
@@ -352,11 +358,10 @@ def _spent_attempts(record: Record) -> list[tuple[Any, ...]]:
             if ok and attempt is turn.attempts[-1]:
                 continue
             usage, failure = reported_usage(attempt), attempt.failure
-            billed = attempt.response is not None or (failure is not None and KINDS[failure.kind].maybe_billed)
             seconds = None if attempt.timing is None else attempt.timing.end_ns / 1e9
             found.append((
                 record.model, record.label, record.suite, record.sample, record.repetition, sent_s(attempt), seconds,
-                None if failure is None else failure.kind, ok, billed,
+                None if failure is None else failure.kind, ok, is_billed(attempt),
                 usage.input, usage.output, usage.cached, usage.reasoning, usage.cost_usd,
             ))  # fmt: skip
     return found

@@ -1,0 +1,158 @@
+"""Tables of a run beyond the figures that rank: times, groups of samples, regions, pace and goodput.
+
+They take the rows of one model as figures read them (``Scored.records`` without the misrouted ones).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import pandas as pd
+
+from vendor_verifier.scoring.answer import MOST_DISCARDED
+from vendor_verifier.scoring.calls import of_words
+
+_Rows = Callable[[pd.DataFrame], Any]
+# Metric of a single answer → its values, and the name under which it is discarded where this program was late.
+REQUEST_VALUES: Mapping[str, tuple[_Rows, str]] = {
+    "ttft_ms": (lambda rows: rows["ttft_ms"], "ttft_ms"),
+    "ttft_due_ms": (lambda rows: rows["ttft_due_ms"], "ttft_due_ms"),
+    "ttfat_ms": (lambda rows: rows["ttfat_ms"], "ttfat_ms"),
+    "tpot_ms": (lambda rows: 1e3 * rows["decode_s"] / (rows["output_tokens"] - 1).where(lambda n: n > 0), "decode_s"),
+    "request_tps": (lambda rows: rows["tokens_after"] / rows["decode_s"], "decode_s"),
+    "e2e_ms": (lambda rows: rows["e2e_ms"], "e2e_ms"),
+    "connect_ms": (lambda rows: rows["connect_ms"], ""),
+    "input_tokens": (lambda rows: rows["input_tokens"], ""),
+    "output_tokens": (lambda rows: rows["output_tokens"], ""),
+}
+_SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+_SPREADS = ("ttft_ms", "ttft_due_ms", "ttfat_ms", "tpot_ms", "request_tps", "e2e_ms", "connect_ms")
+
+
+class Limit(Protocol):
+    """An SLO: a limit of a metric of every single request."""
+
+    @property
+    def metric(self) -> str: ...
+    @property
+    def comparison(self) -> Literal["<=", ">="]: ...
+    @property
+    def limit(self) -> float: ...
+
+
+def distributions(records: pd.DataFrame, by: str = "label") -> pd.DataFrame:
+    """Rows (label, metric): n, mean, p50, p90, p95, p99, min, max; metrics that nobody was measured on are left out.
+
+    Percentiles interpolate between closest ranks (Hyndman–Fan type 7). Where more than 20 % of a vendor's times were
+    discarded the rest would flatter, and n is 0.
+    """
+    parts = {}
+    for metric in _SPREADS:
+        values, late = _values(records, metric)
+        groups = values.groupby(records[by], observed=True)
+        counts, discarded = groups.count(), late.groupby(records[by], observed=True).sum()
+        if not counts.any():
+            continue
+        table = groups.agg(["mean", "min", "max"])
+        for name, share in _SHARES.items():
+            table[name] = groups.quantile(share)
+        is_lost = discarded > MOST_DISCARDED * (discarded + counts)
+        table = table.mask(is_lost)
+        table.insert(0, "n", counts.mask(is_lost, 0))
+        parts[metric] = table[["n", "mean", *_SHARES, "min", "max"]]
+    if not parts:
+        return pd.DataFrame(columns=["n", "mean", *_SHARES, "min", "max"])
+    return pd.concat(parts, names=["metric"]).swaplevel().sort_index(level=0, sort_remaining=False)
+
+
+def _values(records: pd.DataFrame, metric: str) -> tuple[pd.Series[Any], pd.Series[Any]]:
+    """The values of a metric, and whether each was discarded."""
+    of, name = REQUEST_VALUES[metric]
+    late = of_words(records["discarded"], lambda words: float(name in words)) > 0
+    return of(records), pd.Series(late, index=records.index)
+
+
+def regions(records: pd.DataFrame) -> pd.DataFrame:
+    """Rows (label, region): asked, success_rate and the medians of TTFT and E2E; empty where no worker names one."""
+    own = records[records["charge"].ne("us").fillna(True) & records["region"].notna()]
+    groups = own.groupby(["label", "region"], observed=True)
+    return groups.agg(
+        asked=("ok", "size"), success_rate=("ok", "mean"), ttft_ms=("ttft_ms", "median"), e2e_ms=("e2e_ms", "median")
+    )
+
+
+def group_scores(
+    evaluations: pd.DataFrame, records: pd.DataFrame
+) -> dict[tuple[str, str, str], dict[str, dict[str, dict[str, float]]]]:
+    """(model, label, suite) → category, difficulty or call type → its name → the mean of each value."""
+    keys = ["model", "label", "suite"]
+    groups = ["category", "difficulty", "call_type"]
+    joined = evaluations.join(records[[*keys, *groups, "charge"]], on="record", how="inner")
+    joined = joined[joined["charge"].ne("us").fillna(True)]
+    found: dict[tuple[str, str, str], dict[str, dict[str, dict[str, float]]]] = {}
+    for group in groups:
+        means = joined.groupby([*keys, group, "name"], observed=True)["value"].mean().dropna()
+        for key, value in means.items():
+            model, label, suite, name, metric = map(str, key)  # type: ignore[call-overload]
+            by_group = found.setdefault((model, label, suite), {}).setdefault(group, {})
+            by_group.setdefault(name, {})[metric] = float(value)
+    return found
+
+
+def pace(records: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
+    """By label: requests sent, the seconds from the first until the last ended, requests, answers and output tokens a
+    second, and requests in flight on average and at most. ``seconds`` leaves out time in which nothing was in flight,
+    as where vendors take turns or a run is resumed."""
+    found = {}
+    spent = dict(iter(attempts.groupby("label", observed=True)))
+    for label, rows in records[records["sent_s"].notna()].groupby("label", observed=True):
+        answers = rows[rows["ok"]]
+        begins, ends = answers["ended_s"] - answers["e2e_ms"].fillna(0) / 1e3, answers["ended_s"]
+        if label in spent:
+            begins = pd.concat([begins, spent[label]["sent_s"]])
+            ends = pd.concat([ends, spent[label]["sent_s"] + spent[label]["seconds"]])
+        spans = pd.DataFrame({"begin": begins, "end": ends}).dropna().sort_values("begin")
+        reached = spans["end"].cummax().shift(fill_value=-np.inf)
+        seconds = float((spans["end"] - np.maximum(spans["begin"], reached)).clip(lower=0).sum())
+        steps = pd.concat([pd.Series(1, index=spans["begin"]), pd.Series(-1, index=spans["end"])]).sort_index()
+        found[label] = {
+            "requests": len(spans),
+            "seconds": seconds,
+            "requests_per_s": len(spans) / seconds if seconds else np.nan,
+            "answers_per_s": len(answers) / seconds if seconds else np.nan,
+            "tokens_per_s": answers["output_tokens"].sum(min_count=1) / seconds if seconds else np.nan,
+            "in_flight": (spans["end"] - spans["begin"]).sum() / seconds if seconds else np.nan,
+            "most_in_flight": int(steps.groupby(level=0).sum().cumsum().max()) if len(steps) else 0,
+        }
+    return pd.DataFrame.from_dict(found, orient="index")
+
+
+def goodput(records: pd.DataFrame, slos: Sequence[Limit]) -> pd.DataFrame:
+    """By label: asked, good, failed, unmeasured and their ``share`` good ÷ asked.
+
+    A request is good when it succeeded and keeps every SLO; unmeasured when it breaks none and some cannot be measured.
+    It is not asked where only our own lateness kept it from being measured, or where nothing was asked of the vendor.
+    """
+    own = records[records["charge"].ne("us").fillna(True)]
+    kept, broken, late = own["ok"].copy(), ~own["ok"], pd.Series(False, index=own.index)
+    for slo in slos:
+        values, discarded = _values(own, slo.metric)
+        keeps = values <= slo.limit if slo.comparison == "<=" else values >= slo.limit
+        kept &= keeps
+        broken |= values.notna() & ~keeps
+        late |= discarded
+    ours = late & ~kept & ~broken
+    table = pd.DataFrame(
+        {
+            "label": own["label"],
+            "asked": ~ours,
+            "good": kept,
+            "failed": ~own["ok"],
+            "unmeasured": own["ok"] & ~kept & ~broken & ~ours,
+        }
+    )
+    sums = table.groupby("label", observed=True).sum()
+    sums["share"] = sums["good"] / sums["asked"].where(sums["asked"] > 0)
+    return sums
