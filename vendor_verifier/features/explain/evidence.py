@@ -1,0 +1,210 @@
+"""What made the verdict on a vendor, facet by facet, read from the frames of a scored run; then its failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import pandas as pd
+from scipy import stats
+
+from vendor_verifier.features.explain.sample import BAD_CALLS, Answer, answer_of, judged_answers, read_answers
+from vendor_verifier.records.failures import KINDS
+from vendor_verifier.records.results import WORST_FIRST, FacetName, Finding
+from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.stats.answers import similarity
+from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import SUITES
+
+SAMPLE = ["suite", "sample"]
+# Theil–Sen compares every pair of points.
+_MOST_POINTS = 1_000
+
+
+class Table(msgspec.Struct, frozen=True):
+    """A titled table, most telling row first; what was not measured is None. ``texts`` names columns of long texts."""
+
+    title: str
+    rows: Sequence[Mapping[Any, Any]]
+    texts: tuple[str, ...] = ()
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """A facet's verdict, or the vendor's own as ``facet`` None, with its findings, tables and failed answers."""
+
+    facet: FacetName | None
+    status: str
+    reason: str
+    findings: Sequence[Finding] = ()
+    tables: Sequence[Table] = ()
+    failures: Sequence[Answer] = ()
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The records of a vendor (``own``) and of its baseline (``base``, none of the baseline itself), each in sending
+    order, without feature checks and probes. Tables have at most ``most`` rows."""
+
+    folder: RunFolder
+    scored: ScoredRun
+    model: str
+    label: str
+    baseline: str
+    own: pd.DataFrame
+    base: pd.DataFrame
+    most: int
+
+    def pairs(self, column: str) -> pd.DataFrame:
+        """The samples that both answered: ``vendor`` and ``baseline`` hold the mean of the column over repetitions."""
+        own, base = (rows.groupby(SAMPLE, observed=True)[column].mean() for rows in (self.own, self.base))
+        return pd.DataFrame({"vendor": own, "baseline": base}).dropna()
+
+    def counts(self, column: str) -> Table:
+        """How often both show each value of a column; values may be several, with commas."""
+        found = {}
+        for side, rows in (("vendor", self.own), ("baseline", self.base)):
+            found[side] = rows.loc[rows["ok"], column].dropna().astype(str).str.split(",").explode().value_counts()
+        counts = pd.DataFrame(found).fillna(0).sort_values("vendor", ascending=False)
+        return self.table(column.replace("_", " ").capitalize(), counts.rename_axis(column).reset_index())
+
+    def table(self, title: str, rows: pd.DataFrame, *texts: str) -> Table:
+        shown = rows.head(self.most).astype(object)
+        return Table(title, shown.where(shown.notna(), None).to_dict("records"), texts)
+
+
+def explain_vendor(
+    folder: RunFolder, scored: ScoredRun, model: str, label: str, facet: FacetName | None, most: int
+) -> list[Evidence]:
+    """The verdict on a vendor, then the evidence of ``facet``, or of all that do not match, worst first."""
+    result = scored.report.models[model]
+    baseline = result.baseline if result.baseline != label else None
+    rows = scored.records[scored.records["model"] == model].sort_values("sent_s", kind="stable")
+    rows = rows[~rows["suite"].isin([kind.name for kind in SUITES if kind.apart])]
+    own, base = (rows[rows["label"] == each] for each in (label, baseline))
+    sides = Sides(folder, scored, model, label, baseline or "", own, base, most)
+    makers = {"model": _model, "tool_calls": _tool_calls, "bill": _bill, "reliability": _reliability, "speed": _speed}
+    verdict = result.vendors[label].verdict
+    failures = list(_failures(sides)) if facet in (None, "reliability") else []
+    found = [Evidence(None, verdict.status, f"{model} / {label}: {verdict.reason}", failures=failures)]
+    for name, judged in sorted(verdict.facets.items(), key=lambda each: WORST_FIRST.index(each[1].status)):
+        if facet == name or (facet is None and judged.status not in ("matches", "reference")):
+            findings = [
+                each for each in scored.findings if (each.model, each.vendor, each.facet) == (model, label, name)
+            ]
+            tables = [each for each in makers[name](sides) if each.rows]
+            found.append(Evidence(name, judged.status, judged.reason, findings, tables))
+        elif facet is None:
+            found.append(Evidence(name, judged.status, judged.reason))
+    return found
+
+
+def _model(sides: Sides) -> Iterator[Table]:
+    """The names in the answers, and the answers most unlike the baseline's two, which are like each other."""
+    yield from map(sides.counts, ("served_model", "provider", "fingerprint"))
+    own, base = (sides.scored.texts.kept.get((sides.model, label), {}) for label in (sides.label, sides.baseline))
+    rows = []
+    for question in sorted(own.keys() & base.keys()):
+        answers = [own[question].get(0), base[question].get(0), base[question].get(1)]
+        texts = [each.shown for each in answers if each is not None]
+        if len(texts) == 3:
+            repeated = similarity(texts[1], texts[2])
+            distance = repeated - (similarity(texts[0], texts[1]) + similarity(texts[0], texts[2])) / 2
+            rows.append((*question, distance, repeated, *(text.replace("\0", " ") for text in texts)))
+    columns = ["vendor", "baseline", "baseline again"]
+    found = pd.DataFrame(rows, columns=[*SAMPLE, "distance", "baseline repeats", *columns])
+    found = found[found["distance"] > 0].sort_values("distance", ascending=False, kind="stable")
+    yield sides.table("Answers most unlike the baseline's", found, *columns)
+
+
+def _tool_calls(sides: Sides) -> Iterator[Table]:
+    """The samples where it decides or fills arguments otherwise than the baseline ever does, breaks a schema, or scores
+    lower."""
+    base = sides.base[sides.base["ok"] & (sides.base["decision"] != "undecided")].groupby(SAMPLE, observed=True)
+    decisions, arguments = base["decision"].agg(frozenset), base["call_digest"].agg(frozenset)
+    scores = sides.base.groupby(SAMPLE, observed=True)["score"].mean()
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in sides.own[sides.own["ok"]].itertuples():
+        question, why = (str(row.suite), str(row.sample)), []
+        if question in decisions and row.decision != "undecided":
+            if row.decision not in decisions[question]:
+                why.append("missed call" if row.decision == "not_called" else "extra call")
+            elif len(arguments[question]) == 1 and row.call_digest not in arguments[question] and row.calls:
+                why.append("other arguments")
+        why += [name for name in BAD_CALLS if name in str(row.classes).split(",")]
+        if row.score < scores.get(question, 0) - 1e-9:
+            why.append("lower score")
+        if why:
+            found.setdefault(question, why)
+    order = ("missed call", "extra call", *BAD_CALLS, "lower score", "other arguments")
+    worst = sorted(found, key=lambda each: order.index(found[each][0]))[: sides.most]
+    kinds = pd.Series([each for why in found.values() for each in why], dtype="object").value_counts()
+    yield sides.table("Differences from the baseline", kinds.rename_axis("difference").reset_index(name="samples"))
+    yield sides.counts("anomalies")
+    answers, rows = read_answers(sides.folder, sides.model, worst), []
+    for question in worst:
+        given = answers.get(question, [])
+        texts = [{answer_of(each) for each in given if each.label == label} for label in (sides.label, sides.baseline)]
+        rows.append((*question, ", ".join(found[question]), *(" | ".join(sorted(each)) for each in texts)))
+    columns = [*SAMPLE, "difference", "vendor", "baseline"]
+    yield sides.table("Calls that differ", pd.DataFrame(rows, columns=columns), "vendor", "baseline")
+
+
+def _bill(sides: Sides) -> Iterator[Table]:
+    """The line through the token counts of both (Theil–Sen), and the largest surpluses."""
+    for kind, column in (("prompt", "input_tokens"), ("output", "output_tokens")):
+        found = sides.pairs(column)
+        if found["baseline"].nunique() < 2:
+            continue
+        some = found.iloc[:: len(found) // _MOST_POINTS + 1]
+        line = stats.theilslopes(some["vendor"], some["baseline"])
+        sums = {"samples": len(found), **found.sum(), "ratio": found["vendor"].sum() / found["baseline"].sum()}
+        fitted = {**sums, "more a request": line.intercept, "times a token": line.slope}
+        yield sides.table(f"Billed {kind} tokens", pd.DataFrame([fitted if kind == "prompt" else sums]))
+        found["surplus"] = found["vendor"] - found["baseline"]
+        most = found[found["surplus"] > 0].sort_values("surplus", ascending=False, kind="stable")
+        yield sides.table(f"Largest surpluses of {kind} tokens", most.reset_index())
+
+
+def _reliability(sides: Sides) -> Iterator[Table]:
+    """Failures by kind, and the stretches they came in: failures at most two requests apart are one."""
+    own = sides.own.reset_index(drop=True)
+    failed = own[~own["ok"]]
+    kinds = failed.groupby(["failure", "charge"], observed=True).size().reset_index(name="failures")
+    kinds["cause"] = [KINDS[kind].cause for kind in kinds["failure"]]
+    yield sides.table("Failures by kind", kinds.sort_values("failures", ascending=False))
+    failed = failed.assign(request=failed.index, kinds=failed["failure"].astype(str))
+    stretches = failed.groupby((failed["request"].diff() > 2).cumsum())
+    table = stretches.agg(first=("sent_s", "min"), last=("sent_s", "max"), failures=("ok", "size"))
+    table["requests"] = stretches["request"].max() - stretches["request"].min() + 1
+    table["kinds"] = stretches["kinds"].agg(lambda found: ", ".join(found.unique()))
+    yield sides.table("Stretches of failures", table.sort_values("failures", ascending=False, kind="stable"))
+    yield sides.counts("finish")
+
+
+def _speed(sides: Sides) -> Iterator[Table]:
+    """The distribution of times of both, and the slowest answers."""
+    rows = []
+    for side, records in (("vendor", sides.own), ("baseline", sides.base)):
+        times = records[["ttft_ms", "e2e_ms"]].assign(ms_a_token=records["decode_s"] * 1e3 / records["tokens_after"])
+        for name, known in ((name, times[name].dropna()) for name in times):
+            percentiles = {f"p{share}": known.quantile(share / 100) for share in (0, 50, 90, 95, 99, 100)}
+            rows.append({"time": name, "of": side, "n": len(known), **percentiles})
+    found = pd.DataFrame(rows).sort_values("time", kind="stable")
+    yield Table("Times", found[found["n"] > 0].to_dict("records"))
+    slow = sides.own.join(sides.pairs("e2e_ms")["baseline"].rename("baseline_e2e_ms"), on=SAMPLE)
+    surplus = (slow["e2e_ms"] - slow["baseline_e2e_ms"].fillna(0)).dropna().sort_values(ascending=False)
+    columns = [*SAMPLE, "sent_s", "ttft_ms", "output_tokens", "e2e_ms", "baseline_e2e_ms", "late_ms"]
+    yield sides.table("Slowest answers", slow.loc[surplus.index, columns])
+
+
+def _failures(sides: Sides) -> Iterator[Answer]:
+    """Failed answers, the first of every kind first."""
+    failed = sides.own[~sides.own["ok"]]
+    turn = failed.groupby("failure", observed=True).cumcount().sort_values(kind="stable")
+    rows = failed.loc[turn.index].head(sides.most)
+    answers = read_answers(sides.folder, sides.model, zip(rows["suite"], rows["sample"], strict=True))
+    for suite, sample, repetition in zip(rows["suite"], rows["sample"], rows["repetition"], strict=True):
+        own = [each for each in answers[suite, sample] if (each.label, each.repetition) == (sides.label, repetition)]
+        yield from judged_answers(sides.folder, sides.scored.manifest, suite, sample, own)

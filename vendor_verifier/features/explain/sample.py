@@ -1,0 +1,187 @@
+"""The answers of a run to one sample, each with what was asked, what is wrong with it, and a curl that asks again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from vendor_verifier.config.suite_options import known_suite
+from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.features.explain.curl import curl_for
+from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.records.manifest import Manifest
+from vendor_verifier.records.record import Record, supersedes
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.records.score import Score
+from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import replay
+from vendor_verifier.suites.judging import judged
+from vendor_verifier.suites.schema import ArgumentChecker
+from vendor_verifier.suites.trigger import KeptCheckers, complete_calls
+
+BAD_CALLS = ("invalid_json", "unknown_tool", "schema_mismatch")
+_DID = {"called": "called a tool", "not_called": "called no tool"}
+Question = tuple[str, str]
+"""(evaluation, sample id)."""
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer with the evidence around it.
+
+    ``asked`` are the turns as the evaluation put them, one for each turn of the record (fewer where a conversation
+    cannot be played again). ``wrong`` says what is wrong with the answer, ``defects`` what is wrong with the sample.
+    ``curl`` is a shell command without the key, ``no_curl`` the reason why there is none.
+    """
+
+    record: Record
+    sample: Sample
+    score: Score
+    is_baseline: bool
+    asked: tuple[Turn, ...]
+    wrong: tuple[str, ...]
+    schema_errors: tuple[str, ...]
+    defects: tuple[str, ...]
+    redacted: bool
+    curl: str | None
+    no_curl: str | None
+
+
+def explain_sample(
+    folder: RunFolder, entries: Sequence[tuple[str, str]], name: str, suite: str | None, repetition: int | None
+) -> list[list[Answer]]:
+    """For each of these entries (model, label) its answer to a sample, then all other answers, the baseline's first. Of
+    several repetitions the first with a fault is taken, else the first.
+
+    ``name`` is our id, the ``id`` of the row in its file, ``line:N`` of that file, or the beginning of our id.
+
+    Raises:
+        ProblemsError: the run has no such evaluation, no such sample, several, or no answer of the vendor to it.
+    """
+    manifest = folder.read_manifest()
+    if suite is not None and suite not in manifest.suites:
+        raise ProblemsError([Problem(f"read {suite!r}; the run has {', '.join(manifest.suites)}", key="--suite")])
+    suites = manifest.suites if suite is None else (suite,)
+    found = []
+    for question in _questions([(each, sample) for each in suites for sample in folder.read_samples(each)], name):
+        for model, label in entries:
+            records = read_answers(folder, model, [question]).get(question, [])
+            answers = judged_answers(folder, manifest, *question, records)
+            own = [each for each in answers if each.record.label == label]
+            own = [each for each in own if repetition in (None, each.record.repetition)]
+            if own:
+                chosen = min(own, key=lambda each: (not each.wrong, each.record.repetition))
+                found.append([chosen, *(each for each in answers if each is not chosen)])
+    if not found:
+        raise ProblemsError([Problem("the run has no answer of this vendor to it", key=f"--sample {name}")])
+    return found
+
+
+def _questions(every: Sequence[tuple[str, Sample]], name: str) -> list[Question]:
+    """The sample of that name in every evaluation that has it."""
+    found = (
+        [(suite, sample.id) for suite, sample in every if sample.id == name]
+        or [(suite, sample.id) for suite, sample in every if name == str(sample.tags.get("id"))]
+        or [(suite, sample.id) for suite, sample in every if sample.source and name == f"line:{sample.source.line}"]
+        or [(suite, sample.id) for suite, sample in every if sample.id.startswith(name)]
+    )
+    ids = list(dict.fromkeys(sample for _, sample in found))
+    if len(ids) != 1:
+        words = f"{len(ids)} samples match, such as {', '.join(ids[:3])}" if ids else "the run has no such sample"
+        raise ProblemsError([Problem(words, key=f"--sample {name}")])
+    return found
+
+
+def read_answers(folder: RunFolder, model: str, questions: Iterable[Question]) -> dict[Question, list[Record]]:
+    """All records of a model to these samples; of two under one key the one that counts."""
+    chosen = frozenset(questions)
+    kept: dict[object, Record] = {}
+    for record in folder.read_records(lambda _line, _reason: None) if chosen else ():
+        if record.model == model and (record.suite, record.sample) in chosen:
+            before = kept.get(record.key)
+            if before is None or supersedes(record, before):
+                kept[record.key] = record
+    found: dict[Question, list[Record]] = {}
+    for record in kept.values():
+        found.setdefault((record.suite, record.sample), []).append(record)
+    return found
+
+
+def judged_answers(
+    folder: RunFolder, manifest: Manifest, suite_name: str, sample_id: str, records: Sequence[Record]
+) -> tuple[Answer, ...]:
+    """These answers of one model to one sample, the baseline's first."""
+    sample = folder.read_samples(suite_name).named(sample_id)
+    assert sample is not None
+    task = next(each for each in manifest.tasks if each.suite == suite_name)
+    suite, checkers = ready_suite(suite_name, task.options, [sample], folder), KeptCheckers()
+    baselines = {entry.key for entry in manifest.entries if entry.is_baseline}
+    scored = [(each, judged(each, suite, sample, checkers), (each.model, each.label) in baselines) for each in records]
+    expected = {str(score.decision) for record, score, is_baseline in scored if is_baseline and record.succeeded}
+    found = []
+    for record, score, is_baseline in scored:
+        redacted = manifest.redacted and record.score is not None
+        asked: list[Turn] = []
+        if not redacted:
+            replay(suite.play(sample), record.turns, asked)
+        # The play may have asked once more than was answered.
+        asked = asked[: len(record.turns)]
+        last = asked[-1] if asked else None
+        curl, no_curl = curl_for(manifest, record.model, record.label, last, redacted=redacted)
+        answer = Answer(
+            record=record,
+            sample=sample,
+            score=score,
+            is_baseline=is_baseline,
+            asked=tuple(asked),
+            wrong=tuple(_wrong(record, score, set() if is_baseline else expected)),
+            schema_errors=() if redacted else tuple(_schema_errors(record, sample)),
+            defects=() if redacted else checkers(sample).defects,
+            redacted=redacted,
+            curl=curl,
+            no_curl=no_curl,
+        )
+        found.append(answer)
+    return tuple(sorted(found, key=lambda each: (not each.is_baseline, each.record.label, each.record.repetition)))
+
+
+def answer_of(record: Record) -> str:
+    """The calls of an answer, or its text, or why there is none."""
+    response = None if record.final is None else record.final.response
+    if not record.succeeded or response is None:
+        return f"failed: {failure_kind(record)}"
+    return "; ".join(f"{call.name}({call.arguments})" for call in response.tool_calls) or f"no call: {response.text}"
+
+
+def failure_kind(record: Record) -> str:
+    """The kind of failure of a record that failed."""
+    finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
+    return next((final.failure.kind for final in finals if final.failure is not None), "no answer")
+
+
+def _wrong(record: Record, score: Score, expected: set[str]) -> Iterator[str]:
+    kind = known_suite(record.suite)
+    if not record.succeeded and not kind.apart:
+        yield f"failed: {failure_kind(record)}"
+    yield from (f"invalid call: {name}" for name in BAD_CALLS if any(call.verdict == name for call in score.calls))
+    others = sorted(_DID[each] for each in expected if each in _DID)
+    if record.succeeded and not kind.apart and score.decision in _DID and others and score.decision not in expected:
+        yield f"{_DID[score.decision]}, the baseline {others[0]}"
+    value = None if kind.ranks_by is None else score.values.get(kind.ranks_by)
+    if value is not None and value < 1 and (record.succeeded or kind.apart):
+        yield f"score {value:.2f}"
+
+
+def _schema_errors(record: Record, sample: Sample) -> Iterator[str]:
+    """Every schema error of the final answer's calls, with its place."""
+    if record.final is None or record.final.response is None or not record.final.succeeded:
+        return
+    checker = ArgumentChecker(sample.turn.tools)
+    for call in complete_calls(record.final.response)[0]:
+        found = checker.check(call)
+        if found.verdict != "valid":
+            for pointer, message in checker.violations(call) or [
+                (found.pointer or "", found.message or "no arguments")
+            ]:
+                yield f"{call.name}: {found.verdict} at {pointer or '/'}: {message}"
