@@ -27,10 +27,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_CHARACTERS = 1_000
-FEW = 200
-DRAWS = 100_000
+LEAST = 10
+FEW = 100
+DRAWS = 20_000
 UNLIKE_SHARE = 0.8
 _POWER = 0.8
+# By how much the weights sharpen the test.
+_WEIGHTING = 1.4
 _AT_ONCE, _ENOUGH = 2_000, 200
 
 
@@ -105,45 +108,17 @@ def _drawn(weighted: NDArray[np.float64], whole: float, rng: np.random.Generator
     return (as_far + 1) / (done + 1)
 
 
-def seen_shift(found: NDArray[np.float64], level: float, power: float = _POWER) -> float:
-    """The mean leaning that so many questions show with that power: (z₁₋share·level + z_power) · √(mean d² ÷ n)."""
-    import numpy as np
+def reach(agreement: NDArray[np.float64], level: float) -> float:
+    """The share of answers by another model that is found in 8 of 10 cases, from the baseline's agreement with itself.
 
-    normal = NormalDist()
-    reach = normal.inv_cdf(1 - UNLIKE_SHARE * level) + normal.inv_cdf(power)
-    return reach * math.sqrt(float(np.square(found).mean()) / found.shape[0])
-
-
-def change_point(found: NDArray[np.float64], rng: np.random.Generator, draws: int = 2_000) -> tuple[int, float] | None:
-    """The place where the vendor's leaning changes most, by cumulative sums, and its p-value by shuffling the order.
-
-    The place is the index of the first row after the change; None below 20 rows or where nothing varies.
+    (z₁₋share·level + z₀.₈) · √(1.5 · var s ÷ n) ÷ (mean s ÷ 2): two models are taken to agree half as much as one with
+    itself, as real hosts of one model did in the worst case. Above 1 not even a whole substitute is sure to be found.
     """
     import numpy as np
 
-    own = found[:, 0] - found[:, 0].mean()
-    n = own.size
-    if n < 20 or not np.any(np.abs(own) > 1e-12):
-        return None
-    scale = np.sqrt(np.arange(1, n) * np.arange(n - 1, 0, -1) / n)
-
-    def largest(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        sums: NDArray[np.float64] = np.abs(np.cumsum(values, axis=-1)[..., :-1]) / scale
-        return sums
-
-    edge = max(5, n // 20)
-    inner = slice(edge - 1, n - edge)
-    observed = largest(own)[inner]
-    shuffled = largest(rng.permuted(np.broadcast_to(own, (draws, n)), axis=1))[:, inner].max(axis=1)
-    place = int(observed.argmax())
-    return place + edge, (1 + int(np.count_nonzero(shuffled >= observed[place] - 1e-12))) / (draws + 1)
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values adjusted for being several (Holm 1979), in their order."""
-    adjusted = [1.0] * len(p_values)
-    least = 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        least = max(least, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = least
-    return adjusted
+    mean = float(agreement.mean())
+    if not mean:
+        return math.inf
+    normal = NormalDist()
+    distance = normal.inv_cdf(1 - UNLIKE_SHARE * level) + normal.inv_cdf(_POWER)
+    return distance * math.sqrt(1.5 * float(np.var(agreement)) / agreement.size) / _WEIGHTING / (mean / 2)
