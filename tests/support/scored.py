@@ -81,6 +81,21 @@ def scored_demo(folder: Path) -> ScoredRun:
     )
 
 
+def bare_run(report: Report, manifest: Mapping[str, Any] | None = None) -> ScoredRun:
+    """A scored run with this report and no records; ``manifest`` are keys of its manifest."""
+    keys = {"run": report.run, "entries": [], "tasks": [], "settings": {"repeat": 1}, **(manifest or {})}
+    frames = read_frames([], {}, {})
+    return ScoredRun(
+        manifest=manifest_of(keys),
+        report=report,
+        records=frames.records,
+        attempts=frames.attempts,
+        evaluations=frames.evaluations,
+        samples={},
+        texts=frames.texts,
+    )
+
+
 @cache
 def demo_report() -> Report:
     """The report of the demo run."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from vendor_verifier.records.results import ModelResult
 from vendor_verifier.reports import formats, tables
 from vendor_verifier.reports.escape import MAX_SENTENCE, markdown, markdown_code
-from vendor_verifier.reports.tables import markdown_lines
+from vendor_verifier.reports.table import markdown_lines
 from vendor_verifier.scoring.scored_run import ScoredRun
 
 _MOST_LISTED = 200

@@ -1,38 +1,30 @@
-"""The tables of a report: each is a DataFrame with the headings and formats of its columns, the same for every output.
-
-The index of a frame holds the names of its rows. What strangers wrote stays as it is until an output escapes it.
-"""
+"""The tables of a report: verdicts, ranking, findings, failures, evaluations, costs, times, and the conditions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 import pandas as pd
 
+from vendor_verifier.findings.gates import parse_slo
 from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.results import FACETS, WORST_FIRST, Finding, ModelResult, Status, VendorResult
 from vendor_verifier.reports import formats
-from vendor_verifier.reports.escape import markdown
-from vendor_verifier.reports.formats import FACET_TITLES, Format
+from vendor_verifier.reports.formats import FACET_TITLES
+from vendor_verifier.reports.table import Column, Table, table
+from vendor_verifier.scoring import breakdowns
+from vendor_verifier.scoring.figures import is_apart
+from vendor_verifier.scoring.metrics import METRICS
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.text import counted
 
 INCOMPLETE = "The run is incomplete: figures cover what was sent so far."
 MOST_FINDINGS = 100
-_LABEL_LENGTH, _CELL_LENGTH = 80, 500
+# The times of single answers that a report shows; TTFAT where the model reasons.
+TIMES = ("ttft_ms", "ttft_due_ms", "ttfat_ms", "tpot_ms", "e2e_ms")
 BEST_FIRST: tuple[Status, ...] = WORST_FIRST[::-1]
-
-
-class Column(NamedTuple):
-    """A column: its name in the frame, its heading, and how its values are written; text without a format."""
-
-    key: str
-    head: str
-    form: Format = str
-
 
 # The columns of the product's page, in its order.
 PAGE_COLUMNS = (
@@ -44,63 +36,6 @@ PAGE_COLUMNS = (
     Column("avg_ttft_ms", "TTFT (ms)", formats.quantity),
     Column("avg_tokens", "Avg Token", formats.quantity),
 )
-
-
-@dataclass(frozen=True)
-class Table:
-    """A frame with a title, the columns that are shown, in their order, the heading of its index, and a note."""
-
-    title: str
-    frame: pd.DataFrame
-    columns: tuple[Column, ...]
-    head: str = "Vendor"
-    note: str = ""
-
-    @property
-    def heads(self) -> list[str]:
-        """The headings, that of the index first."""
-        return [self.head, *(column.head for column in self.columns)]
-
-    def rows(self) -> Iterator[list[str]]:
-        """The texts of every row, its name first; not escaped."""
-        values = [self.frame[column.key].astype(object) for column in self.columns]
-        for place, name in enumerate(self.frame.index):
-            cells = (
-                formats.written(value.iloc[place], column.form)
-                for value, column in zip(values, self.columns, strict=True)
-            )
-            yield [str(name), *cells]
-
-    @property
-    def without_empty(self) -> Table:
-        """The table without the columns in which nothing was measured."""
-        kept = tuple(column for column in self.columns if self.frame[column.key].notna().any())
-        return Table(self.title, self.frame, kept, self.head, self.note)
-
-
-def markdown_lines(table: Table) -> list[str]:
-    """A GitHub table with everything escaped; empty without a row."""
-    if table.frame.empty:
-        return []
-    lines = [[markdown(text, _LABEL_LENGTH) for text in table.heads]]
-    lines += [[markdown(row[0], _LABEL_LENGTH), *(markdown(text, _CELL_LENGTH) for text in row[1:])]
-              for row in table.rows()]  # fmt: skip
-    drawn = ["| " + " | ".join(line) + " |" for line in lines]
-    return [drawn[0], "|" + "---|" * len(lines[0]), *drawn[1:]]
-
-
-def table(
-    title: str,
-    rows: Iterable[tuple[str, Mapping[str, Any]]],
-    columns: Iterable[Column],
-    head: str = "Vendor",
-    note: str = "",
-) -> Table:
-    """A table from the name and the values of each row; names may repeat, and values may be missing."""
-    named, columns = list(rows), tuple(columns)
-    values: list[Any] = [row for _, row in named]
-    frame = pd.DataFrame(values, index=[name for name, _ in named], dtype=object)
-    return Table(title, frame.reindex(columns=[column.key for column in columns]), columns, head, note)
 
 
 def value_tally(values: pd.Series[Any]) -> str:
@@ -153,34 +88,30 @@ def ranking(model: ModelResult) -> Table:
     return table("Ranking", rows.items(), columns, note=note)
 
 
-def counts(model: ModelResult) -> Table:
-    """The confusion matrix behind F1, and over how many answers each figure was taken."""
-    columns = (
-        Column("tp", "TP", formats.count),
-        Column("fp", "FP", formats.count),
-        Column("fn", "FN", formats.count),
-        Column("tn", "TN", formats.count),
-        Column("precision", "Precision", formats.rate),
-        Column("recall", "Recall", formats.rate),
-        Column("planned", "Planned", formats.count),
-        Column("recorded", "Recorded", formats.count),
-        Column("succeeded", "Succeeded", formats.count),
-        *(
-            Column(f"measured {column.key}", f"{column.head}, of", formats.count)
-            for column in PAGE_COLUMNS
-            if column.key in ("schema_accuracy", "avg_tokens", "avg_ttft_ms", "tps")
-        ),
-    )
-    rows = {}
+def intervals(model: ModelResult) -> Table:
+    """The 95 % intervals of the figures."""
+    columns = [column for column in PAGE_COLUMNS if column.key != "irf"]
+    rows = []
     for label, vendor in model.vendors.items():
-        trigger = ("tp", "fp", "fn", "tn", "precision", "recall")
-        rows[label] = {
-            **{name: None if vendor.counts is None else getattr(vendor.counts, name) for name in trigger},
-            **{name: getattr(vendor, name) for name in ("planned", "recorded", "succeeded")},
-            **{f"measured {name}": number for name, number in vendor.measured.items()},
-        }
+        known = [column for column in columns if column.key in vendor.intervals]
+        rows.append((label, {c.key: formats.interval(*vendor.intervals[c.key], c.form) for c in known}))
+    return table("95 % intervals", [row for row in rows if row[1]], columns).without_empty
+
+
+def counts(model: ModelResult) -> Table:
+    """The confusion matrix behind F1, and over how many records each figure was taken."""
+    trigger = {"tp": "TP", "fp": "FP", "fn": "FN", "tn": "TN", "precision": "Precision", "recall": "Recall"}
+    rates = ("precision", "recall")
+    columns = [Column(key, head, formats.rate if key in rates else formats.count) for key, head in trigger.items()]
+    columns += [Column(key, key.capitalize(), formats.count) for key in ("planned", "recorded", "succeeded")]
+    columns += [Column(c.key, f"{c.head}, of", formats.count) for c in PAGE_COLUMNS[1:] if c.key != "success_rate"]
+    rows = []
+    for label, vendor in model.vendors.items():
+        matrix = {} if vendor.counts is None else {key: getattr(vendor.counts, key) for key in trigger}
+        records = {key: getattr(vendor, key) for key in ("planned", "recorded", "succeeded")}
+        rows.append((label, {**matrix, **records, **vendor.measured}))
     note = "TP to TN are summed over the pairs of a baseline's repetition and the vendor's; a failure counts as missed."
-    return table("Counts", rows.items(), columns, note=note)
+    return table("Counts", rows, columns, note=note)
 
 
 def findings(found: Iterable[Finding]) -> Table:
@@ -295,6 +226,86 @@ def costs(scored: ScoredRun, name: str) -> Table:
     return table("Costs in US dollars", rows.items(), columns).without_empty
 
 
+def ranked_records(scored: ScoredRun, name: str) -> pd.DataFrame:
+    """A model's records that its figures are taken over: without feature checks, probes and misrouted answers."""
+    records = scored.records[scored.records["model"] == name]
+    if "misrouted" in records:
+        records = records[~records["misrouted"]]
+    return records[~records["suite"].isin([suite for suite in scored.samples if is_apart(suite)])]
+
+
+def latency(scored: ScoredRun, name: str) -> Table:
+    """The distribution of the times of single answers, a row for each metric and vendor."""
+    records = ranked_records(scored, name)
+    found = breakdowns.distributions(records)
+    reasons = bool((records["ttfat_ms"] > records["ttft_ms"]).any())
+    metrics = [metric for metric in TIMES if metric != "ttfat_ms" or reasons]
+    kept = [(label, metric) for metric in metrics for label in scored.report.models[name].vendors]
+    kept = [key for key in kept if key in found.index]
+    titles = [f"{METRICS[metric].title} ({METRICS[metric].unit})" for _, metric in kept]
+    frame = found.loc[kept].set_axis([label for label, _ in kept]).assign(metric=titles)
+    heads = {"mean": "avg", "min": "min", "p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "max": "max"}
+    columns = [Column(key, head, formats.quantity) for key, head in heads.items()]
+    return table(
+        "Times of single answers", frame, [Column("metric", "Metric"), *columns, Column("n", "n", formats.count)]
+    )
+
+
+def pace(scored: ScoredRun, name: str) -> Table:
+    """The load that each vendor got and what it answered of it."""
+    attempts = scored.attempts[scored.attempts["model"] == name]
+    found = breakdowns.pace(ranked_records(scored, name), attempts)
+    heads = {
+        "requests": "Requests",
+        "seconds": "Seconds",
+        "requests_per_s": "Requests/s",
+        "answers_per_s": "Answers/s",
+        "tokens_per_s": "Output tokens/s",
+        "in_flight": "In flight, avg",
+        "most_in_flight": "In flight, max",
+    }
+    return table("Pace", found, [Column(key, head, formats.quantity) for key, head in heads.items()])
+
+
+def goodput(scored: ScoredRun, name: str) -> Table:
+    """The requests that kept every SLO; empty without SLOs."""
+    slos = scored.manifest.score.slos
+    columns = [Column("share", "Good ÷ sent", formats.rate)]
+    columns += [Column(key, key.capitalize(), formats.count) for key in ("good", "asked", "failed", "unmeasured")]
+    if not slos:
+        return table("Goodput", (), columns)
+    found = breakdowns.goodput(ranked_records(scored, name), [parse_slo(text) for text in slos])
+    return table("Goodput", found, columns, note=f"A good request keeps {' and '.join(slos)}.")
+
+
+def regions(scored: ScoredRun, name: str) -> Table:
+    """Success and median times by the region from which requests were sent; empty where no worker names one."""
+    found = breakdowns.regions(ranked_records(scored, name)).reset_index(level="region")
+    columns = (
+        Column("region", "Region"),
+        Column("asked", "Requests", formats.count),
+        Column("success_rate", "Success Rate", formats.rate),
+        Column("ttft_ms", "TTFT p50 (ms)", formats.quantity),
+        Column("e2e_ms", "E2E p50 (ms)", formats.quantity),
+    )
+    return table("Regions", found, columns)
+
+
+def groups(scored: ScoredRun, name: str, suite: str) -> Table:
+    """The means of one evaluation by category, difficulty and call type of the samples."""
+    found = breakdowns.group_scores(scored.evaluations, ranked_records(scored, name))
+    rows = [
+        (f"{group.replace('_', ' ')}: {member}", {"vendor": label, **means})
+        for (_, label, of_suite), by_group in found.items()
+        if of_suite == suite
+        for group, members in by_group.items()
+        for member, means in members.items()
+    ]
+    values = dict.fromkeys(key for _, means in rows for key in means if key != "vendor")
+    columns = [Column("vendor", "Vendor"), *(Column(value, value, formats.rate) for value in values)]
+    return table(f"{suite} by group", sorted(rows, key=lambda row: row[0]), columns, head="Group")
+
+
 def conditions(scored: ScoredRun) -> list[str]:
     """How the run was sent and scored, in sentences."""
     manifest, settings = scored.manifest, scored.manifest.settings
@@ -321,7 +332,9 @@ def sections(scored: ScoredRun, name: str) -> list[Table]:
     """The tables of a model that follow its verdict and ranking, in their order; some may be empty."""
     model = scored.report.models[name]
     records = scored.records[scored.records["model"] == name]
-    found = [counts(model), findings(each for each in scored.findings if each.model == name), failures(records)]
+    own = [finding for finding in scored.findings if finding.model == name]
+    found = [intervals(model), counts(model), findings(own), failures(records)]
     for suite in suites_of(model):
-        found += [evaluation(model, suite), checks(model, suite)]
-    return [*found, costs(scored, name), identity(scored, name)]
+        found += [evaluation(model, suite), groups(scored, name, suite), checks(model, suite)]
+    found += [costs(scored, name), latency(scored, name), pace(scored, name), goodput(scored, name)]
+    return [*found, regions(scored, name), identity(scored, name)]

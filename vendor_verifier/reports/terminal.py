@@ -12,10 +12,9 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from vendor_verifier.records.results import FACETS, WORST_FIRST, ModelResult, Status, VendorResult
-from vendor_verifier.reports import formats
+from vendor_verifier.reports import formats, tables
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.formats import COLOURS, FACET_TITLES, STATUS_MEANINGS, STATUS_SIGNS, Format, Meaning
-from vendor_verifier.reports.tables import by_verdict, suites_of
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.text import counted, listed
 
@@ -127,14 +126,17 @@ def _model(scored: ScoredRun, name: str, model: ModelResult, width: int, room: i
     if room < len(found) + 4:
         return found[: max(1, room)]
     found.append(_line(_subject(scored, name, model, width), "aside"))
-    vendors = by_verdict(model)
+    vendors = tables.by_verdict(model)
     # A few reasons are worth more than the last vendors.
     most = max(1, room - len(found) - 1 - min(len(against), 4))
     kept = vendors if len(vendors) <= most else vendors[: most - 1]
-    found += grid([vendor.label for vendor in kept], _columns(model, kept), width)
+    found += grid([vendor.label for vendor in kept], _columns(scored, name, kept), width)
     if len(kept) < len(vendors):
         found.append(_line(f"… {counted(len(vendors) - len(kept), 'more vendor')} in report.md", "aside"))
     fewer = _fewer(model, width)
+    left = room - len(found) - len(fewer)
+    if scored.manifest.settings.is_open:
+        found += _further_times(scored, name, width, left - min(len(against), 4))
     found += _reasons(against, width, room - len(found) - len(fewer))
     return [*found, *fewer]
 
@@ -149,24 +151,59 @@ def _subject(scored: ScoredRun, name: str, model: ModelResult, width: int) -> st
     return _cut(" · ".join(part for part in parts if part), width)
 
 
-def _columns(model: ModelResult, vendors: Sequence[VendorResult]) -> list[GridColumn]:
+def _columns(scored: ScoredRun, name: str, vendors: Sequence[VendorResult]) -> list[GridColumn]:
     """The columns beside the vendors' names; those in which nothing was measured are left out."""
+    model = scored.report.models[name]
 
     def meant(vendor: VendorResult) -> Meaning:
         return STATUS_MEANINGS[vendor.verdict.status]
 
     columns = [GridColumn("verdict", [(formats.STATUS_WORDS[v.verdict.status], meant(v)) for v in vendors], left=True)]
+    success = GridColumn("success", [(f"{v.succeeded}/{v.planned}", None) for v in vendors])
+    if scored.manifest.settings.is_open:
+        return [*columns, success, *_load_columns(scored, name, vendors)]
     for facet in FACETS:
         statuses = [v.verdict.facets[facet].status if facet in v.verdict.facets else None for v in vendors]
         cells = [(STATUS_SIGNS[each], STATUS_MEANINGS[each]) if each else (formats.MISSING, None) for each in statuses]
         columns.append(GridColumn(_FACET_HEADS[facet], cells, left=True))
-    columns.append(GridColumn("success", [(f"{v.succeeded}/{v.planned}", None) for v in vendors]))
-    scores = [(name, label(name)[:14], formats.short_rate) for name in suites_of(model)]
-    for name, head, form in (*scores, *_FIGURES):
-        values = [v.metric(name) for v in vendors]
+    columns.append(success)
+    scores = [(suite, label(suite)[:14], formats.short_rate) for suite in tables.suites_of(model)]
+    for metric, head, form in (*scores, *_FIGURES):
+        values = [v.metric(metric) for v in vendors]
         if any(value is not None for value in values):
-            columns.append(GridColumn(head, [(formats.written(value, form), None) for value in values]))
+            columns.append(_figure(head, values, form))
     return columns
+
+
+def _figure(head: str, values: Sequence[float | None], form: Format) -> GridColumn:
+    return GridColumn(head, [(formats.written(value, form), None) for value in values])
+
+
+def _load_columns(scored: ScoredRun, name: str, vendors: Sequence[VendorResult]) -> list[GridColumn]:
+    """Under a request rate: the rates asked for and reached, and the distribution of TTFT."""
+    load, reached = scored.manifest.settings.load, tables.pace(scored, name).frame["requests_per_s"]
+    columns = [_figure("asked/s", [load.request_rate if load else None for _ in vendors], formats.short_quantity)]
+    columns.append(_figure("sent/s", [reached.get(v.label) for v in vendors], formats.short_quantity))
+    times = tables.latency(scored, name)
+    ttft = times.frame[times.frame["metric"].str.startswith("TTFT")]
+    ttft = ttft[~ttft.index.duplicated()].reindex([v.label for v in vendors])
+    for column in times.columns[1:-1]:
+        head = "TTFT avg" if column.key == "mean" else column.head
+        columns.append(_figure(head, list(ttft[column.key]), formats.short_quantity))
+    return columns
+
+
+def _further_times(scored: ScoredRun, name: str, width: int, room: int) -> list[Line]:
+    """A table of the times of single answers but TTFT: of all vendors, or none where ``room`` is less."""
+    times = tables.latency(scored, name)
+    rows = [row for row in times.rows() if row[1].startswith(("TPOT", "E2E"))]
+    if not rows or len(rows) >= room:
+        return []
+    columns = [
+        GridColumn(column.head, [(row[place], None) for row in rows], left=column.key == "metric")
+        for place, column in enumerate(times.columns, 1)
+    ]
+    return grid([row[0] for row in rows], columns, width)
 
 
 def grid(names: Sequence[str], columns: Sequence[GridColumn], width: int, head: str = "vendor") -> list[Line]:
@@ -201,7 +238,7 @@ def grid(names: Sequence[str], columns: Sequence[GridColumn], width: int, head: 
 def reasons(model: ModelResult) -> list[Reason]:
     """What speaks against vendors: the reason of each verdict first, the worst one on top, then of further facets."""
     found: dict[tuple[int, Status, str, str], list[str]] = {}
-    for vendor in reversed(by_verdict(model)):
+    for vendor in reversed(tables.by_verdict(model)):
         verdict = vendor.verdict
         if verdict.status in ("matches", "reference"):
             continue

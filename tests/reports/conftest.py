@@ -1,0 +1,14 @@
+"""The stored demo run, scored once for all tests of reports."""
+
+from __future__ import annotations
+
+import pytest
+from scored import scored_demo
+
+from vendor_verifier.scoring.scored_run import ScoredRun
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> ScoredRun:
+    """Ten vendors of one model."""
+    return scored_demo(tmp_path_factory.mktemp("demo"))
