@@ -13,13 +13,26 @@ from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.results import FacetName, Status
 from vendor_verifier.scoring.money import Money
 from vendor_verifier.scoring.texts import AnswerText
+from vendor_verifier.stats.answers import similarity
+from vendor_verifier.stats.compare import Comparison
 
-BAD_CALLS = frozenset({"invalid_json", "unknown_tool", "schema_mismatch"})
+LEVEL = 0.01
 LEAST_COMPARABLE = 0.8
+_BAD_CALLS = frozenset({"invalid_json", "unknown_tool", "schema_mismatch"})
 _COMPARED = [
-    "suite", "sample", "repetition", "ok", "called", "bad_call", "call_digest", "digest", "reworded", "input_tokens",
-    "output_tokens", "characters", "score",
+    "suite", "sample", "repetition", "ok", "reworded", "called", "call_digest", "input_tokens", "output_tokens",
+    "reasoning_tokens", "characters",
 ]  # fmt: skip
+# What to do where answers are missing for another reason than the vendor's own failures.
+_OURS: Mapping[str, str] = {
+    "account": "your key or credit was refused: fix it in .env, then run again with --incremental",
+    "network": "the network failed: run again with --incremental",
+    "rate_limit": "rate limit (429): lower --request-concurrency, then run again with --incremental",
+    "us": "this program could not send them: see the failures",
+    "unasked": "they were not sent: run again with --incremental",
+    "data": "the samples' tools or parameters are unusable: fix the samples",
+    "missing": "the run has no record of them: run again with --incremental",
+}
 
 
 @dataclass(frozen=True)
@@ -54,6 +67,10 @@ class ModelRun:
         """All but the baseline."""
         return tuple(label for label in self.labels if label != self.baseline)
 
+    def alpha(self, tests: int) -> float:
+        """The level of the first step of Holm's correction, in a facet of so many tests a vendor."""
+        return LEVEL / (tests * max(1, len(self.vendors)))
+
     @cached_property
     def rows(self) -> Mapping[str, pd.DataFrame]:
         """The records of each vendor, in the order in which they were sent; an empty frame for one without any."""
@@ -62,26 +79,32 @@ class ModelRun:
         return {label: found.get(label, ordered.iloc[:0]) for label in self.labels}
 
     @cached_property
+    def reference(self) -> pd.DataFrame:
+        """The baseline's records in the order of sending; none without a baseline."""
+        return self.records.iloc[:0] if self.baseline is None else self.rows[self.baseline]
+
+    @cached_property
     def asked_twice(self) -> bool:
         """Whether the baseline was asked its samples more than once."""
-        return self.baseline is not None and bool((self.rows[self.baseline]["repetition"] > 0).any())
+        return bool((self.reference["repetition"] > 0).any())
 
     @cached_property
     def answers(self) -> Mapping[str, pd.DataFrame]:
-        """The records of each vendor under a number for their question and repetition, equal for all vendors.
+        """The columns of each vendor's records that are compared sample by sample, in the order of sending.
 
-        ``called`` is the decision as 1 or 0, missing where undecided; ``bad_call`` whether any of the calls is invalid.
+        The index is a number for question and repetition, equal for all vendors. ``called`` is the decision as 1 or 0,
+        missing of a failure and where undecided; ``bad_call`` whether a call is invalid, missing without calls.
         """
-        suites, samples = self.records["suite"].cat.categories, self.records["sample"].cat.categories
-        turns = int(self.records["repetition"].max()) + 2 if len(self.records) else 2
-        bad = [name for name in self.records["classes"].cat.categories if not BAD_CALLS.isdisjoint(name.split(","))]
+        samples = len(self.records["sample"].cat.categories)
+        turns = int(self.records["repetition"].max()) + 1 if len(self.records) else 1
+        bad = [name for name in self.records["classes"].cat.categories if not _BAD_CALLS.isdisjoint(name.split(","))]
         found = {}
         for label, rows in self.rows.items():
-            key = rows["suite"].cat.codes.to_numpy(np.int64) * len(samples) + rows["sample"].cat.codes.to_numpy()
-            decided = rows["decision"].map({"called": 1.0, "not_called": 0.0}).astype(float).where(rows["ok"])
-            bad_call = rows["classes"].isin(bad).where(rows["classes"].notna())
-            found[label] = rows.assign(called=decided, bad_call=bad_call).set_axis(key * turns + rows["repetition"])
-        assert len(suites) * len(samples) * turns < 2**62
+            question = rows["suite"].cat.codes.to_numpy(np.int64) * samples + rows["sample"].cat.codes.to_numpy()
+            called = rows["decision"].map({"called": 1.0, "not_called": 0.0}).astype(float).where(rows["ok"])
+            bad_call = rows["classes"].isin(bad).astype(float).where(rows["ok"] & rows["classes"].notna())
+            rows = rows.assign(called=called, bad_call=bad_call)[[*_COMPARED, "bad_call"]]
+            found[label] = rows.set_axis(question * turns + rows["repetition"])
         return found
 
     @cached_property
@@ -90,24 +113,34 @@ class ModelRun:
 
         Indexed as repetition k of ``answers``. ``x_two`` is missing where it was asked once.
         """
-        if self.baseline is None:
-            return pd.DataFrame()
-        rows = self.answers[self.baseline][_COMPARED]
+        rows = self.answers[self.baseline][_COMPARED] if self.baseline else next(iter(self.answers.values())).iloc[:0]
         turn = rows["repetition"].to_numpy()
         keyed = rows.set_axis(rows.index - turn + turn // 2).drop(columns="repetition")
-        return keyed[turn % 2 == 0].add_suffix("_one").join(keyed[turn % 2 == 1].add_suffix("_two"), how="left")
+        first = keyed[turn % 2 == 0].add_suffix("_one")
+        joined: pd.DataFrame = first.join(keyed[turn % 2 == 1].add_suffix("_two"), how="left")
+        return joined
 
     def triples(self, label: str) -> pd.DataFrame:
         """A vendor's successful answers, in the order of sending, beside two of the baseline's to the same question.
 
         Only where all were asked in the same words and succeeded; the second may be missing throughout.
         """
-        own = self.answers[label]
-        both = own[own["ok"]].join(self.pairs, how="inner")
-        same = both["ok_one"] & (both["reworded"].cat.codes == both["reworded_one"].cat.codes)
-        if self.asked_twice:
-            same &= both["ok_two"].eq(True)
-        return both[same]
+        if label not in self._triples:
+            both = self.answers[label].join(self.pairs, how="inner")
+            same = both["ok"] & both["ok_one"] & (both["reworded"].cat.codes == both["reworded_one"].cat.codes)
+            self._triples[label] = both[same & both["ok_two"].eq(True)] if self.asked_twice else both[same]
+        return self._triples[label]
+
+    @cached_property
+    def agreements(self) -> Mapping[tuple[str, str], float]:
+        """How far the baseline's first two answers to each question agree as texts, 0 to 1; none of redacted texts."""
+        texts = {} if self.redacted else self.texts.get(self.baseline or "", {})
+        twice = {question: answers for question, answers in texts.items() if 0 in answers and 1 in answers}
+        return {question: similarity(both[0].shown, both[1].shown) for question, both in twice.items()}
+
+    @cached_property
+    def _triples(self) -> dict[str, pd.DataFrame]:
+        return {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +167,24 @@ class Test:
     samples: tuple[str, ...] = ()
 
 
+def compared(
+    label: str,
+    facet: FacetName,
+    name: str,
+    text: str,
+    found: Comparison,
+    *,
+    line: float = np.inf,
+    counts: bool = True,
+    samples: tuple[str, ...] = (),
+) -> Test:
+    """A test by a comparison, which may be ``differs`` where its interval lies above ``line``."""
+    return Test(
+        vendor=label, facet=facet, name=name, text=text, p_value=found.p_value, beyond=found.low > line, counts=counts,
+        value=found.value, low=found.low, high=found.high, n=found.n, samples=samples,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Reach:
     """The evidence that a facet of a vendor had: the smallest difference that would have been found in 8 of 10 runs.
@@ -153,60 +204,46 @@ class Reach:
     needed: int | None = None
 
 
-OURS: Mapping[str, str] = {
-    "account": "your key or credit was refused: mend it in .env, then run again with --incremental",
-    "network": "the network failed: run again with --incremental",
-    "rate_limit": "the rate limit was reached: lower --request-concurrency or set rpm, then run again with --incremental",
-    "us": "this program could not send or read them: see the failures",
-    "unasked": "they were not sent: run again with --incremental",
-    "data": "their tools or parameters are unusable: mend the samples",
-    "missing": "the run has no record of them: run again with --incremental",
-}
-
-
 def hindrance(run: ModelRun, label: str) -> str | None:
     """Why nothing can be compared with the baseline at a vendor, for a cause other than its own failures."""
     if run.baseline is None:
-        return "no baseline"
-    for name, whose in ((label, ""), (run.baseline, "of the baseline ")):
-        lost, planned = _lost(run, name), run.planned.get(name, 0)
-        if not planned:
-            return "nothing was planned"
+        return "no baseline to compare with: set --baseline"
+    for name, whose in ((label, ""), (run.baseline, "baseline's ")):
+        planned, rows = run.planned.get(name, 0), run.rows[name]
+        lost = rows.loc[~rows["ok"] & (rows["charge"] != "vendor"), "charge"].astype(str).value_counts()
+        if gave_up(rows):
+            lost = lost.drop("unasked")
+        lost = pd.concat([lost, pd.Series({"missing": max(0, planned - len(rows))})])
         if lost.sum() > (1 - LEAST_COMPARABLE) * planned:
-            cause = str(lost.idxmax())
-            return f"{int(lost.sum())} of {planned} answers {whose}are missing; {OURS[cause]}"
-    base = run.rows[run.baseline]
-    if base["ok"].mean() < LEAST_COMPARABLE:
-        return f"the baseline answered {int(base['ok'].sum())} of {len(base)} requests"
+            return f"{int(lost.sum())} of {planned} {whose}answers are missing; {_OURS[str(lost.idxmax())]}"
+    answered = int(run.reference["ok"].sum())
+    if answered < LEAST_COMPARABLE * len(run.reference):
+        return f"the baseline answered {answered} of {len(run.reference)} requests"
     return None
 
 
-def _lost(run: ModelRun, label: str) -> pd.Series[int]:
-    """The planned answers that are missing for another reason than the vendor's own failures, by who answers for it."""
-    rows = run.rows[label]
-    lost = rows.loc[~rows["ok"] & (rows["charge"] != "vendor"), "charge"].astype(str).value_counts()
-    if unreached(rows):
-        lost = lost.drop("unasked", errors="ignore")
-    missing = pd.Series({"missing": max(0, run.planned.get(label, 0) - len(rows))})
-    return pd.concat([lost, missing])
+def thin(run: ModelRun, label: str) -> str | None:
+    """Why a vendor's answers cannot be compared with the baseline's: a hindrance, or its own failures."""
+    answered, planned = int(run.rows[label]["ok"].sum()), run.planned.get(label, 0)
+    few = f"it answered {answered} of {planned} requests" if answered < LEAST_COMPARABLE * planned else None
+    return hindrance(run, label) or few
 
 
-def unreached(rows: pd.DataFrame) -> bool:
+def gave_up(rows: pd.DataFrame) -> bool:
     """Whether the run stopped asking a vendor because every request failed by its own fault."""
-    charges = set(rows["charge"].dropna().astype(str).unique())
-    return not rows["ok"].any() and charges == {"vendor", "unasked"}
+    return not rows["ok"].any() and set(rows["charge"].dropna().astype(str)) == {"vendor", "unasked"}
 
 
 def main_failure(rows: pd.DataFrame) -> tuple[str, str]:
-    """The most frequent failures in words, and what to do about the first of them."""
+    """The most frequent kinds of failure with their numbers, and what to do about the first; empty without failures."""
     kinds = rows["failure"].dropna().astype(str).value_counts()
-    shown = ", ".join(f"{kind} {count}" for kind, count in kinds.head(3).items())
-    return shown, KINDS[str(kinds.index[0])].remedy if len(kinds) else ""
+    names = ", ".join(f"{kind} {count}" for kind, count in kinds.head(3).items())
+    return names, KINDS[str(kinds.index[0])].remedy if len(kinds) else ""
 
 
-def percent(share: float, digits: int = 2) -> str:
-    """A share as per cent: ``12 %``, ``0.5 %``."""
-    return f"{100 * share:.{digits}g} %" if abs(share) < 0.995 else f"{100 * share:.0f} %"
+def percent(share: float) -> str:
+    """A share in two digits as per cent: ``12 %``, ``0.5 %``, ``100 %``."""
+    return f"{100 * share:.0f} %" if abs(share) >= 0.095 else f"{100 * share:.2g} %"
 
 
 def shown(rows: pd.DataFrame, most: int = 10) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Is the baseline fit to compare with? Its agreement with itself, its failures and its served names."""
+"""Is the baseline fit to compare with? Its served names, its agreement with itself, and its failures."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import stats
 
-from vendor_verifier.findings.base import ModelRun, percent
+from vendor_verifier.findings.base import LEVEL, ModelRun, percent
 from vendor_verifier.records.model_names import same_model
 from vendor_verifier.records.results import FacetName
-from vendor_verifier.stats.answers import similarity
 
-LEVEL = 0.01
 MOST_FAILURES = 0.1
 LEAST_PAIRS = 40
+Fault = tuple[tuple[FacetName, ...], str]
 
 
-def faults(run: ModelRun) -> list[tuple[tuple[FacetName, ...], str]]:
-    """What makes the baseline unsound: the facets that cannot be judged by it, and a sentence."""
-    return [] if run.baseline is None else [*_names(run), *_agreement(run), *_failures(run)]
+def faults(run: ModelRun) -> list[Fault]:
+    """What makes the baseline unsound: the facets that cannot be judged by it, and a reason without a full stop."""
+    return [*_names(run), *_agreement(run), *_failures(run)]
 
 
 def fault(run: ModelRun, facet: FacetName) -> str | None:
@@ -27,41 +26,27 @@ def fault(run: ModelRun, facet: FacetName) -> str | None:
     return next((reason for facets, reason in faults(run) if facet in facets), None)
 
 
-def _names(run: ModelRun) -> Iterator[tuple[tuple[FacetName, ...], str]]:
-    names = [str(name) for name in run.rows[run.baseline or ""]["served_model"].dropna().unique()]
+def _names(run: ModelRun) -> Iterator[Fault]:
+    names = [str(name) for name in run.reference["served_model"].dropna().unique()]
     others = [name for name in names[1:] if not same_model(names[0], name)]
     if others:
-        yield ("model", "tool_calls"), f"the baseline changed its model from {names[0]} to {others[0]}"
+        yield ("model", "tool_calls"), f"the baseline served {names[0]} and {others[0]}"
 
 
-def _agreement(run: ModelRun) -> Iterator[tuple[tuple[FacetName, ...], str]]:
+def _agreement(run: ModelRun) -> Iterator[Fault]:
     """Two answers to one question agree less, or more, in the second half of the run (Mann–Whitney)."""
-    agreement = agreements(run)
-    if agreement.size >= LEAST_PAIRS:
-        first, second = np.array_split(agreement, 2)
-        if np.ptp(agreement) and float(stats.mannwhitneyu(first, second).pvalue) <= LEVEL:
-            reason = (
-                f"the baseline changed during the run: its answers agree with themselves by {percent(first.mean())} "
-                f"in the first half, {percent(second.mean())} in the second"
-            )
-            yield ("model", "tool_calls"), reason
+    rows = run.reference[run.reference["repetition"] == 1]
+    order = zip(rows["suite"].astype(str), rows["sample"].astype(str), strict=True)
+    found = np.array([run.agreements[question] for question in order if question in run.agreements])
+    if found.size < LEAST_PAIRS or not np.ptp(found):
+        return
+    first, second = np.array_split(found, 2)
+    if float(stats.mannwhitneyu(first, second).pvalue) <= LEVEL:
+        halves = f"{percent(float(first.mean()))} in the first half, {percent(float(second.mean()))} in the second"
+        yield ("model", "tool_calls"), f"the baseline changed during the run: it agrees with itself by {halves}"
 
 
-def agreements(run: ModelRun) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """How far the baseline's two answers to a question agree, 0 to 1, in the order of sending; empty without texts."""
-    rows = run.rows[run.baseline or ""]
-    texts = run.texts.get(run.baseline or "", {})
-    found = []
-    order = rows[rows["repetition"] == 1]
-    for question in zip(order["suite"].astype(str), order["sample"].astype(str), strict=True):
-        both = texts.get(question, {})
-        if 0 in both and 1 in both and not run.redacted:
-            found.append(similarity(both[0].shown, both[1].shown))
-    return np.array(found)
-
-
-def _failures(run: ModelRun) -> Iterator[tuple[tuple[FacetName, ...], str]]:
-    rows = run.rows[run.baseline or ""]
-    failed = int((rows["charge"] == "vendor").sum())
-    if failed > MOST_FAILURES * len(rows):
-        yield ("reliability",), f"the baseline failed {failed} of {len(rows)} requests"
+def _failures(run: ModelRun) -> Iterator[Fault]:
+    failed = int((run.reference["charge"] == "vendor").sum())
+    if failed > MOST_FAILURES * len(run.reference):
+        yield ("reliability",), f"the baseline failed {failed} of {len(run.reference)} requests"

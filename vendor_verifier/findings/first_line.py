@@ -7,123 +7,100 @@ from collections.abc import Mapping, Sequence
 
 from vendor_verifier.findings.base import ModelRun, Reach
 from vendor_verifier.findings.baseline import faults
-from vendor_verifier.records.results import Choice, Status, VendorResult, Verdict
+from vendor_verifier.records.results import Choice, FacetName, Status, VendorResult, Verdict
 from vendor_verifier.text import listed
 
-_WORDS: tuple[tuple[Status, str, str], ...] = (
-    ("down", "is down", "are down"),
-    ("differs", "differs", "differ"),
-    ("check", "to check", "to check"),
-    ("not_tested", "not tested", "not tested"),
-)
+MOST_NAMED = 8
+_ORDER: tuple[FacetName, ...] = ("tool_calls", "model", "reliability", "speed")
+_WORDS: Mapping[Status, tuple[str, str]] = {
+    "matches": ("matches", "match"),
+    "down": ("is down", "are down"),
+    "differs": ("differs", "differ"),
+    "check": ("to check", "to check"),
+    "not_tested": ("not tested", "not tested"),
+}
 
 
 def choice_of(
     run: ModelRun, results: Mapping[str, VendorResult], verdicts: Mapping[str, Verdict], reaches: Sequence[Reach]
 ) -> Choice:
-    """The advice on a model."""
+    """The advice on a model, from the verdicts on its vendors."""
     status = {label: verdicts[label].status for label in sorted(run.vendors)}
-    answered = [label for label in status if run.rows[label]["ok"].any() or _only_apart(run, label)]
-    after = " ".join(filter(None, [_scores(run, results), _unsound(run)]))
-    if not status:
-        return Choice("no_vendors", (), _joined("Only the baseline was asked: nobody to compare.", after))
-    if not answered:
-        worst = next(iter(status))
-        return Choice("nobody_answered", (), _joined(f"No vendor answered. {worst}: {verdicts[worst].reason}", after))
     matching = tuple(label for label, each in status.items() if each == "matches")
-    if matching:
-        text = f"{_recommended(run, matching, status)} {_carried(run, verdicts, reaches, matching)}"
-        return Choice("recommended", matching, _joined(text, after))
-    clean = tuple(label for label, each in status.items() if each == "not_tested" and label in answered)
-    if clean:
-        return Choice("undecided", clean, _joined(_undecided(run, clean, verdicts, reaches, status), after))
-    text = f"No vendor matches the baseline {run.baseline}: {_tally(status)}." if run.baseline else _tally(status)
-    return Choice("none", (), _joined(text, after))
+    clean = tuple(label for label, each in status.items() if each == "not_tested")
+    answered = set(run.records["label"][run.records["ok"]]) | set(run.apart["label"])
+    open_to = tuple(label for label in clean if label in answered)
+    others = _tally([each for label, each in status.items() if label not in (matching or open_to)])
+    others = f" ({others})" if others else ""
+    if not status:
+        choice = Choice("no_vendors", (), "Only the baseline was asked.")
+    elif matching:
+        text = f"{_recommended(run, matching, len(status))}{others}{_best(run, matching)}."
+        choice = Choice("recommended", matching, f"{text} {_seen(verdicts[matching[0]])}".strip())
+    elif not answered.intersection(status):
+        first = next(iter(status))
+        choice = Choice("nobody_answered", (), f"No vendor answered. {first}: {verdicts[first].reason}")
+    elif open_to:
+        text = f"Nothing was found against {listed(open_to, MOST_NAMED)}{others}, but nobody can be recommended yet: "
+        choice = Choice("undecided", open_to, text + _lacking(verdicts[open_to[0]], open_to[0], reaches))
+    else:
+        choice = Choice("none", (), f"No vendor of {len(status)} matches the baseline {run.baseline}{others}.")
+    unsound = [f"{reason[:1].upper()}{reason[1:]}." for _, reason in faults(run)]
+    return Choice(choice.kind, choice.labels, " ".join([choice.text, *unsound, *_scores(results)]))
 
 
-def _recommended(run: ModelRun, matching: Sequence[str], status: Mapping[str, Status]) -> str:
-    others = _tally({label: each for label, each in status.items() if label not in matching})
-    of = f" ({others})" if others else ""
+def _recommended(run: ModelRun, matching: Sequence[str], vendors: int) -> str:
+    if len(matching) > 1:
+        return f"Choose {listed(matching, MOST_NAMED)}: they match the baseline {run.baseline}"
+    whole = "it" if vendors == 1 else f"the only one of {vendors} vendors that"
+    return f"Choose {matching[0]}: {whole} matches the baseline {run.baseline}"
+
+
+def _best(run: ModelRun, matching: Sequence[str]) -> str:
+    """The cheapest and the fastest of several, where price or time is known of all."""
     if len(matching) == 1:
-        only = "the only vendor" if len(status) == 1 else f"the only one of {len(status)} vendors"
-        return f"Choose {matching[0]}: {only} that matches the baseline {run.baseline}{of}."
-    best = []
-    money = {label: _cost(run, label) for label in matching}
+        return ""
+    prices = {label: run.money[label].per_1000_requests_usd for label in matching if label in run.money}
     seconds = {label: float(run.rows[label]["e2e_ms"].median()) for label in matching}
-    for word, figures in (("cheapest", money), ("fastest", seconds)):
+    parts = []
+    for word, figures in (("cheapest", prices), ("fastest", seconds)):
         known = {label: figure for label, figure in figures.items() if figure is not None and figure == figure}
         if len(known) == len(matching):
-            best.append(f"{word}: {min(known, key=lambda label: known[label])}")
-    shown = f"; {', '.join(best)}" if best else ""
-    return f"Choose {listed(matching, 8)}: they match the baseline {run.baseline}{of}{shown}."
+            parts.append(f"; {word}: {min(known, key=lambda label: (known[label], label))}")
+    return "".join(parts)
 
 
-def _cost(run: ModelRun, label: str) -> float | None:
-    found = run.money.get(label)
-    return None if found is None else found.per_1000_requests_usd
+def _seen(verdict: Verdict) -> str:
+    """What would have been seen, in tool calls if they were tested; then what was to be tested and could not be."""
+    return next((verdict.facets[name].reason for name in _ORDER if verdict.facets[name].status == "matches"), "")
 
 
-def _tally(status: Mapping[str, Status]) -> str:
-    number = Counter(status.values())
-    return ", ".join(
-        f"{number[each]} {one if number[each] == 1 else many}" for each, one, many in _WORDS if number[each]
-    )
+def _lacking(verdict: Verdict, label: str, reaches: Sequence[Reach]) -> str:
+    """The facets that lack data at a vendor, with the first reason that no more samples would mend, or their number."""
+    lacking = [name for name in _ORDER if verdict.facets[name].status == "not_tested"]
+    found = [
+        each for each in reaches if each.vendor == label and not each.enough and each.meant and each.facet in lacking
+    ]
+    names = listed([name.replace("_", " ") for name in _ORDER if name in {each.facet for each in found}], len(_ORDER))
+    cause = next((each.text for each in found if each.needed is None), None)
+    if not found:
+        return verdict.reason
+    if cause is not None:
+        return f"{names} not tested ({cause})."
+    return f"{names} not tested; about {max(each.needed or 0 for each in found)} samples would do."
 
 
-def _carried(run: ModelRun, verdicts: Mapping[str, Verdict], reaches: Sequence[Reach], matching: Sequence[str]) -> str:
-    """What would have been seen in tool calls, or in the first facet tested; and what could not be."""
-    facets = verdicts[matching[0]].facets
-    tested = [name for name in ("tool_calls", "model", "reliability", "speed") if facets[name].status == "matches"]
-    return facets[tested[0]].reason if tested else ""
+def _tally(status: Sequence[Status]) -> str:
+    number = Counter(status)
+    return ", ".join(f"{number[each]} {words[number[each] > 1]}" for each, words in _WORDS.items() if number[each])
 
 
-def _undecided(
-    run: ModelRun,
-    clean: Sequence[str],
-    verdicts: Mapping[str, Verdict],
-    reaches: Sequence[Reach],
-    status: Mapping[str, Status],
-) -> str:
-    """Against whom nothing was found, which facets lack data, and how many samples would do."""
-    nothing = f"Nothing was found against {listed(clean, 8)}, but nobody can be recommended yet"
-    others = _tally({label: each for label, each in status.items() if label not in clean})
-    of = f" ({others})" if others else ""
-    open_facets = [
-        reach for reach in reaches
-        if reach.vendor == clean[0] and not reach.enough and reach.meant and reach.facet != "bill"
-        and verdicts[clean[0]].facets[reach.facet].status == "not_tested"
-    ]  # fmt: skip
-    if not open_facets:
-        return f"{nothing}{of}."
-    names = listed(list(dict.fromkeys(reach.facet.replace("_", " ") for reach in open_facets)), 5)
-    needed = [reach.needed for reach in open_facets]
-    if all(needed):
-        return f"{nothing}{of}: about {max(each or 0 for each in needed)} samples would do ({names} not tested)."
-    return f"{nothing}{of}: {names} not tested, {next(r.text for r in open_facets if r.needed is None)}"
-
-
-def _scores(run: ModelRun, results: Mapping[str, VendorResult]) -> str:
-    """The evaluations' main scores, best first."""
-    shown = []
+def _scores(results: Mapping[str, VendorResult]) -> list[str]:
+    """A sentence for each evaluation, with its main scores, best first."""
+    found = []
     for suite in dict.fromkeys(name for result in results.values() for name in result.suites):
-        scores = {
-            label: result.suites[suite].score
-            for label, result in results.items()
-            if suite in result.suites and result.suites[suite].score is not None
-        }
-        best = sorted(scores, key=lambda label: (-(scores[label] or 0.0), label))
-        if best:
-            shown.append(f"{suite}: " + ", ".join(f"{label} {scores[label]:.3g}" for label in best[:4]))
-    return f"Scores: {'; '.join(shown)}." if shown else ""
-
-
-def _unsound(run: ModelRun) -> str:
-    return " ".join(f"{reason[:1].upper()}{reason[1:]}." for _, reason in faults(run))
-
-
-def _only_apart(run: ModelRun, label: str) -> bool:
-    return bool((run.apart["label"] == label).any()) and run.rows[label].empty
-
-
-def _joined(text: str, after: str) -> str:
-    return f"{text} {after}".strip()
+        scores = {label: each.suites[suite].score for label, each in results.items() if suite in each.suites}
+        known = sorted((-score, label) for label, score in scores.items() if score is not None)
+        if known:
+            found.append(f"{suite}: {listed([f'{label} {-score:.3g}' for score, label in known], MOST_NAMED)}.")
+    return found

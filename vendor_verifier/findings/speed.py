@@ -1,196 +1,172 @@
-"""Is it as fast? First token, decoding speed, late first tokens, and streams that are none. Never worse than *check*."""
+"""Is it as fast? First token, decoding, late first tokens, and streams that are none. Never worse than *check*."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
-from vendor_verifier.findings.base import ModelRun, Reach, Test, hindrance, shown
+from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, shown, thin
 from vendor_verifier.findings.baseline import fault
+from vendor_verifier.records.results import FacetName
 from vendor_verifier.stats.compare import (
     LEAST_TIMES,
     WINDOWS,
+    Floats,
     correlated_more,
     more_often,
     slower,
     window_differences,
 )
 from vendor_verifier.stats.decisions import slower_power, smallest
+from vendor_verifier.text import counted
 
-FACET = "speed"
+FACET: FacetName = "speed"
 LINE = 1.25
 ENOUGH = 2.0
 # A first token so many times later than the vendor's own median is late.
 LATE = 6
-LEAST_ANSWERS = 30
-# The margin in Fisher's z by which a correlation with length must exceed the baseline's.
+LEAST_ANSWERS, LEAST_STREAMED = 30, 5
+# The margin in Fisher's z by which a correlation must exceed the baseline's.
 CORRELATION_LINE = 0.2
 _TESTS = 5
-_RATIOS = [1 + points / 20 for points in range(6, 61)]
+_RATIOS = tuple(1 + step / 20 for step in range(6, 61))
+_LATE_MS, _MOST_LATE = 5, 0.2
 
 
 def speed_tests(run: ModelRun) -> list[Test]:
-    """Tests of every vendor."""
-    if run.baseline is None:
-        return []
-    made = (_first_token, _decoding, _late, _faked, _one_piece)
+    """Tests of every vendor; none without a baseline."""
+    made = (_slow, _late, _faked, _not_streamed) if run.baseline is not None else ()
     return [test for label in run.vendors for each in made for test in each(run, label)]
 
 
-def _timed(run: ModelRun, label: str | None, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """When requests were sent, and their times (decode: s per token), of successes with both."""
-    rows = run.rows[label or ""]
-    rows = rows[rows["ok"]]
-    values = rows["ttft_ms"] if column == "ttft" else rows["decode_s"] / rows["tokens_after"]
-    known = (values > 0) & rows["sent_s"].notna() & np.isfinite(values)
-    return rows["sent_s"][known].to_numpy(), values[known].to_numpy()
+def _times(rows: pd.DataFrame, name: str) -> pd.Series[float]:
+    """Milliseconds to the first token, or for each token after it; missing where they were not measured."""
+    if name == "slow_first_token":
+        return rows["ttft_ms"]
+    return 1e3 * rows["decode_s"] / rows["tokens_after"]
 
 
-def _first_token(run: ModelRun, label: str) -> Iterator[Test]:
-    own, base = _timed(run, label, "ttft"), _timed(run, run.baseline, "ttft")
-    differences = window_differences(*own, *base)
-    if differences is not None:
+def _timed(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats]:
+    """When requests were sent, and their times, of successes that have both."""
+    times = _times(rows, name)
+    known = rows["ok"] & rows["sent_s"].notna() & (times > 0) & np.isfinite(times)
+    return np.asarray(rows["sent_s"][known], float), np.asarray(times[known], float)
+
+
+def _slow(run: ModelRun, label: str) -> Iterator[Test]:
+    """First token and decoding, by batch means against the line."""
+    rows = run.rows[label]
+    for name in ("slow_first_token", "slow_decoding"):
+        own, base = _timed(rows, name), _timed(run.reference, name)
+        differences = window_differences(*own, *base)
+        if differences is None:
+            continue
         found = slower(differences, LINE)
-        slowest = run.rows[label].sort_values("ttft_ms", ascending=False)
-        text = (
-            f"First token {found.value:.1f}× slower than the baseline ({np.median(own[1]):.0f} ms; "
-            f"baseline {np.median(base[1]):.0f} ms)."
-        )
-        yield Test(
-            vendor=label, facet=FACET, name="slow_first_token", text=text, p_value=found.p_value, value=found.value,
-            low=found.low, high=found.high, n=own[0].size, samples=shown(slowest),
-        )  # fmt: skip
-
-
-def _decoding(run: ModelRun, label: str) -> Iterator[Test]:
-    own, base = _timed(run, label, "decode"), _timed(run, run.baseline, "decode")
-    differences = window_differences(*own, *base)
-    if differences is not None:
-        found = slower(differences, LINE)
-        text = (
-            f"Generates {found.value:.1f}× slower than the baseline ({1 / np.median(own[1]):.0f} tokens/s; "
-            f"baseline {1 / np.median(base[1]):.0f})."
-        )
-        rows = run.rows[label]
-        slowest = (rows["tokens_after"] / rows["decode_s"]).sort_values()
-        yield Test(
-            vendor=label, facet=FACET, name="slow_decoding", text=text, p_value=found.p_value, value=found.value,
-            low=found.low, high=found.high, n=own[0].size, samples=shown(rows.loc[slowest.index]),
-        )  # fmt: skip
+        median, base_median = float(np.median(own[1])), float(np.median(base[1]))
+        if name == "slow_first_token":
+            text = (
+                f"First token {found.value:.1f}× slower than the baseline's ({median:.0f} ms to {base_median:.0f} ms)."
+            )
+        else:
+            speeds = f"{1e3 / median:.0f} tokens/s to {1e3 / base_median:.0f}"
+            text = f"Generates {found.value:.1f}× slower than the baseline ({speeds})."
+        slowest = _times(rows, name).sort_values(ascending=False).index
+        yield compared(label, FACET, name, text, found._replace(n=own[1].size), samples=shown(rows.loc[slowest]))
 
 
 def _late(run: ModelRun, label: str) -> Iterator[Test]:
     """First tokens later than six times the vendor's own median (Fisher)."""
-    own, base = run.rows[label], run.rows[run.baseline or ""]
-    own, base = own[own["ttft_ms"].notna()], base[base["ttft_ms"].notna()]
+    own, base = (each[each["ttft_ms"].notna()] for each in (run.rows[label], run.reference))
     if min(len(own), len(base)) < LEAST_ANSWERS:
         return
-    median = own["ttft_ms"].median()
-    late, base_late = own["ttft_ms"] > LATE * median, base["ttft_ms"] > LATE * base["ttft_ms"].median()
-    found = more_often(int(late.sum()), len(own), int(base_late.sum()), len(base))
+    late, base_late = (each["ttft_ms"] > LATE * each["ttft_ms"].median() for each in (own, base))
+    hits, base_hits = int(late.sum()), int(base_late.sum())
+    found = more_often(hits, len(own), base_hits, len(base))
     text = (
-        f"{int(late.sum())} of {len(own)} first tokens took over {LATE}× the median of {median:.0f} ms "
-        f"(baseline {int(base_late.sum())} of {len(base)}): hidden retries or an overloaded backend."
+        f"{hits} of {len(own)} first tokens took over {LATE}× the median (baseline {base_hits} of {len(base)}): hidden "
+        "retries or an overloaded backend."
     )
-    yield Test(
-        vendor=label, facet=FACET, name="late_first_tokens", text=text, p_value=found.p_value,
-        counts=bool(late.any() or base_late.any()), value=found.value, low=found.low, high=found.high, n=found.n,
-        samples=shown(own[late].sort_values("ttft_ms", ascending=False)),
-    )  # fmt: skip
+    latest = own[late].sort_values("ttft_ms", ascending=False)
+    yield compared(label, FACET, "late_first_tokens", text, found, counts=hits + base_hits > 0, samples=shown(latest))
 
 
 def _faked(run: ModelRun, label: str) -> Iterator[Test]:
-    """First tokens that come the later, the longer the answer: generated whole before they are streamed (Spearman).
+    """First tokens that come the later the longer the answer is (Spearman): it is generated before it is streamed.
 
-    Only answers without calls, which honest hosts may parse whole first, and where no reasoning is billed.
+    Only of answers without calls, which honest hosts may read whole first, and where no reasoning is billed.
     """
-    columns = ["ttft_ms", "output_tokens"]
+    names = ["ttft_ms", "output_tokens"]
     own, base = (
-        rows[rows["ok"] & (rows["calls"] == 0)].dropna(subset=columns)
-        for rows in (run.rows[label], run.rows[run.baseline or ""])
+        each[each["ok"] & (each["calls"] == 0)].dropna(subset=names) for each in (run.rows[label], run.reference)
     )
     if min(len(own), len(base)) < LEAST_ANSWERS or (own["reasoning_tokens"] > 0).any():
         return
-    found = correlated_more(*(rows[name].to_numpy() for rows in (own, base) for name in columns), CORRELATION_LINE)
+    first, tokens, base_first, base_tokens = (each[name].to_numpy(float) for each in (own, base) for name in names)
+    found = correlated_more(first, tokens, base_first, base_tokens, CORRELATION_LINE)
     text = (
-        f"First tokens come later the longer the answer (rank correlation {found.value:.2f}): answers are generated "
-        "whole before they are streamed."
+        f"Faked stream: the longer the answer, the later its first token (rank correlation {found.value:.2f}); it is "
+        "generated before it is sent."
     )
     longest = own.sort_values("output_tokens", ascending=False)
-    yield Test(
-        vendor=label, facet=FACET, name="faked_stream", text=text, p_value=found.p_value, value=found.value,
-        low=found.low, high=found.high, n=found.n, samples=shown(longest),
-    )  # fmt: skip
+    yield compared(label, FACET, "faked_stream", text, found, samples=shown(longest))
 
 
-def _one_piece(run: ModelRun, label: str) -> Iterator[Test]:
+def _not_streamed(run: ModelRun, label: str) -> Iterator[Test]:
     """Streamed answers that came in one piece (Fisher)."""
-    own, base = (rows[rows["ok"]] for rows in (run.rows[label], run.rows[run.baseline or ""]))
-    if min(len(own), len(base)) < LEAST_ANSWERS / 6:
+    own, base = (each[each["ok"]] for each in (run.rows[label], run.reference))
+    if min(len(own), len(base)) < LEAST_STREAMED:
         return
-    whole = own["anomalies"].astype(str).str.contains("buffered", regex=False)
-    base_whole = int(base["anomalies"].astype(str).str.contains("buffered", regex=False).sum())
-    found = more_often(int(whole.sum()), len(own), base_whole, len(base))
-    text = f"Did not stream: {int(whole.sum())} of {len(own)} answers came in one piece (baseline {base_whole} of {len(base)})."
-    yield Test(
-        vendor=label, facet=FACET, name="not_streamed", text=text, p_value=found.p_value,
-        counts=bool(whole.any() or base_whole), value=found.value, low=found.low, high=found.high, n=found.n,
-        samples=shown(own[whole]),
-    )  # fmt: skip
+    names = [name for name in own["anomalies"].cat.categories if "buffered" in name]
+    whole, base_whole = own["anomalies"].isin(names), base["anomalies"].isin(names)
+    hits, base_hits = int(whole.sum()), int(base_whole.sum())
+    found = more_often(hits, len(own), base_hits, len(base))
+    text = f"Did not stream: {hits} of {len(own)} answers came in one piece (baseline {base_hits} of {len(base)})."
+    yield compared(label, FACET, "not_streamed", text, found, counts=hits + base_hits > 0, samples=shown(own[whole]))
 
 
 def speed_reach(run: ModelRun) -> list[Reach]:
-    """The smallest slowdown that the run finds, from how the baseline's times vary between windows."""
-    if not any(rows["ttft_ms"].notna().any() for rows in run.rows.values()) and not _is_busy(run, run.baseline):
-        return [Reach(label, FACET, False, "no streamed answers were timed.", meant=False) for label in run.vendors]
-    ratio = _seen(run)
-    found = []
+    """The smallest slowdown that the run finds, from how much the baseline's own times vary between windows."""
+    meant = bool(run.records["ttft_ms"].notna().any()) or _is_busy(run.records)
+    timed, ratio = len(_timed(run.reference, "slow_first_token")[0]), _seen(run)
+    reaches = []
     for label in run.vendors:
-        why = hindrance(run, label) or fault(run, FACET)
-        n = _timed(run, label, "ttft")[0].size
-        fewest = min(n, _timed(run, run.baseline, "ttft")[0].size) if run.baseline else n
-        needed = None
-        if why is None and fewest < LEAST_TIMES:
-            if _is_busy(run, label) or _is_busy(run, run.baseline):
-                why = "this machine was too busy to time answers: run again on an idle machine"
-            else:
-                why, needed = f"{fewest} timed answers are too few: it takes {LEAST_TIMES}", 2 * LEAST_TIMES
-        if why is not None:
-            found.append(Reach(label, FACET, False, f"{why}.", n=n, needed=needed))
-        elif ratio is None or ratio > ENOUGH:
-            text = "The baseline's own times vary too much to see a vendor twice as slow."
-            found.append(Reach(label, FACET, False, text, ratio, n, needed=2 * n))
-        else:
-            found.append(Reach(label, FACET, True, f"{ratio:.2g} times slower would have been seen.", ratio, n))
-    return found
+        why, needed = thin(run, label) or fault(run, FACET), None
+        n = min(timed, len(_timed(run.rows[label], "slow_first_token")[0]))
+        if why is None and not meant:
+            why = "no streamed answers with times"
+        elif why is None and n < LEAST_TIMES and (_is_busy(run.rows[label]) or _is_busy(run.reference)):
+            why = "this machine was too busy to time answers: run again on an idle machine"
+        elif why is None and n < LEAST_TIMES:
+            why, needed = f"{counted(n, 'timed answer')}, it takes {LEAST_TIMES}", LEAST_TIMES
+        elif why is None and (ratio is None or ratio > ENOUGH):
+            why, needed = "the baseline's own times vary too much to see a vendor that is twice as slow", 2 * n
+        text = why or f"{ratio:.2g} times slower would have been seen."
+        reaches.append(Reach(label, FACET, why is None, text, ratio, n, meant=meant, needed=needed))
+    return reaches
 
 
-def _is_busy(run: ModelRun, label: str | None) -> bool:
-    """Whether most times of a vendor were discarded because this program read them late."""
-    rows = run.rows[label or ""] if label else run.records.iloc[:0]
-    rows = rows[rows["ok"]]
-    return bool(len(rows)) and bool((rows["ttft_ms"].isna() & (rows["late_ms"] > 5)).mean() > 0.2)
+def _is_busy(rows: pd.DataFrame) -> bool:
+    """Whether many times were discarded because this program read them late."""
+    late = rows["ttft_ms"].isna() & (rows["late_ms"] > _LATE_MS)
+    return bool(late[rows["ok"]].mean() > _MOST_LATE)
 
 
 def _seen(run: ModelRun) -> float | None:
-    """The larger of what is seen in first tokens and in decoding."""
-    if run.baseline is None:
+    """The larger of what is seen in first tokens and in decoding; None where neither can be seen."""
+    if not run.vendors:
         return None
-    alpha = 0.01 / (_TESTS * max(1, len(run.vendors)))
-    ratios = []
-    for column in ("ttft", "decode"):
-        sent, values = _timed(run, run.baseline, column)
-        differences = window_differences(sent[::2], values[::2], sent[1::2], values[1::2], LEAST_TIMES // 2)
-        if differences is None:
-            continue
-        # Halves of the baseline differ by 4 σ² ÷ n, a vendor and the baseline by σ² (1 ÷ own + 1 ÷ n).
-        asked = len(run.rows[run.baseline]) / max(1, run.planned[run.vendors[0]]) if run.vendors else 1.0
-        error = float(differences.std(ddof=1)) / math.sqrt(differences.size) * math.sqrt((asked + 1) / 4)
-        found = smallest(lambda ratio, e=error: slower_power(e, WINDOWS, ratio, LINE, alpha), _RATIOS)
-        if found is None:
-            return None
-        ratios.append(found)
+    # Halves of the baseline differ by 4 σ² ÷ n, a vendor and the baseline by σ² ÷ own + σ² ÷ n.
+    times_asked = len(run.reference) / max(1, run.planned.get(run.vendors[0], 0))
+    alpha, ratios = run.alpha(_TESTS), []
+    for name in ("slow_first_token", "slow_decoding"):
+        sent, times = _timed(run.reference, name)
+        differences = window_differences(sent[::2], times[::2], sent[1::2], times[1::2], LEAST_TIMES // 2)
+        if differences is not None:
+            error = float(differences.std(ddof=1)) / math.sqrt(differences.size) * math.sqrt((times_asked + 1) / 4)
+            found = smallest(partial(slower_power, error, WINDOWS, LINE, alpha), _RATIOS)
+            ratios.append(math.inf if found is None else found)
     return max(ratios, default=None)

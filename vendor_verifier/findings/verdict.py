@@ -27,6 +27,7 @@ from vendor_verifier.records.results import (
     Verdict,
 )
 from vendor_verifier.stats.compare import holm
+from vendor_verifier.text import listed
 
 CHECK, DIFFERS = 0.01, 0.001
 _TESTS = (model_tests, probe_tests, call_tests, evaluation_tests, bill_tests, reliability_tests, speed_tests)
@@ -92,10 +93,14 @@ def _verdict(findings: Sequence[Finding], reaches: Sequence[Reach]) -> Verdict:
         if not (untested and (name == "bill" or not any(reach.meant for reach in own))):
             counted.append(name)
     if not counted:
-        return Verdict("not_tested", "nothing was compared with the baseline.", facets)
+        return Verdict("not_tested", "Nothing of this run is compared with a baseline.", facets)
     worst = min(counted, key=lambda name: WORST_FIRST.index(facets[name].status))
-    status = facets[worst].status
-    reason = facets[worst].reason if status != "matches" else "no difference from the baseline found."
+    status, reason = facets[worst].status, facets[worst].reason
+    if status == "matches":
+        reason = "No difference from the baseline was found."
+    elif status == "not_tested":
+        names = [name.replace("_", " ") for name in counted if facets[name].status == status]
+        reason = f"{listed(names, 5).capitalize()} not tested: {reason}"
     return Verdict(status, reason, facets)
 
 
@@ -112,9 +117,11 @@ def _facet(findings: Sequence[Finding], reaches: Sequence[Reach]) -> Facet:
         )  # fmt: skip
     meant = [reach for reach in reaches if reach.meant] or list(reaches)
     if not meant:
-        return Facet(status="not_tested", reason="not measured in this run.")
+        return Facet(status="not_tested", reason="Not measured in this run.")
     lacking = [reach for reach in meant if not reach.enough]
     enough = len(lacking) < len(meant) if meant[0].facet == "model" else not lacking
     shown = next(reach for reach in meant if reach.enough) if enough else lacking[0]
-    matches = enough and any(reach.meant for reach in meant)
-    return Facet(status="matches" if matches else "not_tested", reason=shown.text, value=shown.value, n=shown.n)
+    if enough and shown.meant:
+        return Facet(status="matches", reason=shown.text, value=shown.value, n=shown.n)
+    needed = f"; about {shown.needed} would do" if shown.needed else ""
+    return Facet(status="not_tested", reason=f"{shown.text}{needed}.", value=shown.value, n=shown.n)

@@ -7,7 +7,7 @@ three is the odd one in a third of these cases, whatever the question.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +18,9 @@ from scipy import stats
 from vendor_verifier.stats.compare import Comparison
 
 POWER = 0.8
+# Numbers of samples and of points to choose from, where the least that is enough is asked for.
+SIZES = (20, 40, 60, 80, 100, 125, 150, 200, 250, 315, 400, 500, 630, 800, 1_000, 1_500, 2_000, 3_000, 5_000, 10_000)
+_POINTS = tuple(points / 100 for points in range(1, 101))
 _RUNS = 2_000
 Values = NDArray[Any]
 
@@ -74,7 +77,7 @@ def share_power(n: int, share: float, difference: float, alpha: float) -> float:
 
 
 @lru_cache(maxsize=4096)
-def stretches_power(n: int, base_groups: int, base_n: int, share: float, gap: int, alpha: float) -> float:
+def stretches_power(n: int, base_groups: int, base_n: int, gap: int, alpha: float, share: float) -> float:
     """Of the test on groups, where requests fail independently."""
     rng = np.random.default_rng(5)
     groups = rng.binomial(n, share * (1 - share) ** gap, _RUNS)
@@ -90,7 +93,7 @@ def sign_power(n: int, discordant: float, difference: float, alpha: float) -> fl
     return float(np.mean(stats.binom.sf(lost - 1, lost + won, 0.5) <= alpha))
 
 
-def slower_power(error: float, windows: int, ratio: float, line: float, alpha: float) -> float:
+def slower_power(error: float, windows: int, line: float, alpha: float, ratio: float) -> float:
     """Of the t-test on windows with this standard error: the noncentral t distribution."""
     if error < 1e-6:
         return 1.0
@@ -98,9 +101,8 @@ def slower_power(error: float, windows: int, ratio: float, line: float, alpha: f
     return float(stats.nct.sf(stats.t.isf(alpha, windows - 1), windows - 1, shift))
 
 
-def smallest(power: Callable[[float], float], differences: Iterable[float]) -> float | None:
+def smallest(power: Callable[[float], float], choice: Sequence[float] = _POINTS) -> float | None:
     """The smallest of these differences (in rising order) that is found in 8 of 10 cases; None where none is."""
-    choice = list(differences)
     low, high = 0, len(choice)
     while low < high:
         middle = (low + high) // 2
