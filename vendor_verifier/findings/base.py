@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -84,6 +86,16 @@ class ModelRun:
         return self.records.iloc[:0] if self.baseline is None else self.rows[self.baseline]
 
     @cached_property
+    def asked(self) -> Mapping[str, pd.DataFrame]:
+        """The rows that say something of a vendor: answers, and failures that it answers for."""
+        return {label: rows[rows["ok"] | (rows["charge"] == "vendor")] for label, rows in self.rows.items()}
+
+    @cached_property
+    def answered(self) -> Mapping[str, pd.DataFrame]:
+        """The rows of each vendor's answers."""
+        return {label: rows[rows["ok"]] for label, rows in self.rows.items()}
+
+    @cached_property
     def asked_twice(self) -> bool:
         """Whether the baseline was asked its samples more than once."""
         return bool((self.reference["repetition"] > 0).any())
@@ -133,10 +145,23 @@ class ModelRun:
 
     @cached_property
     def agreements(self) -> Mapping[tuple[str, str], float]:
-        """How far the baseline's first two answers to each question agree as texts, 0 to 1; none of redacted texts."""
+        """How far the baseline's first two answers to each question agree as texts, 0 to 1, in the order of sending.
+
+        Empty of redacted texts.
+        """
         texts = {} if self.redacted else self.texts.get(self.baseline or "", {})
-        twice = {question: answers for question, answers in texts.items() if 0 in answers and 1 in answers}
-        return {question: similarity(both[0].shown, both[1].shown) for question, both in twice.items()}
+        second = self.reference[["suite", "sample"]][self.reference["repetition"] == 1].astype(object)
+        found = {}
+        for question in zip(second["suite"], second["sample"], strict=True):
+            both = texts.get(question, {})
+            if 0 in both and 1 in both:
+                found[question] = similarity(both[0].shown, both[1].shown)
+        return found
+
+    @cached_property
+    def hindrances(self) -> Mapping[str, str | None]:
+        """Why nothing can be compared with the baseline at each vendor, for a cause other than its own failures."""
+        return {label: _hindrance(self, label) for label in self.labels}
 
     @cached_property
     def _triples(self) -> dict[str, pd.DataFrame]:
@@ -206,16 +231,22 @@ class Reach:
 
 def hindrance(run: ModelRun, label: str) -> str | None:
     """Why nothing can be compared with the baseline at a vendor, for a cause other than its own failures."""
+    return run.hindrances[label]
+
+
+def _hindrance(run: ModelRun, label: str) -> str | None:
     if run.baseline is None:
         return "no baseline to compare with: set --baseline"
     for name, whose in ((label, ""), (run.baseline, "baseline's ")):
         planned, rows = run.planned.get(name, 0), run.rows[name]
-        lost = rows.loc[~rows["ok"] & (rows["charge"] != "vendor"), "charge"].astype(str).value_counts()
+        lost = Counter(rows["charge"].dropna().astype(object))
+        lost["missing"] = max(0, planned - len(rows))
         if gave_up(rows):
-            lost = lost.drop("unasked")
-        lost = pd.concat([lost, pd.Series({"missing": max(0, planned - len(rows))})])
-        if lost.sum() > (1 - LEAST_COMPARABLE) * planned:
-            return f"{int(lost.sum())} of {planned} {whose}answers are missing; {_OURS[str(lost.idxmax())]}"
+            del lost["unasked"]
+        del lost["vendor"]
+        if lost.total() > (1 - LEAST_COMPARABLE) * planned:
+            cause = max(lost, key=lambda each: lost[each])
+            return f"{lost.total()} of {planned} {whose}answers are missing; {_OURS[cause]}"
     answered = int(run.reference["ok"].sum())
     if answered < LEAST_COMPARABLE * len(run.reference):
         return f"the baseline answered {answered} of {len(run.reference)} requests"
@@ -231,14 +262,13 @@ def thin(run: ModelRun, label: str) -> str | None:
 
 def gave_up(rows: pd.DataFrame) -> bool:
     """Whether the run stopped asking a vendor because every request failed by its own fault."""
-    return not rows["ok"].any() and set(rows["charge"].dropna().astype(str)) == {"vendor", "unasked"}
+    return not rows["ok"].any() and set(rows["charge"].dropna().astype(object)) == {"vendor", "unasked"}
 
 
 def main_failure(rows: pd.DataFrame) -> tuple[str, str]:
     """The most frequent kinds of failure with their numbers, and what to do about the first; empty without failures."""
-    kinds = rows["failure"].dropna().astype(str).value_counts()
-    names = ", ".join(f"{kind} {count}" for kind, count in kinds.head(3).items())
-    return names, KINDS[str(kinds.index[0])].remedy if len(kinds) else ""
+    kinds = Counter(rows["failure"].dropna().astype(object)).most_common(3)
+    return ", ".join(f"{kind} {count}" for kind, count in kinds), KINDS[kinds[0][0]].remedy if kinds else ""
 
 
 def percent(share: float) -> str:
@@ -246,6 +276,6 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if abs(share) >= 0.095 else f"{100 * share:.2g} %"
 
 
-def shown(rows: pd.DataFrame, most: int = 10) -> tuple[str, ...]:
-    """The ids of the first samples of these rows."""
-    return tuple(rows["sample"].astype(str).drop_duplicates().head(most))
+def shown(samples: pd.Series[Any], most: int = 10) -> tuple[str, ...]:
+    """The first of these samples, each once."""
+    return tuple(dict.fromkeys(samples.head(10 * most).astype(object)))[:most]

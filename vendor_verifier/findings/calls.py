@@ -42,10 +42,11 @@ def call_tests(run: ModelRun) -> list[Test]:
 
 def _decisions(run: ModelRun, label: str) -> Iterator[Test]:
     """Whether to call a tool: odd-one-out, or the sign test where the baseline was asked once."""
-    rows = run.triples(label).dropna(subset=["called", "called_one", *(["called_two"] if run.asked_twice else [])])
+    rows = run.triples(label)
+    rows = rows[["sample", "called", "called_one", "called_two" if run.asked_twice else "called_one"]].dropna()
     if len(rows) < LEAST_TRIPLES:
         return
-    own, one, two = (rows[name].to_numpy() for name in ("called", "called_one", "called_two"))
+    own, one, two = (rows.iloc[:, place].to_numpy() for place in (1, 2, 3))
     if run.asked_twice:
         found, odd, noise = odd_one_out(own, one, two)
         differs = (one == two) & (own != one)
@@ -58,12 +59,14 @@ def _decisions(run: ModelRun, label: str) -> Iterator[Test]:
         against = "the baseline was asked once"
         counts = missed + extra > 0
     text = f"{missed} calls missed and {extra} extra in {len(rows)} samples; {against}."
-    yield compared(label, FACET, "decisions", text, found, line=LINE, counts=counts, samples=shown(rows[differs]))
+    yield compared(
+        label, FACET, "decisions", text, found, line=LINE, counts=counts, samples=shown(rows["sample"][differs])
+    )
 
 
 def _arguments(run: ModelRun, label: str) -> Iterator[Test]:
     """Calls with their arguments in canonical JSON: odd-one-out where all three answers call a tool."""
-    rows = run.triples(label).dropna(subset=["called", "call_digest", "call_digest_one", "call_digest_two"])
+    rows = run.triples(label)[["sample", "called", "call_digest", "call_digest_one", "call_digest_two"]].dropna()
     if run.redacted or not run.asked_twice or len(rows) < LEAST_TRIPLES:
         return
     own, one, two = (rows[name].to_numpy() for name in ("call_digest", "call_digest_one", "call_digest_two"))
@@ -71,13 +74,20 @@ def _arguments(run: ModelRun, label: str) -> Iterator[Test]:
     differs, repeated = (one == two) & (own != one), int((one == two).sum())
     text = f"Other arguments than the baseline's in {odd} of the {repeated} calls that it repeats exactly."
     yield compared(
-        label, FACET, "arguments", text, found, line=LINE, counts=odd + noise > 0, samples=shown(rows[differs])
+        label,
+        FACET,
+        "arguments",
+        text,
+        found,
+        line=LINE,
+        counts=odd + noise > 0,
+        samples=shown(rows["sample"][differs]),
     )
 
 
 def _judged(run: ModelRun, label: str) -> pd.DataFrame:
     """Answers with calls that were checked by the schema as the sample states it, not as our wire had to reword it."""
-    rows = run.answers[label]
+    rows = run.answers[label][["sample", "reworded", "bad_call"]]
     reworded = [name for name in rows["reworded"].cat.categories if "schema:" in name]
     return rows[rows["bad_call"].notna() & ~rows["reworded"].isin(reworded)]
 
@@ -93,7 +103,7 @@ def _invalid(run: ModelRun, label: str) -> Iterator[Test]:
         f"{bad} of {len(own)} answers with calls break the tool's schema ({percent(bad / len(own))}; "
         f"baseline {percent(base_bad / len(base))})."
     )
-    samples = shown(own[own["bad_call"] > 0])
+    samples = shown(own["sample"][own["bad_call"] > 0])
     yield compared(label, FACET, "invalid_calls", text, found, line=LINE, counts=bad + base_bad > 0, samples=samples)
 
 
@@ -107,7 +117,7 @@ def _in_text(run: ModelRun, label: str) -> Iterator[Test]:
         return
     found = more_often(hits, n, base_leaked, base_n)
     text = f"{hits} of {n} answers have a tool call in their text (baseline {base_leaked} of {base_n})."
-    samples = shown(rows[leaked])
+    samples = shown(rows["sample"][leaked])
     yield compared(
         label, FACET, "calls_in_text", text, found, line=LINE, counts=hits + base_leaked > 0, samples=samples
     )
@@ -159,45 +169,33 @@ def call_reach(run: ModelRun) -> list[Reach]:
 
 def _powers(run: ModelRun, pairs: pd.DataFrame) -> list[_Power]:
     """Of decisions, schema validity and arguments, where the baseline has them."""
-    alpha = run.alpha(_TESTS)
+    alpha, n = run.alpha(_TESTS), len(pairs)
     found = []
-    n = len(pairs)
-    if n and run.asked_twice:
-        noise = round((float((pairs["called_one"] != pairs["called_two"]).sum()) + 0.5) / (n + 1), 3)
-        found.append(
-            _Power(
-                lambda difference, times: odd_power(round(times * n), noise, difference, alpha),
-                ENOUGH,
-                "points in decisions",
-            )
-        )
-    elif n:
-        found.append(
-            _Power(
-                lambda difference, times: sign_power(round(times * n), _ASSUMED_NOISE, difference, alpha / 2),
-                ENOUGH,
-                "points in decisions",
-            )
-        )
+    apart = (float((pairs["called_one"] != pairs["called_two"]).sum()) + 0.5) / (n + 1)
+    noise = round(apart if run.asked_twice else _ASSUMED_NOISE, 3)
     calls = run.answers[run.baseline]["bad_call"].dropna() if run.baseline else pd.Series(dtype=float)
-    if len(calls):
-        per_vendor, broken = len(calls) / (2 if run.asked_twice else 1), round(float(calls.mean()), 3)
-        found.append(
-            _Power(
-                lambda difference, times: share_power(round(times * per_vendor), broken, difference, alpha),
-                ENOUGH,
-                "points in schema validity",
-            )
-        )
+    calls_each, broken = len(calls) / (2 if run.asked_twice else 1), round(float(calls.mean()), 3)
     both = pairs.dropna(subset=["call_digest_one", "call_digest_two"])
-    repeated = float((both["call_digest_one"] == both["call_digest_two"]).mean()) if len(both) else 0.0
-    if repeated >= LEAST_REPEATED:
-        other = round(1 - repeated, 2)
-        found.append(
-            _Power(
-                lambda difference, times: odd_power(round(times * len(both)), other, difference, alpha),
-                ENOUGH_ARGUMENTS,
-                "% changed arguments",
-            )
-        )
+    same = round(float((both["call_digest_one"] == both["call_digest_two"]).mean()), 2)
+    # Of answers drawn with chances p the odd one of three comes with Σ p² (1 − p) ≤ same · (1 − same).
+    odd = min((1 - same) / 2, same * (1 - same))
+
+    def decisions(difference: float, times: float) -> float:
+        if not run.asked_twice:
+            return sign_power(round(times * n), noise, difference, alpha / 2)
+        return odd_power(round(times * n), noise / 2 + difference * (1 - noise), noise, alpha)
+
+    def schema(difference: float, times: float) -> float:
+        return share_power(round(times * calls_each), broken, difference, alpha)
+
+    def arguments(difference: float, times: float) -> float:
+        rest = (1 - difference) * odd
+        return odd_power(round(times * len(both)), difference * same + rest, 2 * rest, alpha)
+
+    if n:
+        found.append(_Power(decisions, ENOUGH, "points in decisions"))
+    if len(calls):
+        found.append(_Power(schema, ENOUGH, "points in schema validity"))
+    if same >= LEAST_REPEATED:
+        found.append(_Power(arguments, ENOUGH_ARGUMENTS, "% changed arguments"))
     return found

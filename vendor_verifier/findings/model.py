@@ -35,7 +35,7 @@ def _served(run: ModelRun, label: str) -> Iterator[Test]:
     """Answers that name another model than was asked for, and none that the baseline names, too."""
     asked = run.model_ids.get(label, run.model)
     usual = [asked, run.model, *map(str, run.reference["served_model"].dropna().unique())]
-    named = run.rows[label].dropna(subset=["served_model"])
+    named = run.rows[label][["sample", "served_model"]].dropna()
     names = map(str, named["served_model"].unique())
     strange = [name for name in names if not any(same_model(each, name) for each in usual)]
     if strange:
@@ -43,7 +43,7 @@ def _served(run: ModelRun, label: str) -> Iterator[Test]:
         yield Test(
             vendor=label, facet=FACET, name="another_model", value=len(rows) / len(named), n=len(named),
             text=f"{len(rows)} of {len(named)} answers come from {listed(strange)}, not from {asked}.",
-            samples=shown(rows),
+            samples=shown(rows["sample"]),
         )  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def _cut_prompts(run: ModelRun, label: str) -> Iterator[Test]:
 
     An honest host with a shorter template counts the same number less at every length.
     """
-    rows = run.triples(label).dropna(subset=["input_tokens", "input_tokens_one"])
+    rows = run.triples(label)[["sample", "input_tokens", "input_tokens_one"]].dropna()
     base, own = rows["input_tokens_one"].to_numpy(), rows["input_tokens"].to_numpy()
     short = (base - own > _LOSS * base) & (base - own > _LOST_TOKENS)
     cut = int(short.sum())
@@ -83,7 +83,7 @@ def _cut_prompts(run: ModelRun, label: str) -> Iterator[Test]:
     )
     yield Test(
         vendor=label, facet=FACET, name="cut_prompts", text=text, p_value=p_value, beyond=True, value=ceiling,
-        n=len(rows), samples=shown(rows[short].sort_values("input_tokens_one", ascending=False)),
+        n=len(rows), samples=shown(rows[short].sort_values("input_tokens_one", ascending=False)["sample"]),
     )  # fmt: skip
 
 
@@ -115,10 +115,10 @@ def _texts(run: ModelRun, label: str) -> tuple[list[str], list[tuple[str, str, s
     Reasoning is compared only where all three sides show some.
     """
     rows = run.triples(label)
-    rows = rows[rows["repetition"] == 0]
+    rows = rows[["suite", "sample"]][rows["repetition"] == 0].astype(object)
     own, base = run.texts.get(label, {}), run.texts.get(run.baseline or "", {})
     found = []
-    for question in zip(rows["suite"].astype(str), rows["sample"].astype(str), strict=True):
+    for question in zip(rows["suite"], rows["sample"], strict=True):
         answers, twice = own.get(question, {}), base.get(question, {})
         if 0 in answers and 0 in twice and 1 in twice:
             found.append((question[1], (answers[0], twice[0], twice[1])))

@@ -44,35 +44,28 @@ def reliability_tests(run: ModelRun) -> list[Test]:
     return [test for label in run.vendors for each in made for test in each(run, label)]
 
 
-def _asked(run: ModelRun, label: str | None) -> pd.DataFrame:
-    """The records that say something of a vendor: answers, and failures that it answers for."""
-    rows = run.rows[label] if label else run.reference
-    return rows[rows["ok"] | (rows["charge"] == "vendor")]
-
-
 def _down(run: ModelRun, label: str) -> Iterator[Test]:
     """At least half of the requests failed in each third of the run, while the baseline failed less than 10 %.
 
     It takes 60 requests, or a vendor that the run stopped asking because nobody was there.
     """
-    rows, base = _asked(run, label), _asked(run, run.baseline)
-    failed = ~rows["ok"].to_numpy()
+    rows, failed = run.asked[label], ~run.asked[label]["ok"].to_numpy()
     if len(rows) < LEAST_DOWN and not gave_up(run.rows[label]):
         return
-    if len(base) and (~base["ok"]).mean() >= MOST_FAILURES:
+    if run.baseline is not None and (~run.asked[run.baseline]["ok"]).mean() >= MOST_FAILURES:
         return
     if all(third.mean() >= DOWN for third in np.array_split(failed, 3) if third.size):
         kinds, remedy = main_failure(rows)
         yield Test(
             vendor=label, facet=FACET, name="down", status="down", value=float(failed.mean()), n=len(rows),
             text=f"{int(failed.sum())} of {len(rows)} requests failed, throughout the run ({kinds}). {remedy}",
-            samples=shown(rows[failed]),
+            samples=shown(rows["sample"][failed]),
         )  # fmt: skip
 
 
 def _failures(run: ModelRun, label: str) -> Iterator[Test]:
     """Groups of failures, of answers that break off, and of answers on a later try, against the baseline's."""
-    own, base = _asked(run, label), _asked(run, run.baseline)
+    own, base = run.asked[label], run.asked[run.baseline or ""]
     if own.empty or base.empty:
         return
     for name, gap, line in (("failed", GAP, FAILED_LINE), ("cut_off", CUT_GAP, CUT_LINE), ("retried", GAP, np.inf)):
@@ -89,7 +82,7 @@ def _failures(run: ModelRun, label: str) -> Iterator[Test]:
         }[name]
         text += f"; baseline {int(base_hit.sum())} of {len(base)}."
         yield compared(
-            label, FACET, name, text, found, line=line, counts=hits + base_groups > 0, samples=shown(own[hit])
+            label, FACET, name, text, found, line=line, counts=hits + base_groups > 0, samples=shown(own["sample"][hit])
         )
 
 
@@ -124,7 +117,7 @@ def _base_groups(base: pd.DataFrame, hit: NDArray[np.bool_], n: int, gap: int) -
 
 def _stopped_early(run: ModelRun, label: str) -> Iterator[Test]:
     """Answers that end for their length below the limit that was asked for (Fisher)."""
-    rows, base = (each[each["ok"]] for each in (run.rows[label], run.reference))
+    rows, base = run.answered[label], run.answered[run.baseline or ""]
     if rows.empty or base.empty:
         return
     stopped, base_stopped = (
@@ -136,7 +129,7 @@ def _stopped_early(run: ModelRun, label: str) -> Iterator[Test]:
     text = f"Stopped {hits} of {len(rows)} answers below the length asked for; baseline {base_hits} of {len(base)}."
     yield compared(
         label, FACET, "stopped_early", text, found, line=CUT_LINE, counts=hits + base_hits > 0,
-        samples=shown(rows[stopped]),
+        samples=shown(rows["sample"][stopped]),
     )  # fmt: skip
 
 
@@ -145,14 +138,14 @@ def reliability_reach(run: ModelRun) -> list[Reach]:
 
     Not enough where a vendor failed more than the baseline without being found.
     """
-    base = _asked(run, run.baseline)
+    base = run.asked[run.baseline] if run.baseline else run.reference
     reaches = []
     for label in run.vendors:
         why, n = hindrance(run, label) or fault(run, FACET), run.planned.get(label, 0)
         if why is not None:
             reaches.append(Reach(label, FACET, False, why, meant=bool(len(run.records))))
             continue
-        own = _asked(run, label)
+        own = run.asked[label]
         failed, base_failed = int((~own["ok"]).sum()), int((~base["ok"]).sum())
         if failed >= LEAST_MORE and failed / len(own) > base_failed / len(base) + MORE:
             text = (

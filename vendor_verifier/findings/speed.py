@@ -53,15 +53,15 @@ def _times(rows: pd.DataFrame, name: str) -> pd.Series[float]:
 def _timed(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats]:
     """When requests were sent, and their times, of successes that have both."""
     times = _times(rows, name)
-    known = rows["ok"] & rows["sent_s"].notna() & (times > 0) & np.isfinite(times)
+    known = rows["sent_s"].notna() & (times > 0) & np.isfinite(times)
     return np.asarray(rows["sent_s"][known], float), np.asarray(times[known], float)
 
 
 def _slow(run: ModelRun, label: str) -> Iterator[Test]:
     """First token and decoding, by batch means against the line."""
-    rows = run.rows[label]
+    rows = run.answered[label]
     for name in ("slow_first_token", "slow_decoding"):
-        own, base = _timed(rows, name), _timed(run.reference, name)
+        own, base = _timed(rows, name), _timed(run.answered[run.baseline or ""], name)
         differences = window_differences(*own, *base)
         if differences is None:
             continue
@@ -74,13 +74,13 @@ def _slow(run: ModelRun, label: str) -> Iterator[Test]:
         else:
             speeds = f"{1e3 / median:.0f} tokens/s to {1e3 / base_median:.0f}"
             text = f"Generates {found.value:.1f}× slower than the baseline ({speeds})."
-        slowest = _times(rows, name).sort_values(ascending=False).index
-        yield compared(label, FACET, name, text, found._replace(n=own[1].size), samples=shown(rows.loc[slowest]))
+        slowest = rows["sample"].loc[_times(rows, name).sort_values(ascending=False).index]
+        yield compared(label, FACET, name, text, found._replace(n=own[1].size), samples=shown(slowest))
 
 
 def _late(run: ModelRun, label: str) -> Iterator[Test]:
     """First tokens later than six times the vendor's own median (Fisher)."""
-    own, base = (each[each["ttft_ms"].notna()] for each in (run.rows[label], run.reference))
+    own, base = (run.answered[name][["sample", "ttft_ms"]].dropna() for name in (label, run.baseline or ""))
     if min(len(own), len(base)) < LEAST_ANSWERS:
         return
     late, base_late = (each["ttft_ms"] > LATE * each["ttft_ms"].median() for each in (own, base))
@@ -90,7 +90,7 @@ def _late(run: ModelRun, label: str) -> Iterator[Test]:
         f"{hits} of {len(own)} first tokens took over {LATE}× the median (baseline {base_hits} of {len(base)}): hidden "
         "retries or an overloaded backend."
     )
-    latest = own[late].sort_values("ttft_ms", ascending=False)
+    latest = own[late].sort_values("ttft_ms", ascending=False)["sample"]
     yield compared(label, FACET, "late_first_tokens", text, found, counts=hits + base_hits > 0, samples=shown(latest))
 
 
@@ -101,9 +101,10 @@ def _faked(run: ModelRun, label: str) -> Iterator[Test]:
     """
     names = ["ttft_ms", "output_tokens"]
     own, base = (
-        each[each["ok"] & (each["calls"] == 0)].dropna(subset=names) for each in (run.rows[label], run.reference)
+        rows[["sample", *names]][rows["calls"] == 0].dropna()
+        for rows in (run.answered[label], run.answered[run.baseline or ""])
     )
-    if min(len(own), len(base)) < LEAST_ANSWERS or (own["reasoning_tokens"] > 0).any():
+    if min(len(own), len(base)) < LEAST_ANSWERS or (run.answered[label]["reasoning_tokens"] > 0).any():
         return
     first, tokens, base_first, base_tokens = (each[name].to_numpy(float) for each in (own, base) for name in names)
     found = correlated_more(first, tokens, base_first, base_tokens, CORRELATION_LINE)
@@ -111,13 +112,13 @@ def _faked(run: ModelRun, label: str) -> Iterator[Test]:
         f"Faked stream: the longer the answer, the later its first token (rank correlation {found.value:.2f}); it is "
         "generated before it is sent."
     )
-    longest = own.sort_values("output_tokens", ascending=False)
+    longest = own.sort_values("output_tokens", ascending=False)["sample"]
     yield compared(label, FACET, "faked_stream", text, found, samples=shown(longest))
 
 
 def _not_streamed(run: ModelRun, label: str) -> Iterator[Test]:
     """Streamed answers that came in one piece (Fisher)."""
-    own, base = (each[each["ok"]] for each in (run.rows[label], run.reference))
+    own, base = run.answered[label], run.answered[run.baseline or ""]
     if min(len(own), len(base)) < LEAST_STREAMED:
         return
     names = [name for name in own["anomalies"].cat.categories if "buffered" in name]
@@ -125,17 +126,19 @@ def _not_streamed(run: ModelRun, label: str) -> Iterator[Test]:
     hits, base_hits = int(whole.sum()), int(base_whole.sum())
     found = more_often(hits, len(own), base_hits, len(base))
     text = f"Did not stream: {hits} of {len(own)} answers came in one piece (baseline {base_hits} of {len(base)})."
-    yield compared(label, FACET, "not_streamed", text, found, counts=hits + base_hits > 0, samples=shown(own[whole]))
+    yield compared(
+        label, FACET, "not_streamed", text, found, counts=hits + base_hits > 0, samples=shown(own["sample"][whole])
+    )
 
 
 def speed_reach(run: ModelRun) -> list[Reach]:
     """The smallest slowdown that the run finds, from how much the baseline's own times vary between windows."""
     meant = bool(run.records["ttft_ms"].notna().any()) or _is_busy(run.records)
-    timed, ratio = len(_timed(run.reference, "slow_first_token")[0]), _seen(run)
+    timed, ratio = len(_timed(run.answered.get(run.baseline or "", run.reference), "slow_first_token")[0]), _seen(run)
     reaches = []
     for label in run.vendors:
         why, needed = thin(run, label) or fault(run, FACET), None
-        n = min(timed, len(_timed(run.rows[label], "slow_first_token")[0]))
+        n = min(timed, len(_timed(run.answered[label], "slow_first_token")[0]))
         if why is None and not meant:
             why = "no streamed answers with times"
         elif why is None and n < LEAST_TIMES and (_is_busy(run.rows[label]) or _is_busy(run.reference)):
@@ -157,13 +160,13 @@ def _is_busy(rows: pd.DataFrame) -> bool:
 
 def _seen(run: ModelRun) -> float | None:
     """The larger of what is seen in first tokens and in decoding; None where neither can be seen."""
-    if not run.vendors:
+    if not run.vendors or run.baseline is None:
         return None
     # Halves of the baseline differ by 4 σ² ÷ n, a vendor and the baseline by σ² ÷ own + σ² ÷ n.
     times_asked = len(run.reference) / max(1, run.planned.get(run.vendors[0], 0))
     alpha, ratios = run.alpha(_TESTS), []
     for name in ("slow_first_token", "slow_decoding"):
-        sent, times = _timed(run.reference, name)
+        sent, times = _timed(run.answered[run.baseline or ""], name)
         differences = window_differences(sent[::2], times[::2], sent[1::2], times[1::2], LEAST_TIMES // 2)
         if differences is not None:
             error = float(differences.std(ddof=1)) / math.sqrt(differences.size) * math.sqrt((times_asked + 1) / 4)

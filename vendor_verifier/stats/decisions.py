@@ -59,12 +59,10 @@ def sign_test(own: Values, base: Values) -> tuple[Comparison, int, int]:
 
 
 @lru_cache(maxsize=4096)
-def odd_power(n: int, noise: float, difference: float, alpha: float) -> float:
-    """Of odd-one-out, where a share ``noise`` of the baseline's own pairs differ and the vendor changes ``difference``
-    of the rest."""
+def odd_power(n: int, odd_share: float, other_share: float, alpha: float) -> float:
+    """Of odd-one-out, where the vendor is the odd one on one share of the questions and the baseline on another."""
     rng = np.random.default_rng(2)
-    odd = rng.binomial(n, min(1.0, noise / 2 + difference * (1 - noise)), _RUNS)
-    others = rng.binomial(n, noise, _RUNS)
+    odd, others = rng.binomial(n, odd_share, _RUNS), rng.binomial(n, other_share, _RUNS)
     return float(np.mean(stats.binom.sf(odd - 1, odd + others, 1 / 3) <= alpha))
 
 
