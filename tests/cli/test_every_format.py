@@ -13,7 +13,6 @@ from page_reading import read_page
 
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.reports import REPORTS
-from vendor_verifier.reports.html.page import MAX_BYTES
 from vendor_verifier.reports.scores_json import scores_schema
 
 REAL = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
@@ -54,7 +53,7 @@ def _is_what_it_claims(folder: Path, labels: set[str]) -> None:
     assert set(model["vendors"]) == labels
     assert {row["label"] for row in csv.DictReader(texts["ranking.csv"].splitlines())} == labels
     assert read_page(texts["report.html"]).faults == []
-    assert len(texts["report.html"].encode()) <= MAX_BYTES
+    assert len(texts["report.html"].encode()) <= 200_000
     cases = ElementTree.fromstring(texts["junit.xml"]).iter("testcase")
     assert sum(1 for _ in cases) > 0
     assert texts["metrics.prom"].endswith("# EOF\n")

@@ -1,0 +1,280 @@
+"""report.html as a file and in a browser: closed to the network, small, indifferent to what strangers wrote, usable."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from browsers import CHROMIUM, launched, window
+from msgspec import structs
+from page_reading import Page, read_page
+from scored import CHOICE, MODEL, REASONS
+
+from vendor_verifier.records.results import ModelResult, Report
+from vendor_verifier.reports.html import svg
+from vendor_verifier.reports.html.intervals import intervals
+from vendor_verifier.reports.html.page import render
+from vendor_verifier.scoring.money import Money
+from vendor_verifier.scoring.scored_run import ScoredRun
+
+HOSTILE = (
+    '"><script>alert(1)</script>',
+    "</svg><img src=x onerror=alert(1)>",
+    "\x1b]8;;http://evil.example\x07hi\x1b[2J",
+    "\u202egnp.exe\u200b|</td></table><script>alert(1)</script>",
+    "a" * 500,
+    "{{ 7 * 7 }} &lt; ' \" `",
+)
+in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+FORMS = [(1280, "light", "screen"), (1280, "dark", "screen"), (390, "light", "screen"), (390, "dark", "screen"),
+         (1280, "light", "print")]  # fmt: skip
+
+
+def with_report(scored: ScoredRun, **changes: Any) -> ScoredRun:
+    """The run with another report."""
+    return replace(scored, report=structs.replace(scored.report, **changes))
+
+
+def with_evidence(scored: ScoredRun) -> ScoredRun:
+    """The run with prices, and with samples for every finding."""
+    names = tuple(scored.samples["trigger"].ids[:4])
+    money = {(MODEL, label): Money(1.0, 0.0, 0.1 + place, 0.2, 20, 20, 20, 0) for place, label in enumerate(REASONS)}
+    return replace(
+        scored, money=money, findings=tuple(structs.replace(each, samples=names) for each in scored.findings)
+    )
+
+
+def as_hostile(scored: ScoredRun) -> ScoredRun:
+    """The run in which every name and sentence is hostile."""
+    model = scored.report.models[MODEL]
+    names = {label: f"{HOSTILE[place % len(HOSTILE)]}{place}" for place, label in enumerate(model.vendors)}
+    vendors = {}
+    for label, vendor in model.vendors.items():
+        text = HOSTILE[3] + names[label]
+        facets = {
+            name: structs.replace(facet, reason=text, command=text) for name, facet in vendor.verdict.facets.items()
+        }
+        verdict = structs.replace(vendor.verdict, reason=text, facets=facets)
+        vendors[names[label]] = structs.replace(vendor, label=names[label], vendor=text, model_id=text, verdict=verdict)
+    hostile = structs.replace(model, vendors=vendors, baseline=names["official"])
+    hostile = structs.replace(hostile, choice=structs.replace(model.choice, text=HOSTILE[3]))
+    records = scored.records.assign(label=scored.records["label"].cat.rename_categories(names))
+    kept = {(MODEL, names[label]): answers for (_, label), answers in scored.texts.kept.items()}
+    return replace(
+        with_report(scored, run=HOSTILE[3], warnings=HOSTILE, dataset=HOSTILE, models={MODEL: hostile}),
+        records=records,
+        texts=structs.replace(scored.texts, kept=kept),
+        findings=tuple(structs.replace(each, vendor=names[each.vendor], text=HOSTILE[3]) for each in scored.findings),
+        money={(MODEL, names[label]): money for (_, label), money in scored.money.items()},
+    )
+
+
+def sha(text: str) -> str:
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+
+def words(page: Page, tag: str) -> str:
+    """All that stands in elements of this tag."""
+    return " ".join(" ".join(page.texts.get(tag, [])).split())
+
+
+def case(demo: ScoredRun, name: str) -> ScoredRun:
+    """A run to render, by name."""
+    empty = ModelResult(baseline=None, choice=demo.report.models[MODEL].choice, vendors={})
+    return {
+        "demo": demo,
+        "evidence": with_evidence(demo),
+        "hostile": as_hostile(with_evidence(demo)),
+        "empty": replace(demo, report=Report(run="r")),
+        "no vendors": with_report(demo, models={MODEL: empty}),
+        "unmeasured": replace(demo, records=demo.records.iloc[:0], attempts=demo.attempts.iloc[:0], findings=()),
+    }[name]
+
+
+@pytest.mark.parametrize("name", ["demo", "evidence", "hostile", "empty", "no vendors", "unmeasured"])
+def test_page_is_well_formed_and_refers_to_itself_only(demo: ScoredRun, name: str) -> None:
+    """Every element is closed, no identifier occurs twice, links lead into the page, nothing is loaded or run."""
+    page = read_page(render(case(demo, name)))
+    assert page.faults == []
+    assert {place for place in page.attribute("href") if place != "data:,"} <= {
+        f"#{each}" for each in page.attribute("id")
+    }
+    assert not {tag for tag, _ in page.elements} & {"iframe", "object", "embed", "img", "base", "form"}
+    assert not [key for _, keys in page.elements for key in keys if key.startswith("on") or key in ("src", "style")]
+
+
+def test_policy_allows_only_the_own_style_and_script(demo: ScoredRun) -> None:
+    """The digests in the policy are those of the only style and the only script."""
+    page = read_page(render(as_hostile(demo)))
+    (style,), (script,) = page.texts["style"], page.texts["script"]
+    [policy] = [
+        keys["content"] or "" for _, keys in page.elements if keys.get("http-equiv") == "Content-Security-Policy"
+    ]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules.pop("img-src") == "data:"
+    assert (rules.pop("style-src"), rules.pop("script-src")) == (sha(style), sha(script))
+    assert set(rules.values()) == {"'none'"}
+    assert "default-src" in rules
+
+
+def test_hostile_text_is_shown_as_text(demo: ScoredRun) -> None:
+    """No markup of a vendor becomes an element, nothing invisible stays, and the words can be read."""
+    text = render(case(demo, "hostile"))
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert" in text
+    assert not re.search("[\u202e\u200b\x1b\x07]", text)
+    assert len([tag for tag, _ in read_page(text).elements if tag == "script"]) == 1
+
+
+def test_sentence_matrix_and_figures_come_first(demo: ScoredRun) -> None:
+    """H1 is the choice; the matrix has the baseline last, and the figures follow it."""
+    text = render(demo)
+    page = read_page(text)
+    assert CHOICE in text[text.index("<h1") : text.index("</h1>")]
+    assert text.index("<h1") < text.index('class="matrix"') < text.index(">Figures<") < text.index(">Evidence<")
+    rows = [keys for tag, keys in page.elements if tag == "tr" and "baseline" in (keys.get("class") or "")]
+    assert len(rows) == 2
+    for table in re.findall(r"<tbody.*?</tbody>", text, re.DOTALL)[:2]:
+        assert ">baseline<" in table.split("<tr")[-1]
+        assert ">baseline<" not in "".join(table.split("<tr")[:-1])
+
+
+def test_status_is_an_icon_and_a_word(demo: ScoredRun) -> None:
+    """Every status of the page names itself; its icon is in the page."""
+    text = render(demo)
+    found = re.findall(r'class="status (\w+)"[^>]*><svg[^>]*><use href="#(\w+)"/></svg>([a-z ]+)<', text)
+    assert len(found) > 60
+    assert all(status == icon == word.replace(" ", "_") for status, icon, word in found)
+    assert {status for status, _, _ in found} >= {"matches", "check", "differs", "not_tested", "reference"}
+
+
+def test_evidence_shows_examples_of_both_sides(demo: ScoredRun) -> None:
+    """A vendor's examples have the prompt, its answer and the baseline's."""
+    part = render(with_evidence(demo)).split("<h4>text-leaker</h4>")[1].split("<h4>")[0]
+    assert part.count('class="example"') == 3
+    assert all(part.count(f"<dt>{name}</dt>") == 3 for name in ("Prompt", "Baseline", "Vendor"))
+
+
+def test_incomplete_run_opens_its_warnings(demo: ScoredRun) -> None:
+    """What limits the verdict is in sight, other warnings are folded."""
+    assert '<details class="warnings">' in render(demo)
+    assert '<details class="warnings" open>' in render(with_report(demo, complete=False))
+
+
+def test_ten_vendors_stay_below_200_kb(demo: ScoredRun) -> None:
+    """With prices and as many examples as a page holds."""
+    assert 60_000 < len(render(with_evidence(demo)).encode()) <= 200_000
+
+
+def test_intervals_hold_the_figures(demo: ScoredRun) -> None:
+    """Every figure lies in its interval; the baseline's F1 of 1 has none, and nothing has one below eight blocks."""
+    model = demo.report.models[MODEL]
+    places = np.arange(len(demo.records)) % 10
+    found = intervals(model, demo.records.assign(block=places.astype(float)), "missed")
+    assert ("official", "f1") not in found
+    assert found["slow", "success_rate"] == pytest.approx((0.839, 1.0), abs=0.001)
+    for (label, metric), (low, high) in found.items():
+        value = model.vendors[label].metric(metric)
+        if metric != "irf":
+            assert value is not None
+            assert low - 1e-9 <= value <= high + 1e-9, (label, metric)
+    assert intervals(model, demo.records.assign(block=0.0), "missed") == {}
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.7, 1.03), (12.0, 480.0), (99.5, 100.5), (1e-6, 2e-6)])
+def test_ticks_are_few_round_and_inside(low: float, high: float) -> None:
+    found = svg.ticks(low, high)
+    assert 2 <= len(found) <= 8
+    assert all(low - 1e-9 <= tick <= high + 1e-9 for tick in found)
+    logarithmic = svg.log_ticks(max(low, 1e-6), high)
+    assert len(logarithmic) <= 12
+    assert all(low <= tick <= high for tick in logarithmic)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with launched() as running:
+        yield running
+
+
+@pytest.fixture
+def file(demo: ScoredRun, tmp_path: Path) -> str:
+    """The address of the page with all evidence."""
+    (tmp_path / "report.html").write_text(render(with_evidence(demo)), encoding="utf-8")
+    return (tmp_path / "report.html").as_uri()
+
+
+@in_browser
+def test_page_works_by_keyboard_and_says_nothing(browser: Any, file: str) -> None:
+    """Enter sorts and turns, a matrix cell opens its evidence, Enter folds a vendor; the console stays empty."""
+    page, said = window(browser, viewport={"width": 1280, "height": 800}), []
+    page.on("console", lambda message: said.append(message.text))
+    page.goto(file)
+    button = page.locator(".sortable th button", has_text="TTFT")
+    for way in ("ascending", "descending"):
+        button.focus()
+        page.keyboard.press("Enter")
+        assert page.locator(f".sortable th[aria-sort={way}]").inner_text().startswith("TTFT")
+        times = [
+            float(text.split("\n")[0]) for text in page.locator(".sortable td[data-label^=TTFT]").all_inner_texts()
+        ]
+        assert times == sorted(times, reverse=way == "descending")
+    page.locator(".matrix tr", has_text="padded").locator("td a").nth(3).focus()
+    page.keyboard.press("Enter")
+    opened = page.locator("details.vendor[open]")
+    assert opened.locator("h4").inner_text() == "padded"
+    opened.locator("summary").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("details.vendor[open]").count() == 0
+    assert said == []
+
+
+@in_browser
+@pytest.mark.parametrize("width", [360, 390, 768, 1280])
+def test_page_never_scrolls_sideways(browser: Any, demo: ScoredRun, tmp_path: Path, width: int) -> None:
+    """Nothing is wider than the screen, with everything open and hostile names."""
+    (tmp_path / "page.html").write_text(render(case(demo, "hostile")), encoding="utf-8")
+    page = window(browser, viewport={"width": width, "height": 800})
+    page.goto((tmp_path / "page.html").as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@in_browser
+def test_print_takes_two_pages_in_dark_ink(browser: Any, file: str) -> None:
+    """As it is opened: verdicts, figures and charts; folded parts are not printed."""
+    page = window(browser, viewport={"width": 1280, "height": 800}, color_scheme="dark")
+    page.goto(file)
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) <= 2
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+@in_browser
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme", "media"), FORMS)
+def test_axe_finds_no_violation(browser: Any, file: str, width: int, scheme: str, media: str) -> None:
+    """Folded and all open; and axe finds a violation that is put there."""
+    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+    page = window(browser, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page.goto(file)
+    page.emulate_media(media=media)
+    page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
+
+    def violations() -> list[str]:
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found]
+
+    assert violations() == []
+    page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+    assert violations() == []
+    page.evaluate("document.querySelector('html').removeAttribute('lang')")
+    assert violations() != []

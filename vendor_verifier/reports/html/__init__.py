@@ -1,0 +1,1 @@
+"""report.html and what other pages share with it."""

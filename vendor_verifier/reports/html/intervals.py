@@ -1,0 +1,93 @@
+"""95 % intervals of the ranked metrics and of IRF, for the table of figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from vendor_verifier.records.results import ModelResult
+from vendor_verifier.scoring.calls import counted_calls, valid_calls
+from vendor_verifier.scoring.irf import K
+from vendor_verifier.scoring.metrics import is_higher_better
+from vendor_verifier.stats.intervals import bootstrap, wilson
+
+# With fewer blocks the percentiles of a bootstrap are too narrow.
+FEWEST_BLOCKS = 8
+RATIOS: Mapping[str, tuple[str, str]] = {
+    "success_rate": ("succeeded", "asked"),
+    "f1": ("hits", "decided"),
+    "schema_accuracy": ("valid", "counted"),
+    "avg_tokens": ("tokens", "billed"),
+    "avg_ttft_ms": ("waited", "timed"),
+    "tps": ("after", "seconds"),
+}
+"""Each metric as a ratio of two sums."""
+# Shares, with the terms that one observation adds to the lower sum.
+SHARES = {"success_rate": 1, "f1": 2, "schema_accuracy": 1}
+NOT_CHARGED = ("us",)
+Floats = NDArray[np.float64]
+
+
+def intervals(model: ModelResult, records: pd.DataFrame, undecided: str) -> dict[tuple[str, str], tuple[float, float]]:
+    """(label, metric) → low, high: a bootstrap over blocks of 25 samples with one draw for all vendors.
+
+    ``records`` are the model's rows of the evaluations that rank; ``undecided`` is "missed" or "exclude", as in F1. A
+    share of exactly 0 or 1 has Wilson's interval. Empty where there are fewer than eight blocks.
+    """
+    labels, names = list(model.vendors), [name for ratio in RATIOS.values() for name in ratio]
+    blocks = _terms(model, records, undecided).groupby(["block", "label"], observed=True)[names].sum().unstack("label")
+    if len(blocks) < FEWEST_BLOCKS:
+        return {}
+    columns = pd.MultiIndex.from_product([names, labels])
+    sums = pd.DataFrame(blocks, columns=columns).fillna(0.0).to_numpy()
+    known = np.array([[vendor.metric(name) is not None for vendor in model.vendors.values()] for name in RATIOS])
+    signs = np.array([[-1.0] if is_higher_better(name) else [1.0] for name in RATIOS])
+
+    def metrics(totals: Floats) -> Floats:
+        """Of rows of totals the metrics and IRF: resamples × (metrics + 1) × labels."""
+        parts = totals.reshape(len(totals), len(RATIOS), 2, len(labels))
+        values = parts[:, :, 0] / np.maximum(parts[:, :, 1], 1e-12)
+        ranks = rankdata(np.where(known, values * signs, np.nan), axis=2, nan_policy="omit")
+        return np.concatenate([values, np.nansum(1 / (ranks + K), axis=1, keepdims=True)], axis=1)
+
+    low, high = bootstrap(sums, metrics)
+    found = {}
+    for column, (label, vendor) in enumerate(model.vendors.items()):
+        for row, metric in enumerate([*RATIOS, "irf"]):
+            value = vendor.metric(metric)
+            if value is None or (metric == "f1" and label == model.baseline):
+                continue
+            found[label, metric] = float(low[row, column]), float(high[row, column])
+            if metric in SHARES and value in (0.0, 1.0):
+                n = float(sums[:, (2 * row + 1) * len(labels) + column].sum()) / SHARES[metric]
+                found[label, metric] = wilson(value * n, n)
+    return found
+
+
+def _terms(model: ModelResult, records: pd.DataFrame, undecided: str) -> pd.DataFrame:
+    """The records with the two terms of each ratio."""
+    tokens = records["input_tokens"] + records["output_tokens"]
+    # F1 = 2·TP ÷ (2·TP + FP + FN), against the share of the baseline's answers that call.
+    called, failed = records["decision"] == "called", records["decision"] == "undecided"
+    question = pd.MultiIndex.from_frame(records[["suite", "sample"]])
+    base = (records["label"] == model.baseline) & ~failed
+    share = called[base].groupby(question[base]).mean().reindex(question).to_numpy()
+    counts = ~np.isnan(share) & (~failed | (undecided == "missed"))
+    return records[["block", "label"]].assign(
+        succeeded=records["ok"],
+        asked=records["ok"] | ~records["charge"].isin(NOT_CHARGED),
+        hits=np.where(counts & called, 2 * share, 0.0),
+        decided=np.where(counts, np.where(failed, 1.0, called + share), 0.0),
+        valid=valid_calls(records["classes"]),
+        counted=counted_calls(records["classes"]),
+        tokens=tokens.fillna(0.0),
+        billed=tokens.notna(),
+        waited=records["ttft_ms"].fillna(0.0),
+        timed=records["ttft_ms"].notna(),
+        after=records["tokens_after"].where(records["decode_s"].notna(), 0.0),
+        seconds=records["decode_s"].fillna(0.0),
+    )
