@@ -119,7 +119,7 @@ def typed(line: str, folder: Path) -> Typed:
         for name, value in {"HOME": folder, "XDG_DATA_HOME": folder, "RUN": "runs/latest"}.items():
             patch.setenv(name, str(value))
         patch.setattr("webbrowser.open", lambda _: True)
-        patch.setattr(ViewServer, "serve", lambda viewing: viewing._server.server_close())
+        patch.setattr(ViewServer, "serve_forever", lambda viewing, **_: viewing.server_close())
         patch.setattr(simulate_command, "serve", _serve_for_no_time)
         words = _shortened([_expanded(word) for word in shlex.split(command, comments=True)[1:]])
         with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

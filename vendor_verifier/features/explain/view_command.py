@@ -1,43 +1,41 @@
-"""The command ``view``: look through all samples and answers of runs in the browser."""
+"""The command ``view``: look through all runs, samples and answers in the browser."""
 
 from __future__ import annotations
 
 import contextlib
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlencode
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from vendor_verifier.console.output import EXIT_OK, say
-from vendor_verifier.pipeline.latest_run import RUNS, pointed_to, run_named
+from vendor_verifier.pipeline.latest_run import RUNS, run_named
 from vendor_verifier.pipeline.options import OUTPUT, flag, option
-from vendor_verifier.words import Texts
+from vendor_verifier.text import counted
 
 
 def view_command(
-    *runs: Annotated[Path, Parameter(help="Run folders. [default: the last one under runs/]")],
-    port: Annotated[
-        int, option("Serve on this port of loopback; 0 takes a free one.", OUTPUT, check=Number(gte=0, lte=65535))
-    ] = 0,
+    *runs: Annotated[Path, Parameter(help="Run folders, or folders of runs. [default: runs/]")],
+    port: Annotated[int, option("Port on loopback; 0 takes a free one.", OUTPUT, check=Number(gte=0, lte=65535))] = 0,
     print_only: Annotated[bool, flag("Print the address, open no browser.", OUTPUT, "--print")] = False,
 ) -> int:
-    """Look through all samples and answers in the browser: filter, search, compare, see every piece arrive.
+    """Look through all samples and answers in the browser: filter, search, compare.
 
-    The page is served to this machine alone, for who has its address, and only reads. Ctrl-C ends it.
+    The pages are served to this machine only, read only, and show new runs without a restart. Ctrl-C ends it.
     """
     import webbrowser
 
-    from vendor_verifier.features.explain.run_index import build_index
-    from vendor_verifier.features.explain.view_server import Site, ViewServer
-    from vendor_verifier.store import RunFolder
+    from vendor_verifier.features.explain.view import runs_in
+    from vendor_verifier.features.explain.view_server import ViewServer
 
-    index = build_index([RunFolder(run_named(run)) for run in runs or (pointed_to(RUNS),)])
-    t = Texts()
-    server = ViewServer(Site(index, t), port)
-    say(t("view_serving", questions=len(index.cells), answers=index.answers, address=server.address))
+    server = ViewServer([run_named(run) for run in runs or (RUNS,)], port)
+    found = runs_in(server.places)
+    address = server.address + (f"run?{urlencode({'run': next(iter(found))})}" if len(found) == 1 else "")
+    say(f"{counted(len(found), 'run')} at {address} (Ctrl-C ends it)")
     if not print_only:
-        webbrowser.open(server.address)
+        webbrowser.open(address)
     with contextlib.suppress(KeyboardInterrupt):
-        server.serve()
+        server.serve_forever(poll_interval=0.2)
     return EXIT_OK

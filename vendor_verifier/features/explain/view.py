@@ -1,0 +1,207 @@
+"""What ``view`` shows: the runs of some folders, a run as a grid of samples × vendors, and a sample with all answers.
+
+The index of a run is the frame that scoring makes, with the beginning of each answer as one column more: a filter is a
+mask of it. Whole answers are read again when somebody looks at a sample.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from vendor_verifier.features.explain.sample import Answer, answer_of, judged_answers, read_answers
+from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.records.manifest import Manifest
+from vendor_verifier.reports.escape import visible
+from vendor_verifier.reports.formats import quantity
+from vendor_verifier.reports.html.page import prompt_of
+from vendor_verifier.scoring.calls import has_bad_call
+from vendor_verifier.scoring.table import read_frames
+from vendor_verifier.store import RunFolder
+
+ROWS = 50
+# What an answer is beside the baseline's, the worst last.
+STATES = {
+    "fine": "fine",
+    "other": "other arguments",
+    "score": "low score",
+    "decision": "other decision",
+    "call": "invalid call",
+    "failed": "failed",
+}
+QUESTION = ["model", "suite", "sample"]
+_BEGINNING, _MOST_TEXT, _MOST_WORDS = 1_000, 100_000, 1_000
+
+
+@dataclass(frozen=True)
+class Index:
+    """A run with the frame of scoring, where each answer has its ``state``, its beginning (``answer``) and ``prompt``.
+    ``labels`` are the vendors, baselines first."""
+
+    folder: RunFolder
+    manifest: Manifest
+    labels: list[str]
+    answers: pd.DataFrame
+
+
+def runs_in(places: Sequence[Path]) -> dict[str, Path]:
+    """The run folders among these folders and directly in them, by path, the newest first."""
+    found = [file for place in places for at in ("manifest.json", "*/manifest.json") for file in place.glob(at)]
+    found = [file for file in found if not file.parent.is_symlink()]
+    return {str(file.parent): file.parent for file in sorted(found, key=lambda file: -file.stat().st_ctime)}
+
+
+def first_line(path: Path) -> str:
+    """What the report of a run recommends; "" where it was not scored."""
+    try:
+        report = json.loads((path / "scores.json").read_text(encoding="utf-8"))
+        return visible(" ".join(model["choice"]["text"] for model in report["models"].values()), 500)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return ""
+
+
+def index_of(path: Path) -> Index:
+    """The index of a run, made again when its records change.
+
+    Raises:
+        RunFolderError: it is no readable run folder.
+    """
+    records = RunFolder(path).records_file
+    return _index_of(path, records.stat().st_mtime_ns if records.exists() else 0)
+
+
+@lru_cache(maxsize=4)
+def _index_of(path: Path, _written_ns: int) -> Index:
+    folder, beginnings = RunFolder(path), list[tuple[str, str]]()
+    manifest = folder.read_manifest()
+    samples = {task.suite: folder.read_samples(task.suite) for task in manifest.tasks}
+    rows = read_frames(
+        folder.read_records(lambda _line, _reason: None),
+        {task.suite: ready_suite(task.suite, task.options, samples[task.suite], folder) for task in manifest.tasks},
+        samples,
+        listener=lambda record, sample, _score: beginnings.append(
+            (visible(answer_of(record), _BEGINNING), visible(prompt_of(sample), _BEGINNING))
+        ),
+    ).records
+    shown = pd.DataFrame(beginnings, columns=["answer", "prompt"]).reindex(rows.index)
+    rows = rows.assign(answer=shown["answer"], prompt=shown["prompt"].astype("category"))
+    entries = sorted(manifest.entries, key=lambda entry: not entry.is_baseline)
+    labels = list(dict.fromkeys(entry.label for entry in entries))
+    return Index(folder, manifest, labels, rows.assign(state=_states(rows, manifest)))
+
+
+def _states(rows: pd.DataFrame, manifest: Manifest) -> Any:
+    """What each answer is beside the baseline's: names of ``STATES``."""
+    baselines = pd.MultiIndex.from_tuples([entry.key for entry in manifest.entries if entry.is_baseline] or [("", "")])
+    base = rows[pd.MultiIndex.from_frame(rows[["model", "label"]]).isin(baselines) & rows["ok"]]
+    asked, by_question = pd.MultiIndex.from_frame(rows[QUESTION]), base.groupby(QUESTION, observed=True)
+    # Where the baseline itself answers in two ways, nobody differs from it.
+    calls = by_question["call_digest"].agg(["min", "max"]).reindex(asked).to_numpy()
+    decisions = by_question["decision"].agg(lambda found: "/".join(found.unique())).reindex(asked).to_numpy()
+    decided = pd.Series(decisions, index=rows.index).isin(["called", "not_called"]) & (rows["decision"] != "undecided")
+    own = rows["call_digest"].to_numpy()
+    conditions = [
+        ~rows["ok"],
+        has_bad_call(rows["classes"]) == 1,
+        decided & (rows["decision"].astype(object) != decisions),
+        rows["score"] < 1,
+        (calls[:, 0] == calls[:, 1]) & (own != calls[:, 0]) & ~np.isnan(own),
+    ]
+    return np.select(conditions, ["failed", "call", "decision", "score", "other"], "fine")
+
+
+def grid(index: Index, wanted: Mapping[str, str]) -> dict[str, Any]:
+    """``ROWS`` samples with an answer as ``wanted`` (model, suite, label, state, text; from the ``first`` on), the most
+    disputed one first, and every vendor's number of answers by state.
+
+    Raises:
+        ValueError: ``first`` is no number.
+    """
+    rows, first, text = index.answers, max(0, int(wanted.get("first", "0"))), wanted.get("text", "")
+    mask = pd.Series(True, index=rows.index)
+    for column in ("model", "suite", "label", "state"):
+        if wanted.get(column):
+            mask &= rows[column] == wanted[column]
+    if text:
+        every = rows["answer"] + "\n" + rows["prompt"].astype(object) + "\n" + rows["sample"].astype(object)
+        mask &= every.str.contains(text, case=False, regex=False)
+    rows = rows.assign(worth=rows["state"].map({state: place for place, state in enumerate(STATES)}))
+    keys = pd.MultiIndex.from_frame(rows[QUESTION])
+    shown = rows[keys.isin(keys[mask].unique())].sort_values("worth", ascending=False, kind="stable")
+    worst = shown.drop_duplicates([*QUESTION, "label"])
+    disputed = worst.groupby(QUESTION, observed=True)["worth"].agg(lambda worth: (worth > 0).sum())
+    order = disputed.sort_values(ascending=False, kind="stable").index[first : first + ROWS]
+    cells = worst.set_index([*QUESTION, "label"])[["state", "answer", "prompt"]].to_dict("index")
+    counts = shown.groupby("label", observed=True)["state"].value_counts()
+    return {
+        "found": len(disputed),
+        "first": first,
+        "rows": [
+            {"question": question, "cells": [cells.get((*question, label)) for label in index.labels]}
+            for question in order
+        ],
+        "models": rows["model"].unique().tolist(),
+        "counts": {label: [(state, counts.get((label, state), 0)) for state in STATES] for label in index.labels},
+    }
+
+
+def shown_sample(index: Index, wanted: Mapping[str, str]) -> dict[str, Any]:
+    """One sample (model, suite, sample): what was asked, and every answer beside the baseline's first.
+
+    Raises:
+        KeyError: the run has no such sample.
+    """
+    question = (wanted["suite"], wanted["sample"])
+    records = read_answers(index.folder, wanted["model"], [question])[question]
+    found = judged_answers(index.folder, index.manifest, *question, records)
+    base = next((answer_of(each.record) for each in found if each.is_baseline), None)
+    asked = [(str(message.get("role")), message.get("content") or message) for message in found[0].sample.turn.messages]
+    asked += [("tool", tool.get("function", tool)) for tool in found[0].sample.turn.tools]
+    return {
+        "asked": [(visible(role), visible(json.dumps(text, ensure_ascii=False), _MOST_TEXT)) for role, text in asked],
+        "answers": [_answer(each, None if each.is_baseline else base) for each in found],
+    }
+
+
+def _answer(found: Answer, base: str | None) -> dict[str, Any]:
+    """An answer with what is wrong with it and its differences from the text ``base``."""
+    record, final = found.record, found.record.final
+    response = None if final is None else final.response
+    facts = [] if response is None else [response.finish_raw, response.served_model]
+    if final is not None and final.timing is not None and final.timing.first_token_ns is not None:
+        facts.append(f"TTFT {quantity(final.timing.first_token_ns / 1e6)} ms")
+    failures = [attempt.failure for turn in record.turns for attempt in turn.attempts if attempt.failure is not None]
+    return {
+        "label": visible(record.label),
+        "is_baseline": found.is_baseline,
+        "repetition": record.repetition + 1,
+        "wrong": [visible(each) for each in (*found.wrong, *found.schema_errors)],
+        "parts": list(difference(base, answer_of(record))),
+        "reasoning": visible("" if response is None else response.reasoning, _MOST_TEXT),
+        "facts": visible(" · ".join(filter(None, facts))),
+        "failures": [visible(f"{each.kind}: {each.message}") for each in failures],
+        "curl": found.curl or "",
+    }
+
+
+def difference(before: str | None, after: str) -> Iterator[tuple[str, str]]:
+    """(``same``, ``out`` or ``in``, words) of what turns one text into the other; without a ``before`` all is the same.
+    Only the first thousand words are compared."""
+    new = visible(after, _MOST_TEXT).split(" ")
+    old = new if before is None else visible(before, _MOST_TEXT).split(" ")
+    codes = SequenceMatcher(None, old[:_MOST_WORDS], new[:_MOST_WORDS]).get_opcodes()
+    for kind, begin, end, other_begin, other_end in codes:
+        if kind != "equal" and end > begin:
+            yield "out", " ".join(old[begin:end])
+        if other_end > other_begin:
+            yield ("same" if kind == "equal" else "in"), " ".join(new[other_begin:other_end])
+    if new[_MOST_WORDS:]:
+        yield "same", " ".join(new[_MOST_WORDS:])
