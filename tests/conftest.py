@@ -43,7 +43,7 @@ def _never_late(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     """How busy this machine is decides no test: what was read late is left out, and a loop that was late is told of,
     only where that is what is tested."""
     if "lateness" not in request.keywords:
-        monkeypatch.setattr(answer, "LEAST_NS", math.inf)
+        monkeypatch.setattr(answer, "MOST_LATE", math.inf)
         monkeypatch.setattr(event_loop_lag, "MIN_WATCH_S", math.inf)
 
 

@@ -16,11 +16,11 @@ from vendor_verifier.features.data.table_files import TableFormat
 from vendor_verifier.pipeline.latest_run import RUNS, pointed_to, run_named
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, flag, many, option
 from vendor_verifier.pipeline.score import score_folder, write_reports
-from vendor_verifier.reports import REPORTS
+from vendor_verifier.reports import FORMATS, REPORTS
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 
-_REPORTS = ("terminal", *(form.name for form in REPORTS))
+_REPORTS = ("terminal", *FORMATS)
 _TABLES: tuple[TableFormat, ...] = get_args(TableFormat)
 _FORMATS = tuple(dict.fromkeys([*_REPORTS, *_TABLES]))
 
@@ -85,13 +85,13 @@ def _write_reports(scored: ScoredRun, folder: Path, wanted: Sequence[str], outpu
     if output is not None:
         target = RunFolder(output)
         target.create()
-        for path in write_reports(target, scored, wanted):
+        for path in write_reports(target, scored, [FORMATS[name] for name in wanted if name in FORMATS]):
             say(str(path))
     for name in wanted:
         if name == "terminal":
             print_report(scored, run=folder, as_json=False)
         elif output is None:
-            sys.stdout.write(next(form for form in REPORTS if form.name == name).render(scored))
+            sys.stdout.write(REPORTS[FORMATS[name]](scored))
 
 
 def _open(folder: Path) -> int:

@@ -12,14 +12,12 @@ import os
 import sys
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 import msgspec
-from msgspec import structs
 
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
-from vendor_verifier.reports.theme import COLOURS, Meaning
+from vendor_verifier.reports.formats import COLOURS, Meaning
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,9 +77,12 @@ def print_report(scored: ScoredRun, *, run: Path, as_json: bool, shown: Collecti
         return
     from vendor_verifier.reports import terminal
 
-    warnings = tuple(words for words in scored.report.warnings if words not in shown)
-    shown_run = replace(scored, report=structs.replace(scored.report, warnings=warnings))
-    terminal.show(shown_run, str(run), stdout_console())
+    console = stdout_console()
+    if sys.stdout.isatty():
+        # Cropping would cut a path or a command, which a terminal breaks without harm.
+        console.print(terminal.render(scored, console.width, str(run), shown), crop=False)
+    else:
+        sys.stdout.write("\n".join(terminal.lines(scored, folder=str(run), shown=shown)) + "\n")
 
 
 def say_where(run: Path) -> None:

@@ -23,8 +23,7 @@ from vendor_verifier.console.output import say
 from vendor_verifier.pipeline.run import Name, Outlook, is_answered
 from vendor_verifier.records.record import Record
 from vendor_verifier.reports.escape import plain
-from vendor_verifier.reports.number_format import MISSING
-from vendor_verifier.reports.tables import aligned
+from vendor_verifier.reports.formats import MISSING, aligned
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.scoring.answer import is_billed, reported_usage, ttft_ms
 from vendor_verifier.text import counted

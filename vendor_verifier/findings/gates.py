@@ -18,7 +18,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-import pandas as pd
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.records.results import (
@@ -31,9 +30,11 @@ from vendor_verifier.records.results import (
     VendorResult,
     Verdict,
 )
-from vendor_verifier.stats.run_intervals import exact_interval, mean_interval, stretch_interval
 
 if TYPE_CHECKING:
+    # Gates are read before anything is sent, which must not wait for pandas.
+    import pandas as pd
+
     from vendor_verifier.findings.base import ModelRun
 
 _OURS = ("us", "account", "network", "unasked")
@@ -193,6 +194,10 @@ def _outcome(run: ModelRun, result: VendorResult, verdict: Verdict, gate: Gate) 
 
 def measured(run: ModelRun, result: VendorResult, gate: Gate) -> Figure:
     """The figure that a gate is about, with its 95 % interval; of a percentile the share of requests that break it."""
+    import pandas as pd
+
+    from vendor_verifier.stats.run_intervals import exact_interval, mean_interval, stretch_interval
+
     metric, rows = gate.metric, run.rows[result.label]
     if metric in ("success_rate", "first_attempt_success_rate"):
         asked = rows[rows["ok"] | ~rows["charge"].isin(_OURS)]

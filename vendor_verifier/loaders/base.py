@@ -14,8 +14,8 @@ from vendor_verifier.errors import DataError, Problem
 from vendor_verifier.loaders.declared_tools import QuickRows, quotes_in
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.wire.payload import PayloadError, parse_json
 from vendor_verifier.text import counted
+from vendor_verifier.wire.payload import PayloadError, parse_json
 
 MAX_SHOWN = 20
 MAX_LINE_BYTES = 16 * 1024 * 1024

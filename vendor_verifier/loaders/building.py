@@ -22,8 +22,8 @@ from vendor_verifier.loaders.declared_tools import DeclaredTools, Usable
 from vendor_verifier.loaders.parameters import parameter_defects
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Digests, Sample, Source, ToolSets, numbered
-from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 from vendor_verifier.text import counted
+from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 
 # Keys that the run sets, whatever the row states.
 REPLACED_KEYS = frozenset({"model", "stream", "stream_options"})

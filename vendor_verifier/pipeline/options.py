@@ -16,7 +16,7 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.gates.thresholds import PRESETS
+from vendor_verifier.findings.gates import PRESETS
 from vendor_verifier.records.manifest import BaselineF1, SchemaPolicy, ScoreRequest, Undecided
 from vendor_verifier.records.plan import (
     Arrival,

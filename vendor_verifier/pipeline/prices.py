@@ -9,26 +9,29 @@ whatever later lists state; only runs that stored none are priced by today's lis
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import msgspec
-from msgspec import structs, to_builtins
+from msgspec import to_builtins
 
-from vendor_verifier.audit.cost import cost_ratios, cost_usd, money
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, UsageError
-from vendor_verifier.records.money import Money, Price
+from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.plan import SIMULATED, Entry, Plan
-from vendor_verifier.records.score import VendorScore
+from vendor_verifier.records.sample import Samples
 from vendor_verifier.resources import shipped
 from vendor_verifier.run.budgets import CostOf
-from vendor_verifier.scoring.observation_table import ObservationTable
-from vendor_verifier.scoring.row_keys import Unit
-from vendor_verifier.stats.ratio_table import Trials
+from vendor_verifier.scoring.money import Money, Price, cost_usd, money
+from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import Suite
+from vendor_verifier.text import counted
 from vendor_verifier.transport.proxies import is_loopback
+
+if TYPE_CHECKING:
+    from vendor_verifier.scoring.table import Frames
 
 
 def price_of(entry: Entry, at: datetime) -> Price | None:
@@ -140,7 +143,6 @@ def known_costs(plan: Plan) -> dict[tuple[str, str], CostOf]:
 
 
 STORED = "listed_price"
-_GOOD_CALLS = ("valid", "empty_arguments", "valid_in_dialect")
 
 
 def stored_price(entry: Entry, at: datetime) -> dict[str, Any]:
@@ -149,21 +151,6 @@ def stored_price(entry: Entry, at: datetime) -> dict[str, Any]:
         return {STORED: None}
     found = listed_price(entry.endpoint.model_id, entry.endpoint.base_url, entry.vendor, at)
     return {STORED: None if found is None else to_builtins(found)}
-
-
-def prices_of(
-    model: str, labels: Iterable[str], entries: Mapping[tuple[str, str], Mapping[str, Any]], created_at: str | None
-) -> Iterator[tuple[str, Price]]:
-    """Label → price, for those whose price is known; ``entries`` are the manifest's.
-
-    Raises:
-        RunFolderError: a stored price is damaged.
-    """
-    at = _moment(created_at)
-    for label in labels:
-        price = _price(entries.get((model, label), {}), f"{model}: {label}", at)
-        if price is not None:
-            yield label, price
 
 
 def _price(entry: Mapping[str, Any], where: str, at: datetime) -> Price | None:
@@ -183,26 +170,53 @@ def _price(entry: Mapping[str, Any], where: str, at: datetime) -> Price | None:
     return listed_price(str(entry.get("model_id") or ""), url, str(entry.get("vendor") or ""), at)
 
 
-def with_costs(trials: Trials, table: ObservationTable, price: Price | None) -> Trials:
-    """The trials with the cost of the answers, if the price is known."""
-    if price is None:
-        return trials
-    valid: dict[Unit, int] = {}
-    for (_, sample, repetition), traits in table.entries():
-        good = sum(each in _GOOD_CALLS for each in traits.classes)
-        valid[sample, repetition] = valid.get((sample, repetition), 0) + good
-    costs = cost_ratios(table.billed(), price, valid)
-    return structs.replace(trials, ratios={**trials.ratios, **costs})
+def run_money(
+    folder: RunFolder,
+    manifest: Manifest,
+    frames: Frames,
+    suites: Mapping[str, Suite],
+    samples: Mapping[str, Samples],
+) -> tuple[dict[tuple[str, str], Money], list[str]]:
+    """The cost of every vendor with a known price by (model, label), and warnings about records that came twice.
 
+    Raises:
+        RunFolderError: a stored price is damaged.
+    """
+    # Prices are known while requests are sent, which must not wait for pandas.
+    from vendor_verifier.scoring.table import read_frames
 
-def money_of(vendor: VendorScore, table: ObservationTable, price: Price | None) -> Money | None:
-    """The cost of one vendor's answers; None if its price is unknown or it has no record."""
-    if price is None or not vendor.recorded:
-        return None
-    schema = vendor.schema
-    valid = schema.valid_strict if schema.policy == "strict" else schema.valid_lenient
-    twice = table.duplicates.billed()
-    return money(table.billed(), price, requests=vendor.recorded, valid_calls=valid, duplicates=twice)
+    warnings: list[str] = []
+
+    def bad_line(line: str, reason: str) -> None:
+        warnings.append(f"{line} cannot be read, so its cost is missing: {reason}")
+
+    again = read_frames(folder.read_duplicates(bad_line), suites, samples)
+    if len(again.records):
+        count = counted(len(again.records), "record")
+        warnings.append(f"{count} came twice ({folder.duplicates_file.name}): in the costs, in no other figure.")
+    at, score, found = _moment(manifest.created_at), manifest.score, {}
+    for raw, entry in zip(manifest.raw["entries"], manifest.entries, strict=True):
+        price = _price(raw, f"{entry.model}: {entry.label}", at)
+        if price is None:
+            continue
+        own, twice = (
+            tuple(
+                part[(part["model"] == entry.model) & (part["label"] == entry.label)]
+                for part in (each.records, each.attempts)
+            )
+            for each in (frames, again)
+        )
+        spent = money(
+            *own,
+            price,
+            policy=score.schema_policy,
+            duplicates=twice if len(again.records) else None,
+            monthly_requests=score.monthly_requests,
+            monthly_tokens=score.monthly_tokens,
+        )
+        if spent is not None:
+            found[entry.key] = spent
+    return found, warnings
 
 
 def _moment(stored: object) -> datetime:

@@ -8,14 +8,12 @@ from typing import Any
 
 from msgspec import structs
 
-from vendor_verifier.audit.probes import probes_findings, probes_tests, replies_of, sizes_of, tokenizer_findings
 from vendor_verifier.config.suite_options import SuiteOptions, build_suite, known_suite
+from vendor_verifier.findings.probes import sizes_of
 from vendor_verifier.pipeline.datasets import Dataset, built_in_dataset
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.suites import SuiteHooks
-from vendor_verifier.records.judgement import ModelVerdict
-from vendor_verifier.records.score import Report
-from vendor_verifier.scoring.observation_table import ObservationTable
+from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.suites import SuiteKind
 from vendor_verifier.suites.probes import NAME, ProbesSuite, probes_samples
 
@@ -45,30 +43,10 @@ class ProbesHooks(SuiteHooks):
         return structs.replace(templates, samples=samples)
 
 
-def judge_probes(report: Report, apart: Mapping[tuple[str, str], ObservationTable]) -> dict[str, ModelVerdict]:
-    """The verdict of the suite on every model that it was asked of; ``apart`` are observations by (model, label)."""
-    verdicts = {}
-    for model in report.models:
-        labels = [vendor.label for vendor in model.vendors]
-        replies = {label: replies_of(apart[model.model, label]) for label in labels if (model.model, label) in apart}
-        if not any(each.prompts or each.tokens for each in replies.values()):
-            continue
-        import numpy as np
-
-        rng = np.random.default_rng(abs(report.manifest.settings.seed or 0))
-        tests = probes_tests(replies, model.baseline, rng)
-        found = (
-            *probes_findings(tests),
-            *tokenizer_findings(replies, model.baseline, _asked_sizes(report)),
-        )
-        verdicts[model.model] = ModelVerdict(probes=tests, findings=found)
-    return verdicts
-
-
-def _asked_sizes(report: Report) -> Mapping[str, tuple[int, int]]:
-    """Characters and bytes of the run's probes and strings, made again from their seed; none where that is unknown."""
-    seed = report.manifest.settings.question_seed
-    options = next((task.options for task in report.manifest.tasks if task.suite == NAME), {})
+def question_sizes(manifest: Manifest) -> Mapping[str, tuple[int, int]]:
+    """Characters and bytes of the run's probes, made again from their seed; none where that is unknown."""
+    seed = manifest.settings.question_seed
+    options = next((task.options for task in manifest.tasks if task.suite == NAME), {})
     if seed is None:
         return {}
     suite = build_suite(known_suite(NAME), options)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import structs
@@ -28,7 +29,6 @@ from vendor_verifier.pipeline.manifest import (
 )
 from vendor_verifier.pipeline.plan import Prepared, wire_of
 from vendor_verifier.pipeline.prices import costs_of, known_costs
-from vendor_verifier.pipeline.score import score_folder, write_pages, write_reports
 from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.pipeline.task_results import TaskResults, results_file, run_folder
@@ -48,10 +48,12 @@ from vendor_verifier.run.event_loop_lag import quiet_collector
 from vendor_verifier.run.interruption import ensure_interruptible
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.work_queue import Part, WorkQueue
-from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
 from vendor_verifier.transport.proxies import require_proxies
+
+if TYPE_CHECKING:
+    from vendor_verifier.scoring.scored_run import ScoredRun
 
 # (model, label)
 Name = tuple[str, str]
@@ -163,6 +165,9 @@ def _run(
                 prepared.hooks[task.suite].after_run(folder, task.samples, scrubber)
         manifest = with_ending(manifest, end, prepared.plan, executor=sent.executor, resent=resent)
         folder.write_manifest(manifest)
+    # pandas and scipy are loaded for scoring only, so that sending does not wait for them.
+    from vendor_verifier.pipeline.score import score_folder, write_pages, write_reports
+
     file = results_file(prepared.options.output_dir)
     results = TaskResults.wanted(manifest.suites, always=file is not None)
     scored = score_folder(folder, results=results, samples=prepared.written)

@@ -5,7 +5,7 @@ The steps: manifest → samples and suites → frames → figures → verdicts �
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,9 @@ from vendor_verifier.pipeline.task_results import TaskResults
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.results import Report
 from vendor_verifier.records.sample import Samples
-from vendor_verifier.reports import REPORTS
+from vendor_verifier.reports import BY_DEFAULT, REPORTS
 from vendor_verifier.scoring.figures import ScorePlan, score_models
-from vendor_verifier.scoring.irf import RANK_METRICS
+from vendor_verifier.scoring.metrics import RANK_METRICS
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.scoring.table import read_frames
 from vendor_verifier.scoring.texts import AnswerTexts
@@ -178,14 +178,13 @@ def _unjudged(suites: Mapping[str, Suite], asked: Mapping[str, Samples]) -> list
     return [words for name in suites for words in hooks_of(known_suite(name)).unjudged(suites[name], asked[name])]
 
 
-def write_reports(folder: RunFolder, scored: ScoredRun, names: Sequence[str] | None = None) -> list[Path]:
-    """Write the report files of these names, all by default, and return their paths.
+def write_reports(folder: RunFolder, scored: ScoredRun, names: Sequence[str] = BY_DEFAULT) -> list[Path]:
+    """Write these report files and return their paths.
 
     Raises:
         StorageError: the disk refused.
     """
-    wanted: Mapping[str, Callable[[ScoredRun], str]] = REPORTS
-    return [folder.write(name, render(scored)) for name, render in wanted.items() if names is None or name in names]
+    return [folder.write(name, REPORTS[name](scored)) for name in names]
 
 
 def write_pages(folder: RunFolder, manifest: Manifest) -> None:

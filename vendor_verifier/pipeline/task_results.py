@@ -9,7 +9,7 @@ import json
 import tempfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.sample import Sample
@@ -18,6 +18,9 @@ from vendor_verifier.scoring.breakdowns import group_scores
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
+
+if TYPE_CHECKING:
+    from vendor_verifier.scoring.scored_run import ScoredRun
 
 NAME = "results.json"
 _GROUPS = ("category", "difficulty", "call_type")
@@ -105,6 +108,7 @@ def _row(record: Record, sample: Sample, score: Score) -> dict[str, Any]:
 
 
 def _summary(scored: ScoredRun) -> list[dict[str, Any]]:
+
     groups = group_scores(scored.evaluations, scored.records)
     return [
         {

@@ -17,7 +17,6 @@ import anyio
 from msgspec import structs
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.scoring.answer import LOOP_LAG
 from vendor_verifier.records.plan import Entry, RetryRules
 from vendor_verifier.records.record import Attempt, Exchange, Failure, Phase, Response, TurnRecord
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
@@ -28,6 +27,7 @@ from vendor_verifier.run.budgets import ask_for
 from vendor_verifier.run.event_loop_lag import STALL_NS, LoopLag, Stalls
 from vendor_verifier.run.rate_limiter import Limiter
 from vendor_verifier.run.retry import attempt_until_done, refuses_usage, should_retry, stops_vendor
+from vendor_verifier.scoring.answer import LOOP_LAG
 from vendor_verifier.suites import AnyPlay
 from vendor_verifier.transport.policy import Client, ProgressMeter, RoundLimit, Sending, in_slices
 from vendor_verifier.vendor import Vendor

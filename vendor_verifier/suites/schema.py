@@ -17,9 +17,9 @@ import msgspec
 
 from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.score import CallClass, CallVerdict
+from vendor_verifier.text import counted
 from vendor_verifier.wire.gemini.schema import pointed_at
 from vendor_verifier.wire.payload import PayloadError, as_dict, as_text, parse_json
-from vendor_verifier.text import counted
 
 MESSAGE_CAP = 300
 # Parts of a schema with each reference written out in its place, and levels of them.

@@ -94,8 +94,7 @@ def _document(about: Mapping[str, object], scrubber: "Scrubber") -> str:
 def _table(found: Sequence["VendorSweep"], scrubber: "Scrubber") -> str:
     """A row for each level, then a sentence for each vendor."""
     from vendor_verifier.reports.escape import plain
-    from vendor_verifier.reports.number_format import quantity
-    from vendor_verifier.reports.tables import aligned
+    from vendor_verifier.reports.formats import aligned, quantity
 
     rows = [_HEAD]
     for each in found:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from vendor_verifier.console.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, warn
 from vendor_verifier.pipeline.options import OUTPUT, WHAT, RunOptions, flag, many, option
 from vendor_verifier.reports.escape import plain
-from vendor_verifier.reports.tables import aligned
+from vendor_verifier.reports.formats import aligned
 
 if TYPE_CHECKING:
     from vendor_verifier.features.doctor.checks import Diagnosis, Topic

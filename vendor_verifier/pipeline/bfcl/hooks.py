@@ -29,7 +29,7 @@ from vendor_verifier.records.record import Record, supersedes
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import Score
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.scoring.answer import is_spoilt, lateness_ns, too_many_spoilt
+from vendor_verifier.scoring.answer import MOST_DISCARDED, is_late, lateness_ns
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SuiteKind, replay
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST_KEYS, SINGLE_TURN
@@ -178,14 +178,15 @@ def _results(
                 # Times are None where our own process was late.
                 finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
                 took_ns = sum(final.timing.end_ns for final in finals if final.timing is not None)
-                is_late = is_spoilt(max(map(lateness_ns, finals), default=0), took_ns)
+                late = is_late(max(map(lateness_ns, finals), default=0), took_ns)
                 judged = record.score or replay(suite.play(sample), record.turns)
-                pair = judged, None if is_late else call_latencies_s(record)
+                pair = judged, None if late else call_latencies_s(record)
                 found.setdefault((record.model, record.label), []).append(pair)
         for (model, label), pairs in found.items():
             scores = [score for score, _ in pairs if score is not None]
             times = [time for _, each in pairs for time in each or ()]
-            times = [] if too_many_spoilt(sum(each is None for _, each in pairs), len(times)) else times
+            discarded = sum(each is None for _, each in pairs)
+            times = [] if discarded > MOST_DISCARDED * (discarded + len(times)) else times
             results.setdefault(model, {}).setdefault(name, []).append(VendorResult(label, scores, times))
     return results
 

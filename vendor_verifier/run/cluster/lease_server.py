@@ -42,7 +42,6 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.scoring.answer import LEAST_NS
 from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.record import Attempt
 from vendor_verifier.run.budgets import Ask, CostOf, Spending
@@ -51,6 +50,7 @@ from vendor_verifier.run.cluster.leases import Leases, Send, Session
 from vendor_verifier.run.cluster.notifying_limiter import NotifyingLimiter
 from vendor_verifier.run.event_loop_lag import LoopLag
 from vendor_verifier.run.rate_limiter import limits_of
+from vendor_verifier.scoring.answer import LEAST_NS
 
 # A dead worker's closed connections reach the vendor one network trip later than us.
 SETTLE_S = 0.25
