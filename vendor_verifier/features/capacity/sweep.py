@@ -8,27 +8,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+import pandas as pd
 from msgspec import structs
 
-from vendor_verifier.gates.thresholds import REQUEST_METRICS, ThresholdError, meets, parse_threshold
+from vendor_verifier.findings.gates import REQUEST_METRICS, Gate, GateError, meets, parse_gate, request_values
 from vendor_verifier.pipeline.load_profile import places
 from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.prices import costs_of
 from vendor_verifier.pipeline.run import RunOutcome, run
-from vendor_verifier.records.judgement import Threshold
 from vendor_verifier.records.plan import Entry, LoadShape, Plan
-from vendor_verifier.records.record import Record
-from vendor_verifier.records.score import Decision, TriggerCounts, VendorScore
+from vendor_verifier.records.results import VendorResult
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.budgets import Spending
-from vendor_verifier.scoring.trigger_f1 import trigger_counts
-from vendor_verifier.suites.trigger import complete_calls, decide
+from vendor_verifier.scoring.breakdowns import pace
+from vendor_verifier.scoring.f1 import Decisions, Triggers, decisions, trigger_counts
 
 LoadKind = Literal["concurrency", "rate"]
 End = Literal["missed", "highest", "not_reached", "client", "stopped", "budget", "interrupted"]
@@ -37,8 +36,8 @@ End = Literal["missed", "highest", "not_reached", "client", "stopped", "budget",
 _USES, _SECONDS, _PASSES = 4, 10, 2
 # Below this share of a level the vendor was not under that load.
 _REACHED = 0.9
-# F1 is lost where it is this far below level 1's own and chance is this unlikely.
-_F1_LOSS, _MOST_P = 0.05, 0.01
+# F1 or schema accuracy is lost where it is this far below level 1's own; F1 where chance is this unlikely, too.
+_LOSS, _MOST_P = 0.05, 0.01
 # Our own lateness matters from this share of the room between level 1 and a limit.
 _RELEVANT = 0.1
 _METRICS = ("success_rate", "f1", "schema_accuracy", "avg_tokens", *REQUEST_METRICS)
@@ -50,7 +49,7 @@ class Sweep(msgspec.Struct, frozen=True):
     prepared: Prepared
     by: LoadKind
     levels: Sequence[float]
-    limits: Sequence[Threshold]
+    limits: Sequence[Gate]
     folder: Path
     max_requests: int | None
     max_cost: float | None
@@ -73,40 +72,55 @@ class VendorSweep(msgspec.Struct, frozen=True):
 
 
 class _Measured(msgspec.Struct, frozen=True):
-    """A level as it was scored; ``reference`` are the decisions of its first pass by sample."""
+    """A level as it was scored: its result, its rows, the first pass of level 1 that F1 compares with, and its load."""
 
-    vendor: VendorScore
-    reference: Mapping[str, Decision]
-    counts: TriggerCounts
+    vendor: VendorResult
+    rows: pd.DataFrame
+    samples: tuple[str, ...]
+    reference: Decisions
+    triggers: Triggers
+    pace: Mapping[str, float]
     lag_ms: float | None
+    is_lost: bool
 
-    def figure(self, limit: Threshold) -> float | None:
+    def figure(self, limit: Gate) -> float | None:
         """The figure that a limit is about."""
         if limit.metric == "f1":
-            return self.counts.f1
-        if limit.percentile is None and limit.metric in self.vendor.metrics:
-            return self.vendor.metrics[limit.metric]
-        name = REQUEST_METRICS[limit.metric]
-        # One request at a time is due when it is sent.
-        found = self.vendor.distributions.get(name) or self.vendor.distributions[name.replace("_from_schedule", "")]
-        value: float | None = getattr(found, limit.percentile or "mean")
-        return value
+            return self.triggers.f1
+        if limit.metric in ("success_rate", "schema_accuracy"):
+            return self.vendor.metric(limit.metric)
+        values = self.values(limit.metric)
+        if not len(values) or self.is_lost:
+            return None
+        return float(values.mean() if limit.percentile is None else values.quantile(limit.percentile / 100))
+
+    def values(self, metric: str) -> pd.Series[float]:
+        """The metric of every answer. One request at a time is due when it is sent."""
+        found = request_values(self.rows, metric).dropna()
+        if metric == "ttft_due_ms" and not len(found):
+            return request_values(self.rows, "ttft_ms").dropna()
+        return found
 
 
-def read_limits(slos: Sequence[str], by: LoadKind) -> tuple[Threshold, ...]:
+def read_limits(slos: Sequence[str], by: LoadKind) -> tuple[Gate, ...]:
     """The limits of every level; a stated one replaces the usual one on the same metric.
 
     Raises:
-        ThresholdError: the first that does not follow the grammar, or that no level measures.
+        GateError: the first that does not follow the grammar, or that no level measures.
     """
-    stated = [parse_threshold(text) for text in slos]
+    stated = [limit for text in slos for limit in parse_gate(text)]
     for limit in stated:
         if limit.metric not in _METRICS:
-            raise ThresholdError(f"--slo {str(limit)!r}: not measured by level; use one of {', '.join(_METRICS)}")
-    ttft = "avg_ttft_ms" if by == "concurrency" else "ttft_from_schedule_ms"
-    usual = ("success_rate >= 0.99", f"{ttft}.p95 <= 2000", "schema_accuracy >= ceiling - 0.05")
-    named = {limit.metric for limit in stated}
-    return (*stated, *(limit for limit in map(parse_threshold, usual) if limit.metric not in named))
+            raise GateError(f"--slo {str(limit)!r}: not measured by level; use one of {', '.join(_METRICS)}")
+    ttft = "ttft_ms" if by == "concurrency" else "ttft_due_ms"
+    usual = (*parse_gate("success_rate >= 0.99"), *parse_gate(f"{ttft}.p95 <= 2000"))
+    named = {_time(limit.metric) for limit in stated}
+    return (*stated, *(limit for limit in usual if _time(limit.metric) not in named))
+
+
+def _time(metric: str) -> str:
+    """The metric, with all kinds of TTFT as one."""
+    return "ttft" if "ttft_" in metric else metric
 
 
 def sweep_vendors(asked: Sweep) -> list[VendorSweep]:
@@ -150,10 +164,10 @@ def _sweep(asked: Sweep, entry: Entry, folder: Path, spending: Spending) -> Vend
         records = list(outcome.folder.read_records(lambda _line, _reason: None))
         for attempt in (attempt for record in records for turn in record.turns for attempt in turn.attempts):
             spending.pay(entry, attempt, 0)
-        seen = _measured(outcome, records, first)
+        seen = _measured(outcome, first)
         missed = [miss for limit in asked.limits if (miss := _missed(limit, seen, first or seen)) is not None]
-        if first is not None and _loses_f1(seen, first):
-            missed.append((f"F1 {seen.counts.f1:.2f} (level 1: {first.counts.f1:.2f})", False))
+        if first is not None:
+            missed += [(words, False) for words in _losses(seen, first)]
         levels.append(_row(size, seen, [words for words, _ in missed]))
         sent += seen.vendor.recorded
         if asked.progress is not None:
@@ -192,7 +206,7 @@ def _ended(
     if outcome.limit is not None:
         return "budget", f"a budget ended the sweep at {at}: {outcome.limit}"
     # A vendor that cannot be reached under load misses its success rate.
-    for reason in outcome.report.manifest.stopped.values() if is_first else ():
+    for reason in outcome.scored.manifest.stopped.values() if is_first else ():
         return "stopped", f"the vendor was stopped: {reason}"
     if not missed:
         return None
@@ -202,68 +216,73 @@ def _ended(
     return "missed", f"at {at} it misses {words}"
 
 
-def _measured(outcome: RunOutcome, records: Sequence[Record], first: _Measured | None) -> _Measured:
+def _measured(outcome: RunOutcome, first: _Measured | None) -> _Measured:
     """The run of a level; the passes of level 1 after its first are compared with that."""
-    runs: dict[int, dict[str, Decision]] = {}
-    for record in records:
-        response = record.final.response if record.final is not None and record.succeeded else None
-        decision = "undecided" if response is None else decide(response, complete_calls(response)[0])
-        runs.setdefault(record.repetition, {})[record.sample] = decision
-    passes = [runs[repetition] for repetition in sorted(runs)] or [{}]
-    reference, own = (passes[0], passes[1:]) if first is None else (first.reference, passes)
-    manifest = outcome.report.manifest
+    scored, manifest = outcome.scored, outcome.scored.manifest
+    (model,) = scored.report.models.values()
+    (vendor,) = model.vendors.values()
+    rows = scored.records[["sample", "repetition", "decision"]].assign(counts=True)
+    names = tuple(scored.samples[manifest.suites[0]].ids) if first is None else first.samples
+    passes = sorted(scored.records["repetition"].unique())
+    found = decisions(rows, list(names), passes, missing_is_failed=False)
+    reference, own = (found[:1], found[1:]) if first is None else (first.reference, found)
     lags = [None if manifest.event_loop is None else manifest.event_loop.p99_ms]
     lags += [load.lag_p99_ms for load in (manifest.load or {}).values() if not load.held_back]
+    load = pace(scored.records, scored.attempts)
     return _Measured(
-        vendor=outcome.report.models[0].vendors[0],
+        vendor=vendor,
+        rows=scored.records,
+        samples=names,
         reference=reference,
-        counts=trigger_counts(reference, [reference], own, "exclude"),
+        triggers=trigger_counts(reference, own, "exclude"),
+        pace=dict(load.iloc[0]) if len(load) else {},
         lag_ms=max((lag for lag in lags if lag is not None), default=None),
+        is_lost=bool(model.unranked),
     )
 
 
 def _row(size: float | None, seen: _Measured, misses: Sequence[str]) -> dict[str, Any]:
     """The level in the table; by rate TTFT counts from the moment when a request was due."""
-    vendor, pace = seen.vendor, seen.vendor.pace
-    ttft = vendor.distributions.get("ttft_from_schedule_ms") or vendor.distributions["ttft_ms"]
+    ttft = seen.values("ttft_due_ms")
     return {
         "level": size,
-        "requests": vendor.recorded,
-        "success_rate": vendor.metrics.get("success_rate"),
-        "ttft_p50_ms": ttft.p50,
-        "ttft_p95_ms": ttft.p95,
-        "tps": vendor.metrics.get("tps"),
-        "in_flight": None if pace is None else pace.in_flight,
-        "requests_per_s": None if pace is None else pace.requests_per_s,
-        "f1": seen.counts.f1,
-        "schema_accuracy": vendor.metrics.get("schema_accuracy"),
+        "requests": seen.vendor.recorded,
+        "success_rate": seen.vendor.success_rate,
+        "ttft_p50_ms": float(ttft.quantile(0.5)) if len(ttft) else None,
+        "ttft_p95_ms": float(ttft.quantile(0.95)) if len(ttft) else None,
+        "tps": seen.vendor.tps,
+        "in_flight": seen.pace.get("in_flight"),
+        "requests_per_s": seen.pace.get("requests_per_s"),
+        "f1": seen.triggers.f1,
+        "schema_accuracy": seen.vendor.schema_accuracy,
         "lag_p99_ms": seen.lag_ms,
         "misses": misses,
     }
 
 
-def _missed(limit: Threshold, seen: _Measured, first: _Measured) -> tuple[str, bool] | None:
+def _missed(limit: Gate, seen: _Measured, first: _Measured) -> tuple[str, bool] | None:
     """A missed limit in words and whether our own lateness explains it; None where the limit is kept."""
     value, unloaded = seen.figure(limit), first.figure(limit)
-    if limit.ceiling and (value is None or unloaded is None):
-        # No tool was called, so there is nothing to compare.
-        return None
     if value is None:
-        return f"{limit} (not measured)", limit.metric in seen.vendor.lost
-    bound = limit.number + (unloaded or 0.0) * limit.ceiling
-    if meets(structs.replace(limit, number=bound, ceiling=False), value):
+        return f"{limit} (not measured)", seen.is_lost
+    if meets(limit, pd.Series([value])).iloc[0]:
         return None
-    room = bound - unloaded if unloaded is not None and unloaded < bound else math.inf
-    is_ours = limit.metric.endswith("_ms") and (seen.lag_ms or 0.0) >= min(_RELEVANT * room, value - bound)
+    room = limit.limit - unloaded if unloaded is not None and unloaded < limit.limit else math.inf
+    is_ours = limit.metric.endswith("_ms") and (seen.lag_ms or 0.0) >= min(_RELEVANT * room, value - limit.limit)
     return f"{limit} ({value:.4g})", is_ours
 
 
-def _loses_f1(seen: _Measured, first: _Measured) -> bool:
-    """Whether F1 is below level 1's own and more decisions changed than by chance (Fisher's exact test)."""
-    own, unloaded = seen.counts, first.counts
-    if own.f1 is None or unloaded.f1 is None or own.f1 >= unloaded.f1 - _F1_LOSS:
-        return False
+def _losses(seen: _Measured, first: _Measured) -> Iterator[str]:
+    """What level 1 did better: schema accuracy, and F1 where more decisions changed than by chance (Fisher 1935)."""
+    valid, valid_first = seen.vendor.schema_accuracy, first.vendor.schema_accuracy
+    if valid is not None and valid_first is not None and valid < valid_first - _LOSS:
+        yield f"schema accuracy {valid:.2f} (level 1: {valid_first:.2f})"
+    f1, f1_first = seen.triggers.f1, first.triggers.f1
+    if f1 is None or f1_first is None or f1 >= f1_first - _LOSS:
+        return
     from scipy.stats import fisher_exact
 
-    changed, unchanged = ([each.fp + each.fn, each.tp + each.tn] for each in (own, unloaded))
-    return bool(fisher_exact([changed, unchanged], alternative="greater").pvalue <= _MOST_P)
+    both = (seen.triggers.counts, first.triggers.counts)
+    changed, unchanged = ([each.fp + each.fn for each in both], [each.tp + each.tn for each in both])
+    if fisher_exact([changed, unchanged], alternative="greater").pvalue <= _MOST_P:
+        yield f"F1 {f1:.2f} (level 1: {f1_first:.2f})"
