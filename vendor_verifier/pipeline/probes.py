@@ -9,7 +9,6 @@ from typing import Any
 from msgspec import structs
 
 from vendor_verifier.config.suite_options import SuiteOptions, build_suite, known_suite
-from vendor_verifier.findings.probes import sizes_of
 from vendor_verifier.pipeline.datasets import Dataset, built_in_dataset
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.suites import SuiteHooks
@@ -49,6 +48,8 @@ def question_sizes(manifest: Manifest) -> Mapping[str, tuple[int, int]]:
     options = next((task.options for task in manifest.tasks if task.suite == NAME), {})
     if seed is None:
         return {}
+    from vendor_verifier.findings.probes import sizes_of
+
     suite = build_suite(known_suite(NAME), options)
     assert isinstance(suite, ProbesSuite)
     return sizes_of(probes_samples(suite.questions, 1, seed))

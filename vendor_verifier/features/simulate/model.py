@@ -104,8 +104,8 @@ def _dumped(call: tuple[str, dict[str, Any]], dice: random.Random, break_rate: f
 
 
 def _text(body: Body, draw: Draw, mind: str, words: list[str], again: int) -> str:
-    """A text in the form that was asked for. Above temperature 0 it differs each time."""
-    form, dice = body.get("response_format") or {}, draw("words", mind, again if body.get("temperature") else 0)
+    """A text in the form that was asked for. It differs each time, except at temperature 0."""
+    form, dice = body.get("response_format") or {}, draw("words", mind, again if body.get("temperature", 1) else 0)
     if form.get("type") in ("json_schema", "json_object"):
         schema = form.get("json_schema", {}).get("schema", {"properties": {"answer": {}}, "required": ["answer"]})
         return json.dumps(value_for(schema, schema, dice, words), ensure_ascii=False)
