@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from vendor_verifier.features.explain.sample import Answer, answer_of, judged_answers, read_answers
+from vendor_verifier.features.explain.sample import answer_of, judged_answers, read_answers
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.reports.escape import visible
-from vendor_verifier.reports.formats import quantity
 from vendor_verifier.reports.html.page import prompt_of
 from vendor_verifier.scoring.calls import has_bad_call
 from vendor_verifier.scoring.table import read_frames
@@ -154,7 +153,7 @@ def grid(index: Index, wanted: Mapping[str, str]) -> dict[str, Any]:
 
 
 def shown_sample(index: Index, wanted: Mapping[str, str]) -> dict[str, Any]:
-    """One sample (model, suite, sample): what was asked, and every answer beside the baseline's first.
+    """One sample (model, suite, sample) and every answer with its differences from the first one of the baseline.
 
     Raises:
         KeyError: the run has no such sample.
@@ -162,34 +161,10 @@ def shown_sample(index: Index, wanted: Mapping[str, str]) -> dict[str, Any]:
     question = (wanted["suite"], wanted["sample"])
     records = read_answers(index.folder, wanted["model"], [question])[question]
     found = judged_answers(index.folder, index.manifest, *question, records)
+    found = sorted(found, key=lambda each: (not each.is_baseline, not each.wrong))
     base = next((answer_of(each.record) for each in found if each.is_baseline), None)
-    asked = [(str(message.get("role")), message.get("content") or message) for message in found[0].sample.turn.messages]
-    asked += [("tool", tool.get("function", tool)) for tool in found[0].sample.turn.tools]
-    return {
-        "asked": [(visible(role), visible(json.dumps(text, ensure_ascii=False), _MOST_TEXT)) for role, text in asked],
-        "answers": [_answer(each, None if each.is_baseline else base) for each in found],
-    }
-
-
-def _answer(found: Answer, base: str | None) -> dict[str, Any]:
-    """An answer with what is wrong with it and its differences from the text ``base``."""
-    record, final = found.record, found.record.final
-    response = None if final is None else final.response
-    facts = [] if response is None else [response.finish_raw, response.served_model]
-    if final is not None and final.timing is not None and final.timing.first_token_ns is not None:
-        facts.append(f"TTFT {quantity(final.timing.first_token_ns / 1e6)} ms")
-    failures = [attempt.failure for turn in record.turns for attempt in turn.attempts if attempt.failure is not None]
-    return {
-        "label": visible(record.label),
-        "is_baseline": found.is_baseline,
-        "repetition": record.repetition + 1,
-        "wrong": [visible(each) for each in (*found.wrong, *found.schema_errors)],
-        "parts": list(difference(base, answer_of(record))),
-        "reasoning": visible("" if response is None else response.reasoning, _MOST_TEXT),
-        "facts": visible(" · ".join(filter(None, facts))),
-        "failures": [visible(f"{each.kind}: {each.message}") for each in failures],
-        "curl": found.curl or "",
-    }
+    compared = [list(difference(None if each.is_baseline else base, answer_of(each.record))) for each in found]
+    return {"sample": found[0].sample, "answers": list(zip(found, compared, strict=True))}
 
 
 def difference(before: str | None, after: str) -> Iterator[tuple[str, str]]:

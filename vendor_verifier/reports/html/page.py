@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 MOST_LISTED = 50
+MOST_TEXT = 100_000
 # Of a finding, of a vendor, and characters of a text.
 EXAMPLES, MOST_EXAMPLES, EXCERPT = 3, 6, 400
 SHORT: Mapping[formats.Format, formats.Format] = {
@@ -93,6 +94,9 @@ def _templates() -> Environment:
 
     environment = Environment(
         loader=FunctionLoader(part), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["visible"] = lambda text: visible(
+        text if isinstance(text, str) else json.dumps(text), MOST_TEXT
     )
     environment.globals.update(words=formats.STATUS_WORDS, symbols=svg.symbols())
     return environment

@@ -1,0 +1,220 @@
+"""The pages of ``view``: what they show of runs, how they are filtered, whom the server answers, and how they look."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from browsers import CHROMIUM, launched, window
+from msgspec import structs
+from page_reading import read_page
+from scored import MODEL, write_demo
+
+from vendor_verifier.errors import UsageError
+from vendor_verifier.features.explain.view import Index, difference, grid, index_of, shown_sample
+from vendor_verifier.features.explain.view_server import ViewServer
+from vendor_verifier.store import decode_record, encode_record
+
+HOSTILE = "</p><script>alert(1)</script>\u202e\x1b[2J"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The stored demo run; the first answer of ``slow`` is hostile text."""
+    path = write_demo(tmp_path_factory.mktemp("runs"))
+    lines = (path / "records.jsonl").read_bytes().splitlines(keepends=True)
+    place = next(place for place, line in enumerate(lines) if decode_record(line).label == "slow")
+    record = decode_record(lines[place])
+    final = record.turns[-1].attempts[-1]
+    final = structs.replace(final, response=structs.replace(final.response, text=HOSTILE, tool_calls=()))
+    turn = structs.replace(record.turns[-1], attempts=(*record.turns[-1].attempts[:-1], final))
+    lines[place] = encode_record(structs.replace(record, turns=(*record.turns[:-1], turn)))
+    (path / "records.jsonl").write_bytes(b"".join([b"{torn\n", *lines]))
+    return path
+
+
+@pytest.fixture(scope="module")
+def index(run: Path) -> Index:
+    return index_of(run)
+
+
+@pytest.fixture
+def address(run: Path) -> Iterator[str]:
+    """The pages, served."""
+    server = ViewServer([run.parent])
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    yield server.address
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def asked(address: str, path: str = "", method: str = "GET", **headers: str) -> tuple[int, dict[str, str], str]:
+    """Status, headers and body of a request below the pages' address."""
+    parts = urlsplit(address)
+    assert parts.hostname is not None
+    line = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
+    line.request(method, parts.path + path, headers=headers)
+    answer = line.getresponse()
+    body = answer.read().decode()
+    line.close()
+    return answer.status, {name.lower(): value for name, value in answer.getheaders()}, body
+
+
+def found(index: Index, **wanted: str) -> set[str]:
+    """The samples that pass a filter."""
+    return {row["question"][2] for row in grid(index, wanted)["rows"]}
+
+
+def test_answers_are_judged_beside_the_baseline(index: Index) -> None:
+    """The state of every vendor's answers; the baseline's own are fine."""
+    states = {label: dict(counts) for label, counts in grid(index, {})["counts"].items()}
+    assert index.labels[0] == "official"
+    assert {state: count for state, count in states["official"].items() if count} == {"fine": 40}
+    assert {state: count for state, count in states["padded"].items() if count} == {"fine": 20}
+    assert states["text-leaker"]["decision"] == 7
+    assert states["quantised"]["call"] == 1
+    assert states["substitute"]["other"] > 0
+
+
+def test_most_disputed_samples_come_first(index: Index) -> None:
+    """The number of vendors that differ falls from row to row; a page begins where the last one ended."""
+    shown = grid(index, {})
+    disputed = [sum(cell["state"] != "fine" for cell in row["cells"] if cell) for row in shown["rows"]]
+    assert disputed == sorted(disputed, reverse=True)
+    assert disputed[0] > 1
+    assert grid(index, {"first": "3"})["rows"] == shown["rows"][3:]
+
+
+def test_filters_choose_samples_by_one_answer(index: Index) -> None:
+    """Vendor and verdict are of the same answer; text is searched in questions, answers and ids, in any case."""
+    every, leaked = found(index), found(index, label="text-leaker", state="decision")
+    assert len(every) == 20
+    assert len(leaked) == 7
+    assert found(index, label="padded", state="decision") == set()
+    [hostile] = found(index, text="</P><SCRIPT>ALERT(1)")
+    assert found(index, text=hostile) == {hostile}
+    assert found(index, text="nowhere at all") == set()
+    assert found(index, text="(") <= every
+    assert found(index, suite="bfcl") == set()
+
+
+def test_sample_shows_answers_with_differences(index: Index) -> None:
+    """The baseline first, then what is wrong; every answer has what the baseline's says and it does not."""
+    [name] = found(index, text="</p><script>")
+    shown = shown_sample(index, {"model": MODEL, "suite": "trigger", "sample": name})
+    answers = {answer.record.label: (answer, parts) for answer, parts in shown["answers"]}
+    assert len(shown["answers"]) == 11
+    assert shown["answers"][0][0].is_baseline
+    assert {kind for kind, _ in answers["official"][1]} == {"same"}
+    kinds = {kind for kind, _ in answers["slow"][1]}
+    assert {"in", "out"} <= kinds
+    with pytest.raises(KeyError):
+        shown_sample(index, {"model": MODEL, "suite": "trigger", "sample": "none"})
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("a b c d", "a x c d e"), ("", "a"), ("a", ""), ("a " * 3_000, "b " * 3_000)]
+)
+def test_difference_gives_back_both_texts(before: str, after: str) -> None:
+    """What is the same and what is added make the new text; the old one's end is not compared beyond a limit."""
+    parts = list(difference(before, after))
+    assert " ".join(text for kind, text in parts if kind != "out").split() == after.split()
+    if len(before) < 1_000:
+        assert " ".join(text for kind, text in parts if kind != "in").split() == before.split()
+
+
+def test_only_who_has_the_address_is_answered(address: str) -> None:
+    """Another token, another host (a page that rebinds its name to loopback) and another method get nothing."""
+    status, headers, body = asked(address)
+    assert status == 200
+    assert headers["cache-control"] == "no-store"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert "default-src &#39;none&#39;" in body
+    assert asked(address[:-1] + "x/")[0] == 403
+    assert asked(address, Host="evil.example")[0] == 403
+    assert asked(address, method="POST")[0] == 501
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["nothing", "../../etc/passwd", "run", "run?run=../../etc", "run?run=/etc/passwd", "report?run=%2e%2e%2f",
+     "run?run={run}&first=x", "sample?run={run}", "sample?run={run}&model=a&suite=../../x&sample=b"],
+)  # fmt: skip
+def test_hostile_path_is_not_found(address: str, run: Path, path: str) -> None:
+    """No traceback, and no file of the disk."""
+    status, _, body = asked(address, path.replace("{run}", str(run)))
+    assert (status, body) == (404, "")
+
+
+def test_served_pages_are_well_formed_and_escaped(address: str, run: Path) -> None:
+    """The list of runs, the grid and a sample: hostile text is text, every link leads to one of the pages."""
+    name = urlencode({"run": str(run)})
+    _, _, grid_page = asked(address, f"run?{name}&text=alert(1)")
+    link = next(place for place in read_page(grid_page).attribute("href") if place.startswith("sample?"))
+    for body in (asked(address)[2], grid_page, asked(address, link)[2]):
+        page = read_page(body)
+        assert page.faults == []
+        assert not {tag for tag, _ in page.elements} & {"script", "img", "iframe"}
+        assert not {"\u202e", "\x1b"} & set(body)
+        assert all(
+            place.split("?")[0] in ("./", "run", "sample", "report", "data:,") for place in page.attribute("href")
+        )
+    assert "&lt;script&gt;alert(1)" in grid_page
+    assert "<ins>" in asked(address, link)[2]
+
+
+def test_report_is_served(address: str, run: Path) -> None:
+    """Scored from the run's records, whatever file lies in its folder."""
+    status, _, body = asked(address, f"report?{urlencode({'run': str(run)})}")
+    assert status == 200
+    assert read_page(body).faults == []
+    assert 'class="matrix"' in body
+
+
+def test_new_runs_and_records_appear(address: str, run: Path) -> None:
+    """Without a restart: a run in the list, with the first line of its report, and a record in the grid."""
+    other = write_demo(run.parent / "more")
+    other = other.rename(run.parent / "tuesday")
+    assert "tuesday" in asked(address)[2]
+    (other / "scores.json").write_text('{"models": {"m": {"choice": {"text": "Choose nobody."}}}}', encoding="utf-8")
+    assert "Choose nobody." in asked(address)[2]
+    (other / "records.jsonl").write_bytes(b"")
+    assert "0 samples" in asked(address, f"run?{urlencode({'run': str(other)})}")[2]
+
+
+def test_taken_port_is_a_sentence(address: str, run: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be used"):
+        ViewServer([run], urlsplit(address).port or 0)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_a_person_filters_and_compares(address: str, run: Path, width: int, scheme: str) -> None:
+    """In a browser, by keyboard: a filter, a sample, its reason; axe finds nothing, the console stays empty."""
+    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+    axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    with launched() as browser:
+        page, said = window(browser, viewport={"width": width, "height": 800}, color_scheme=scheme), []
+        page.on("console", lambda message: said.append(message.text))
+        page.goto(f"{address}run?{urlencode({'run': str(run)})}")
+        page.select_option("select[name=state]", "call")
+        page.locator("input[name=text]").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_url("**state=call**")
+        assert page.locator(".samples tbody tr").count() == 1
+        for _ in range(2):
+            page.evaluate(axe)
+            found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+            assert [each["id"] for each in found] == []
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            page.locator(".samples tbody a, .answers article").first.click()
+        assert "schema" in page.inner_text(".answers")
+        assert said == []
