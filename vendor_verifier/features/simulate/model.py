@@ -47,7 +47,7 @@ def answer_to(body: Body, draw: Draw, persona: Persona, known: bool | RightCalls
     calls = [_dumped(call, draw("break", at), persona.break_rate) for at, call in enumerate(made)]
     text, tools = "", body.get("tools")
     if not calls:
-        text = _text(body, draw, persona.mind, words, again)
+        text = _text(body, draw, persona, words, again)
     elif not tools:
         # The question lists the tools in its text and asks for calls there.
         text = "[" + ", ".join(f'{{"name": "{name}", "parameters": {arguments}}}' for name, arguments in calls) + "]"
@@ -103,9 +103,11 @@ def _dumped(call: tuple[str, dict[str, Any]], dice: random.Random, break_rate: f
     return f"{name}_v2" if how == "name" else name, text[:-1] if how == "text" else text
 
 
-def _text(body: Body, draw: Draw, mind: str, words: list[str], again: int) -> str:
+def _text(body: Body, draw: Draw, persona: Persona, words: list[str], again: int) -> str:
     """A text in the form that was asked for. It differs each time, except at temperature 0."""
-    form, dice = body.get("response_format") or {}, draw("words", mind, again if body.get("temperature", 1) else 0)
+    # Two vendors of one model draw their own words, and the same vendor others when it is asked again.
+    own = (persona.description, again) if body.get("temperature", 1) else ()
+    form, dice, mind = body.get("response_format") or {}, draw("words", persona.mind, *own), persona.mind
     if form.get("type") in ("json_schema", "json_object"):
         schema = form.get("json_schema", {}).get("schema", {"properties": {"answer": {}}, "required": ["answer"]})
         return json.dumps(value_for(schema, schema, dice, words), ensure_ascii=False)
