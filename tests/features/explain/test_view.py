@@ -18,6 +18,7 @@ from scored import MODEL, write_demo
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.explain.view import Index, difference, grid, index_of, shown_sample
 from vendor_verifier.features.explain.view_server import ViewServer
+from vendor_verifier.records.record import Response
 from vendor_verifier.store import decode_record, encode_record
 
 HOSTILE = "</p><script>alert(1)</script>\u202e\x1b[2J"
@@ -31,7 +32,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = next(place for place, line in enumerate(lines) if decode_record(line).label == "slow")
     record = decode_record(lines[place])
     final = record.turns[-1].attempts[-1]
-    final = structs.replace(final, response=structs.replace(final.response, text=HOSTILE, tool_calls=()))
+    final = structs.replace(final, response=Response(text=HOSTILE))
     turn = structs.replace(record.turns[-1], attempts=(*record.turns[-1].attempts[:-1], final))
     lines[place] = encode_record(structs.replace(record, turns=(*record.turns[:-1], turn)))
     (path / "records.jsonl").write_bytes(b"".join([b"{torn\n", *lines]))

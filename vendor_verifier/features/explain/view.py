@@ -160,8 +160,8 @@ def shown_sample(index: Index, wanted: Mapping[str, str]) -> dict[str, Any]:
     """
     question = (wanted["suite"], wanted["sample"])
     records = read_answers(index.folder, wanted["model"], [question])[question]
-    found = judged_answers(index.folder, index.manifest, *question, records)
-    found = sorted(found, key=lambda each: (not each.is_baseline, not each.wrong))
+    judged = judged_answers(index.folder, index.manifest, *question, records)
+    found = sorted(judged, key=lambda each: (not each.is_baseline, not each.wrong))
     base = next((answer_of(each.record) for each in found if each.is_baseline), None)
     compared = [list(difference(None if each.is_baseline else base, answer_of(each.record))) for each in found]
     return {"sample": found[0].sample, "answers": list(zip(found, compared, strict=True))}
