@@ -137,10 +137,11 @@ def _model(id: str, name: str, scored: ScoredRun) -> dict[str, Any]:
     order += [vendor for vendor in model.vendors.values() if vendor.is_baseline]
     ids = {label: f"{id}v{place}" for place, label in enumerate(model.vendors)}
     records = scored.records[scored.records["model"] == name]
+    advice, _, more = visible(model.choice.text, MAX_SENTENCE).partition(". ")
     return {
         "id": id,
         "name": visible(name),
-        "choice": {"kind": model.choice.kind, "text": visible(model.choice.text, MAX_SENTENCE)},
+        "choice": {"kind": model.choice.kind, "text": advice, "more": more},
         "baseline": model.baseline,
         "vendors": [_vendor(ids[vendor.label], vendor, name, scored) for vendor in order],
         "figures": _figures(name, ids, scored),
@@ -229,7 +230,7 @@ def _figures(name: str, ids: Mapping[str, str], scored: ScoredRun) -> dict[str, 
             if (vendor.label, column.key) in found:
                 cell["small"] = "–".join(map(SHORT[column.form], found[vendor.label, column.key]))
     shown["rows"].sort(key=lambda row: row["is_baseline"])
-    shown["note"] += " Small: 95 % interval." if found else ""
+    shown["note"] += " Small figures are 95 % intervals." if found else ""
     return shown
 
 
@@ -274,22 +275,17 @@ def _panels(order: Sequence[VendorResult], baseline: str | None, records: pd.Dat
 
 
 def _scatter(name: str, order: Sequence[VendorResult], scored: ScoredRun) -> Markup | None:
-    """Quality over price, or over tokens where no prices are known; None with fewer than two vendors."""
-    prices = {vendor.label: _price(name, vendor.label, scored) for vendor in order}
-    x_title = "US dollars for 100,000 requests"
-    if not any(price is not None for price in prices.values()):
-        prices, x_title = {vendor.label: vendor.avg_tokens for vendor in order}, "tokens a request (no prices known)"
+    """Quality over price; None with fewer than two vendors whose price is known."""
     metrics = {"f1": "F1", "schema_accuracy": "schema accuracy", "success_rate": "success rate"}
     metric = next((each for each in metrics if sum(v.metric(each) is not None for v in order) > 1), "success_rate")
     points = []
     for vendor in order:
-        price, quality = formats.finite(prices[vendor.label]), formats.finite(vendor.metric(metric))
+        price, quality = _price(name, vendor.label, scored), formats.finite(vendor.metric(metric))
         if price is not None and quality is not None:
-            label = visible(vendor.label, 22)
             words = formats.STATUS_WORDS[vendor.verdict.status]
-            title = f"{visible(vendor.label)}: {words}, {formats.quantity(price)}, {formats.rate(quality)}"
-            points.append(svg.Point(label, vendor.verdict.status, price, quality, title))
-    return svg.price_quality(points, x_title, metrics[metric]) if len(points) > 1 else None
+            title = f"{visible(vendor.label)}: {words}, {formats.usd(price)}, {formats.rate(quality)}"
+            points.append(svg.Point(visible(vendor.label, 22), vendor.verdict.status, price, quality, title))
+    return svg.price_quality(points, "US dollars for 100,000 requests", metrics[metric]) if len(points) > 1 else None
 
 
 def _price(model: str, label: str, scored: ScoredRun) -> float | None:

@@ -84,7 +84,7 @@ def ttft_panel(
 
 def price_quality(points: Sequence[Point], x_title: str, y_title: str) -> Markup:
     """Quality over price: every vendor with its status as mark and its name beside it."""
-    top, bottom, right = 16.0, HEIGHT - 48, WIDTH - 14
+    top, bottom, right = 44.0, HEIGHT - 48, WIDTH - 14
     x_low, x_high = _range([point.price for point in points])
     y_low, y_high = _range([point.quality for point in points])
     y_high = max(min(y_high, 1.0), max(point.quality for point in points))
@@ -112,6 +112,8 @@ def price_quality(points: Sequence[Point], x_title: str, y_title: str) -> Markup
         x, y = across(point.price), up(point.quality)
         begin, end, height = _label_place(x, y, LETTER * len(point.label), right, taken)
         taken.append((begin, end, height))
+        if abs(height - y) > 13:
+            parts.append(line(f"M{x:.1f} {y:.1f}L{begin if begin > x else end:.1f} {height:.1f}"))
         parts.append(
             Markup(
                 '<g><title>{title}</title><use href="#{status}" x="{x:.1f}" y="{y:.1f}" width="16" height="16" '
@@ -182,6 +184,6 @@ def _label_place(
     for shift in (0, 13, -13, 26, -26, 39, -39):
         for begin, end in sides:
             clear = all(end < left or begin > other or abs(y + shift - at) > 12 for left, other, at in taken)
-            if clear and begin > LEFT and end < right + 12 and y + shift < HEIGHT - 50:
+            if clear and begin > LEFT and end < right + 12 and 8 < y + shift < HEIGHT - 50:
                 return begin, end, y + shift
     return sides[0][0], sides[0][1], y
