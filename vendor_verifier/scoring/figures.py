@@ -292,7 +292,7 @@ def _suites(plan: ScorePlan, entry: _Entry, sums: pd.DataFrame, *, lost_rows_cou
         lost = planned - recorded if lost_rows_count else 0
         key: Any = (info.model, info.label, suite)
         values = {
-            str(name): row["sum"] / (row["count"] + lost) if row["count"] else None
+            str(name): float(row["sum"] / (row["count"] + lost)) if row["count"] else None
             for name, row in (sums.loc[key].iterrows() if key in sums.index else ())
         }
         judged = int((entry.rows["suite"].eq(suite).to_numpy() & entry.charged).sum())
