@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from vendor_verifier.reports.theme import COLOURS
+from vendor_verifier.reports.formats import COLOURS
 
 PACKAGE = Path(__file__).parents[2] / "vendor_verifier"
 SGR = re.compile(r"\x1b\[[\d;]*m")
 # What rich calls them; a style is one or more of these words.
 STYLE_WORDS = set("red green yellow blue magenta cyan white black bold dim italic underline reverse not on".split())
-THEME = PACKAGE / "reports" / "theme.py"
+THEME = PACKAGE / "reports" / "formats.py"
 
 
 def shown_on_a_terminal(*words: str, **variables: str) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
 from vendor_verifier.pipeline.import_results import import_run
-from vendor_verifier.records.score import Report
+from vendor_verifier.scoring.scored_run import ScoredRun
 
 LLMVV = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
 pytestmark = [
@@ -22,7 +21,7 @@ def _file(name: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+def scored(tmp_path_factory: pytest.TempPathFactory) -> ScoredRun:
     return import_run(
         {
             "official": [_file("deepseek-official-deepseek-v3.2-exp"), _file("deepseek-official-deepseek-chat")],
@@ -36,21 +35,20 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 
 @pytest.mark.parametrize("label", ["novita", "ppio"])
-def test_a_host_that_answers_otherwise_is_found_with_its_template(report: Report, label: str) -> None:
-    findings = {found.name: found for found in report.verdicts["deepseek-v3.2"].findings if found.label == label}
-    unlike = findings["answers_unlike_baseline"]
-    assert float(unlike.evidence["p_value"]) < 1e-20
-    assert 0.17 < float(unlike.evidence["equal"]) < 0.23
-    assert 0.5 < float(unlike.evidence["baseline_equal"]) < 0.55
-    assert "byte for byte" in unlike.statement
-    assert re.search(r"\+4 … \+\d+ prompt tokens whatever the prompt's length point to the template", unlike.statement)
-    constant = findings["prompt_tokens_constant"]
-    assert 4 <= float(constant.evidence["least"]) <= float(constant.evidence["most"]) <= 11
-    assert "another chat template" in constant.statement
+def test_a_host_that_answers_otherwise_is_to_check(scored: ScoredRun, label: str) -> None:
+    """Texts, decisions and arguments differ; no line exists for texts, and the calls are within 5 points."""
+    found = {finding.name: finding for finding in scored.findings if finding.vendor == label}
+    assert found["answers_differ"].status == "check"
+    assert (found["answers_differ"].p_value or 1) < 1e-20
+    assert {"decisions", "arguments"} <= found.keys()
+    assert scored.report.models["deepseek-v3.2"].vendors[label].verdict.status == "check"
 
 
-def test_what_it_rests_on_is_doubt_about_the_model_and_never_another_model_as_a_fact(report: Report) -> None:
-    for label in ("novita", "ppio"):
-        facet = report.advice["deepseek-v3.2"].vendors[label].facet("model")
-        assert facet.status == "doubtful"
-        assert facet.finding == "answers_unlike_baseline"
+def test_the_second_run_of_the_maker_differs_in_nothing(tmp_path: Path) -> None:
+    """As a vendor of its own, beside a baseline that was asked once."""
+    files = {
+        "official": [_file("deepseek-official-deepseek-v3.2-exp")],
+        "again": [_file("deepseek-official-deepseek-chat")],
+    }
+    scored = import_run(files, baseline="official", model="deepseek-v3.2", output_dir=tmp_path / "run")
+    assert [finding for finding in scored.findings if finding.status != "matches"] == []

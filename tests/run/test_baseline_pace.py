@@ -11,9 +11,9 @@ import equal_vendors
 import pytest
 from equal_vendors import entries, samples
 from scipy.stats import chisquare
-from vendor_verifier.findings.verdict import ModelVerdict, judge
 
 from vendor_verifier.findings.base import ModelRun
+from vendor_verifier.findings.verdict import ModelVerdict, judge
 from vendor_verifier.records.manifest import EntryInfo
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.results import ModelResult

@@ -11,10 +11,10 @@ from costs import least_of
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
 from manifests import some_manifest
 
-from vendor_verifier.scoring.answer import LOOP_LAG
-from vendor_verifier.pipeline.score import ending_warnings
+from vendor_verifier.pipeline.run_warnings import run_warnings
 from vendor_verifier.run import event_loop_lag
 from vendor_verifier.run.event_loop_lag import LoopLag
+from vendor_verifier.scoring.answer import LOOP_LAG
 
 
 @pytest.mark.anyio
@@ -90,8 +90,8 @@ def test_a_short_watch_gives_no_number() -> None:
 
 def test_the_report_warns_of_a_late_loop_and_a_full_core() -> None:
     """Beyond 50 ms at p99 and 0.7 of a core the reader is told; below, and where nothing is known, is not."""
-    assert list(ending_warnings(some_manifest(event_loop={"p99_ms": 50.0, "core_share": 0.7}))) == []
-    assert list(ending_warnings(some_manifest(event_loop={"p99_ms": None, "core_share": None}))) == []
-    late, full = ending_warnings(some_manifest(event_loop={"p99_ms": 81.2, "core_share": 0.93}))
+    assert list(run_warnings(some_manifest(event_loop={"p99_ms": 50.0, "core_share": 0.7}))) == []
+    assert list(run_warnings(some_manifest(event_loop={"p99_ms": None, "core_share": None}))) == []
+    late, full = run_warnings(some_manifest(event_loop={"p99_ms": 81.2, "core_share": 0.93}))
     assert "81 ms" in late
     assert "93%" in full

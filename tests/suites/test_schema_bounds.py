@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pandas as pd
 import pytest
 
-from vendor_verifier.metrics.outcome import schema_counts
 from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.record import Attempt, Response
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import CallVerdict
+from vendor_verifier.scoring.calls import counted_calls, valid_calls
 from vendor_verifier.suites.schema import MAX_PARTS, ArgumentChecker
 from vendor_verifier.suites.trigger import TriggerSuite
 
@@ -105,10 +106,10 @@ def test_what_people_declare_is_judged(schema: Any, arguments: Any, expected: st
 
 
 def test_what_was_not_judged_is_in_neither_policy() -> None:
-    """Neither numerator nor denominator, and it still stands among the calls."""
-    counts = schema_counts([["valid"], ["not_judged"], ["schema_mismatch"]], "lenient")
-    assert (counts.accuracy_lenient, counts.accuracy_strict, counts.per_response_strict) == (0.5, 0.5, 0.5)
-    assert (counts.calls, counts.classes["not_judged"]) == (3, 1)
+    """It is in neither numerator nor denominator."""
+    classes = pd.Series(["valid", "not_judged", "schema_mismatch"], dtype="category")
+    for policy in ("lenient", "strict"):
+        assert (valid_calls(classes, policy).sum(), counted_calls(classes, policy).sum()) == (1, 2)
 
 
 def test_what_was_not_judged_is_an_anomaly_of_the_record() -> None:

@@ -6,12 +6,13 @@ import json
 from typing import Any
 
 import jsonschema_rs
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.metrics.outcome import schema_counts
 from vendor_verifier.records.event import ToolCall
+from vendor_verifier.scoring.calls import valid_calls
 from vendor_verifier.suites.schema import ArgumentChecker, dialect_notice, standard_schema
 
 
@@ -93,8 +94,8 @@ def test_a_schema_that_names_its_draft_is_taken_at_its_word(draft: str) -> None:
 def test_strict_keeps_to_the_letter() -> None:
     """Under strict a call that fits only the dialect is charged, as it always was; under lenient it is valid."""
     found = verdict({"type": "string", "nullable": True}, None)
-    counts = schema_counts([[found]], "lenient")  # type: ignore[list-item]
-    assert (counts.accuracy_lenient, counts.accuracy_strict) == (1.0, 0.0)
+    classes = pd.Series([found], dtype="category")
+    assert [valid_calls(classes, policy).sum() for policy in ("lenient", "strict")] == [1, 0]
 
 
 def test_a_refusal_of_such_a_schema_is_the_data_sets_doing() -> None:

@@ -68,7 +68,7 @@ def _lag_warnings(manifest: Manifest) -> Iterator[str]:
 
 def _advice(manifest: Manifest) -> str:
     """What to do about a machine that is too busy: less load, or more processes where there are cores for them."""
-    less = f"Use an idle machine, or {_less_load(manifest.settings.load)}"
+    less = f"Use an idle machine or {_less_load(manifest.settings.load)}"
     executor = next(reversed(manifest.executors or ()), None)
     processes = 1 if executor is None else max(1, len(executor.workers))
     if executor is None or executor.name == "dask" or processes >= (executor.cores or 1):
