@@ -102,7 +102,7 @@ class Vendor:
             return random.Random(f"{self.seed} {digest(messages, tools)} {words}")
 
         if persona.refusal is not None or (not refused and draw("burst").random() < persona.burst_rate):
-            status, at = persona.refusal or 429, _ROUND_TRIP_NS
+            status, at = persona.refusal or 503, _ROUND_TRIP_NS
             refusal = b'{"error": {"message": "simulated"}}'
             return Exchange(sent, at, status, {"content-type": "application/json"}, [(at, refusal)], at), True
         answer = answer_to(body, draw, persona, self.key.get(digest(messages, tools)), asked)
