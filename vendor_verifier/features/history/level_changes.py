@@ -146,7 +146,7 @@ def _t_test(before: NDArray[np.float64], after: NDArray[np.float64], alike: floa
     With a correlation of ``alike`` between neighbours the means vary by v(m), and the squares are worth
     (1 − ρ²) ÷ (1 + ρ²) as many degrees of freedom (Bartlett, J. Roy. Stat. Soc. 98, 1935).
     """
-    from vendor_verifier.special_functions import stdtr
+    from scipy.special import stdtr
 
     effect = float(after.mean() - before.mean())
     squares = float(((before - before.mean()) ** 2).sum() + ((after - after.mean()) ** 2).sum())
