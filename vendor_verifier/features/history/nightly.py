@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import filelock
 
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, StorageError, VerifierError
 from vendor_verifier.store import FILE_MODE, FOLDER_MODE, RunFolder
-
-_AGE = re.compile(r"([1-9]\d{0,4})([hdw])")
-_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 
 @contextmanager
@@ -40,16 +36,16 @@ def only_check(runs: Path) -> Iterator[None]:
         lock.release()
 
 
-def read_age(text: str) -> timedelta:
-    """The duration of a text such as ``90d``, ``12w`` or ``36h``.
+def read_days(text: str) -> int:
+    """The number of days in a text such as ``90d``.
 
     Raises:
-        ProblemsError: anything else, and no time at all.
+        ProblemsError: anything else, and no day at all.
     """
-    found = _AGE.fullmatch(text.strip())
-    if found is None:
-        raise ProblemsError([Problem(f"read {text!r}; expected days, weeks or hours, such as 90d", key="--keep")])
-    return timedelta(**{_UNITS[found.group(2)]: int(found.group(1))})
+    days = text.removesuffix("d")
+    if not (days.isascii() and days.isdigit() and 0 < int(days) < 100_000):
+        raise ProblemsError([Problem(f"read {text!r}; expected a number of days, such as 90d", key="--keep")])
+    return int(days)
 
 
 def clear_old_runs(runs: Path, limit: datetime, *, keep: Path, known: Collection[str] | None) -> list[str]:
