@@ -114,7 +114,11 @@ def judge_check(
         *(f"incomplete: {sentence}" for sentence in unfinished),
         *(change_line(each, names) for each in changes if each.after == "matches"),
         # Beside a failure; in a check that passed the headline names them.
-        *(change_line(each, names) for each in changes if each.after == "check" and each not in bad and status == "failed"),
+        *(
+            change_line(each, names)
+            for each in changes
+            if each.after == "check" and each not in bad and status == "failed"
+        ),
         *(f"{names[one.model, one.label]}: {one.figure}: {one.reason}." for one in watched if one.verdict == "warning"),
         *([f"gates not decided by so few samples: {listed(list(undecided))}"] if undecided else []),
         *_renamed(until, report.run, names),

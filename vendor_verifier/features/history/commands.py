@@ -5,28 +5,44 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+import pandas as pd
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from vendor_verifier.config import read_environment
+from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.console.options import CommandOptions
 from vendor_verifier.console.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say, warn
+from vendor_verifier.console.progress import progress
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, VerifierError
+from vendor_verifier.features.history.check import CheckResult, judge_check
+from vendor_verifier.features.history.compare import compare_scored, comparison_lines
+from vendor_verifier.features.history.database import (
+    default_history_file,
+    history_file,
+    history_frame,
+    read_history,
+    remember,
+    run_document,
+)
+from vendor_verifier.features.history.figures import ALIASES, WATCHED, figure_names
+from vendor_verifier.features.history.nightly import clear_old_runs, only_check, post, read_days, read_webhook
+from vendor_verifier.features.history.trends import TREND_ORDER, trend_line, trends
+from vendor_verifier.pipeline.latest_run import RUNS, run_named
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, WHAT, flag, many, option
+from vendor_verifier.pipeline.plan import prepare
+from vendor_verifier.pipeline.run import RunOutcome, run, unfinished_vendors
+from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
+from vendor_verifier.store import RunFolder
 from vendor_verifier.text import counted, listed
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from vendor_verifier.features.history.check import CheckResult
-    from vendor_verifier.features.history.trends import Trend
-
-Notify = Literal["failure", "always"]
-HISTORY = Annotated[Path | None, option("Read the history from here. [default: user data folder]", OUTPUT)]
+HISTORY_FILE = option("Read the history from here. [default: user data folder]", OUTPUT)
 
 
 @Parameter(name="*")
@@ -37,48 +53,48 @@ class CheckOptions:
     fail_on: Annotated[
         tuple[str, ...], many("Fail when this figure got worse for good (repeatable). [default: seven]", JUDGE)
     ] = ()
-    keep: Annotated[str | None, option("Delete runs under runs/ that are older than N days: 90d.", OUTPUT)] = None
+    keep: Annotated[str | None, option("Delete runs under runs/ that are older than so many days: 90d.", OUTPUT)] = None
     webhook_env: Annotated[str | None, option("Take the webhook's address from this variable.", OUTPUT)] = None
-    notify: Annotated[Notify, option("Call the webhook on failure, or always.", OUTPUT)] = "failure"
+    notify: Annotated[Literal["failure", "always"], option("Call the webhook on failure, or always.", OUTPUT)] = (
+        "failure"
+    )
 
 
 _RUN = CommandOptions()
 _CHECK = CheckOptions()
 
 
-def check_command(options: CommandOptions = _RUN, check: CheckOptions = _CHECK) -> int:
-    """Run, judge verdicts, gates and history, write the reports, and tell a webhook. One line when all is well.
+def check_command(
+    stored: Annotated[Path | None, Parameter(help="Check this run folder; send nothing. [default: a new run]")] = None,
+    /,
+    *,
+    options: CommandOptions = _RUN,
+    check: CheckOptions = _CHECK,
+) -> int:
+    """Run, judge verdicts, gates and history, and tell a webhook. One line when all is well.
 
     Exit codes: 0 passed; 1 a vendor differs, is down or is worse than the last time, a gate failed, or a figure got
     worse for good; 3 incomplete. A webhook changes none of them.
     """
-    from vendor_verifier.config import read_environment
-    from vendor_verifier.config.env_file import read_variables
-    from vendor_verifier.features.history.check import CheckResult
-    from vendor_verifier.features.history.webhook import post, read_webhook
-
     webhook = None
     if check.webhook_env is not None:
         # Checked before anything is sent, so that a bad address costs no run.
-        found = read_variables(options.config_file_path, options.env_file, read_environment())
-        address = found.get(check.webhook_env)
+        variables = read_variables(options.config_file_path, options.env_file, read_environment())
+        address = variables.get(check.webhook_env)
         if address is None:
-            raise UsageError(f"--webhook-env: no {check.webhook_env} in {found.env_file} nor in the environment")
+            raise UsageError(f"--webhook-env: no {check.webhook_env} in {variables.env_file} nor in the environment")
         webhook = read_webhook(address, check.webhook_env)
-    failure: VerifierError | None = None
+    failure = None
     try:
-        result = _checked(options, check)
+        with only_check(RUNS):
+            result = _checked(stored, options, check)
     except VerifierError as error:
-        failure, headline = error, plain(f"check failed: {error}", MAX_SENTENCE)
-        result = CheckResult(status="error", exit_code=error.exit_code, headline=headline, error=str(error))
+        failure = error
+        result = CheckResult(status="error", exit_code=error.exit_code, headline=f"check failed: {error}")
     if webhook is not None and (check.notify == "always" or result.status != "passed"):
-        text = "\n".join([result.headline, *result.lines])
-        for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-            text = text.replace(character, entity)
-        document: Any = {"text": text, "mrkdwn": False} if webhook.is_slack else result
-        trouble = post(webhook, msgspec.json.encode(document))
+        trouble = post(webhook, webhook.document(result))
         if trouble is not None:
-            warn(f"{trouble}; the result of the check is unchanged")
+            warn(trouble)
     if failure is not None:
         raise failure
     if options.json:
@@ -88,79 +104,57 @@ def check_command(options: CommandOptions = _RUN, check: CheckOptions = _CHECK) 
     return result.exit_code
 
 
-def _checked(options: CommandOptions, check: CheckOptions) -> CheckResult:
-    """Run, remember, judge, and write ``check.json`` into the run's folder."""
-    from datetime import UTC, datetime, timedelta
-
-    from vendor_verifier.config import read_environment
-    from vendor_verifier.console.progress import progress
-    from vendor_verifier.features.history.check import judge_check
-    from vendor_verifier.features.history.database import (
-        history_file,
-        read_history,
-        remember,
-        run_frame,
-    )
-    from vendor_verifier.features.history.figures import WATCHED, figure_names
-    from vendor_verifier.features.history.nightly import clear_old_runs, only_check, read_days
-    from vendor_verifier.pipeline.latest_run import RUNS
-    from vendor_verifier.pipeline.plan import prepare
-    from vendor_verifier.pipeline.run import run, unfinished_vendors
-
+def _checked(stored: Path | None, options: CommandOptions, check: CheckOptions) -> CheckResult:
+    """Run (or score a stored run), remember, judge, and write ``check.json`` into the run's folder."""
     if options.dry_run:
         raise UsageError("a check sends; look at its plan with `run --dry-run`")
     file = history_file(options.history, none=options.no_history)
     days = None if check.keep is None else read_days(check.keep)
     figures = figure_names(check.fail_on, options.suites, "--fail-on") or WATCHED
-    with only_check(RUNS):
+    if stored is not None:
+        folder = RunFolder(run_named(stored))
+        outcome = RunOutcome(folder, score_folder(folder, gates=options.gate))
+    else:
         prepared = prepare(options, read_environment())
         with progress(quiet=not options.verbose, verbose=options.verbose) as watcher:
             outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
-        folder = outcome.folder
-        warnings = [] if (unkept := remember(folder, outcome.scored, file)) is None else [unkept]
-        history = run_frame(folder, outcome.scored) if file is None or warnings else read_history(file)
-        if days is not None and not warnings:
-            known = None if file is None else set(history["run"])
-            warnings += clear_old_runs(RUNS, datetime.now(UTC) - timedelta(days), keep=folder.path, known=known)
-        unfinished = [words for _, words in unfinished_vendors(outcome)]
-        result = judge_check(
-            outcome.report,
-            history,
-            figures=figures,
-            folder=str(folder.path),
-            unfinished=unfinished if outcome.limit is None else [*unfinished, outcome.limit],
-            signal_number=outcome.signal_number,
-            warnings=warnings,
-        )
-        folder.write("check.json", msgspec.json.format(msgspec.json.encode(result)).decode() + "\n")
+    folder, scored = outcome.folder, outcome.scored
+    unkept = remember(folder, scored, file)
+    warnings = [] if unkept is None else [unkept]
+    is_kept = file is not None and unkept is None
+    history = read_history(file) if file is not None and is_kept else history_frame([run_document(scored, folder)])
+    if days is not None and (is_kept or file is None):
+        known = set(history["run"]) if is_kept else None
+        warnings += clear_old_runs(RUNS, datetime.now(UTC) - timedelta(days), keep=folder.path, known=known)
+    unfinished = [words for _, words in unfinished_vendors(outcome)]
+    result = judge_check(
+        scored.report,
+        history,
+        figures=figures,
+        folder=str(folder.path),
+        unfinished=unfinished if outcome.limit is None else [*unfinished, outcome.limit],
+        signal_number=outcome.signal_number,
+        warnings=warnings,
+    )
+    folder.write("check.json", msgspec.json.format(msgspec.json.encode(result)) + b"\n")
     return result
 
 
 def compare_command(
-    before: Annotated[Path, Parameter(help="A run folder: the older one, or the only one.")],
-    after: Annotated[Path | None, Parameter(help="The newer run folder. [default: compare with the history]")] = None,
+    before: Annotated[Path, Parameter(help="The older run folder.")],
+    after: Annotated[Path, Parameter(help="The newer run folder.")],
     /,
     *,
     fail_on: Annotated[
         tuple[str, ...], many("Exit with 1 if this figure got worse (repeatable). [default: any]", JUDGE)
     ] = (),
-    history: HISTORY = None,
-    json: Annotated[bool, flag("Print JSON with every answer that changed.", OUTPUT)] = False,
+    json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
 ) -> int:
-    """Compare two runs: verdicts, figures with intervals, settings that differ, answers with another outcome.
+    """Compare two runs: verdicts, figures with intervals, and settings that differ.
 
     Exit codes: 0 nothing got worse, 1 a figure or a verdict did, 2 the runs have nothing to compare.
     """
-    from vendor_verifier.pipeline.latest_run import run_named
-    from vendor_verifier.store import RunFolder
-
-    folder = RunFolder(run_named(before))
-    if after is None:
-        return _against_history(folder, fail_on, history, as_json=json)
-    from vendor_verifier.features.history.compare import compare_scored, comparison_lines
-    from vendor_verifier.pipeline.score import score_folder
-
-    comparison = compare_scored(score_folder(folder), score_folder(RunFolder(run_named(after))))
+    comparison = compare_scored(*(score_folder(RunFolder(run_named(run))) for run in (before, after)))
     if json:
         _print_json(comparison)
     else:
@@ -169,27 +163,13 @@ def compare_command(
         say("The runs have no figure of a vendor in common, so nothing was compared.")
         return EXIT_USAGE
     known = {"verdict", *(change.metric for change in comparison.changes)}
-    short = {"ttft": "avg_ttft_ms", "success": "success_rate", "schema": "schema_accuracy", "tokens": "avg_tokens"}
-    wanted = {short.get(word, word) for word in fail_on}
+    wanted = {"avg_ttft_ms" if word == "ttft" else ALIASES.get(word, word) for word in fail_on}
     if wanted - known:
         words = f"read {', '.join(sorted(wanted - known))}; compared are {', '.join(sorted(known))}"
         raise ProblemsError([Problem(words, key="--fail-on")])
     worse = {change.metric for change in comparison.changes if change.verdict == "worse"}
     worse |= {"verdict"} if any(change.is_worse for change in comparison.verdicts) else set()
     return EXIT_THRESHOLD if worse & (wanted or known) else EXIT_OK
-
-
-def _against_history(folder: Any, fail_on: Sequence[str], file: Path | None, *, as_json: bool) -> int:
-    """The trends of a run's figures up to it."""
-    from vendor_verifier.features.history.trends import trends
-
-    name, history = folder.read_manifest().run, _read(file)
-    places = history["run"].eq(name).to_numpy().nonzero()[0]
-    if not len(places):
-        raise UsageError(f"the history does not hold the run {name}; `score {folder.path}` adds it")
-    found = trends(history.iloc[: places.max() + 1], _figures(fail_on, history, "--fail-on"))
-    _show_trends(found, as_json=as_json)
-    return EXIT_THRESHOLD if any(trend.verdict == "regression" for trend in found) else EXIT_OK
 
 
 def history_command(
@@ -200,7 +180,7 @@ def history_command(
         tuple[str, ...], many("Plot this figure over the runs: ttft, f1, tps, e2e_ms.p95 (repeatable).", WHAT)
     ] = (),
     limit: Annotated[int, option("List the newest N runs.", WHAT, "--limit", "-n", check=Number(gte=1))] = 20,
-    history: HISTORY = None,
+    history: Annotated[Path | None, HISTORY_FILE] = None,
     json: Annotated[bool, flag("Print JSON with every figure.", OUTPUT)] = False,
 ) -> int:
     """List the scored runs of the history, newest last, or plot figures over them.
@@ -208,71 +188,44 @@ def history_command(
     --metric plots a figure over the runs that asked the same, and shows whether a vendor got worse, which takes eight
     runs.
     """
-    from vendor_verifier.features.history.trends import trends
-
-    rows = _read(history)
+    rows = read_history(history or default_history_file())
+    if rows.empty:
+        say("The history is empty. Every run adds itself to it, except with --no-history.")
+    suites = [name.removeprefix("scores.") for name in rows.columns if name.startswith("scores.")]
+    figures = figure_names(metric, suites, "--metric")
     problems = []
     for key, wanted, columns in (("--model", model, ["model"]), ("--vendor", vendor, ["label", "vendor"])):
-        known = set(rows[columns].to_numpy().ravel())
-        unknown = [name for name in wanted if len(rows) and name not in known]
-        problems += [Problem(f"no run has `{name}`; known are {listed(sorted(known), 20)}", key=key) for name in unknown]
+        known = sorted(set(rows[columns].to_numpy().ravel()))
+        unknown = [name for name in wanted if known and name not in known]
+        problems += [Problem(f"no run has `{name}`; known are {listed(known, 20)}", key=key) for name in unknown]
+        rows = rows[rows[columns].isin(wanted).any(axis=1)] if wanted else rows
     if problems:
         raise ProblemsError(problems)
     if metric:
-        figures = _figures(metric, rows, "--metric")
-        found = trends(rows, figures, models=model, labels=vendor)
-        _show_trends(found, as_json=json)
-        for figure in figures:
-            if not any(trend.figure == figure for trend in found):
-                say(f"{figure} was not measured in the newest run of the history, so there is no trend of it.")
+        found = sorted(trends(rows, figures), key=lambda trend: TREND_ORDER.index(trend.verdict))
+        if json:
+            _print_json(found)
+        else:
+            _write([trend_line(trend) for trend in found])
+        for figure in [name for name in figures if all(trend.figure != name for trend in found)]:
+            say(f"{figure} was not measured in the newest complete run, so there is no trend of it.")
         return EXIT_OK
-    if model:
-        rows = rows[rows["model"].isin(model)]
-    if vendor:
-        rows = rows[rows["label"].isin(vendor) | rows["vendor"].isin(vendor)]
     rows = rows[rows["run"].isin(rows["run"].unique()[-limit:])]
     if json:
         sys.stdout.write(rows.to_json(orient="records", indent=2, date_format="iso") + "\n")
     else:
-        for run, its in rows.groupby("run", sort=False):
-            _write([_run_line(str(run), its)])
-    if rows.empty:
-        say("The history is empty. Every run adds itself to it, except with --no-history.")
+        _write([_run_line(str(run), its) for run, its in rows.groupby("run", sort=False)])
     return EXIT_OK
 
 
 def _run_line(run: str, rows: pd.DataFrame) -> str:
-    """When, which run, which models, and the vendors by verdict."""
-    at = rows["at"].iloc[0]
-    words = []
+    """When, which run, which models, the vendors by verdict, and where it lay."""
+    words = [] if rows["complete"].iloc[0] else ["incomplete"]
     for status, its in rows[~rows["is_baseline"].astype(bool)].groupby("verdict", sort=False):
-        count = counted(len(its), "vendor") if status == "matches" else listed(list(its["label"]))
-        words.append(f"{str(status).replace('_', ' ')}: {count}")
-    words += [] if rows["complete"].iloc[0] else ["incomplete"]
+        who = counted(len(its), "vendor") if status == "matches" else listed(list(its["label"]))
+        words.append(f"{str(status).replace('_', ' ')}: {who}")
     models = ", ".join(rows["model"].unique())
-    return f"{at:%Y-%m-%d %H:%M}  {run}  {models}  {'; '.join(words)}  {rows['folder'].iloc[0]}"
-
-
-def _read(file: Path | None) -> pd.DataFrame:
-    from vendor_verifier.features.history.database import default_history_file, read_history
-
-    return read_history(file or default_history_file())
-
-
-def _figures(words: Sequence[str], history: pd.DataFrame, flag_name: str) -> tuple[str, ...]:
-    from vendor_verifier.features.history.figures import WATCHED, figure_names
-
-    suites = [name.removeprefix("scores.") for name in history.columns if name.startswith("scores.")]
-    return figure_names(words, suites, flag_name) or WATCHED
-
-
-def _show_trends(found: Sequence[Trend], *, as_json: bool) -> None:
-    from vendor_verifier.features.history.trends import TREND_ORDER, trend_line
-
-    if as_json:
-        _print_json(found)
-    else:
-        _write([trend_line(trend) for trend in sorted(found, key=lambda trend: TREND_ORDER.index(trend.verdict))])
+    return f"{rows['at'].iloc[0]:%Y-%m-%d %H:%M}  {run}  {models}  {'; '.join(words)}  {rows['folder'].iloc[0]}"
 
 
 def _print_json(value: Any) -> None:

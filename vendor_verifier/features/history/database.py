@@ -1,6 +1,6 @@
 """The history of runs: one SQLite table (run, at, question, json), read as a DataFrame with a row a vendor of a run.
 
-It holds figures and verdicts, and no record, prompt, answer or key. A history that cannot be written never fails a run.
+It holds figures and verdicts, and no record, prompt, answer or key. A history that cannot be written fails no run.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import msgspec
 import pandas as pd
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.features.history.figures import FIGURES, figures_of
+from vendor_verifier.features.history.figures import FIGURES, SPREADS
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.results import FACETS
 from vendor_verifier.resources import PRODUCT
+from vendor_verifier.scoring.breakdowns import distributions
+from vendor_verifier.scoring.metrics import RANK_METRICS
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 
@@ -28,7 +30,7 @@ WAIT_S = 10.0
 # "AVVH": distinguishes our file from any other program's SQLite file.
 _APPLICATION_ID = 0x41565648
 _RUN_COLUMNS = ("run", "at", "question", "folder", "complete", "version")
-_ENTRY_COLUMNS = ("model", "label", "vendor", "model_id", "is_baseline", "planned", "succeeded", "verdict", "reason")
+_ENTRY_COLUMNS = ("label", "vendor", "model_id", "is_baseline", "planned", "succeeded")
 
 
 class _NoHistoryError(Exception):
@@ -58,12 +60,10 @@ def remember(folder: RunFolder, scored: ScoredRun, file: Path | None, *, wait_s:
 
     A run without any record is left out. Another process that writes at the same time is waited for.
     """
-    if file is None:
+    document = None if file is None else run_document(scored, folder)
+    if file is None or document is None or not document["vendors"]:
         return None
-    document = run_document(folder, scored)
-    if not document["vendors"]:
-        return None
-    row = (scored.report.run, scored.manifest.created_at or "", question_of(scored.manifest))
+    row = [document.pop(name) for name in ("run", "at", "question")]
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.touch(mode=0o600)
@@ -73,46 +73,53 @@ def remember(folder: RunFolder, scored: ScoredRun, file: Path | None, *, wait_s:
                 connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {SCHEMA}")
                 connection.execute("CREATE TABLE runs(run TEXT PRIMARY KEY, at TEXT, question TEXT, json TEXT)")
-            encoded = msgspec.json.encode(document).decode()
-            connection.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?)", (*row, encoded))
+            row.append(msgspec.json.encode(document).decode())
+            connection.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?)", row)
             connection.execute("COMMIT")
     except (sqlite3.Error, OSError, _NoHistoryError) as error:
-        return f"The run is not in the history {file}: {_reason(error)}. Then add it with `score {folder.path}`."
+        return f"The run is not in the history {file}: {_reason(error)}. Then `score {folder.path}` adds it."
     return None
 
 
-def run_document(folder: RunFolder, scored: ScoredRun) -> dict[str, Any]:
+def run_document(scored: ScoredRun, folder: RunFolder | None = None) -> dict[str, Any]:
     """What the history keeps of a run; ``vendors`` are those with a record."""
-    report, tool = scored.report, scored.manifest.tool
-    figures = figures_of(scored.records)
-    vendors = []
-    for model, result in report.models.items():
-        for label, vendor in result.vendors.items():
+    manifest, vendors = scored.manifest, []
+    for model, result in scored.report.models.items():
+        records = scored.records[scored.records["model"] == model]
+        spreads, tokens = distributions(records), records.groupby("label", observed=True)["output_tokens"].mean()
+        for vendor in result.vendors.values():
             if not vendor.recorded:
                 continue
-            rows = scored.records[(scored.records["model"] == model) & (scored.records["label"] == label)]
-            ranked = {name: getattr(vendor, name) for name in vendor.measured if hasattr(vendor, name)}
-            if vendor.is_baseline:
-                # The baseline's F1 is 1 by definition, not a measurement.
-                ranked.pop("f1", None)
-            vendors.append({
-                **{name: getattr(vendor, name) for name in _ENTRY_COLUMNS[1:7]},
-                "model": model,
-                "verdict": vendor.verdict.status,
-                "reason": vendor.verdict.reason,
-                "facets": {name: facet.status for name, facet in vendor.verdict.facets.items()},
-                "reasons": {name: facet.reason for name, facet in vendor.verdict.facets.items()},
-                **ranked,
-                **figures.get((model, label), {}),
-                "measured": {name: vendor.measured[name] for name in ranked},
-                "scores": {name: suite.score for name, suite in vendor.suites.items()},
-                "served_models": sorted(rows["served_model"].dropna().unique()),
-                "fingerprints": sorted(rows["fingerprint"].dropna().unique()),
-            })
+            # The baseline's F1 is 1 by definition, not a measurement.
+            ranked = [name for name in RANK_METRICS if name != "f1" or not vendor.is_baseline]
+            found = {f"{name}.{each}": (vendor.label, name, each) for name in SPREADS for each in ("p50", "p95")}
+            facets = vendor.verdict.facets
+            vendors.append(
+                {
+                    "model": model,
+                    **{name: getattr(vendor, name) for name in _ENTRY_COLUMNS},
+                    "verdict": vendor.verdict.status,
+                    "reason": vendor.verdict.reason,
+                    "facets": {name: facet.status for name, facet in facets.items()},
+                    "reasons": {name: facet.reason for name, facet in facets.items()},
+                    **{name: getattr(vendor, name) for name in ranked},
+                    **{
+                        figure: float(spreads.at[(label, name), each])
+                        for figure, (label, name, each) in found.items()
+                        if (label, name) in spreads.index
+                    },
+                    "output_tokens.mean": float(tokens.get(vendor.label, float("nan"))),
+                    "measured": {name: vendor.measured.get(name, 0) for name in ranked},
+                    "scores": {name: suite.score for name, suite in vendor.suites.items()},
+                }
+            )
     return {
-        "folder": str(folder.path.resolve()),
-        "complete": report.complete,
-        "version": None if tool is None else tool.version,
+        "run": scored.report.run,
+        "at": manifest.created_at or "",
+        "question": question_of(manifest),
+        "folder": "" if folder is None else str(folder.path.resolve()),
+        "complete": scored.report.complete,
+        "version": None if manifest.tool is None else manifest.tool.version,
         "vendors": vendors,
     }
 
@@ -136,24 +143,29 @@ def question_of(manifest: Manifest) -> str:
 
 
 def read_history(file: Path) -> pd.DataFrame:
-    """All runs, oldest first: a row a vendor of a model in a run. No file is an empty history.
-
-    Columns: of the run ``run``, ``at`` (UTC), ``question`` (a digest: runs that share it asked the same), ``folder``,
-    ``complete``, ``version``; of the vendor ``model``, ``label``, ``vendor``, ``model_id``, ``is_baseline``,
-    ``planned``, ``succeeded``, ``verdict``, ``reason``, and for each facet ``facets.…`` (its status) and ``reasons.…``;
-    the figures of :data:`vendor_verifier.features.history.figures.FIGURES`, ``measured.…`` (over how many records),
-    ``scores.…`` of evaluations, ``served_models`` and ``fingerprints`` as lists.
+    """All runs of a history, oldest first, as :func:`history_frame` has them. No file is an empty history.
 
     Raises:
         UsageError: there is a file and it cannot be read as a history.
     """
     try:
-        documents = _documents(file) if file.exists() else []
+        return history_frame(_documents(file) if file.exists() else [])
     except (sqlite3.Error, OSError, _NoHistoryError) as error:
         raise UsageError(f"the history {file} cannot be read: {_reason(error)}") from None
-    frame = pd.json_normalize(documents, "vendors", list(_RUN_COLUMNS), sep=".") if documents else pd.DataFrame()
+
+
+def history_frame(documents: list[dict[str, Any]]) -> pd.DataFrame:
+    """Stored runs as a DataFrame: a row a vendor of a model in a run.
+
+    Columns of the run: ``run``, ``at`` (UTC), ``question`` (a digest: runs that share it asked the same), ``folder``,
+    ``complete``, ``version``. Of the vendor: ``model``, ``label``, ``vendor``, ``model_id``, ``is_baseline``,
+    ``planned``, ``succeeded``, ``verdict``, ``reason``; of each facet ``facets.…`` (its status) and ``reasons.…``; the
+    figures (:data:`vendor_verifier.features.history.figures.FIGURES`), of rank metrics ``measured.…`` (over how many
+    records), and the ``scores.…`` of evaluations.
+    """
+    frame = pd.json_normalize(documents, "vendors", list(_RUN_COLUMNS)) if documents else pd.DataFrame()
     facets = [f"{kind}.{name}" for kind in ("facets", "reasons") for name in FACETS]
-    known = [*_RUN_COLUMNS, *_ENTRY_COLUMNS, *facets, *FIGURES, "served_models", "fingerprints"]
+    known = [*_RUN_COLUMNS, "model", *_ENTRY_COLUMNS, "verdict", "reason", *facets, *FIGURES]
     frame = frame.reindex(columns=[*known, *(name for name in frame.columns if name not in known)])
     frame["at"] = pd.to_datetime(frame["at"], utc=True, format="ISO8601", errors="coerce")
     frame[list(FIGURES)] = frame[list(FIGURES)].astype(float)
@@ -169,7 +181,7 @@ def _documents(file: Path) -> list[dict[str, Any]]:
 
 
 def _is_new(connection: sqlite3.Connection) -> bool:
-    """Whether the file is empty; raises _NoHistoryError where it is neither empty nor a history of this schema."""
+    """Whether the file is empty; raises _NoHistoryError where it is neither that nor a history of this schema."""
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -178,7 +190,7 @@ def _is_new(connection: sqlite3.Connection) -> bool:
     if owner != _APPLICATION_ID:
         raise _NoHistoryError("it is another program's database. Name another file with --history")
     if version < SCHEMA:
-        raise _NoHistoryError("an earlier version of this program wrote it, and it cannot be read any more. Move it away")
+        raise _NoHistoryError("an earlier version of this program wrote it, and it is not read any more. Move it away")
     if version > SCHEMA:
         raise _NoHistoryError("a newer version of this program wrote it. Update this program, or move the file away")
     return False
