@@ -101,8 +101,8 @@ def judge_check(
     status: CheckStatus = "failed" if bad or worse or missed else "incomplete" if unfinished else "passed"
     words = [_failing(vendor, bad, names) for vendor in dict.fromkeys((each.model, each.label) for each in bad)]
     for vendor in dict.fromkeys((trend.model, trend.label) for trend in worse):
-        figures = [trend.figure for trend in worse if (trend.model, trend.label) == vendor]
-        words.append(f"{names[vendor]} got worse ({listed(figures)})")
+        its = [trend.figure for trend in worse if (trend.model, trend.label) == vendor]
+        words.append(f"{names[vendor]} got worse ({listed(its)})")
     words += [f"{counted(len(missed), 'gate')} failed"] if missed else []
     words += [f"{counted(len(unfinished), 'vendor')} incomplete"] if unfinished else []
     words += _summary(report, changes, names) if status != "failed" else []
@@ -121,7 +121,6 @@ def judge_check(
         ),
         *(f"{names[one.model, one.label]}: {one.figure}: {one.reason}." for one in watched if one.verdict == "warning"),
         *([f"gates not decided by so few samples: {listed(list(undecided))}"] if undecided else []),
-        *_renamed(until, report.run, names),
         *(f"warning: {sentence}" for sentence in warnings),
     ]
     if len(lines) > MOST_LINES:
@@ -197,26 +196,15 @@ def _summary(report: Report, changes: Sequence[FacetChange], names: Names) -> li
         for label, vendor in result.vendors.items():
             status, why = vendor.verdict.status, plain(vendor.verdict.reason, 100).rstrip(".")
             if status == "check":
-                its = [change for change in changes if (change.model, change.label) == (model, label)]
-                why = listed([f"{_shown(change.facet)} since {change.since}" for change in its])
+                own = [change for change in changes if (change.model, change.label) == (model, label)]
+                why = listed([f"{_shown(change.facet)} since {change.since}" for change in own])
             if status in found:
                 found[status].append(f"{names[model, label]}: {why}")
     match = len(found.pop("matches"))
     words = [f"{match} vendor matches" if match == 1 else f"{match} vendors match"]
-    for status, its in found.items():
-        words += [f"{len(its)} {_WORDS[status]} ({'; '.join(its[:2])}{'; …' if len(its) > 2 else ''})"] if its else []
+    for name, its in found.items():
+        words += [f"{len(its)} {_WORDS[name]} ({'; '.join(its[:2])}{'; …' if len(its) > 2 else ''})"] if its else []
     return words
-
-
-def _renamed(history: pd.DataFrame, run: str, names: Names) -> list[str]:
-    """Vendors whose answers name other models than in the last run that named any."""
-    lines = []
-    for key, rows in history[history["served_models"].map(bool)].groupby(["model", "label"], sort=False):
-        if len(rows) > 1 and rows["run"].iloc[-1] == run:
-            before, after = rows["served_models"].iloc[-2:]
-            if before != after:
-                lines.append(f"{names[key]}: answers name {listed(after)}; before {listed(before)}")
-    return lines
 
 
 def _shown(facet: str) -> str:

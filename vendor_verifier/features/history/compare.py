@@ -20,12 +20,12 @@ from msgspec import structs
 from vendor_verifier.features.history.check import FacetChange, change_line, facet_changes, vendor_names
 from vendor_verifier.features.history.database import history_frame, run_document
 from vendor_verifier.features.history.figures import least_change, shown, shown_change
-from vendor_verifier.records.manifest import Manifest, SchemaPolicy
+from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.scoring.calls import counted_calls, valid_calls
 from vendor_verifier.scoring.metrics import RANK_METRICS, is_higher_better, is_share
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.stats.compare import LEAST_TIMES, WINDOWS, holm, paired, slower
-from vendor_verifier.text import counted
+from vendor_verifier.text import counted, listed
 
 ChangeVerdict = Literal["worse", "improved", "same", "undecided"]
 ORDER: tuple[ChangeVerdict, ...] = ("worse", "improved", "undecided", "same")
@@ -96,30 +96,30 @@ def compare_scored(before: ScoredRun, after: ScoredRun) -> RunComparison:
 
 def _changes(before: ScoredRun, after: ScoredRun) -> Iterator[MetricChange]:
     """Every figure that both runs measured of a vendor; until it is corrected, ``verdict`` is the likelier side."""
-    for model, result in after.report.models.items():
-        earlier = before.report.models.get(model)
-        for label in [] if earlier is None else [label for label in result.vendors if label in earlier.vendors]:
-            vendors = (earlier.vendors[label], result.vendors[label])
+    runs = (before, after)
+    for model in [name for name in after.report.models if name in before.report.models]:
+        earlier, later = (run.report.models[model].vendors for run in runs)
+        for label in [name for name in later if name in earlier]:
+            vendors = (earlier[label], later[label])
             for metric in (*RANK_METRICS, *(name for name in vendors[0].suites if name in vendors[1].suites)):
                 first, second = (vendor.metric(metric) for vendor in vendors)
-                if first is None or second is None or (metric == "f1" and result.baseline == label):
+                if first is None or second is None or (metric == "f1" and vendors[1].is_baseline):
                     continue
-                values = [
-                    _values(run.records[run.records["model"] == model], label, found.baseline, metric, policy)
-                    for run, found in ((before, earlier), (after, result))
-                    for policy in [run.manifest.score.schema_policy]
-                ]
-                pairs = values[0].join(values[1]["value"], rsuffix="_after", how="inner").dropna()
-                pairs = pairs.sort_values("sent_s", kind="stable")[["value", "value_after"]].to_numpy(float)
+                values = [_values(run, model, label, metric) for run in runs]
+                joined = values[0][["value"]].join(values[1], rsuffix="_after", how="inner").dropna()
+                pairs = joined.sort_values("sent_s", kind="stable")[["value", "value_after"]].to_numpy(float)
                 yield _compared(MetricChange(model, label, metric, first, second, n=len(pairs)), pairs)
 
 
-def _values(rows: pd.DataFrame, label: str, baseline: str | None, metric: str, policy: SchemaPolicy) -> pd.DataFrame:
+def _values(run: ScoredRun, model: str, label: str, metric: str) -> pd.DataFrame:
     """The ``value`` of a metric by suite and sample of a vendor, over its repetitions, and when it was sent."""
+    rows, policy = run.records[run.records["model"] == model], run.manifest.score.schema_policy
     own = rows[rows["label"] == label].astype(dict.fromkeys([*_QUESTION, "decision"], object))
     if metric == "f1":
         # Whether a decision agrees with one of the baseline's.
-        expected = rows[(rows["label"] == baseline) & rows["decision"].isin(["called", "not_called"])]
+        expected = rows[
+            (rows["label"] == run.report.models[model].baseline) & rows["decision"].isin(["called", "not_called"])
+        ]
         own = own.merge(expected[[*_QUESTION, "decision"]].astype(object), on=_QUESTION, suffixes=("", "_baseline"))
         value: Any = own["decision"] == own["decision_baseline"]
     elif metric == "schema_accuracy":
@@ -140,7 +140,9 @@ def _compared(change: MetricChange, pairs: np.ndarray) -> MetricChange:
     """The change with its interval, its likelier side and that side's p-value, not yet corrected."""
     if is_share(change.metric) and len(pairs) > 1:
         worse, better = paired(pairs[:, 1], pairs[:, 0]), paired(pairs[:, 0], pairs[:, 1])
-        low, high = worse.low, worse.high
+        # That no sample changed bounds how many could (the rule of three); it does not say that none ever will.
+        rare = 0.0 if (pairs[:, 0] != pairs[:, 1]).any() else min(1.0, 3 / len(pairs))
+        low, high = worse.low - rare, worse.high + rare
     elif not is_share(change.metric) and len(pairs) >= LEAST_TIMES:
         windows = np.array_split(np.log(pairs[:, 1] / pairs[:, 0]), WINDOWS)
         ratios = np.array([window.mean() for window in windows])
@@ -178,7 +180,7 @@ def _setting_changes(before: Manifest, after: Manifest) -> Iterator[SettingChang
         sides.append({where: str(value) for where, value in flat.items() if value not in (None, [], {})})
     for where in dict.fromkeys([*sides[0], *sides[1]]):
         if sides[0].get(where) != sides[1].get(where):
-            yield SettingChange(where, sides[0].get(where), sides[1].get(where))
+            yield SettingChange(str(where), sides[0].get(where), sides[1].get(where))
 
 
 def comparison_lines(found: RunComparison) -> list[str]:
@@ -186,16 +188,20 @@ def comparison_lines(found: RunComparison) -> list[str]:
     counts = [f"{n} {word}" for word in ORDER if (n := sum(change.verdict == word for change in found.changes))]
     over = counted(found.common_samples, "common sample")
     lines = [f"{found.after} against {found.before} over {over}: {', '.join(counts) or 'nothing to compare'}"]
-    names = vendor_names((each.model, each.label) for each in (*found.changes, *found.verdicts))
+    keys = [(change.model, change.label) for change in found.changes]
+    names = vendor_names([*keys, *((change.model, change.label) for change in found.verdicts)])
     lines += [f"  {change_line(change, names)}" for change in found.verdicts]
+    others: dict[str, list[str]] = {}
     for change in sorted(found.changes, key=lambda change: ORDER.index(change.verdict)):
-        interval = "too few samples to compare"
-        if change.low is not None and change.high is not None:
-            ends = [end if is_share(change.metric) else math.log1p(end) for end in (change.low, change.high)]
-            interval = " … ".join(shown_change(change.metric, end) for end in ends)
+        name = names[change.model, change.label]
+        if change.verdict not in ("worse", "improved") or change.low is None or change.high is None:
+            others.setdefault(f"{change.verdict}: {change.metric}", []).append(name)
+            continue
+        ends = [end if is_share(change.metric) else math.log1p(end) for end in (change.low, change.high)]
+        interval = " … ".join(shown_change(change.metric, end) for end in ends)
         values = f"{shown(change.metric, change.before)} → {shown(change.metric, change.after)}"
-        name = f"{names[change.model, change.label]}: {change.metric}"
-        lines.append(f"  {change.verdict}: {name} {values} ({interval}; n {change.n})")
+        lines.append(f"  {change.verdict}: {name}: {change.metric} {values} ({interval}; n {change.n})")
+    lines += [f"  {what}: {listed(who)}" for what, who in others.items()]
     lines.append(f"settings that differ: {len(found.settings) or 'none'}")
     return lines + [
         f"  {one.where}: {one.before or '–'} → {one.after or '–'}" for one in found.settings[:_MOST_SETTINGS]

@@ -86,13 +86,13 @@ def run_document(scored: ScoredRun, folder: RunFolder | None = None) -> dict[str
     manifest, vendors = scored.manifest, []
     for model, result in scored.report.models.items():
         records = scored.records[scored.records["model"] == model]
-        spreads, tokens = distributions(records), records.groupby("label", observed=True)["output_tokens"].mean()
+        tokens = records.groupby("label", observed=True)["output_tokens"].mean().to_dict()
+        spreads: dict[Any, Any] = distributions(records).to_dict("index")
         for vendor in result.vendors.values():
             if not vendor.recorded:
                 continue
             # The baseline's F1 is 1 by definition, not a measurement.
             ranked = [name for name in RANK_METRICS if name != "f1" or not vendor.is_baseline]
-            found = {f"{name}.{each}": (vendor.label, name, each) for name in SPREADS for each in ("p50", "p95")}
             facets = vendor.verdict.facets
             vendors.append(
                 {
@@ -104,11 +104,11 @@ def run_document(scored: ScoredRun, folder: RunFolder | None = None) -> dict[str
                     "reasons": {name: facet.reason for name, facet in facets.items()},
                     **{name: getattr(vendor, name) for name in ranked},
                     **{
-                        figure: float(spreads.at[(label, name), each])
-                        for figure, (label, name, each) in found.items()
-                        if (label, name) in spreads.index
+                        f"{name}.{each}": spreads.get((vendor.label, name), {}).get(each)
+                        for name in SPREADS
+                        for each in ("p50", "p95")
                     },
-                    "output_tokens.mean": float(tokens.get(vendor.label, float("nan"))),
+                    "output_tokens.mean": tokens.get(vendor.label),
                     "measured": {name: vendor.measured.get(name, 0) for name in ranked},
                     "scores": {name: suite.score for name, suite in vendor.suites.items()},
                 }

@@ -74,7 +74,9 @@ def likeness(series: Iterable[Sequence[float]], bound: float) -> float:
     return min(max(unbiased + bound / math.sqrt(n), 0.0), _MOST_ALIKE)
 
 
-def hodges_lehmann(before: Sequence[float], after: Sequence[float]) -> float:
+def hodges_lehmann(
+    before: Sequence[float] | NDArray[np.float64], after: Sequence[float] | NDArray[np.float64]
+) -> float:
     """The median of all differences after − before (Hodges and Lehmann, Ann. Math. Stat. 34, 1963)."""
     return float(np.median(np.subtract.outer(np.asarray(after), np.asarray(before))))
 

@@ -2,7 +2,8 @@
 
 Of complete runs that asked the same, per vendor and figure, quantities on a logarithmic scale:
 
-- the median movement of the other vendors of a run, three or more, is taken out: the network or the hour moves all;
+- what three in four of the other vendors of a run, three at least, moved in common is taken out, because the network
+  or the hour moves all of them;
 - from 8 runs on, a change of level (:mod:`vendor_verifier.features.history.level_changes`) within the last 7 runs is a
   regression if it is worse by at least the least change, with the others' movement taken out and without;
 - else a newest run with a robust z = (x − median) ÷ (1.4826 · MAD) over the 20 runs before it beyond the limit is a
@@ -14,6 +15,7 @@ The more series are judged at once, the more would alarm by chance: p is 0.003 �
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Any, Literal
@@ -21,6 +23,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import special
 
 from vendor_verifier.features.history.figures import WATCHED, least_change, shown, shown_change
@@ -100,12 +103,21 @@ def trends(
 
 
 def _common_shift(levels: pd.DataFrame) -> pd.DataFrame:
-    """Runs × vendors: the median distance of the other vendors from their own medians; 0 with fewer than three."""
+    """Runs × vendors: how far the other vendors of the run together were from their own medians."""
     moved = levels - levels.median()
-    others = {label: moved.drop(columns=label) for label in levels}
-    return pd.DataFrame(
-        {label: each.median(axis=1).where(each.count(axis=1) >= LEAST_OTHERS, 0.0) for label, each in others.items()}
-    )
+    others = {label: moved.drop(columns=label).to_numpy() for label in levels}
+    shifts = {label: [common_shift(row[~np.isnan(row)]) for row in rows] for label, rows in others.items()}
+    return pd.DataFrame(shifts, index=levels.index)
+
+
+def common_shift(others: NDArray[np.float64]) -> float:
+    """The median movement, as far as three vendors, and three in four, moved at least half as far; else 0."""
+    needed = max(LEAST_OTHERS, math.ceil(0.75 * len(others)))
+    if len(others) < needed:
+        return 0.0
+    ordered = np.sort(others)
+    up, down = max(ordered[-needed], 0.0), min(ordered[needed - 1], 0.0)
+    return float(min(max(np.median(ordered), 2 * down), 2 * up))
 
 
 def _trend(about: tuple[str, str, str], series: pd.DataFrame, judged: int, alike: float) -> Trend:
@@ -129,7 +141,7 @@ def _trend(about: tuple[str, str, str], series: pd.DataFrame, judged: int, alike
         # The net of all recent changes decides, so that a drop that came back is none.
         older = max((point for point in points if point < recent[0]), default=0)
         parts = slice(older, recent[0]), slice(recent[-1], None)
-        shifts = [hodges_lehmann(*(values[part] for part in parts)) for values in (relative, plain)]
+        shifts = [hodges_lehmann(values[parts[0]], values[parts[1]]) for values in (relative, plain)]
         ends = " → ".join(shown(figure, median(series["value"].iloc[part])) for part in parts)
         change = f"{ends} ({shown_change(figure, shifts[0])}) since {series.index[recent[0]]}"
         if min(worse * shift for shift in shifts) >= least:
