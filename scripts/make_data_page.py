@@ -1,6 +1,6 @@
-"""Write the tables of columns in docs/data.md from their definitions.
+"""Write the lists of columns in docs/data.md from their definitions.
 
-python scripts/make_data_page.py            write the tables
+python scripts/make_data_page.py            write the lists
 python scripts/make_data_page.py --check    exit 1 if the page on disk is not what would be written
 """
 
@@ -11,23 +11,27 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from vendor_verifier.features.data.columns import FRAMES
-from vendor_verifier.features.data.history_columns import history_kind
-from vendor_verifier.features.history.figures import known_figures
+from vendor_verifier.features.data.columns import TABLES
+from vendor_verifier.scoring.table import Column
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "data.md"
-_BEGIN = "<!-- frames: begin -->\n"
+_BEGIN = "<!-- tables: begin -->\n"
 
 
-def tables() -> Iterator[str]:
-    """A section a frame, a line a column."""
-    for kind in (*FRAMES.values(), history_kind(known_figures())):
-        heading = f".{kind.name}" if kind.name in FRAMES else kind.name
-        yield f"## `{heading}`\n\nA row: {kind.words}.\n\n| column | dtype | unit | meaning |\n|---|---|---|---|\n"
+def sections() -> Iterator[str]:
+    """A section a table, a line a column; columns that an earlier table has are named only."""
+    known: set[Column] = set()
+    for name, kind in TABLES.items():
+        yield f"## `.{name}`\n\nA row is {kind.row}.\n\n"
+        again = [f"`{column.name}`" for column in kind.columns if column in known]
+        if again:
+            yield f"As above: {', '.join(again)}.\n\n"
         for column in kind.columns:
-            yield f"| `{column.name}` | {column.dtype} | {column.unit} | {column.words} |\n"
-        if kind.short:
-            yield f"\nShort: {', '.join(f'`{name}`' for name in kind.short)}.\n"
+            if column not in known:
+                words = {*column.name.split("_"), *column.meaning.split(), "share"}
+                unit = f" ({column.unit})" if column.unit and column.unit.lower() not in words else ""
+                yield f"- `{column.name}`: {column.meaning}{unit}\n"
+        known |= set(kind.columns)
         yield "\n"
 
 
@@ -36,7 +40,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
     page = TARGET.read_text(encoding="utf-8")
-    wanted = page.partition(_BEGIN)[0] + _BEGIN + "".join(tables()).rstrip("\n") + "\n"
+    wanted = page.partition(_BEGIN)[0] + _BEGIN + "".join(sections()).rstrip("\n") + "\n"
     if parser.parse_args().check:
         print("up to date" if page == wanted else f"{TARGET.name} is out of date: run scripts/make_data_page.py")
         return 0 if page == wanted else 1

@@ -31,7 +31,7 @@ KINDS = {
 # What needs more than the block: files, runs, servers or a copy of the package. The test runs it.
 RUN_BY = {
     "docs/api.md": "test_api.py",
-    "docs/data.md": "features/data/test_frames.py",
+    "docs/data.md": "features/data/test_tables.py",
     "docs/records.md": "test_record_schema.py",
     "docs/vendors.md": "test_docs_vendors.py",
     "docs/distributed.md": "run/cluster/test_whole_runs.py",

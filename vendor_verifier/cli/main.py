@@ -87,7 +87,7 @@ COMMANDS = {
         "List the stored runs, or plot a metric over them.",
     ),
     "explain": (
-        "vendor_verifier.features.explain.text:explain_command",
+        "vendor_verifier.features.explain.explain:explain_command",
         "Show the evidence behind a vendor's figures.",
     ),
     "view": (

@@ -12,7 +12,7 @@ from cyclopts.validators import Number
 
 from vendor_verifier.console.output import EXIT_OK, gates_exit_code, print_report, say
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
-from vendor_verifier.features.data.table_files import TableFormat
+from vendor_verifier.features.data import TableFormat
 from vendor_verifier.pipeline.latest_run import RUNS, pointed_to, run_named
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, flag, many, option
 from vendor_verifier.pipeline.score import score_folder, write_reports
@@ -34,9 +34,8 @@ def report_command(
     ] = None,
     table: Annotated[
         tuple[str, ...],
-        many("Write samples, records, … or all. [default: ranking,verdicts,findings]", OUTPUT),
+        many("Tables to write: records, calls, …, or all. [default: ranking,verdicts,findings]", OUTPUT),
     ] = (),
-    wide: Annotated[bool, flag("Write all columns of tables, figures in full.", OUTPUT)] = False,
     in_browser: Annotated[bool, flag("Open report.html in the browser.", OUTPUT, "--open")] = False,
     output: Annotated[
         Path | None,
@@ -64,15 +63,15 @@ def report_command(
     folder = pointed_to(RUNS) if run is None else run_named(run)
     if in_browser:
         return _open(folder)
-    if format is None and (table or wide or _is_table_file(output)):
-        return _write_tables(folder, [None], table, output, wide=wide)
+    if format is None and (table or _is_table_file(output)):
+        return _write_tables(folder, [None], table, output)
     wanted = _formats(format or "terminal")
-    kinds = [name for name in _TABLES if name in wanted and (name not in _REPORTS or table or wide)]
-    if kinds or table or wide:
+    kinds = [name for name in _TABLES if name in wanted and (name not in _REPORTS or table)]
+    if kinds or table:
         if len(kinds) < len(set(wanted)):
             problem = f"read {format!r}; tables are {', '.join(_TABLES)}: write them with a command of their own"
             raise ProblemsError([Problem(problem, key="--format")])
-        return _write_tables(folder, kinds, table, output, wide=wide)
+        return _write_tables(folder, kinds, table, output)
     scored = score_folder(
         RunFolder(folder), gates=gate, monthly_requests=monthly_requests, monthly_tokens=monthly_tokens
     )
@@ -111,16 +110,14 @@ def _is_table_file(output: Path | None) -> bool:
     return output is not None and not output.is_dir() and output.suffix.lower().removeprefix(".") in _TABLES
 
 
-def _write_tables(
-    run: Path, kinds: Sequence[TableFormat | None], tables: Sequence[str], output: Path | None, *, wide: bool
-) -> int:
+def _write_tables(run: Path, kinds: Sequence[TableFormat | None], tables: Sequence[str], output: Path | None) -> int:
     """Write tables of a run in each format, None for the one that the output's name says, and print their files."""
     from vendor_verifier.features.data.export import export_run
     from vendor_verifier.features.data.run_data import load_run
 
     data = load_run(run)
     for kind in kinds:
-        sys.stdout.writelines(f"{path}\n" for path in export_run(data, kind, tables, output, wide=wide))
+        sys.stdout.writelines(f"{path}\n" for path in export_run(data, kind, tables, output))
     return EXIT_OK
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -75,10 +76,11 @@ def _findings(run: ModelRun, tests: Sequence[Test]) -> list[Finding]:
 
 
 def _finding(run: ModelRun, test: Test, status: Status, p_value: float | None) -> Finding:
+    words = ["agent-vendor-verifier", "explain", run.run, "--vendor", test.vendor, "--facet", test.facet]
     return Finding(
         model=run.model, vendor=test.vendor, facet=test.facet, name=test.name, status=status, text=test.text,
         p_value=p_value, value=test.value, low=test.low, high=test.high, n=test.n, samples=test.samples,
-        command=f"agent-vendor-verifier explain {run.run} --vendor {test.vendor}",
+        command=shlex.join(words),
     )  # fmt: skip
 
 

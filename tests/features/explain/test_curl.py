@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vendor_verifier.features.explain.explain import KEY_PLACE, curl_command
+from vendor_verifier.features.explain.curl import KEY_PLACE, curl_command
 from vendor_verifier.records.request import HttpRequest
 
 

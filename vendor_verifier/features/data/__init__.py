@@ -1,1 +1,5 @@
-"""A run as pandas DataFrames."""
+"""A run as DataFrames, and its tables as files."""
+
+from typing import Literal
+
+TableFormat = Literal["csv", "parquet", "xlsx", "jsonl"]

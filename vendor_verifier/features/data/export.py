@@ -1,141 +1,119 @@
-"""A stored run as tables for spreadsheets and programs: which tables, which columns, which files."""
+"""The tables of a run as files: CSV and workbooks for spreadsheets, JSON lines, and Parquet.
+
+Texts were written by strangers: in CSV and workbooks none is read as a formula.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import codecs
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import get_args
 
-from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.features.data.columns import FRAMES, RANKING, VERDICTS, Dtype
-from vendor_verifier.features.data.frame import typed_frame
+import pandas as pd
+
+from vendor_verifier.errors import Problem, ProblemsError, UsageError, install_line
+from vendor_verifier.features.data import TableFormat
+from vendor_verifier.features.data.columns import TABLES
 from vendor_verifier.features.data.run_data import RunData
-from vendor_verifier.features.data.table_files import (
-    TableFormat,
-    TableParts,
-    csv_pieces,
-    jsonl_pieces,
-    parquet_pieces,
-    require_library,
-    workbook_pieces,
-)
-from vendor_verifier.records.score import Report
-from vendor_verifier.reports.ranking import ranking
-from vendor_verifier.reports.tables import bare
+from vendor_verifier.reports.escape import spreadsheet_text
 from vendor_verifier.store import RunFolder
-from vendor_verifier.words import Texts
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-# What a buyer reads; the others are for who reckons.
 FOR_PEOPLE = ("ranking", "verdicts", "findings")
-ALL = "all"
-# Rows of a part: with texts of some thousand characters a part takes some ten megabytes.
-_ROWS = 5_000
-_PIECES: Mapping[TableFormat, Callable[[TableParts], Iterator[bytes]]] = {
-    "csv": csv_pieces,
-    "jsonl": jsonl_pieces,
-    "parquet": parquet_pieces,
-}
-# Of columns that only the wide ranking has and that hold words.
-_WORDS = ("verdict", "few_stretches")
+# Excel's own limits.
+_SHEET_ROWS, _CELL_TEXT = 1_048_576, 32_767
 
 
-def export_run(
-    run: RunData, format: TableFormat | None, tables: Sequence[str], output: Path | None, *, wide: bool
-) -> list[Path]:
+def export_run(run: RunData, format: TableFormat | None, tables: Sequence[str], output: Path | None) -> list[Path]:
     """Write tables of a run and return the files.
 
-    ``output`` is a folder where there is one of that name or it has no ending, else a file; None is ``export`` in the
-    run's folder. ``format`` None is that of the file's ending, or CSV.
+    ``output`` is a file where its ending is a format's, else a folder; None is ``export`` in the folder of the run.
+    ``format`` None is that of the file, or CSV. ``tables`` may hold ``all``; none are those that people read.
 
     Raises:
-        UsageError: no such table, two tables for one file, another format's ending or none's, or a library is missing.
+        ProblemsError: no such table, several tables for one file, or a file of another format.
+        UsageError: a library is missing, or a sheet would be too long.
         StorageError: the disk refused.
     """
-    chosen, names = _format(format, output), _names(tables)
-    require_library(chosen)
-    is_file = output is not None and not output.is_dir() and output.suffix.lower() == f".{chosen}"
-    target = output.parent if is_file and output is not None else output or run.path / "export"
-    if is_file and chosen != "xlsx" and len(names) > 1:
-        words = f"read the file {output} for {', '.join(names)}; expected a folder, one --table, or xlsx"
-        raise ProblemsError([Problem(words, key="--output")])
-    folder = RunFolder(target)
+    words = [word.strip() for text in tables for word in text.split(",") if word.strip()]
+    if unknown := [word for word in words if word not in (*TABLES, "all")]:
+        told = f"read {', '.join(unknown)}; expected some of {', '.join(TABLES)}, or all"
+        raise ProblemsError([Problem(told, key="--table")])
+    names = tuple(TABLES) if "all" in words else tuple(dict.fromkeys(words)) or FOR_PEOPLE
+    ending = "" if output is None or output.is_dir() else output.suffix.lower().removeprefix(".")
+    file = output if ending in get_args(TableFormat) else None
+    chosen = format or (ending if file is not None else "csv")
+    if file is not None and (ending != chosen or (chosen != "xlsx" and len(names) > 1)):
+        told = f"read the file {file} for {', '.join(names)} as {chosen}; give a folder, or one --table of its format"
+        raise ProblemsError([Problem(told, key="--output-dir")])
+    library = {"parquet": "pyarrow", "xlsx": "xlsxwriter"}.get(chosen, "pandas")
+    if find_spec(library) is None:
+        raise UsageError(f"--format {chosen} needs {library}, which is not installed: {install_line('export')}")
+    folder = RunFolder(file.parent if file is not None else output or run.path / "export")
     folder.create()
     if chosen == "xlsx":
-        name = output.name if is_file and output is not None else f"{run.path.resolve().name}.xlsx"
-        return [folder.write_pieces(name, workbook_pieces([_parts(run, each, wide=wide) for each in names]))]
-    return [
-        folder.write_pieces(
-            output.name if is_file and output is not None else f"{name}.{chosen}",
-            _PIECES[chosen](_parts(run, name, wide=wide)),
-        )
-        for name in names
-    ]
+        return [folder.write_pieces(file.name if file else f"{run.path.resolve().name}.xlsx", _workbook(run, names))]
+    pieces = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}[chosen]
+    return [folder.write_pieces(file.name if file else f"{name}.{chosen}", pieces(run, name)) for name in names]
 
 
-# By this ending folders of many files are named.
-_FOLDER = ".d"
+def _csv(run: RunData, name: str) -> Iterator[bytes]:
+    """UTF-8 with the mark by which Excel knows it."""
+    yield codecs.BOM_UTF8
+    for number, part in enumerate(run.in_parts(name)):
+        yield _escaped(part).to_csv(index=False, header=number == 0).encode()
 
 
-def _format(stated: TableFormat | None, output: Path | None) -> TableFormat:
-    formats: tuple[TableFormat, ...] = (*_PIECES, "xlsx")
-    suffix = output.suffix.lower() if output is not None and not output.is_dir() else ""
-    ending = next((each for each in formats if suffix == f".{each}"), None)
-    if ending is None and suffix[1:].isalpha() and suffix != _FOLDER:
-        words = f"read a file that ends in {suffix}; expected {', '.join(f'.{each}' for each in formats)}, or a folder"
-        raise ProblemsError([Problem(words, key="--output")])
-    if stated is not None and ending not in (None, stated):
-        words = f"read --format {stated} and a file that ends in .{ending}; expected .{stated}, or a folder"
-        raise ProblemsError([Problem(words, key="--output")])
-    return stated or ending or "csv"
+def _jsonl(run: RunData, name: str) -> Iterator[bytes]:
+    """A JSON object a row; what is missing is null."""
+    for part in run.in_parts(name):
+        if len(part):
+            yield part.to_json(orient="records", lines=True, double_precision=15, force_ascii=False).encode()
 
 
-def _names(tables: Sequence[str]) -> tuple[str, ...]:
-    """The tables that were asked for, once each."""
-    words = [word.strip() for text in tables for word in text.split(",") if word.strip()]
-    if unknown := [word for word in words if word not in (*FRAMES, ALL)]:
-        told = f"read {', '.join(unknown)}; expected some of {', '.join(FRAMES)}, or {ALL}"
-        raise ProblemsError([Problem(told, key="--table")])
-    return tuple(FRAMES) if ALL in words else tuple(dict.fromkeys(words)) or FOR_PEOPLE
+def _parquet(run: RunData, name: str) -> Iterator[bytes]:
+    """A row group a part; unit and meaning are in the metadata of each column."""
+    import pyarrow
+    from pyarrow import parquet
+
+    known = {column.name: {"unit": column.unit, "meaning": column.meaning} for column in TABLES[name].columns}
+    with TemporaryDirectory() as folder:
+        path, writer = Path(folder, name), None
+        for part in run.in_parts(name):
+            texts = [column for column in part if isinstance(part[column].dtype, pd.CategoricalDtype)]
+            part = part.astype(dict.fromkeys(texts, "string"))
+            schema = pyarrow.Schema.from_pandas(part, preserve_index=False).remove_metadata()
+            schema = pyarrow.schema([field.with_metadata(known.get(field.name, {})) for field in schema])
+            writer = writer or parquet.ParquetWriter(path, schema, compression="zstd")
+            writer.write_table(pyarrow.Table.from_pandas(part, schema=schema, preserve_index=False))
+        assert writer is not None, "a table has one part or more"
+        writer.close()
+        yield path.read_bytes()
 
 
-def _parts(run: RunData, name: str, *, wide: bool) -> TableParts:
-    kind = FRAMES[name]
-    units = {column.name: column.unit for column in kind.columns}
-    words = {column.name: column.words for column in kind.columns}
-    return TableParts(name, _frames(run, name, wide=wide), units, words, is_short=not wide)
+def _workbook(run: RunData, names: Sequence[str]) -> Iterator[bytes]:
+    """A workbook with a sheet a table."""
+    options = {"strings_to_formulas": False, "strings_to_urls": False}
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "book.xlsx")
+        with pd.ExcelWriter(path, engine="xlsxwriter", engine_kwargs={"options": options}) as book:
+            for name in names:
+                table = pd.concat(map(_escaped, run.in_parts(name)))
+                if len(table) >= _SHEET_ROWS:
+                    raise UsageError(f"{name} has more rows than a sheet holds: write it as parquet or csv")
+                for column in table.select_dtypes("object"):
+                    table[column] = table[column].str.slice(stop=_CELL_TEXT)
+                table.to_excel(book, sheet_name=name, index=False, freeze_panes=(1, 0))
+        yield path.read_bytes()
 
 
-def _frames(run: RunData, name: str, *, wide: bool) -> Iterator[DataFrame]:
-    """The frame in parts, with the columns of an export; read when they are written."""
-    if wide and name == RANKING.name:
-        yield wide_ranking(run.report)
-        return
-    shown = list(FRAMES[name].shown)
-    for part in run.in_parts(name, _ROWS):
-        yield part if wide else part[shown]
-
-
-def wide_ranking(report: Report) -> DataFrame:
-    """Every column that ranking.csv has, in its order."""
-    table = ranking(report, report.models, Texts()).of("csv")
-    rows = [[bare(cell) for cell in row.cells] for row in table.rows]
-    return typed_frame(
-        (column.key, _dtype(column.key, values), values)
-        for column, values in zip(table.columns, map(list, zip(*rows, strict=True)), strict=True)
-    )
-
-
-def _dtype(name: str, values: Sequence[Any]) -> Dtype:
-    """The dtype of a column of the wide ranking: as the frames define it, else as its values are."""
-    known: dict[str, Dtype] = {column.name: column.dtype for kind in (VERDICTS, RANKING) for column in kind.columns}
-    if name in known:
-        return known[name]
-    found = [value for value in values if value is not None]
-    if name in _WORDS or any(isinstance(value, str) for value in found):
-        return "string"
-    if found and all(isinstance(value, bool) for value in found):
-        return "boolean"
-    return "Int64" if found and all(isinstance(value, int) for value in found) else "Float64"
+def _escaped(part: pd.DataFrame) -> pd.DataFrame:
+    """The same with every text safe as a cell of a spreadsheet."""
+    shown = part.rename(columns=spreadsheet_text)
+    for name, safe in zip(part, shown, strict=True):
+        if not pd.api.types.is_numeric_dtype(part[name].dtype):
+            texts = part[name].astype("object")
+            shown[safe] = texts.map({text: spreadsheet_text(text) for text in texts.dropna().unique()}).astype("object")
+    return shown

@@ -2,62 +2,42 @@
 
 from __future__ import annotations
 
-from array import array
+import html
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
+import numpy as np
+import pandas as pd
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.features.data.columns import FRAMES
-from vendor_verifier.features.data.frame import frame_of
-from vendor_verifier.features.data.rows import (
-    AttemptRow,
-    CallRow,
-    FindingRow,
-    RankingRow,
-    RecordRow,
-    SampleRow,
-    VerdictRow,
-    chunks_of,
-)
-from vendor_verifier.pipeline.manifest import stored_manifest
+from vendor_verifier.features.data.columns import TABLES
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.pipeline.suites import ready_suite
-from vendor_verifier.records.manifest import Manifest
-from vendor_verifier.records.record import Record, supersedes
-from vendor_verifier.records.sample import Sample, Samples, sample_in
-from vendor_verifier.records.score import Report
-from vendor_verifier.reports.notebook import report_html
-from vendor_verifier.scoring.observation import observe
-from vendor_verifier.scoring.row_keys import RowKeys
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.results import Report
+from vendor_verifier.reports.escape import MAX_SENTENCE, visible
+from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.table import sent_s
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import Suite, suite_kind
-from vendor_verifier.suites.judging import judged, judged_calls
+from vendor_verifier.suites.judging import judged_calls
 from vendor_verifier.suites.trigger import KeptCheckers
+from vendor_verifier.wire.payload import well_formed
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-ROWS = 50_000
-
-
-class _Outcome(msgspec.Struct, frozen=True):
-    """All of a record that decides whether another one replaces it."""
-
-    succeeded: bool
-
-
-# By what is kept of a record: 0 for one that does not count.
-_OUTCOMES = (_Outcome(succeeded=False), _Outcome(succeeded=False), _Outcome(succeeded=True))
+SCORED = ("records", "attempts", "evaluations")
+KEY = ["model", "label", "suite", "sample", "repetition"]
+# With texts of some thousand characters these take some ten megabytes.
+ROWS = 5_000
+Row = tuple[Any, ...]
 
 
 def load_run(run: str | PathLike[str]) -> RunData:
-    """The stored run in a folder, whose frames are read when they are asked for.
+    """The stored run in a folder; it is scored when a table is first asked for.
 
     Raises:
         RunFolderError: not a readable run folder.
@@ -66,186 +46,173 @@ def load_run(run: str | PathLike[str]) -> RunData:
 
 
 class RunData:
-    """The frames of a stored run (docs/data.md has their columns); each is read once and kept.
+    """The tables of a stored run, by their names (docs/data.md lists their columns); each is made once and kept.
 
-    A missing value is missing, never 0. Of records under one key the one that figures count is there.
+    A missing value is missing (NaN), never 0. ``records``, ``attempts`` and ``evaluations`` are the frames that scoring
+    uses; ``texts`` and ``calls`` are read again from the records, and have the index of their row in ``record``.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._folder = RunFolder(path)
-        self.manifest: Manifest = stored_manifest(self._folder)
-        self._frames: dict[str, DataFrame] = {}
+        self.manifest = self._folder.read_manifest()
+
+    def __getattr__(self, name: str) -> pd.DataFrame:
+        if name not in TABLES:
+            raise AttributeError(f"a run has no table {name!r}; it has {', '.join(TABLES)}")
+        if name in SCORED:
+            table: pd.DataFrame = getattr(self.scored, name)
+        else:
+            # Categories of several parts are joined as objects.
+            dtypes = {column.name: column.dtype for column in TABLES[name].columns}
+            table = pd.concat(self._made(name, ROWS), ignore_index=True).astype(dtypes)
+        setattr(self, name, table)
+        return table
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *TABLES]
 
     def __repr__(self) -> str:
-        return f"RunData({str(self.path)!r}: {', '.join(FRAMES)})"
+        return f"RunData({str(self.path)!r}: {', '.join(TABLES)})"
 
     def _repr_html_(self) -> str:
-        """The verdict and a small table, as a notebook shows them."""
-        return report_html(self.report)
-
-    @property
-    def samples(self) -> DataFrame:
-        """A row a sample."""
-        return self._frame("samples")
-
-    @property
-    def records(self) -> DataFrame:
-        """A row an answer that counts, with its score and every metric of single requests."""
-        return self._frame("records")
-
-    @property
-    def attempts(self) -> DataFrame:
-        """A row an HTTP request."""
-        return self._frame("attempts")
-
-    @property
-    def calls(self) -> DataFrame:
-        """A row a tool call, with the verdict on its arguments and the reason."""
-        return self._frame("calls")
-
-    @property
-    def ranking(self) -> DataFrame:
-        """A row a vendor of a model, best first."""
-        return self._frame("ranking")
-
-    @property
-    def verdicts(self) -> DataFrame:
-        """A row a vendor of a model: the verdict, its reason, and that of each facet."""
-        return self._frame("verdicts")
-
-    @property
-    def findings(self) -> DataFrame:
-        """A row a finding about a vendor."""
-        return self._frame("findings")
-
-    @property
-    def chunks(self) -> DataFrame:
-        """A row a piece of a streamed answer."""
-        return self._frame("chunks")
+        """The first line of each model's report and the ranking, as a notebook shows them."""
+        lines = [html.escape(visible(model.choice.text, MAX_SENTENCE)) for model in self.report.models.values()]
+        shown = self.ranking.drop(columns=["vendor", "model_id", "is_baseline"])
+        table = shown.map(lambda value: visible(value) if isinstance(value, str) else value)
+        page: str = table.to_html(index=False, na_rep="–", float_format="{:.4g}".format)
+        return "".join(f"<p>{line}</p>" for line in lines) + page
 
     @cached_property
-    def report(self) -> Report:
+    def scored(self) -> ScoredRun:
         """The run scored as its manifest says."""
         return score_folder(self._folder)
 
-    def in_parts(self, name: str, rows: int = ROWS) -> Iterator[DataFrame]:
-        """The frame of that name in parts of at most ``rows`` rows, none of which is kept; at least one.
+    @property
+    def report(self) -> Report:
+        """The results, as in scores.json."""
+        return self.scored.report
+
+    def in_parts(self, name: str, rows: int = ROWS) -> Iterator[pd.DataFrame]:
+        """The table of that name in parts of at most ``rows`` rows, at least one, of which texts and calls are not
+        kept. The index of records is a column, as in files.
 
         Raises:
-            UsageError: there is no such frame, or ``rows`` is below 1.
+            UsageError: there is no such table.
         """
-        if name not in FRAMES or rows < 1:
-            raise UsageError(
-                f"read {name!r} in parts of {rows}; expected one of {', '.join(FRAMES)}, and 1 row or more"
-            )
-        left = iter(self._rows(name))
-        first = list(islice(left, 1))
-        while True:
-            # A record is let go as soon as its row is read.
-            yield frame_of(FRAMES[name], chain(first, islice(left, rows - 1)))
-            if not (first := list(islice(left, 1))):
-                return
+        if name not in TABLES:
+            raise UsageError(f"read {name!r}; expected one of {', '.join(TABLES)}")
+        if name not in SCORED:
+            yield from self._made(name, rows)
+            return
+        table = getattr(self, name)
+        for begin in range(0, max(1, len(table)), rows):
+            part = table.iloc[begin : begin + rows]
+            yield part.reset_index(names="record") if name == "records" else part
 
-    def _frame(self, name: str) -> DataFrame:
-        if name not in self._frames:
-            self._frames[name] = frame_of(FRAMES[name], self._rows(name))
-        return self._frames[name]
-
-    def _rows(self, name: str) -> Iterable[Any]:
-        readers: Mapping[str, Callable[[], Iterable[Any]]] = {
-            "samples": self._sample_rows,
-            "records": self._record_rows,
-            "attempts": self._attempt_rows,
-            "calls": self._call_rows,
+    def _made(self, name: str, most: int) -> Iterator[pd.DataFrame]:
+        """A table that is no frame of scoring, in parts."""
+        makers: Mapping[str, Callable[[], Iterable[Row]]] = {
             "ranking": self._ranking_rows,
             "verdicts": self._verdict_rows,
-            "findings": self._finding_rows,
-            "chunks": lambda: (chunk for row in self._attempt_rows() for chunk in chunks_of(row)),
+            "findings": lambda: (_fields(name, each, label=each.vendor) for each in self.scored.findings),
+            "samples": self._sample_rows,
+            "texts": lambda: (_text_row(number, record) for number, record in self._numbered_records()),
+            "calls": self._call_rows,
         }
-        return readers[name]()
+        rows = iter(makers[name]())
+        part = list(islice(rows, most))
+        yield _frame(name, part)
+        while part := list(islice(rows, most)):
+            yield _frame(name, part)
 
-    @cached_property
-    def _samples(self) -> Mapping[str, Samples]:
-        return {task.suite: self._folder.read_samples(task.suite) for task in self.manifest.tasks}
+    def _ranking_rows(self) -> Iterator[Row]:
+        for model, found in self.report.models.items():
+            for each in found.vendors.values():
+                scores = {suite: each.metric(suite) for suite in each.suites}
+                own = {"model": model, "verdict": each.verdict.status, "reason": each.verdict.reason}
+                yield _fields("ranking", each, **own, scores=json.dumps(scores) if scores else None)
 
-    @cached_property
-    def _suites(self) -> Mapping[str, Suite]:
-        return {
-            task.suite: ready_suite(task.suite, task.options, self._samples[task.suite], self._folder)
+    def _verdict_rows(self) -> Iterator[Row]:
+        for model, found in self.report.models.items():
+            for each in found.vendors.values():
+                for facet, judged in each.verdict.facets.items():
+                    yield _fields("verdicts", judged, model=model, label=each.label, facet=facet)
+
+    def _sample_rows(self) -> Iterator[Row]:
+        for suite, sample in ((suite, each) for suite, found in self.scored.samples.items() for each in found):
+            said = [each.get("content") for each in sample.turn.messages if each.get("role") == "user"]
+            expected, row_id = dict(sample.expected), sample.tags.get("id")
+            yield (
+                suite, sample.id, None if row_id is None else str(row_id),
+                said[-1] if said and isinstance(said[-1], str) else None,
+                len(sample.turn.messages), len(sample.turn.tools),
+                json.dumps(expected, ensure_ascii=False, default=str) if expected else None,
+                *(getattr(sample.source, name, None) for name in ("dataset", "line")),
+            )  # fmt: skip
+
+    def _call_rows(self) -> Iterator[Row]:
+        samples, checkers = self.scored.samples, KeptCheckers()
+        suites = {
+            task.suite: ready_suite(task.suite, task.options, samples[task.suite], self._folder)
             for task in self.manifest.tasks
         }
+        for number, record in self._numbered_records():
+            sample = samples[record.suite].named(record.sample)
+            assert sample is not None
+            for position, each in enumerate(judged_calls(record, suites[record.suite], sample, checkers)):
+                call, verdict = each.call, each.verdict
+                shown = (call.name, call.arguments, verdict.verdict, verdict.message, verdict.pointer, call.id)
+                yield (*_key(number, record), each.turn, position, *shown)
 
-    @cached_property
-    def _counted(self) -> bytearray:
-        """Of every readable line of the files of records, whether figures count its record: a byte each, 0 for no."""
-        entries = {entry.key for entry in self.manifest.entries}
-        kept: dict[tuple[str, str, str], tuple[RowKeys, array[int]]] = {}
-        found = bytearray()
-        for place, record in enumerate(self._lines()):
-            found.append(0)
-            if (record.model, record.label) not in entries:
-                continue
-            keys, places = kept.setdefault((record.run, record.model, record.label), (RowKeys(), array("q")))
-            row = keys.add((record.suite, record.sample, record.repetition))
-            if row == len(places):
-                places.append(place)
-            elif supersedes(record, _OUTCOMES[found[places[row]]]):
-                found[places[row]], places[row] = 0, place
-            else:
-                continue
-            found[place] = 1 + record.succeeded
-        return found
+    def _numbered_records(self) -> Iterator[tuple[int, Record]]:
+        """Every record of the frame, read again, with the index of its row."""
+        frame = self.records
+        keys = pd.MultiIndex.from_frame(frame[KEY])
+        sent, ok, numbers = (part.to_numpy() for part in (frame["sent_s"], frame["ok"], frame.index))
+        left = np.ones(len(frame), dtype=bool)
+        every = iter(self._folder.read_records(lambda _line, _reason: None))
+        while records := list(islice(every, ROWS)):
+            wanted = pd.MultiIndex.from_tuples([_key(0, record)[1:] for record in records])
+            for place, record in zip(keys.get_indexer(wanted), records, strict=True):
+                # Of several records under one key one counts.
+                if place >= 0 and left[place] and ok[place] == record.succeeded:
+                    first = next((attempt for turn in record.turns for attempt in turn.attempts), None)
+                    moment = None if first is None else sent_s(first)
+                    if moment == sent[place] or (moment is None and np.isnan(sent[place])):
+                        left[place] = False
+                        yield int(numbers[place]), record
 
-    def _lines(self) -> Iterable[Record]:
-        return self._folder.read_records(lambda _line, _reason: None)
 
-    def _records(self) -> Iterator[tuple[Record, Sample]]:
-        """The records that count, each with its sample."""
-        # A run that goes on may have more lines by now.
-        for counts, record in zip(self._counted, self._lines(), strict=False):
-            sample = sample_in(self._samples, record.suite, record.sample) if counts else None
-            if sample is not None:
-                yield record, sample
+def _key(number: int, record: Record) -> Row:
+    return number, record.model, record.label, record.suite, record.sample, record.repetition
 
-    def _sample_rows(self) -> Iterator[SampleRow]:
-        return (SampleRow(suite, sample) for suite, samples in self._samples.items() for sample in samples)
 
-    def _record_rows(self) -> Iterator[RecordRow]:
-        checkers = KeptCheckers()
-        for record, sample in self._records():
-            score = judged(record, self._suites[record.suite], sample, checkers)
-            yield RecordRow(record, sample, score, observe(record, score, sample))
+def _text_row(number: int, record: Record) -> Row:
+    response = None if record.final is None else record.final.response
+    ends = [turn.attempts[-1].failure for turn in record.turns if turn.attempts]
+    failure = next((each for each in ends if each is not None), None)
+    calls = [] if response is None else [f"{call.name}({call.arguments})" for call in response.tool_calls]
+    return (
+        *_key(number, record),
+        *(getattr(response, name, None) or None for name in ("text", "reasoning")),
+        "\n".join(calls) or None,
+        *(getattr(failure, name, None) for name in ("message", "status")),
+        getattr(response, "request_id", None) or getattr(failure, "request_id", None),
+    )
 
-    def _attempt_rows(self) -> Iterator[AttemptRow]:
-        for record, _ in self._records():
-            for number, turn in enumerate(record.turns):
-                yield from (AttemptRow(record, number, attempt) for attempt in turn.attempts)
 
-    def _call_rows(self) -> Iterator[CallRow]:
-        checkers = KeptCheckers()
-        for record, sample in self._records():
-            kind = suite_kind(record.suite)
-            if kind is not None and kind.apart:
-                continue
-            if record.score is not None:
-                for position, verdict in enumerate(record.score.calls):
-                    yield CallRow(record, None, position, None, verdict)
-                continue
-            found = judged_calls(record, self._suites[record.suite], sample, checkers)
-            for position, each in enumerate(found):
-                yield CallRow(record, each.turn, position, each.call, each.verdict)
+def _fields(table: str, found: msgspec.Struct, **own: object) -> Row:
+    """The fields of a struct by the names of the table's columns, ``own`` in their place where given."""
+    values = [own[each.name] if each.name in own else getattr(found, each.name) for each in TABLES[table].columns]
+    return tuple(",".join(value) or None if isinstance(value, tuple) else value for value in values)
 
-    def _ranking_rows(self) -> Iterator[RankingRow]:
-        for model in self.report.models:
-            advice = self.report.advice.get(model.model)
-            for place, vendor in enumerate(model.vendors, 1):
-                yield RankingRow(model, place, vendor, None if advice is None else advice.vendors.get(vendor.label))
 
-    def _verdict_rows(self) -> Iterator[VerdictRow]:
-        for model, advice in self.report.advice.items():
-            yield from (VerdictRow(model, verdict) for verdict in advice.vendors.values())
-
-    def _finding_rows(self) -> Iterator[FindingRow]:
-        for model, verdict in self.report.verdicts.items():
-            yield from (FindingRow(model, finding) for finding in verdict.findings)
+def _frame(table: str, rows: list[Row]) -> pd.DataFrame:
+    """These rows as a part of a table; no format of files can write a lone surrogate."""
+    columns = TABLES[table].columns
+    found = {}
+    for column, part in zip(columns, zip(*rows, strict=True) if rows else [()] * len(columns), strict=True):
+        values = [well_formed(value) if isinstance(value, str) else value for value in part]
+        found[column.name] = pd.Series(values, dtype=column.dtype)
+    return pd.DataFrame(found)

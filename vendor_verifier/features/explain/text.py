@@ -20,7 +20,8 @@ _MOMENTS = ("sent_s", "first", "last")
 def vendor_lines(found: Sequence[Evidence], limit: int) -> Iterator[str]:
     """The verdict, then facet by facet its findings and tables, then the failures with their curl commands."""
     for evidence in found:
-        yield plain(f"{evidence.facet or 'verdict'}: {evidence.status}: {evidence.reason}", MAX_SENTENCE)
+        head = "verdict" if evidence.facet is None else evidence.facet.replace("_", " ")
+        yield plain(f"{head}: {evidence.status.replace('_', ' ')}: {evidence.reason}", MAX_SENTENCE)
         for finding in evidence.findings:
             if finding.text != evidence.reason:
                 yield "  " + plain(f"{finding.status}: {finding.text}", MAX_SENTENCE)
@@ -116,7 +117,8 @@ def _facts(found: msgspec.Struct | None) -> str:
     for name in ("text", "reasoning", "tool_calls", "usage", "gaps_ns"):
         shown.pop(name, None)
     shown |= {name: f"{value / 1e6:.0f} ms" for name, value in shown.items() if name.endswith("_ns")}
-    return ", ".join(f"{name.removesuffix('_ns').replace('_', ' ')} {_cell(name, value)}" for name, value in shown.items())
+    words = {name.removesuffix("_ns").replace("_", " "): _cell(name, value) for name, value in shown.items()}
+    return ", ".join(f"{name} {value}" for name, value in words.items())
 
 
 def _curl(answer: Answer) -> Iterator[str]:

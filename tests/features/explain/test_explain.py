@@ -1,0 +1,207 @@
+"""The command ``explain``: what made the verdict first, then failures; and one sample with all around it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from known_answers import answered, busy, record_of
+from scored import MODEL, write_demo
+
+from vendor_verifier.cli.main import run_app
+from vendor_verifier.features.explain.evidence import Table, explain_vendor
+from vendor_verifier.pipeline.score import score_folder
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.results import FACETS, FacetName
+from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.store import RunFolder, encode_record
+
+SAMPLE = "1347802b73be9ff2-1"
+HOSTILE = "\x1b[31mred\u202e ::error::no"
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """The stored demo run: ten vendors of one model, 20 samples."""
+    return RunFolder(write_demo(tmp_path_factory.mktemp("explain")))
+
+
+@pytest.fixture(scope="module")
+def scored(demo: RunFolder) -> ScoredRun:
+    return score_folder(demo)
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> RunFolder:
+    """The same folder with records that we know: ``slow`` fails in two stretches and sends a hostile, broken call."""
+    folder = RunFolder(write_demo(tmp_path))
+    ids = list(folder.read_samples("trigger").ids)
+    calls = {
+        "official": answered(ToolCall("get_leave_balance", '{"employee_id": "E-415"}')),
+        "slow": answered(ToolCall("get_leave_balance", '{"employee_id": 415}'), text=HOSTILE),
+    }
+    rows = []
+    for label, answer in calls.items():
+        for place, sample in enumerate(ids):
+            failed = label == "slow" and place in (3, 4, 12)
+            rows.append(record_of("run", label, sample, busy() if failed else answer))
+    folder.records_file.write_bytes(b"".join(map(encode_record, rows)))
+    return folder
+
+
+def explained(capsys: pytest.CaptureFixture[str], folder: RunFolder, *arguments: str) -> str:
+    """What the command prints."""
+    assert run_app(["explain", str(folder.path), *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def tables(folder: RunFolder, scored: ScoredRun, label: str, facet: FacetName) -> dict[str, Table]:
+    """The tables of a facet, by title."""
+    _, evidence = explain_vendor(folder, scored, MODEL, label, facet, 10)
+    return {table.title: table for table in evidence.tables}
+
+
+def test_a_padded_bill_shows_its_line_and_surpluses(demo: RunFolder, scored: ScoredRun) -> None:
+    """The simulator adds 35 % and 120 tokens to every prompt."""
+    found = tables(demo, scored, "padded", "bill")
+    (fitted,) = found["Billed prompt tokens"].rows
+    assert (fitted["more a request"], fitted["times a token"]) == pytest.approx((120, 1.35), abs=1)
+    surpluses = [row["surplus"] for row in found["Largest surpluses of prompt tokens"].rows]
+    assert surpluses == sorted(surpluses, reverse=True)
+    assert len(surpluses) == 10
+    assert "Largest surpluses of prompt tokens" not in tables(demo, scored, "reseller-a", "bill")
+
+
+def test_another_model_shows_names_and_texts(demo: RunFolder, scored: ScoredRun) -> None:
+    """How often each name was served, and answers with both of the baseline's, the most unlike first."""
+    found = tables(demo, scored, "substitute", "model")
+    served = {row["served_model"]: (row["vendor"], row["baseline"]) for row in found["Served model"].rows}
+    assert served == {"simulated-mini-8b": (20, 0), MODEL: (0, 40)}
+    rows = found["Answers most unlike the baseline's"].rows
+    assert rows[0]["distance"] >= rows[-1]["distance"] > 0
+    assert rows[0]["vendor"] != rows[0]["baseline"]
+
+
+def test_missed_calls_show_both_answers(demo: RunFolder, scored: ScoredRun) -> None:
+    """A vendor that leaks calls as text: its text beside the baseline's call."""
+    found = tables(demo, scored, "text-leaker", "tool_calls")
+    assert found["Differences from the baseline"].rows == [{"difference": "missed call", "samples": 7}]
+    for row in found["Calls that differ"].rows:
+        assert row["vendor"].startswith("no call: ")
+        assert row["baseline"].endswith("})")
+
+
+def test_times_are_beside_those_of_the_baseline(demo: RunFolder, scored: ScoredRun) -> None:
+    """Percentiles of both, and the slowest answers."""
+    found = tables(demo, scored, "slow", "speed")
+    medians = {(row["time"], row["of"]): row["p50"] for row in found["Times"].rows}
+    assert medians["ttft_ms", "vendor"] > 2 * medians["ttft_ms", "baseline"]
+    assert found["Slowest answers"].rows[0]["e2e_ms"] > found["Slowest answers"].rows[0]["baseline_e2e_ms"]
+
+
+@pytest.mark.parametrize("label", ["official", "reseller-a", "bursty"])
+@pytest.mark.parametrize("facet", FACETS)
+def test_every_vendor_and_facet_can_be_explained(demo: RunFolder, scored: ScoredRun, label: str, facet: Any) -> None:
+    """The baseline itself, a twin, and one with failed attempts."""
+    verdict, *_ = explain_vendor(demo, scored, MODEL, label, facet, 3)
+    assert verdict.status == scored.report.models[MODEL].vendors[label].verdict.status
+
+
+def test_commands_of_findings_run(demo: RunFolder, scored: ScoredRun, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command that a finding names shows its facet."""
+    findings = [each for each in scored.findings if each.command]
+    assert findings
+    for finding in {each.command: each for each in findings}.values():
+        words = shlex.split(finding.command)
+        assert words[:3] == ["agent-vendor-verifier", "explain", str(demo.path)]
+        assert f"\n{finding.facet.replace('_', ' ')}: " in explained(capsys, demo, *words[3:])
+
+
+def test_failures_come_in_stretches_each_with_a_curl(known: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two neighbours are one stretch; each failure has its message and a command that asks again."""
+    (found,) = json.loads(explained(capsys, known, "--vendor", "slow", "--facet", "reliability", "--json"))
+    tables = {table["title"]: table["rows"] for table in found[1]["tables"]}
+    assert [row["failures"] for row in tables["Stretches of failures"]] == [2, 1]
+    assert tables["Failures by kind"][0]["failure"] == "overloaded"
+    assert len(found[0]["failures"]) == 3
+    assert all(each["curl"].count("curl -sS") == 1 for each in found[0]["failures"])
+    assert "busy" in explained(capsys, known, "--vendor", "slow")
+
+
+def test_one_sample_shows_all_its_evidence(known: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    """Prompt, moments, schema error with its place, the baseline's answer, and a curl; nothing hostile survives."""
+    out = explained(capsys, known, "--vendor", "slow", "--sample", SAMPLE)
+    for words in (
+        "user: How many vacation days",
+        "first token 250 ms",
+        'call: get_leave_balance({"employee_id": 415})',
+        "get_leave_balance: schema_mismatch at /employee_id",
+        'official, the baseline, repetition 0: get_leave_balance({"employee_id": "E-415"})',
+        "curl -sS -N -X POST http://127.0.0.1:8600/slow/v1/chat/completions",
+        "\\x1b[31mred",
+    ):
+        assert words in out
+    assert not {"\x1b", "\u202e"} & set(out)
+    assert "::error" not in out
+
+
+@pytest.mark.parametrize("name", [SAMPLE, SAMPLE[:8], "line:3", "row-7"])
+def test_a_sample_is_found_by_each_of_its_names(
+    name: str, known: RunFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Our id, its beginning, the line in its file, and the id of its row."""
+    path = known.samples_file("trigger")
+    path.write_text(path.read_text("utf-8").replace('"tags":{', '"tags":{"id":"row-7",', 1), encoding="utf-8")
+    assert f"trigger {SAMPLE}" in explained(capsys, known, "--vendor", "slow", "--sample", name)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--vendor", "nobody"), "the run has official, "),
+        ((), "--vendor: read nothing; the run has official, "),
+        (("--vendor", "slow", "--model", "m"), "the run has simulated-model"),
+        (("--vendor", "slow", "--sample", "x"), "the run has no such sample"),
+        (("--vendor", "slow", "--sample", ""), "20 samples match"),
+        (("--vendor", "slow", "--sample", SAMPLE, "--suite", "bfcl"), "the run has trigger"),
+        (("--vendor", "slow", "--sample", SAMPLE, "--repetition", "9"), "no answer of this vendor"),
+    ],
+)
+def test_names_that_the_run_lacks_are_refused(
+    arguments: tuple[str, ...], words: str, demo: RunFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the names that it has."""
+    assert run_app(["explain", str(demo.path), *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_the_curl_has_the_settings_of_the_entry(known: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    """The key as a variable, the parameters, the extra body, and the names of headers, whose values are not stored."""
+    manifest = known.read_manifest()
+    entries = manifest.raw["entries"]
+    entry = next(each for each in entries if each["label"] == "slow")
+    entry |= {"url": "https://vendor.invalid/v1", "key_name": "OTHER_KEY", "extra_headers": ["x-team"]}
+    entry |= {"parameters": {"max_tokens": 7}, "extra_body": {"provider": {"only": ["x"]}}}
+    known.write_manifest(manifest.changed(entries=entries))
+    out = explained(capsys, known, "--vendor", "slow", "--sample", SAMPLE)
+    assert '-H "authorization: Bearer ${OTHER_KEY}"' in out
+    assert "x-team" in out
+    body = json.loads(out.splitlines()[-2])
+    assert (body["max_tokens"], body["provider"]) == (7, {"only": ["x"]})
+    assert body["tools"][0]["function"]["name"] == "get_leave_balance"
+
+
+def test_a_redacted_run_shows_no_text(bench: Any) -> None:
+    """Verdicts are kept, a curl is not possible."""
+    bench.configure("official: faithful", "bad: quantised")
+    bench.samples(4)
+    bench.run("--redact-content", "--no-history")
+    folder = RunFolder(bench.folder / "run")
+    code, out, err = bench("explain", folder.path, "--vendor", "bad", "--sample", folder.read_samples("trigger").ids[0])
+    assert code == 0, err
+    assert "this run is redacted" in out
+    assert "no curl: the run stored digests" in out
+    assert "look up record" not in out
