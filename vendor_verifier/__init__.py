@@ -26,7 +26,7 @@ _HOMES = {
     "RunOutcome": "vendor_verifier.pipeline.run",
     "Report": "vendor_verifier.records.results",
     "Record": "vendor_verifier.records.record",
-    "RunComparison": "vendor_verifier.records.history",
+    "RunComparison": "vendor_verifier.features.history.compare",
     "VerifierError": "vendor_verifier.errors",
 }
 __all__ = [

@@ -17,11 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from vendor_verifier.config import read_environment
 from vendor_verifier.errors import UsageError
-from vendor_verifier.features.data.frame import frame_of
-from vendor_verifier.features.data.history_columns import history_kind, history_rows
-from vendor_verifier.features.history.database import default_history_file, read_runs, remember
-from vendor_verifier.features.history.figures import known_figures
-from vendor_verifier.features.history.run_diff import compare_folders
+from vendor_verifier.features.history.compare import RunComparison, compare_scored
+from vendor_verifier.features.history.database import default_history_file, read_history, remember
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.run import OnRecord, RunOutcome, run
@@ -90,7 +87,7 @@ def verify(
         return run(prepare(options, read_environment() if environ is None else environ), on_record=on_record)
 
     outcome = _sent(finish, dask_client)
-    unkept = remember(outcome.folder, outcome.report, None if history is None else Path(history))
+    unkept = remember(outcome.folder, outcome.scored, None if history is None else Path(history))
     if unkept is not None:
         warnings.warn(unkept, stacklevel=2)
     return outcome
@@ -157,7 +154,7 @@ def compare_runs(before: Folder, after: Folder) -> RunComparison:
     Raises:
         RunFolderError: one of them is no readable run folder.
     """
-    return compare_folders(RunFolder(Path(before)), RunFolder(Path(after)))
+    return compare_scored(*(score_folder(RunFolder(Path(run))) for run in (before, after)))
 
 
 def load_history(history: Folder | None = None) -> DataFrame:
@@ -169,10 +166,9 @@ def load_history(history: Folder | None = None) -> DataFrame:
         UsageError: the stated file is not there, or cannot be read as a history.
     """
     file = default_history_file() if history is None else Path(history)
-    runs = read_runs(file)
-    if history is not None and not runs and not file.exists():
+    if history is not None and not file.exists():
         raise UsageError(f"there is no history {file}; a run adds itself to one with --history {file}")
-    return frame_of(history_kind(known_figures()), history_rows(runs))
+    return read_history(file).rename(columns=lambda name: name.replace(".", "_"))
 
 
 async def evaluate(

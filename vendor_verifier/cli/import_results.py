@@ -58,7 +58,7 @@ def import_command(
         skip_bad=skip_bad_rows,
         score=ScoreRequest(undecided, schema, gates=gate, slos=slo),
     )
-    unkept = remember(RunFolder(output_dir), scored.report, file)
+    unkept = remember(RunFolder(output_dir), scored, file)
     if unkept is not None:
         warn(unkept)
     print_report(scored, run=output_dir, as_json=json)

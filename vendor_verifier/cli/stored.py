@@ -104,7 +104,7 @@ def score_command(
     file = history_file(history, none=no_history)
     folder = RunFolder(run_named(run))
     scored = score_again(folder, judging, **policies.changes())
-    unkept = remember(folder, scored.report, file)
+    unkept = remember(folder, scored, file)
     if unkept is not None:
         warn(unkept)
     print_report(scored, run=run, as_json=json)

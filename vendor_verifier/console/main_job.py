@@ -53,7 +53,7 @@ def run_main_job(options: CommandOptions, *, meant_to_fail: Collection[str] = ()
             on_record=watcher.finished,
             on_notice=lambda words: None if options.quiet else say(plain(words, MAX_SENTENCE)),
         )
-    unkept = None if history is None else registered("remembering a run")(outcome.folder, outcome.report, history)
+    unkept = None if history is None else registered("remembering a run")(outcome.folder, outcome.scored, history)
     if unkept is not None:
         warn(unkept)
     print_report(outcome.scored, run=outcome.folder.path, as_json=options.json, shown=shown)

@@ -15,11 +15,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr
 
 P_VALUE = 0.003
 # A split that is not yet significant may become so once its neighbours are found.
@@ -40,8 +39,6 @@ def change_points(
     between neighbouring nights, has p < ``p_value`` and their means are at least ``least_effect`` apart. ``series`` has
     shape (runs,).
     """
-    import numpy as np
-
     values = np.asarray(series, dtype=np.float64)
     points = sorted(_splits(values, 0, len(values)))
     while points:
@@ -61,8 +58,6 @@ def likeness(series: Iterable[Sequence[float]], bound: float) -> float:
     have begun. Deviations from a mean that is taken from the same nights look less alike than the nights are, by about
     (1 + 3ρ) ÷ n a level (Marriott, Pope, Biometrika 41, 1954), which is given back.
     """
-    import numpy as np
-
     products = squares = 0.0
     n = count = 0
     for values in (np.asarray(each, dtype=np.float64) for each in series):
@@ -79,10 +74,10 @@ def likeness(series: Iterable[Sequence[float]], bound: float) -> float:
     return min(max(unbiased + bound / math.sqrt(n), 0.0), _MOST_ALIKE)
 
 
-def hodges_lehmann(before: Sequence[float], after: Sequence[float]) -> float:
+def hodges_lehmann(
+    before: Sequence[float] | NDArray[np.float64], after: Sequence[float] | NDArray[np.float64]
+) -> float:
     """The median of all differences after − before (Hodges and Lehmann, Ann. Math. Stat. 34, 1963)."""
-    import numpy as np
-
     return float(np.median(np.subtract.outer(np.asarray(after), np.asarray(before))))
 
 
@@ -97,8 +92,6 @@ def _splits(values: NDArray[np.float64], start: int, end: int) -> list[int]:
 
 def _best_split(values: NDArray[np.float64]) -> int:
     """The split with the greatest energy distance between its sides, q = ml ÷ (m + l) · E(X, Y)."""
-    import numpy as np
-
     n = len(values)
     distances = np.abs(np.subtract.outer(values, values))
     sums = distances.cumsum(axis=0).cumsum(axis=1)
@@ -130,8 +123,6 @@ def _borne_out(before: NDArray[np.float64], after: NDArray[np.float64], effect: 
 
     One outlier beside a normal run is no level.
     """
-    import numpy as np
-
     rising = 1.0 if effect > 0 else -1.0
     shown = max(least_effect, abs(effect) / 3)
     for level, other, sign in ((after, before, rising), (before, after, -rising)):
@@ -146,8 +137,6 @@ def _t_test(before: NDArray[np.float64], after: NDArray[np.float64], alike: floa
     With a correlation of ``alike`` between neighbours the means vary by v(m), and the squares are worth
     (1 − ρ²) ÷ (1 + ρ²) as many degrees of freedom (Bartlett, J. Roy. Stat. Soc. 98, 1935).
     """
-    from vendor_verifier.special_functions import stdtr
-
     effect = float(after.mean() - before.mean())
     squares = float(((before - before.mean()) ** 2).sum() + ((after - after.mean()) ** 2).sum())
     if squares <= 1e-24:

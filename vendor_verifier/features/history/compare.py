@@ -1,0 +1,208 @@
+"""Two runs compared: verdicts, figures over the samples that both asked, and settings that differ.
+
+Figures are compared sample by sample, by the tests of the verdict. A share (F1 by the decisions that agree with the
+run's own baseline) is worse where the paired test gives p ≤ 1 % and the figure is 2 points or more lower; a time, a
+speed or tokens where the ratio is above its line by batch means: 12 windows in sending order, 60 samples or more. One
+Holm correction covers all figures, and no vendor is worse whose plain figure is not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import pandas as pd
+from msgspec import structs
+
+from vendor_verifier.features.history.check import FacetChange, change_line, facet_changes, vendor_names
+from vendor_verifier.features.history.database import history_frame, run_document
+from vendor_verifier.features.history.figures import least_change, shown, shown_change
+from vendor_verifier.records.manifest import Manifest
+from vendor_verifier.scoring.calls import counted_calls, valid_calls
+from vendor_verifier.scoring.metrics import RANK_METRICS, is_higher_better, is_share
+from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.stats.compare import LEAST_TIMES, WINDOWS, holm, paired, slower
+from vendor_verifier.text import counted, listed
+
+ChangeVerdict = Literal["worse", "improved", "same", "undecided"]
+ORDER: tuple[ChangeVerdict, ...] = ("worse", "improved", "undecided", "same")
+LEVEL = 0.01
+_LINES = {"avg_ttft_ms": 1.25, "tps": 1.25, "avg_tokens": 1.05}
+_QUESTION = ["suite", "sample"]
+# Parts of a manifest that somebody chose.
+_CHOSEN = ("settings", "score", "redacted", "tool", "packages")
+_MOST_SETTINGS = 40
+
+
+class MetricChange(msgspec.Struct, frozen=True):
+    """One figure of one vendor in two runs.
+
+    ``low`` and ``high`` enclose its change with 95 %: after − before of a share, else the part of ``before`` that was
+    added (0.15: 15 % more); None with too few samples. ``n`` samples were measured by both; ``p_value`` is corrected.
+    """
+
+    model: str
+    label: str
+    metric: str
+    before: float
+    after: float
+    verdict: ChangeVerdict = "undecided"
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    p_value: float = 1.0
+
+
+class SettingChange(msgspec.Struct, frozen=True):
+    """A part of the configuration that differs; None where one run has no such thing."""
+
+    where: str
+    before: str | None
+    after: str | None
+
+
+class RunComparison(msgspec.Struct, frozen=True):
+    """The comparison of two runs; ``verdicts`` are the facets of vendors whose status changed."""
+
+    before: str
+    after: str
+    common_samples: int
+    verdicts: tuple[FacetChange, ...] = ()
+    changes: tuple[MetricChange, ...] = ()
+    settings: tuple[SettingChange, ...] = ()
+
+
+def compare_scored(before: ScoredRun, after: ScoredRun) -> RunComparison:
+    """``after`` against ``before``, over the samples and vendors that both have."""
+    stored = history_frame([{**run_document(run), "run": str(place)} for place, run in enumerate((before, after))])
+    changes = list(_changes(before, after))
+    corrected = holm([change.p_value for change in changes])
+    return RunComparison(
+        before=before.report.run,
+        after=after.report.run,
+        common_samples=sum(
+            len(set(samples.ids) & set(after.samples[suite].ids))
+            for suite, samples in before.samples.items()
+            if suite in after.samples
+        ),
+        verdicts=tuple(one for one in facet_changes(stored, "1") if one.before not in (None, one.after)),
+        changes=tuple(_judged(change, p_value) for change, p_value in zip(changes, corrected, strict=True)),
+        settings=tuple(_setting_changes(before.manifest, after.manifest)),
+    )
+
+
+def _changes(before: ScoredRun, after: ScoredRun) -> Iterator[MetricChange]:
+    """Every figure that both runs measured of a vendor; until it is corrected, ``verdict`` is the likelier side."""
+    runs = (before, after)
+    for model in [name for name in after.report.models if name in before.report.models]:
+        earlier, later = (run.report.models[model].vendors for run in runs)
+        for label in [name for name in later if name in earlier]:
+            vendors = (earlier[label], later[label])
+            for metric in (*RANK_METRICS, *(name for name in vendors[0].suites if name in vendors[1].suites)):
+                first, second = (vendor.metric(metric) for vendor in vendors)
+                if first is None or second is None or (metric == "f1" and vendors[1].is_baseline):
+                    continue
+                values = [_values(run, model, label, metric) for run in runs]
+                joined = values[0][["value"]].join(values[1], rsuffix="_after", how="inner").dropna()
+                pairs = joined.sort_values("sent_s", kind="stable")[["value", "value_after"]].to_numpy(float)
+                yield _compared(MetricChange(model, label, metric, first, second, n=len(pairs)), pairs)
+
+
+def _values(run: ScoredRun, model: str, label: str, metric: str) -> pd.DataFrame:
+    """The ``value`` of a metric by suite and sample of a vendor, over its repetitions, and when it was sent."""
+    rows, policy = run.records[run.records["model"] == model], run.manifest.score.schema_policy
+    own = rows[rows["label"] == label].astype(dict.fromkeys([*_QUESTION, "decision"], object))
+    if metric == "f1":
+        # Whether a decision agrees with one of the baseline's.
+        expected = rows[
+            (rows["label"] == run.report.models[model].baseline) & rows["decision"].isin(["called", "not_called"])
+        ]
+        own = own.merge(expected[[*_QUESTION, "decision"]].astype(object), on=_QUESTION, suffixes=("", "_baseline"))
+        value: Any = own["decision"] == own["decision_baseline"]
+    elif metric == "schema_accuracy":
+        judged = counted_calls(own["classes"], policy)
+        value = valid_calls(own["classes"], policy) / np.where(judged > 0, judged, np.nan)
+    elif metric == "tps":
+        value = own["tokens_after"] / own["decode_s"]
+    elif metric == "avg_tokens":
+        value = own["input_tokens"] + own["output_tokens"]
+    elif metric in ("success_rate", "avg_ttft_ms"):
+        value = own["ok" if metric == "success_rate" else "ttft_ms"]
+    else:
+        value = own["score"].where(own["suite"] == metric)
+    return own.assign(value=value).astype({"value": float}).groupby(_QUESTION)[["value", "sent_s"]].mean()
+
+
+def _compared(change: MetricChange, pairs: np.ndarray) -> MetricChange:
+    """The change with its interval, its likelier side and that side's p-value, not yet corrected."""
+    if is_share(change.metric) and len(pairs) > 1:
+        worse, better = paired(pairs[:, 1], pairs[:, 0]), paired(pairs[:, 0], pairs[:, 1])
+        # That no sample changed bounds how many could (the rule of three); it does not say that none ever will.
+        rare = 0.0 if (pairs[:, 0] != pairs[:, 1]).any() else min(1.0, 3 / len(pairs))
+        low, high = worse.low - rare, worse.high + rare
+    elif not is_share(change.metric) and len(pairs) >= LEAST_TIMES:
+        windows = np.array_split(np.log(pairs[:, 1] / pairs[:, 0]), WINDOWS)
+        ratios = np.array([window.mean() for window in windows])
+        worse, better = (slower(signed, _LINES[change.metric]) for signed in (ratios, -ratios))
+        low, high = worse.low - 1, worse.high - 1
+        worse, better = (better, worse) if is_higher_better(change.metric) else (worse, better)
+    else:
+        return change
+    side: ChangeVerdict = "worse" if worse.p_value < better.p_value else "improved"
+    p_value = min(1.0, 2 * min(worse.p_value, better.p_value))
+    return structs.replace(change, verdict=side, low=low, high=high, p_value=p_value)
+
+
+def _judged(change: MetricChange, p_value: float) -> MetricChange:
+    """The change with its corrected p-value and its verdict."""
+    if change.low is None or change.high is None:
+        return change
+    line = least_change(change.metric) if is_share(change.metric) else _LINES[change.metric] - 1
+    is_plain = (change.verdict == "worse") == ((change.after < change.before) == is_higher_better(change.metric))
+    is_large = not is_share(change.metric) or abs(change.after - change.before) >= line
+    verdict: ChangeVerdict = "same" if -line < change.low and change.high < line else "undecided"
+    if p_value <= LEVEL and is_plain and is_large:
+        verdict = change.verdict
+    return structs.replace(change, verdict=verdict, p_value=p_value)
+
+
+def _setting_changes(before: Manifest, after: Manifest) -> Iterator[SettingChange]:
+    """The differences between two manifests; entries are joined by model and label, evaluations by name."""
+    sides = []
+    for manifest in (before.raw, after.raw):
+        chosen = {name: manifest.get(name) for name in _CHOSEN}
+        chosen["entries"] = {f"{entry['model']} / {entry['label']}": entry for entry in manifest["entries"]}
+        chosen["tasks"] = {task["suite"]: task for task in manifest["tasks"]}
+        flat = pd.json_normalize(chosen).iloc[0].to_dict()
+        sides.append({where: str(value) for where, value in flat.items() if value not in (None, [], {})})
+    for where in dict.fromkeys([*sides[0], *sides[1]]):
+        if sides[0].get(where) != sides[1].get(where):
+            yield SettingChange(str(where), sides[0].get(where), sides[1].get(where))
+
+
+def comparison_lines(found: RunComparison) -> list[str]:
+    """The comparison as lines of text: verdicts, figures by verdict, settings."""
+    counts = [f"{n} {word}" for word in ORDER if (n := sum(change.verdict == word for change in found.changes))]
+    over = counted(found.common_samples, "common sample")
+    lines = [f"{found.after} against {found.before} over {over}: {', '.join(counts) or 'nothing to compare'}"]
+    keys = [(change.model, change.label) for change in found.changes]
+    names = vendor_names([*keys, *((change.model, change.label) for change in found.verdicts)])
+    lines += [f"  {change_line(change, names)}" for change in found.verdicts]
+    others: dict[str, list[str]] = {}
+    for change in sorted(found.changes, key=lambda change: ORDER.index(change.verdict)):
+        name = names[change.model, change.label]
+        if change.verdict not in ("worse", "improved") or change.low is None or change.high is None:
+            others.setdefault(f"{change.verdict}: {change.metric}", []).append(name)
+            continue
+        ends = [end if is_share(change.metric) else math.log1p(end) for end in (change.low, change.high)]
+        interval = " … ".join(shown_change(change.metric, end) for end in ends)
+        values = f"{shown(change.metric, change.before)} → {shown(change.metric, change.after)}"
+        lines.append(f"  {change.verdict}: {name}: {change.metric} {values} ({interval}; n {change.n})")
+    lines += [f"  {what}: {listed(who)}" for what, who in others.items()]
+    lines.append(f"settings that differ: {len(found.settings) or 'none'}")
+    return lines + [
+        f"  {one.where}: {one.before or '–'} → {one.after or '–'}" for one in found.settings[:_MOST_SETTINGS]
+    ]
