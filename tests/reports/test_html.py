@@ -150,7 +150,7 @@ def test_sentence_matrix_and_figures_come_first(demo: ScoredRun) -> None:
 def test_status_is_an_icon_and_a_word(demo: ScoredRun) -> None:
     """Every status of the page names itself; its icon is in the page."""
     text = render(demo)
-    found = re.findall(r'class="status (\w+)"[^>]*><svg[^>]*><use href="#(\w+)"/></svg>([a-z ]+)<', text)
+    found = re.findall(r'class="status (\w+)"[^>]*><svg[^>]*>\s*<use href="#(\w+)"/></svg>([a-z ]+)<', text)
     assert len(found) > 60
     assert all(status == icon == word.replace(" ", "_") for status, icon, word in found)
     assert {status for status, _, _ in found} >= {"matches", "check", "differs", "not_tested", "reference"}
