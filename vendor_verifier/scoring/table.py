@@ -7,29 +7,30 @@ counts. Missing is missing (NaN, or no category), never 0.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+import numpy as np
 import pandas as pd
 
 from vendor_verifier.loaders.parameters import parameter_defects
-from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.record import Attempt, Record, Timing
+from vendor_verifier.records.record import Attempt, Record
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.records.score import Score
 from vendor_verifier.scoring.answer import Answer, buffered, is_billed, is_late, lateness_ns, reported_usage
-from vendor_verifier.scoring.texts import AnswerTexts
+from vendor_verifier.scoring.texts import AnswerTexts, canonical_call
 from vendor_verifier.suites import Suite, suite_kind
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.trigger import KeptCheckers
-from vendor_verifier.wire.payload import PayloadError, parse_json
 
-CHUNK = 50_000
-_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
+CHUNK = 10_000
+# Two models may well say "Paris." in the same words; from this many characters on equal bytes mean something.
+LEAST_CHARACTERS = 40
+_TAGS = ("category", "difficulty", "call_type")
+_NO_TAGS = (None, None, None)
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -90,11 +91,11 @@ RECORD_COLUMNS: tuple[Column, ...] = (
     Column("reported_usd", "float64", "USD", "what the vendor says it charged"),
     Column("tokens_after", "float64", "tokens", "output tokens after the first chunk"),
     Column("decode_s", "float64", "s", "from the first to the last token"),
-    Column("last_token_ms", "float64", "ms", "last token − sent"),
     Column("late_ms", "float64", "ms", "how late this program may have read it, at most"),
     Column("discarded", "category", "", "times left out because this program was late for more than half of them"),
-    Column("characters", "float64", "", "characters of the answer, calls included"),
+    Column("last_token_ms", "float64", "ms", "last token − sent"),
     Column("max_tokens", "float64", "tokens", "limit that the sample asks for"),
+    Column("characters", "float64", "", "characters of the answer, calls included"),
     Column("digest", "float64", "", "hash of text and calls of a long answer, for equality"),
     Column("call_digest", "float64", "", "hash of its calls with canonical arguments; missing without calls"),
 )
@@ -157,11 +158,9 @@ def read_frames(
     repetitions are counted as ``outside`` and left out. Without it all are taken. ``listener`` is called with every
     record of the plan and its score.
     """
-    rows: list[tuple[Any, ...]] = []
-    tries: list[tuple[Any, ...]] = []
-    values: list[tuple[int, str, float | None]] = []
-    chunks: list[pd.DataFrame] = []
+    rows, tries, values = (_Rows(columns) for columns in (RECORD_COLUMNS, ATTEMPT_COLUMNS, EVALUATION_COLUMNS))
     checkers, texts, outside, number = KeptCheckers(), texts or AnswerTexts(), 0, 0
+    mains = {name: kind.ranks_by for name in suites if (kind := suite_kind(name)) is not None}
     for record in records:
         suite, known = suites.get(record.suite), samples.get(record.suite)
         sample = None if known is None else known.named(record.sample)
@@ -170,48 +169,86 @@ def read_frames(
             outside += 1
             continue
         score = judged(record, suite, sample, checkers)
-        rows.append(_row(record, score, sample, checkers))
-        values += [(number, name, value) for name, value in score.values.items()]
-        tries += _spent_attempts(record)
+        rows.add(_row(record, score, sample, checkers, mains.get(record.suite)))
+        for name, value in score.values.items():
+            values.add((number, name, value))
+        for attempt in _spent_attempts(record):
+            tries.add(attempt)
         texts.take(record)
         if listener is not None:
             listener(record, sample, score)
         number += 1
-        if len(rows) == CHUNK:
-            chunks.append(_frame(rows, RECORD_COLUMNS))
-            rows.clear()
-    chunks.append(_frame(rows, RECORD_COLUMNS))
-    whole = _joined(chunks)
-    whole = _standing(whole)
-    evaluations = _frame(values, EVALUATION_COLUMNS)
-    evaluations = evaluations[evaluations["record"].isin(whole.index)]
+    whole = _without_repeated(rows.frame())
     _charge_the_network(whole)
-    return Frames(whole, _frame(tries, ATTEMPT_COLUMNS), evaluations, texts, outside)
+    evaluations = values.frame()
+    if len(whole) < number:
+        evaluations = evaluations[evaluations["record"].isin(whole.index)]
+    return Frames(whole, tries.frame(), evaluations, texts, outside)
 
 
-def _frame(rows: list[tuple[Any, ...]], columns: tuple[Column, ...]) -> pd.DataFrame:
-    names = [column.name for column in columns]
-    parts = list(zip(*rows, strict=True)) if rows else [()] * len(names)
-    return pd.DataFrame(
-        {column.name: pd.Series(list(part), dtype=column.dtype) for column, part in zip(columns, parts, strict=True)}
-    )
+class _Rows:
+    """Rows on their way into a frame: chunks of them are written to one growing array a column, words as numbers."""
+
+    def __init__(self, columns: tuple[Column, ...]) -> None:
+        self._columns = columns
+        self._waiting: list[tuple[Any, ...]] = []
+        self._arrays: list[Any] = [None] * len(columns)
+        self._numbers: list[dict[Any, int]] = [{None: -1} for _ in columns]
+        self._count = 0
+
+    def add(self, row: tuple[Any, ...]) -> None:
+        self._waiting.append(row)
+        if len(self._waiting) == CHUNK:
+            self._write()
+
+    def _write(self) -> None:
+        begin, end = self._count, self._count + len(self._waiting)
+        for place, values in enumerate(zip(*self._waiting, strict=True)):
+            dtype, numbers, array = self._columns[place].dtype, self._numbers[place], self._arrays[place]
+            if dtype == "category":
+                # One less than the words known so far, because None is among them.
+                found = np.array([numbers.setdefault(word, len(numbers) - 1) for word in values])
+                dtype = str(np.min_scalar_type(-len(numbers)))
+            elif array is None and values.count(None) == len(values):
+                # No room for what nobody measured.
+                continue
+            else:
+                found = np.array(values, dtype=dtype)
+            if array is None or len(array) < end or array.dtype != dtype:
+                # The part that nothing is written to takes no memory.
+                larger = np.empty(max(end, 2 * begin), dtype=dtype)
+                if begin:
+                    larger[:begin] = np.nan if array is None else array[:begin]
+                array = self._arrays[place] = larger
+            array[begin:end] = found
+        self._count = end
+        self._waiting.clear()
+
+    def frame(self) -> pd.DataFrame:
+        """All rows; nothing can be added any more."""
+        self._write()
+        frame: dict[str, Any] = {}
+        for place, column in enumerate(self._columns):
+            array, self._arrays[place] = self._arrays[place], None
+            if array is None:
+                is_float = column.dtype == "float64"
+                array = np.broadcast_to(np.nan, self._count) if is_float else np.empty(0, dtype=np.int8)
+            array = array[: self._count]
+            if column.dtype == "category":
+                words = np.array([word for word in self._numbers[place] if word is not None], dtype=object)
+                order = np.argsort(words)
+                # The place of each word in the alphabet, and at the end that of None.
+                places = np.append(np.argsort(order), -1).astype(array.dtype)
+                array = pd.Categorical.from_codes(places[array], categories=pd.Index(words[order], dtype="str"))
+            frame[column.name] = array
+        return pd.DataFrame(frame, copy=False)
 
 
-def _joined(chunks: list[pd.DataFrame]) -> pd.DataFrame:
-    """The chunks as one frame; categories are joined, because pandas makes objects of unequal ones."""
-    if len(chunks) == 1:
-        return chunks[0]
-    found = {}
-    for column in RECORD_COLUMNS:
-        parts = [chunk.pop(column.name) for chunk in chunks]
-        joined = pd.api.types.union_categoricals(parts) if column.dtype == "category" else pd.concat(parts)
-        found[column.name] = pd.Series(joined).reset_index(drop=True)
-    return pd.DataFrame(found)
-
-
-def _standing(frame: pd.DataFrame) -> pd.DataFrame:
+def _without_repeated(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows that count, with their index kept: a success, or a conclusive check, replaces the others of its key."""
     key = ["model", "label", "suite", "sample", "repetition"]
+    if not frame.duplicated(key).any():
+        return frame
     settled = frame["ok"].where(frame["status"].isna(), frame["status"] != "not_measurable").astype(bool)
     order = settled.sort_values(ascending=False, kind="stable").index
     kept = ~frame.loc[order].duplicated(key)
@@ -226,85 +263,133 @@ def _charge_the_network(frame: pd.DataFrame) -> None:
         unreached = frame[frame["charge"].isin(["door", "network"])]
         vendors = unreached.groupby(["suite", "sample"], observed=True)["label"].nunique()
         troubled = pd.MultiIndex.from_frame(frame[["suite", "sample"]]).isin(vendors[vendors > 1].index)
-        frame["charge"] = frame["charge"].astype(object).mask(doors & troubled, "network").replace("door", "vendor")
-        frame["charge"] = frame["charge"].astype("category")
+        charges = frame["charge"].astype(object).mask(doors & troubled, "network").replace("door", "vendor")
+        frame["charge"] = charges.astype("category")
 
 
-def _row(record: Record, score: Score, sample: Sample, checkers: KeptCheckers) -> tuple[Any, ...]:
-    ok = record.succeeded
-    finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
-    answers = [Answer(attempt) for attempt in finals] if ok else []
-    final = finals[-1] if record.turns and record.turns[-1].attempts else None
-    response = None if final is None else final.response
-    failure = None if ok else next((each.failure for each in finals if each.failure is not None), None)
-    kind = None if ok else "harness" if failure is None else failure.kind
-    charge: str | None = None if kind is None else "us" if failure is None else failure.rules.charge
-    if charge == "question":
-        charge = "data" if _is_defective(sample, checkers) else "vendor"
-    attempts = [attempt for turn in record.turns for attempt in turn.attempts]
-    first, timing = (attempts[0] if attempts else None), (None if final is None else final.timing)
-    late_ms = max((lateness_ns(each) for each in finals), default=0) / 1e6
-    ttft, ttfat = _mean([each.first_ms for each in answers]), _mean([each.answer_ms for each in answers])
-    e2e, due = _total([each.end_ms for each in answers]), _from_due_ms(record, answers)
-    decoded = [each.decoded for each in answers if each.decoded is not None]
-    decode_s = sum(seconds for _, seconds in decoded) if decoded else None
-    discarded: list[str] = []
-    timing_first = None if not answers else answers[0].timing
-    begun_late_ms = 0 if timing_first is None else (timing_first.begun_late_ns or 0) / 1e6
-    if late_ms > 0 or begun_late_ms > 0:
-        ttft, ttfat, e2e, due, decode_s = (
-            _kept(value, late, name, discarded)
-            for name, value, late in (
-                ("ttft_ms", ttft, late_ms),
-                ("ttfat_ms", ttfat, late_ms),
-                ("e2e_ms", e2e, late_ms),
-                ("ttft_due_ms", due, late_ms + begun_late_ms),
-                ("decode_s", decode_s, late_ms / 1e3),
-            )
-        )
-    begun_s = None if first is None else sent_s(first)
-    last_ns = None if timing is None or not ok else timing.last_token_ns
-    calls = [call for each in answers if each.attempt.response for call in each.attempt.response.tool_calls]
-    shown = [] if response is None or not ok else [response.text, response.reasoning]
-    kind_of_suite = suite_kind(record.suite)
-    main = None if kind_of_suite is None else kind_of_suite.ranks_by
-    details = score.details
-    anomalies = [*score.anomalies, *(name for each in finals if each.response for name in each.response.anomalies)]
-    anomalies += [
-        name for each in finals if each.response for call in each.response.tool_calls for name in call.anomalies
-    ]
-    anomalies += ["buffered" for each in answers if buffered(each)]
-    anomalies += ["tokens_not_shown" for each in answers if each.hides_tokens]
-    usage = [each.usage for each in answers]
+def _row(record: Record, score: Score, sample: Sample, checkers: KeptCheckers, main: str | None) -> tuple[Any, ...]:
+    ok, turns = record.succeeded, record.turns
+    attempts = turns[0].attempts if len(turns) == 1 else tuple(each for turn in turns for each in turn.attempts)
+    finals = [turn.attempts[-1] for turn in turns if turn.attempts]
+    final = finals[-1] if finals and turns[-1].attempts else None
+    response, timing = (None, None) if final is None else (final.response, final.timing)
+    answers = list(map(Answer, finals)) if ok else []
+    kind, charge = (None, None) if ok else _blame(finals, sample, checkers)
+    begun_s = sent_s(attempts[0]) if attempts else None
+    rewritten, details = [note for turn in turns for note in turn.rewritten], score.details
     return (
         record.model, record.label, record.suite, record.sample, record.repetition, record.block, record.region,
-        begun_s, _ended_s(final, begun_s if final is first else None),
+        begun_s,
+        _ended_s(final, begun_s if final is attempts[0] else sent_s(final)) if final is not None else None,
         record.offered_s,
-        _waited_ms(record, timing),
-        ok, kind, charge, len(record.turns), len(attempts), record.resent, ok and not record.succeeded_first_try,
-        score.decision, len(score.calls), ",".join(call.verdict for call in score.calls) or None,
+        None if record.offered_s is None or timing is None else _ms(timing.scheduled_ns, -1),
+        ok, kind, charge, len(turns), len(attempts), record.resent, ok and len(attempts) > len(turns),
+        score.decision, len(score.calls), ",".join([call.verdict for call in score.calls]) or None,
         response is not None and bool(sample.turn.tools) and bool(score.calls or not response.tool_calls),
         score.values.get(main) if main else None,
-        _problem(score), details.get("status"),
-        *(_text(sample.tags.get(name)) for name in ("category", "difficulty", "call_type")),
-        None if response is None else response.finish_reason,
-        None if response is None else response.served_model,
-        None if response is None else response.served_provider,
-        None if response is None else response.fingerprint,
-        ",".join(dict.fromkeys(anomalies)) or None,
-        ",".join(sorted({note for turn in record.turns for note in turn.rewritten})) or None,
-        ttft, due, ttfat, e2e,
-        None if not answers else answers[0].connect_ms,
-        _total([each.input for each in usage]), _total([each.output for each in usage]),
-        _total([each.cached for each in usage]), _total([each.reasoning for each in usage]),
-        _total([each.cost_usd for each in usage]),
-        None if decode_s is None else sum(tokens for tokens, _ in decoded), decode_s,
-        None if last_ns is None else last_ns / 1e6, late_ms, ",".join(discarded) or None,
-        sum(map(len, [*shown, *(part for call in calls for part in (call.name, call.arguments))])) if ok else None,
-        sample.turn.parameters.get("max_tokens"),
-        _digest("\0".join([*shown, *(f"{call.name}({call.arguments})" for call in calls)])) if ok else None,
-        _digest("\0".join(map(_canonical, calls))) if calls else None,
+        *((_problem(score), _text(details.get("status"))) if details else (None, None)),
+        *((_text(sample.tags.get(name)) for name in _TAGS) if sample.tags else _NO_TAGS),
+        *(
+            (None, None, None, None) if response is None
+            else (response.finish_reason, response.served_model, response.served_provider, response.fingerprint)
+        ),
+        _anomalies(score, finals, answers),
+        ",".join(sorted(set(rewritten))) or None,
+        *_measured(record, answers),
+        None if timing is None or not ok else _ms(timing.last_token_ns),
+        _limit(sample), *_digests(answers),
     )  # fmt: skip
+
+
+def _blame(finals: list[Attempt], sample: Sample, checkers: KeptCheckers) -> tuple[str, str]:
+    """The kind of a failure, and who answers for it."""
+    failure = next((each.failure for each in finals if each.failure is not None), None)
+    if failure is None:
+        return "harness", "us"
+    charge: str = failure.rules.charge
+    if charge == "question":
+        # A sample that no vendor can take explains a refusal.
+        is_defective = checkers(sample).may_be_refused or parameter_defects(sample.turn.parameters)
+        charge = "data" if is_defective else "vendor"
+    return failure.kind, charge
+
+
+def _measured(record: Record, answers: list[Answer]) -> tuple[Any, ...]:
+    """The columns from ``ttft_ms`` to ``discarded``. Over several turns times are means, and what is summed is missing
+    unless every turn measured it, because a part of it would flatter."""
+    if not answers:
+        return _NOT_MEASURED
+    first, usages = answers[0], [answer.usage for answer in answers]
+    late_ns, begun_late_ns = max(lateness_ns(each.attempt) for each in answers), 0
+    if len(answers) == 1:
+        usage, decoded = usages[0], first.decoded
+        ttft, ttfat, e2e = first.first_ms, first.answer_ms, first.end_ms
+        tokens = (usage.input, usage.output, usage.cached, usage.reasoning, usage.cost_usd)
+    else:
+        ttft, ttfat = _mean([each.first_ms for each in answers]), _mean([each.answer_ms for each in answers])
+        e2e = _total([each.end_ms for each in answers])
+        tokens = tuple(
+            _total([getattr(each, name) for each in usages])
+            for name in ("input", "output", "cached", "reasoning", "cost_usd")
+        )
+        parts = [each.decoded for each in answers if each.decoded is not None]
+        decoded = (sum(after for after, _ in parts), sum(seconds for _, seconds in parts)) if parts else None
+    after, decode_s = decoded or (None, None)
+    due = None
+    if record.offered_s is not None and first.timing is not None and first.timing.scheduled_ns is not None:
+        due = None if first.first_ms is None else first.first_ms - first.timing.scheduled_ns / 1e6
+        begun_late_ns = first.timing.begun_late_ns or 0
+    discarded = None
+    if late_ns or begun_late_ns:
+        times = {"ttft_ms": ttft, "ttft_due_ms": due, "ttfat_ms": ttfat, "e2e_ms": e2e, "decode_s": decode_s}
+        late = dict.fromkeys(times, late_ns / 1e6) | {"decode_s": late_ns / 1e9}
+        late["ttft_due_ms"] += begun_late_ns / 1e6
+        spoilt = [name for name, time in times.items() if time is not None and is_late(late[name], time)]
+        if spoilt:
+            ttft, due, ttfat, e2e, decode_s = (None if name in spoilt else time for name, time in times.items())
+            after = None if decode_s is None else after
+            discarded = ",".join(spoilt)
+    return (ttft, due, ttfat, e2e, first.connect_ms, *tokens, after, decode_s, late_ns / 1e6, discarded)
+
+
+_NOT_MEASURED = (None,) * 14
+
+
+def _anomalies(score: Score, finals: list[Attempt], answers: list[Answer]) -> str | None:
+    found = [*score.anomalies]
+    for attempt in finals:
+        if attempt.response is not None:
+            found += attempt.response.anomalies
+            for call in attempt.response.tool_calls:
+                found += call.anomalies
+    for answer in answers:
+        if buffered(answer):
+            found.append("buffered")
+        if answer.hides_tokens:
+            found.append("tokens_not_shown")
+    return ",".join(dict.fromkeys(found)) if found else None
+
+
+def _digests(answers: list[Answer]) -> tuple[Any, ...]:
+    """The columns ``characters``, ``digest`` and ``call_digest``."""
+    if not answers:
+        return None, None, None
+    responses = [answer.attempt.response for answer in answers]
+    calls = [call for response in responses if response is not None for call in response.tool_calls]
+    last = responses[-1]
+    shown = ["", ""] if last is None else [last.text, last.reasoning]
+    whole = "\0".join([*shown, *[f"{call.name}({call.arguments})" for call in calls]])
+    characters = sum(map(len, shown)) + sum(len(call.name) + len(call.arguments) for call in calls)
+    return (
+        characters,
+        _digest(whole) if characters >= LEAST_CHARACTERS else None,
+        _digest("\0".join(map(canonical_call, calls))) if calls else None,
+    )
+
+
+def _digest(text: str) -> int:
+    """48 bits that equal texts share, which a float holds exactly."""
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).digest())
 
 
 def sent_s(attempt: Attempt) -> float | None:
@@ -318,36 +403,17 @@ def sent_s(attempt: Attempt) -> float | None:
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _ended_s(final: Attempt | None, sent: float | None) -> float | None:
-    sent = sent_s(final) if sent is None and final is not None else sent
-    return None if sent is None or final is None or final.timing is None else sent + final.timing.end_ns / 1e9
+def _ended_s(final: Attempt, sent: float | None) -> float | None:
+    return None if sent is None or final.timing is None else sent + final.timing.end_ns / 1e9
 
 
-def _waited_ms(record: Record, timing: Timing | None) -> float | None:
-    if timing is None or timing.scheduled_ns is None or record.offered_s is None:
-        return None
-    return -timing.scheduled_ns / 1e6
+def _ms(ns: int | None, sign: int = 1) -> float | None:
+    return None if ns is None else sign * ns / 1e6
 
 
-def _from_due_ms(record: Record, answers: list[Answer]) -> float | None:
-    """From when a record was due until the first token of its first turn; waits and failed attempts are inside."""
-    if record.offered_s is None or not answers or answers[0].first_ms is None:
-        return None
-    timing = answers[0].timing
-    return None if timing is None or timing.scheduled_ns is None else answers[0].first_ms - timing.scheduled_ns / 1e6
-
-
-def _kept(value: float | None, late: float, name: str, discarded: list[str]) -> float | None:
-    """The time, unless more than half of it may be our own lateness, of the same unit."""
-    if value is None or not is_late(late, value):
-        return value
-    discarded.append(name)
-    return None
-
-
-def _is_defective(sample: Sample, checkers: KeptCheckers) -> bool:
-    """Whether no vendor can take the sample, which explains a refusal and nothing else."""
-    return bool(checkers(sample).may_be_refused or parameter_defects(sample.turn.parameters))
+def _limit(sample: Sample) -> int | None:
+    found = sample.turn.parameters.get("max_tokens")
+    return found if isinstance(found, int) else None
 
 
 def _spent_attempts(record: Record) -> list[tuple[Any, ...]]:
@@ -358,9 +424,9 @@ def _spent_attempts(record: Record) -> list[tuple[Any, ...]]:
             if ok and attempt is turn.attempts[-1]:
                 continue
             usage, failure = reported_usage(attempt), attempt.failure
-            seconds = None if attempt.timing is None else attempt.timing.end_ns / 1e9
             found.append((
-                record.model, record.label, record.suite, record.sample, record.repetition, sent_s(attempt), seconds,
+                record.model, record.label, record.suite, record.sample, record.repetition, sent_s(attempt),
+                None if attempt.timing is None else attempt.timing.end_ns / 1e9,
                 None if failure is None else failure.kind, ok, is_billed(attempt),
                 usage.input, usage.output, usage.cached, usage.reasoning, usage.cost_usd,
             ))  # fmt: skip
@@ -386,17 +452,4 @@ def _mean(values: list[float | None]) -> float | None:
 
 
 def _total(values: list[Any]) -> Any:
-    """The sum over the turns; None unless every turn measured, because a part of it would flatter."""
-    return None if not values or None in values else sum(values)
-
-
-def _digest(text: str) -> float:
-    """48 bits that equal texts share, as a number that a float holds exactly."""
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).digest())
-
-
-def _canonical(call: ToolCall) -> str:
-    try:
-        return f"{call.name}({_CANONICAL.encode(parse_json(call.arguments))})"
-    except PayloadError:
-        return f"{call.name}({call.arguments})"
+    return None if None in values else sum(values)

@@ -7,7 +7,6 @@ shows is compared: reasoning that some host hides is no difference.
 from __future__ import annotations
 
 import heapq
-import json
 import unicodedata
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -18,12 +17,11 @@ from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.record import Attempt, Record, Response
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.scoring.answer import reported_usage
-from vendor_verifier.wire.payload import parse_json
 
 MOST_SAMPLES = 2_000
 # As many as are compared; each part is cut by itself, since they are joined only when they are.
 _MOST_CHARACTERS = 1_000
-_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
+_decode, _encode = msgspec.json.Decoder().decode, msgspec.json.Encoder(order="sorted").encode
 EntryKey = tuple[str, str]
 Question = tuple[str, str]
 
@@ -77,7 +75,7 @@ def _answer(attempt: Attempt) -> AnswerText:
     return AnswerText(
         text=_plain(answer.text),
         reasoning=_plain(answer.reasoning),
-        calls="\x00".join(map(_call, answer.tool_calls))[:_MOST_CHARACTERS],
+        calls="\x00".join([_plain(canonical_call(call)) for call in answer.tool_calls])[:_MOST_CHARACTERS],
         characters=len(answer.text) + len(answer.reasoning) + sum(len(call.arguments) for call in answer.tool_calls),
         output_tokens=None if usage.reasoning else usage.output,
     )
@@ -88,9 +86,9 @@ def _plain(text: str) -> str:
     return text and unicodedata.normalize("NFC", text[: 2 * _MOST_CHARACTERS]).strip()[:_MOST_CHARACTERS]
 
 
-def _call(call: ToolCall) -> str:
+def canonical_call(call: ToolCall) -> str:
+    """A call with its arguments in canonical JSON; arguments that are no JSON stay as they are."""
     try:
-        arguments = _CANONICAL.encode(parse_json(call.arguments))
-    except ValueError:
-        arguments = call.arguments
-    return f"{call.name}({_plain(arguments)})"
+        return f"{call.name}({_encode(_decode(call.arguments)).decode()})"
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return f"{call.name}({call.arguments})"
