@@ -11,8 +11,8 @@ import pandas as pd
 from scipy import stats
 
 from vendor_verifier.features.explain.sample import BAD_CALLS, Answer, answer_of, judged_answers, read_answers
-from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.results import WORST_FIRST, FacetName, Finding
+from vendor_verifier.scoring.breakdowns import distributions
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.stats.answers import similarity
 from vendor_verifier.store import RunFolder
@@ -168,31 +168,27 @@ def _bill(sides: Sides) -> Iterator[Table]:
 
 
 def _reliability(sides: Sides) -> Iterator[Table]:
-    """Failures by kind, and the stretches they came in: failures at most two requests apart are one."""
+    """Failed attempts by kind, and the stretches of requests that failed or took several tries: with at most one good
+    request between them they are one."""
+    tries = sides.scored.attempts.query("model == @sides.model and label == @sides.label")
+    kinds = tries.groupby("failure", observed=True)["succeeded"].agg(attempts="size", mended="sum").reset_index()
+    yield sides.table("Failed attempts", kinds.sort_values("attempts", ascending=False))
     own = sides.own.reset_index(drop=True)
-    failed = own[~own["ok"]]
-    kinds = failed.groupby(["failure", "charge"], observed=True).size().reset_index(name="failures")
-    kinds["cause"] = [KINDS[kind].cause for kind in kinds["failure"]]
-    yield sides.table("Failures by kind", kinds.sort_values("failures", ascending=False))
-    failed = failed.assign(request=failed.index, kinds=failed["failure"].astype(str))
-    stretches = failed.groupby((failed["request"].diff() > 2).cumsum())
-    table = stretches.agg(first=("sent_s", "min"), last=("sent_s", "max"), failures=("ok", "size"))
+    hit = own[~own["ok"] | own["retried"]]
+    kind = hit["failure"].astype(object).fillna("answered on a later try")
+    hit = hit.assign(request=hit.index, kinds=kind)
+    stretches = hit.groupby((hit["request"].diff() > 2).cumsum())
+    table = stretches.agg(first=("sent_s", "min"), last=("sent_s", "max"), hits=("ok", "size"))
     table["requests"] = stretches["request"].max() - stretches["request"].min() + 1
     table["kinds"] = stretches["kinds"].agg(lambda found: ", ".join(found.unique()))
-    yield sides.table("Stretches of failures", table.sort_values("failures", ascending=False, kind="stable"))
+    yield sides.table("Stretches", table.sort_values("hits", ascending=False, kind="stable"))
     yield sides.counts("finish")
 
 
 def _speed(sides: Sides) -> Iterator[Table]:
     """The distribution of times of both, and the slowest answers."""
-    rows = []
-    for side, records in (("vendor", sides.own), ("baseline", sides.base)):
-        times = records[["ttft_ms", "e2e_ms"]].assign(ms_a_token=records["decode_s"] * 1e3 / records["tokens_after"])
-        for name, known in ((name, times[name].dropna()) for name in times):
-            percentiles = {f"p{share}": known.quantile(share / 100) for share in (0, 50, 90, 95, 99, 100)}
-            rows.append({"time": name, "of": side, "n": len(known), **percentiles})
-    found = pd.DataFrame(rows).sort_values("time", kind="stable")
-    yield Table("Times", found[found["n"] > 0].to_dict("records"))
+    times = distributions(pd.concat([sides.own, sides.base])).reset_index().sort_values("metric", kind="stable")
+    yield Table("Times", times[times["n"] > 0].to_dict("records"))
     slow = sides.own.join(sides.pairs("e2e_ms")["baseline"].rename("baseline_e2e_ms"), on=SAMPLE)
     surplus = (slow["e2e_ms"] - slow["baseline_e2e_ms"].fillna(0)).dropna().sort_values(ascending=False)
     columns = [*SAMPLE, "sent_s", "ttft_ms", "output_tokens", "e2e_ms", "baseline_e2e_ms", "late_ms"]

@@ -26,7 +26,7 @@ def vendor_lines(found: Sequence[Evidence], limit: int) -> Iterator[str]:
             if finding.text != evidence.reason:
                 yield "  " + plain(f"{finding.status}: {finding.text}", MAX_SENTENCE)
             if finding.samples:
-                yield "  " + plain(f"samples: {', '.join(finding.samples)}")
+                yield "  " + plain(f"samples: {', '.join(finding.samples[:5])}")
         for table in evidence.tables:
             yield from _table(table, limit)
     for answer in (answer for evidence in found for answer in evidence.failures):
@@ -105,7 +105,8 @@ def _attempt(attempt: Attempt) -> Iterator[str]:
         yield from (f"{name}: {text}" for name in ("reasoning", "text") if (text := getattr(response, name)))
         yield from (f"call: {call.name}({call.arguments}) {', '.join(call.anomalies)}" for call in response.tool_calls)
         yield _facts(response)
-        yield f"tokens: {_facts(response.usage)}"
+        if response.usage is not None:
+            yield f"tokens: {_facts(response.usage)}"
     if attempt.failure is not None:
         yield f"failed: {_facts(attempt.failure)}"
 
