@@ -11,7 +11,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from browsers import CHROMIUM, launched, window
 from msgspec import structs
@@ -20,7 +19,6 @@ from scored import CHOICE, MODEL, REASONS
 
 from vendor_verifier.records.results import ModelResult, Report
 from vendor_verifier.reports.html import svg
-from vendor_verifier.reports.html.intervals import intervals
 from vendor_verifier.reports.html.page import render
 from vendor_verifier.scoring.money import Money
 from vendor_verifier.scoring.scored_run import ScoredRun
@@ -172,21 +170,6 @@ def test_incomplete_run_opens_its_warnings(demo: ScoredRun) -> None:
 def test_ten_vendors_stay_below_200_kb(demo: ScoredRun) -> None:
     """With prices and as many examples as a page holds."""
     assert 60_000 < len(render(with_evidence(demo)).encode()) <= 200_000
-
-
-def test_intervals_hold_the_figures(demo: ScoredRun) -> None:
-    """Every figure lies in its interval; the baseline's F1 of 1 has none, and nothing has one below eight blocks."""
-    model = demo.report.models[MODEL]
-    places = np.arange(len(demo.records)) % 10
-    found = intervals(model, demo.records.assign(block=places.astype(float)), "missed")
-    assert ("official", "f1") not in found
-    assert found["slow", "success_rate"] == pytest.approx((0.839, 1.0), abs=0.001)
-    for (label, metric), (low, high) in found.items():
-        value = model.vendors[label].metric(metric)
-        if metric != "irf":
-            assert value is not None
-            assert low - 1e-9 <= value <= high + 1e-9, (label, metric)
-    assert intervals(model, demo.records.assign(block=0.0), "missed") == {}
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.7, 1.03), (12.0, 480.0), (99.5, 100.5), (1e-6, 2e-6)])

@@ -17,6 +17,7 @@ from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.results import Finding, GateResult, ModelResult
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.scoring.figures import Scored
+from vendor_verifier.scoring.intervals import intervals
 from vendor_verifier.scoring.money import Money
 from vendor_verifier.scoring.table import Frames
 from vendor_verifier.suites import suite_kind
@@ -46,8 +47,10 @@ def judge_models(
     for model, result in scored.models.items():
         found = _model_run(model, result, manifest, frames, scored, samples, money, run)
         verdicts = judge(found, result.vendors)
+        spans = intervals(result, found.records, manifest.score.undecided)
         vendors = {
-            label: structs.replace(vendor, verdict=verdicts.verdicts[label]) for label, vendor in result.vendors.items()
+            label: structs.replace(vendor, verdict=verdicts.verdicts[label], intervals=spans.get(label, {}))
+            for label, vendor in result.vendors.items()
         }
         judged.models[model] = structs.replace(result, vendors=vendors, choice=verdicts.choice)
         judged.findings += verdicts.findings

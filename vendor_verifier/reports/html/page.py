@@ -25,9 +25,7 @@ from vendor_verifier.records.sample import Sample
 from vendor_verifier.reports import formats, tables
 from vendor_verifier.reports.escape import MAX_SENTENCE, visible
 from vendor_verifier.reports.html import svg
-from vendor_verifier.reports.html.intervals import intervals
 from vendor_verifier.reports.table import Column, Table
-from vendor_verifier.scoring.figures import is_apart
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.text import counted
 
@@ -150,7 +148,7 @@ def _model(id: str, name: str, scored: ScoredRun) -> dict[str, Any]:
         "tables": [
             _shown(table)
             for table in tables.sections(scored, name)
-            if not table.frame.empty and table.title != "Findings"
+            if not table.frame.empty and table.title not in ("Findings", "95 % intervals")
         ],
     }
 
@@ -214,9 +212,6 @@ def _figures(name: str, ids: Mapping[str, str], scored: ScoredRun) -> dict[str, 
     price = Column("price", "100,000 requests", formats.usd)
     columns = (*(column for column in table.columns if column.key != "answered"), price)
     table = replace(table, frame=frame, columns=columns).without_empty
-    records = scored.records[scored.records["model"] == name]
-    ranked = records[~records["suite"].map(is_apart).astype(bool)]
-    found = intervals(model, ranked, str(scored.report.settings.get("undecided", "missed")))
     shown = _shown(table)
     for head, column in zip(shown["heads"][1:], table.columns, strict=True):
         head["order"] = "ascending" if column.key == "place" else ""
@@ -227,10 +222,12 @@ def _figures(name: str, ids: Mapping[str, str], scored: ScoredRun) -> dict[str, 
             cell["value"] = formats.finite(frame.at[label, column.key])
             if column.key == "verdict":
                 cell |= {"status": vendor.verdict.status, "value": tables.BEST_FIRST.index(vendor.verdict.status)}
-            if (vendor.label, column.key) in found:
-                cell["small"] = "–".join(map(SHORT[column.form], found[vendor.label, column.key]))
+            if column.key in vendor.intervals:
+                cell["small"] = "–".join(map(SHORT[column.form], vendor.intervals[column.key]))
     shown["rows"].sort(key=lambda row: row["is_baseline"])
-    shown["note"] += " Small figures are 95 % intervals." if found else ""
+    shown["note"] += (
+        " Small figures are 95 % intervals." if any(each.intervals for each in model.vendors.values()) else ""
+    )
     return shown
 
 

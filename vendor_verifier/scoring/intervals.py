@@ -1,7 +1,8 @@
-"""95 % intervals of the ranked metrics and of IRF, for the table of figures."""
+"""95 % intervals of the ranked metrics and of IRF: one bootstrap over blocks of samples for all vendors."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -32,19 +33,20 @@ NOT_CHARGED = ("us",)
 Floats = NDArray[np.float64]
 
 
-def intervals(model: ModelResult, records: pd.DataFrame, undecided: str) -> dict[tuple[str, str], tuple[float, float]]:
-    """(label, metric) → low, high: a bootstrap over blocks of 25 samples with one draw for all vendors.
+def intervals(model: ModelResult, records: pd.DataFrame, undecided: str) -> dict[str, dict[str, tuple[float, float]]]:
+    """Label → metric → low, high, over blocks of 25 samples; nothing where there are fewer than eight.
 
     ``records`` are the model's rows of the evaluations that rank; ``undecided`` is "missed" or "exclude", as in F1. A
-    share of exactly 0 or 1 has Wilson's interval. Empty where there are fewer than eight blocks.
+    share of exactly 0 or 1 has Wilson's interval. A figure that these sums do not give (times from a schedule, an IRF
+    of more metrics) has none.
     """
     labels, names = list(model.vendors), [name for ratio in RATIOS.values() for name in ratio]
     blocks = _terms(model, records, undecided).groupby(["block", "label"], observed=True)[names].sum().unstack("label")
     if len(blocks) < FEWEST_BLOCKS:
         return {}
-    columns = pd.MultiIndex.from_product([names, labels])
-    sums = pd.DataFrame(blocks, columns=columns).fillna(0.0).to_numpy()
+    sums = pd.DataFrame(blocks, columns=pd.MultiIndex.from_product([names, labels])).fillna(0.0).to_numpy()
     known = np.array([[vendor.metric(name) is not None for vendor in model.vendors.values()] for name in RATIOS])
+    known &= np.array([[name not in model.unranked] for name in RATIOS])
     signs = np.array([[-1.0] if is_higher_better(name) else [1.0] for name in RATIOS])
 
     def metrics(totals: Floats) -> Floats:
@@ -54,17 +56,17 @@ def intervals(model: ModelResult, records: pd.DataFrame, undecided: str) -> dict
         ranks = rankdata(np.where(known, values * signs, np.nan), axis=2, nan_policy="omit")
         return np.concatenate([values, np.nansum(1 / (ranks + K), axis=1, keepdims=True)], axis=1)
 
-    low, high = bootstrap(sums, metrics)
-    found = {}
+    whole, (low, high) = metrics(sums.sum(axis=0, keepdims=True))[0], bootstrap(sums, metrics)
+    found: dict[str, dict[str, tuple[float, float]]] = {label: {} for label in labels}
     for column, (label, vendor) in enumerate(model.vendors.items()):
         for row, metric in enumerate([*RATIOS, "irf"]):
-            value = vendor.metric(metric)
-            if value is None or (metric == "f1" and label == model.baseline):
+            value, is_given = vendor.metric(metric), metric == "f1" and label == model.baseline
+            if value is None or is_given or not math.isclose(value, whole[row, column], rel_tol=0.01):
                 continue
-            found[label, metric] = float(low[row, column]), float(high[row, column])
+            found[label][metric] = float(low[row, column]), float(high[row, column])
             if metric in SHARES and value in (0.0, 1.0):
                 n = float(sums[:, (2 * row + 1) * len(labels) + column].sum()) / SHARES[metric]
-                found[label, metric] = wilson(value * n, n)
+                found[label][metric] = wilson(value * n, n)
     return found
 
 
