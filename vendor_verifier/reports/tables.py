@@ -328,12 +328,23 @@ def conditions(scored: ScoredRun) -> list[str]:
     return [*found, *([f"Versions: {', '.join(versions)}."] if versions else [])]
 
 
+def gates(scored: ScoredRun, name: str) -> Table:
+    """The outcome of every gate on the vendors of a model."""
+    columns = (Column("gate", "Gate"), Column("outcome", "Outcome"), Column("reason", "Reason"))
+    own = [gate for gate in scored.report.gates if gate.model == name]
+    rows = [
+        (gate.vendor, {"gate": gate.text, "outcome": gate.outcome.replace("_", " "), "reason": gate.reason or None})
+        for gate in own
+    ]
+    return table("Gates", rows, columns)
+
+
 def sections(scored: ScoredRun, name: str) -> list[Table]:
     """The tables of a model that follow its verdict and ranking, in their order; some may be empty."""
     model = scored.report.models[name]
     records = scored.records[scored.records["model"] == name]
     own = [finding for finding in scored.findings if finding.model == name]
-    found = [intervals(model), counts(model), findings(own), failures(records)]
+    found = [gates(scored, name), intervals(model), counts(model), findings(own), failures(records)]
     for suite in suites_of(model):
         found += [evaluation(model, suite), groups(scored, name, suite), checks(model, suite)]
     found += [costs(scored, name), latency(scored, name), pace(scored, name), goodput(scored, name)]
