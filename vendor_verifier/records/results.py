@@ -138,10 +138,10 @@ class VendorResult(msgspec.Struct, frozen=True, kw_only=True):
     suites: Mapping[str, SuiteResult] = {}
 
     def metric(self, name: str) -> float | None:
-        """The rank metric of that name; of an evaluation's name its main score."""
+        """The rank metric of that name; of an evaluation's name its main score, None where it was not asked."""
         if name in self.suites:
             return self.suites[name].score
-        found: float | None = getattr(self, name)
+        found: float | None = getattr(self, name, None)
         return found
 
 

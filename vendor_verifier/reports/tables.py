@@ -320,7 +320,8 @@ def conditions(scored: ScoredRun) -> list[str]:
     if loop is not None and loop.p99_ms is not None:
         found.append(f"This program read answers up to {formats.quantity(loop.p99_ms)} ms late (p99).")
     policies = {name: value for name, value in scored.report.settings.items() if isinstance(value, (str, int, float))}
-    found.append("Settings: " + ", ".join(f"{name} {value}" for name, value in sorted(policies.items())) + ".")
+    if policies:
+        found.append("Settings: " + ", ".join(f"{name} {value}" for name, value in sorted(policies.items())) + ".")
     packages = {name: number for name, number in (manifest.packages or {}).items() if number}
     tool = manifest.tool
     versions = [f"{tool.name} {tool.version}"] if tool is not None and tool.name else []

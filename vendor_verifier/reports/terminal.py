@@ -109,22 +109,26 @@ def _screen(scored: ScoredRun, width: int, folder: str | None, shown: Collection
     end += _where(where, worst, width)
     found: list[Line] = []
     # A narrower screen needs more lines for the same sentences.
-    most = round(MOST_LINES * max(1.0, WIDTH / width))
-    for place, (name, model) in enumerate(models.items()):
-        room = (most - len(end) - len(found)) // (len(models) - place)
-        found += _model(scored, name, model, width, room, alone=len(models) == 1)
+    room = round(MOST_LINES * max(1.0, WIDTH / width)) - len(end)
+    kept = list(models) if len(models) <= room else list(models)[: room - 1]
+    if len(kept) < len(models):
+        end.insert(0, _line(f"… {counted(len(models) - len(kept), 'more model')} in report.md", "aside"))
+        room -= 1
+    for place, name in enumerate(kept):
+        found += _model(scored, name, width, (room - len(found)) // (len(kept) - place))
     return [*found, *end]
 
 
-def _model(scored: ScoredRun, name: str, model: ModelResult, width: int, room: int, *, alone: bool) -> list[Line]:
+def _model(scored: ScoredRun, name: str, width: int, room: int) -> list[Line]:
     """The lines of one model, ``room`` of them at most: the choice, the table, and reasons in what is left."""
+    model = scored.report.models[name]
     text = plain(model.choice.text, MAX_SENTENCE)
-    if not alone and name not in model.choice.text:
+    if len(scored.report.models) > 1 and name not in model.choice.text:
         text = f"{label(name)}: {text}"
     found = [_line(line, "title") for line in _wrapped(text, width)]
     against = reasons(model)
     if room < len(found) + 4:
-        return found[: max(1, room)]
+        return found if len(found) <= room else [_line(_cut(text, width), "title")]
     found.append(_line(_subject(scored, name, model, width), "aside"))
     vendors = tables.by_verdict(model)
     # A few reasons are worth more than the last vendors.

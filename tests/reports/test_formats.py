@@ -1,0 +1,69 @@
+"""How numbers are written, the same everywhere."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.reports import formats
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "text"),
+    [
+        *((value, formats.rate, text) for value, text in (
+            (1.0, "1"), (0.0, "0"), (0.9967, "0.9967"), (0.8, "0.8000"), (0.99996, ">0.9999"), (1e-6, "<0.0001"),
+        )),
+        *((value, formats.quantity, text) for value, text in (
+            (99.36, "99.36"), (103.7, "103.7"), (3897.2, "3897"), (246.0, "246"), (999.96, "1000"), (1e6, "1000000"),
+            (-1.5, "−1.5"), (0.0, "0"),
+        )),
+        *((value, formats.usd, text) for value, text in (
+            (1250.4, "$1,250"), (0.37, "$0.37"), (0.0037, "$0.0037"), (0.0, "$0.00"),
+        )),
+        (0.9996, formats.short_rate, "0.999"), (1.0, formats.short_rate, "1.000"), (1e-5, formats.short_rate, "0.001"),
+        (0.876543, formats.irf, "0.8765"), (1e-12, formats.p_value, "<1e-9"), (0.031, formats.p_value, "0.031"),
+        (None, formats.rate, "–"), (math.nan, formats.quantity, "–"), (math.inf, formats.usd, "–"),
+    ],
+)  # fmt: skip
+def test_numbers(value: float | None, form: formats.Format, text: str) -> None:
+    """As on the product's page; what was not measured is "–", never 0."""
+    assert formats.written(value, form) == text
+
+
+@given(st.floats(0, 1))
+def test_only_a_perfect_rate_reads_as_one(value: float) -> None:
+    """A single failure in any number of samples can be seen."""
+    assert (formats.rate(value) == "1") == (value == 1)
+    assert (formats.short_rate(value) == "1.000") == (value == 1)
+
+
+def test_tally_is_ordered() -> None:
+    """Most frequent first, ties by name."""
+    assert formats.tally({"b": 1, "a": 1, "c": 5}) == "c 5, a 1, b 1"
+    assert formats.tally({}) == "–"
+
+
+def test_aligned_columns() -> None:
+    """Names to the left, numbers to the right, the last text as it is."""
+    rows = [["vendor", "n", "why"], ["a", "10", "long text"]]
+    assert list(formats.aligned(rows, left=1, prose=1)) == ["vendor   n  why", "a       10  long text"]
+
+
+@pytest.mark.parametrize(
+    ("load", "words"),
+    [
+        ({}, "a fixed number of requests in flight"),
+        ({"request_rate": 50, "arrival": "poisson", "duration_s": 60},
+         "50 requests a second (poisson) to each vendor for 60 s"),
+        ({"schedule": {"count": 9, "last_s": 4.5}}, "9 requests over 4.5 s by a schedule"),
+        ({"request_rate": 5, "ramp_up_s": 10, "warmup": 1},
+         "5 requests a second (constant) to each vendor, growing over 10 s, after 1 request of warm-up"),
+    ],
+)  # fmt: skip
+def test_load_in_words(load: dict[str, object], words: str) -> None:
+    """The load shape as a sentence's part."""
+    assert formats.load_words(load) == words
