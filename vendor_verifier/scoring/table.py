@@ -231,8 +231,8 @@ class _Rows:
         for place, column in enumerate(self._columns):
             array, self._arrays[place] = self._arrays[place], None
             if array is None:
-                is_float = column.dtype == "float64"
-                array = np.broadcast_to(np.nan, self._count) if is_float else np.empty(0, dtype=np.int8)
+                dtype = "int8" if column.dtype == "category" else column.dtype
+                array = np.broadcast_to(np.nan, self._count) if dtype == "float64" else np.empty(0, dtype=dtype)
             array = array[: self._count]
             if column.dtype == "category":
                 words = np.array([word for word in self._numbers[place] if word is not None], dtype=object)
