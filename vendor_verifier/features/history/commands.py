@@ -191,18 +191,19 @@ def history_command(
     rows = read_history(history or default_history_file())
     if rows.empty:
         say("The history is empty. Every run adds itself to it, except with --no-history.")
-    suites = [name.removeprefix("scores.") for name in rows.columns if name.startswith("scores.")]
-    figures = figure_names(metric, suites, "--metric")
-    problems = []
+    problems, shown = [], rows
     for key, wanted, columns in (("--model", model, ["model"]), ("--vendor", vendor, ["label", "vendor"])):
         known = sorted(set(rows[columns].to_numpy().ravel()))
         unknown = [name for name in wanted if known and name not in known]
         problems += [Problem(f"no run has `{name}`; known are {listed(known, 20)}", key=key) for name in unknown]
-        rows = rows[rows[columns].isin(wanted).any(axis=1)] if wanted else rows
+        shown = shown[shown[columns].isin(wanted).any(axis=1)] if wanted else shown
     if problems:
         raise ProblemsError(problems)
     if metric:
-        found = sorted(trends(rows, figures), key=lambda trend: TREND_ORDER.index(trend.verdict))
+        suites = [name.removeprefix("scores.") for name in rows.columns if name.startswith("scores.")]
+        figures = figure_names(metric, suites, "--metric")
+        found = trends(rows, figures, models=model, labels=vendor)
+        found.sort(key=lambda trend: TREND_ORDER.index(trend.verdict))
         if json:
             _print_json(found)
         else:
@@ -210,11 +211,11 @@ def history_command(
         for figure in [name for name in figures if all(trend.figure != name for trend in found)]:
             say(f"{figure} was not measured in the newest complete run, so there is no trend of it.")
         return EXIT_OK
-    rows = rows[rows["run"].isin(rows["run"].unique()[-limit:])]
+    shown = shown[shown["run"].isin(shown["run"].unique()[-limit:])]
     if json:
-        sys.stdout.write(rows.to_json(orient="records", indent=2, date_format="iso") + "\n")
+        sys.stdout.write(shown.to_json(orient="records", indent=2, date_format="iso") + "\n")
     else:
-        _write([_run_line(str(run), its) for run, its in rows.groupby("run", sort=False)])
+        _write([_run_line(str(run), its) for run, its in shown.groupby("run", sort=False)])
     return EXIT_OK
 
 

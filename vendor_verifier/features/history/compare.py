@@ -106,8 +106,9 @@ def _changes(before: ScoredRun, after: ScoredRun) -> Iterator[MetricChange]:
                 if first is None or second is None or (metric == "f1" and vendors[1].is_baseline):
                     continue
                 values = [_values(run, model, label, metric) for run in runs]
-                joined = values[0][["value"]].join(values[1], rsuffix="_after", how="inner").dropna()
-                pairs = joined.sort_values("sent_s", kind="stable")[["value", "value_after"]].to_numpy(float)
+                columns = {"before": values[0]["value"], "after": values[1]["value"], "sent_s": values[1]["sent_s"]}
+                joined = pd.concat(columns, axis=1, join="inner").dropna(subset=["before", "after"])
+                pairs = joined.sort_values("sent_s", kind="stable")[["before", "after"]].to_numpy(float)
                 yield _compared(MetricChange(model, label, metric, first, second, n=len(pairs)), pairs)
 
 

@@ -6,9 +6,9 @@ Of complete runs that asked the same, per vendor and figure, quantities on a log
   or the hour moves all of them;
 - from 8 runs on, a change of level (:mod:`vendor_verifier.features.history.level_changes`) within the last 7 runs is a
   regression if it is worse by at least the least change, with the others' movement taken out and without;
-- else a newest run with a robust z = (x − median) ÷ (1.4826 · MAD) over the 20 runs before it beyond the limit is a
-  warning (Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993). The limit is 3, or what 0.01 ÷ the number of
-  series leaves of Student's t with 8 degrees of freedom, which is about how z falls on quiet nights.
+- else a newest run beyond the limit in both ways is a warning, by its robust z = (x − median) ÷ (1.4826 · MAD) over the
+  20 runs before it (Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993). The limit is 3, or what 0.01 ÷ the
+  number of series leaves of Student's t with 8 degrees of freedom, which is about how z falls on quiet nights.
 
 The more series are judged at once, the more would alarm by chance: p is 0.003 ÷ their number.
 """
@@ -130,10 +130,7 @@ def _trend(about: tuple[str, str, str], series: pd.DataFrame, judged: int, alike
     if count >= LEAST_RUNS:
         verdict, reason = "steady", f"no change of level in the last {RECENT_RUNS} of {count} runs"
         points = [at for at, _ in change_points(relative, least_effect=least, p_value=P_VALUE / judged, alike=alike)]
-        before = relative[-1 - _Z_RUNS : -1]
-        # Equal nights have no spread: a third of the least change is the smallest.
-        spread = max(1.4826 * float(np.median(np.abs(before - np.median(before)))), least / _Z_LIMIT)
-        z = worse * float(relative[-1] - np.median(before)) / spread
+        z = min(worse * _newest_z(values, least) for values in (relative, plain))
         if z > max(_Z_LIMIT, -float(special.stdtrit(_Z_DEGREES, _Z_P_VALUE / judged))):
             verdict, reason = "warning", f"this run alone is an outlier (z {z:.1f}); a lasting change takes two runs"
     recent = [point for point in points if count - point <= RECENT_RUNS]
@@ -149,6 +146,13 @@ def _trend(about: tuple[str, str, str], series: pd.DataFrame, judged: int, alike
         elif max(worse * shift for shift in shifts) <= -least:
             verdict, reason = "improvement", change
     return Trend(*about, verdict, reason, tuple(series.index), tuple(series["value"]), tuple(points), z)
+
+
+def _newest_z(values: NDArray[np.float64], least: float) -> float:
+    """The robust z of the newest value; equal nights have no spread, so a third of ``least`` is the smallest."""
+    before = values[-1 - _Z_RUNS : -1]
+    spread = 1.4826 * float(np.median(np.abs(before - np.median(before))))
+    return float(values[-1] - np.median(before)) / max(spread, least / _Z_LIMIT)
 
 
 def trend_line(trend: Trend) -> str:

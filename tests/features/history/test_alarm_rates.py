@@ -1,0 +1,106 @@
+"""The alarms of a history as rare, and a step found as often, as docs/history.md says.
+
+Seeds are fixed, so a failure is a change of the code and never bad luck. ``HISTORIES=10`` simulates ten times as many,
+as for the page's table.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import pytest
+from history_worlds import METRIC, history, quiet, whole
+
+from vendor_verifier.features.history.figures import WATCHED
+from vendor_verifier.features.history.trends import Trend, trends
+
+pytestmark = pytest.mark.slow
+
+TIMES = int(os.environ.get("HISTORIES", "1"))
+VENDORS = ("official", "a", "b", "c")
+Kind = Literal["one", "four", "whole"]
+# Movement from run to run, and the correlation of neighbouring nights.
+WORLDS = [(0.0, 0.0), (0.05, 0.0), (0.1, 0.0), (0.05, 0.7), (0.1, 0.7)]
+# Of the table of docs/history.md: how often a step of +15 % is found within 7 nights, in the order of the worlds.
+FOUND: dict[Kind, list[float]] = {
+    "one": [1.0, 0.92, 0.4, 0.6, 0.25],
+    "four": [0.98, 0.7, 0.2, 0.35, 0.09],
+}
+CASES = [(kind, *world, found) for kind, rates in FOUND.items() for world, found in zip(WORLDS, rates, strict=True)]
+
+
+def most(rate: float, histories: int) -> float:
+    """That rate of a Poisson count over so many histories, and two standard errors."""
+    return rate + 2 * (rate / histories) ** 0.5
+
+
+def vendors_of(random: np.random.Generator, kind: Kind, count: int, sd: float, alike: float) -> dict[str, Any]:
+    if kind == "whole":
+        return whole(random, count, VENDORS, sd=sd, alike=alike)
+    labels, shared = (VENDORS, 0.1) if kind == "four" else (("a",), 0.0)
+    return quiet(random, count, labels, sd=sd, alike=alike, shared=shared)
+
+
+def judged(kind: Kind, runs: pd.DataFrame, nights: int) -> list[Trend]:
+    return trends(runs[runs["run"] < f"n{nights:03d}"], WATCHED if kind == "whole" else [METRIC])
+
+
+def alarms_and_warnings(kind: Kind, runs: pd.DataFrame) -> tuple[int, int]:
+    """The alarms, each counted once, and the nights with a warning, from the 21st night on."""
+    alarms = warned = 0
+    before: set[tuple[str, str]] = set()
+    for nights in range(21, runs["run"].nunique() + 1):
+        found = judged(kind, runs, nights)
+        now = {(trend.label, trend.figure) for trend in found if trend.verdict == "regression"}
+        alarms += len(now - before)
+        warned += any(trend.verdict == "warning" for trend in found)
+        before = now
+    return alarms, warned
+
+
+@pytest.mark.parametrize(("kind", "sd", "alike", "promised"), CASES)
+def test_steps_are_found_as_often_as_documented(kind: Kind, sd: float, alike: float, promised: float) -> None:
+    """Over 40 or 20 simulated histories, within two standard errors below it."""
+    random = np.random.default_rng(90_213)
+    count, found = TIMES * (40 if kind == "one" else 20), 0
+    for _ in range(count):
+        vendors = vendors_of(random, kind, 37, sd, alike)
+        vendors["a"][METRIC][30:] *= 1.15
+        runs = history(vendors)
+        told = (trend for nights in range(31, 38) for trend in judged(kind, runs, nights))
+        found += any((trend.label, trend.verdict) == ("a", "regression") for trend in told)
+    assert found / count >= promised - 2 * np.sqrt(max(promised * (1 - promised), 0.01) / count)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sd", "alike"),
+    [
+        *(("one", *world) for world in WORLDS),
+        *(("four", *world) for world in WORLDS[3:]),
+        ("whole", 0.05, 0.0),
+        ("whole", 0.1, 0.7),
+    ],
+)
+def test_quiet_nights_alarm_at_most_0_3_times_in_40(kind: Kind, sd: float, alike: float) -> None:
+    """Within two standard errors of a Poisson count; warnings at most once in 40 nights."""
+    random = np.random.default_rng(90_214)
+    count = TIMES * {"one": 40, "four": 15, "whole": 5}[kind]
+    told = [alarms_and_warnings(kind, history(vendors_of(random, kind, 60, sd, alike))) for _ in range(count)]
+    assert np.mean([alarms for alarms, _ in told]) <= most(0.3, count)
+    assert np.mean([warned for _, warned in told]) <= most(1.0, count)
+
+
+def test_8_percent_more_output_tokens_are_found() -> None:
+    """Of 60 histories with 3 % of movement from night to night: in at least 8 of 10 an alarm within 7 nights."""
+    random = np.random.default_rng(90_217)
+    found = 0
+    for _ in range(60):
+        values = 120 * np.exp(random.normal(0, 0.03, 37))
+        values[30:] *= 1.08
+        runs = history({"a": {"output_tokens.mean": values}})
+        told = (trends(runs[runs["run"] < f"n{nights:03d}"], ["output_tokens.mean"]) for nights in range(31, 38))
+        found += any(trend.verdict == "regression" for each in told for trend in each)
+    assert found / 60 >= 0.8

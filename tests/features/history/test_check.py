@@ -1,0 +1,209 @@
+"""What a check says and returns: verdicts that became worse, gates, trends, and one line when all is well."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from history_worlds import METRIC, history
+from msgspec import structs
+from scored import scored_demo, write_demo
+
+from vendor_verifier.cli.main import run_app
+from vendor_verifier.features.history.check import MOST_LINES, CheckResult, facet_changes, judge_check
+from vendor_verifier.features.history.database import read_history, remember
+from vendor_verifier.records.results import (
+    FACETS,
+    Choice,
+    Facet,
+    FacetName,
+    GateResult,
+    ModelResult,
+    Report,
+    Status,
+    VendorResult,
+    Verdict,
+)
+from vendor_verifier.store import RunFolder
+
+
+def vendor(label: str, speed: Status = "matches", other: Status = "matches") -> VendorResult:
+    """A vendor whose speed has this status, and its other facets that one."""
+    facets: dict[FacetName, Facet] = {name: Facet(status=other, reason=f"{name} seen") for name in FACETS}
+    facets["speed"] = Facet(
+        status=speed, reason="First token 3 times slower." if speed == "check" else "This was busy."
+    )
+    order = ("down", "differs", "check", "not_tested", "matches")
+    worst: Status = min((speed, other), key=order.index)
+    reason = facets["speed"].reason if worst == speed else facets["model"].reason
+    return VendorResult(
+        label=label,
+        vendor=label,
+        model_id="m",
+        verdict=Verdict(worst, reason, facets),
+        recorded=1,
+        planned=1,
+        succeeded=1,
+    )
+
+
+def night(*vendors: VendorResult, run: str, gates: tuple[GateResult, ...] = ()) -> Report:
+    official = structs.replace(vendor("official"), is_baseline=True, verdict=Verdict("reference", "the baseline"))
+    found = {each.label: each for each in (official, *vendors)}
+    return Report(
+        run=run, models={"m": ModelResult(baseline="official", choice=Choice("none"), vendors=found)}, gates=gates
+    )
+
+
+def checked(nights: list[Report], tmp_path: Path, **arguments: Any) -> CheckResult:
+    """The check of the last of these nights, all of which are in the history."""
+    scored, file = scored_demo(tmp_path), tmp_path / "history.sqlite"
+    for number, report in enumerate(nights):
+        manifest = structs.replace(scored.manifest, created_at=f"2026-11-{1 + number:02d}T03:00:00Z")
+        one = type(scored)(**{**vars(scored), "report": report, "manifest": manifest})
+        assert remember(RunFolder(tmp_path), one, file) is None
+    return judge_check(nights[-1], read_history(file), figures=[METRIC], **arguments)
+
+
+def test_one_line_when_all_is_well(tmp_path: Path) -> None:
+    """Who matches, and who was not tested with the reason; never nothing."""
+    result = checked([night(vendor("a"), vendor("b"), vendor("c"), vendor("d", "not_tested"), run="r1")], tmp_path)
+    assert (result.status, result.exit_code, result.lines) == ("passed", 0, ())
+    assert result.headline == "check passed: 3 vendors match, 1 not tested (d: This was busy) (run r1)"
+
+
+def test_a_vendor_that_became_slow_fails_by_name_in_the_second_run(tmp_path: Path) -> None:
+    """Long before there is history enough for trends; the same the next night is shown, and fails no more."""
+    nights = [night(vendor("a"), vendor("b"), run="r1"), night(vendor("a"), vendor("b", "check"), run="r2")]
+    result = checked(nights, tmp_path)
+    assert result.exit_code == 1
+    assert result.headline.startswith("check failed: b to check (speed, matches before)")
+    assert result.lines[0].startswith("b: speed to check (matches before): First token 3 times slower")
+    again = checked([*nights, night(vendor("a"), vendor("b", "check"), run="r3")], tmp_path)
+    assert (again.exit_code, again.lines) == (0, ())
+    assert "1 to check (b: speed since r2)" in again.headline
+    better = checked([*nights, night(vendor("a"), vendor("b"), run="r3")], tmp_path)
+    assert (better.exit_code, better.lines) == (0, ("b: speed matches (to check before): This was busy.",))
+
+
+def test_a_night_that_was_not_tested_hides_no_change(tmp_path: Path) -> None:
+    """What counts is the last run that tested the facet; a first finding *to check* has nothing to be worse than."""
+    matched, busy, slow = (vendor("b", status) for status in ("matches", "not_tested", "check"))  # type: ignore[arg-type]
+    nights = [night(one, run=f"r{number}") for number, one in enumerate((matched, busy, slow))]
+    assert checked(nights[:2], tmp_path).exit_code == 0
+    assert checked(nights, tmp_path).exit_code == 1
+    (tmp_path / "history.sqlite").unlink()
+    assert checked(nights[1:], tmp_path).exit_code == 0
+
+
+@pytest.mark.parametrize(("status", "words"), [("differs", "b differs (model"), ("down", "b down (model")])
+def test_a_vendor_that_differs_fails_every_check(tmp_path: Path, status: Status, words: str) -> None:
+    """From the first run on, with its name first and since when."""
+    nights = [night(vendor("b", other=status), run=f"r{number}") for number in range(3)]
+    assert words in checked(nights[:1], tmp_path).headline
+    result = checked(nights, tmp_path)
+    assert result.exit_code == 1
+    assert "since r0, 3 runs" in result.lines[0]
+
+
+def test_gates_and_unfinished_vendors_have_their_exit_codes(tmp_path: Path) -> None:
+    failed, open_one = (
+        GateResult("m", "a", "f1 >= 0.9", outcome, reason="0.8") for outcome in ("failed", "not_decided")
+    )  # type: ignore[arg-type]
+    result = checked([night(vendor("a"), run="r", gates=(failed,))], tmp_path, unfinished=["a was stopped"])
+    assert (result.status, result.exit_code) == ("failed", 1)
+    assert "1 gate failed" in result.headline
+    result = checked([night(vendor("a"), run="r", gates=(open_one,))], tmp_path)
+    assert (result.exit_code, result.lines) == (0, ("gates not decided by so few samples: f1 >= 0.9",))
+    assert checked([night(vendor("a"), run="r")], tmp_path, unfinished=["a was stopped"]).exit_code == 3
+    stopped = checked([night(vendor("a", other="differs"), run="r")], tmp_path, signal_number=15)
+    assert (stopped.status, stopped.exit_code, stopped.changes) == ("interrupted", 143, ())
+
+
+def test_a_figure_that_got_worse_for_good_fails(tmp_path: Path) -> None:
+    """Thirty quiet nights, then two that are slower, none of which any verdict saw."""
+    values = 800 * np.exp(np.random.default_rng(4).normal(0, 0.02, 32))
+    values[30:] *= 1.4
+    runs = history({"official": {METRIC: np.ones(32)}, "a": {METRIC: values}})
+    result = judge_check(night(vendor("a"), run="n031"), runs, figures=[METRIC])
+    assert result.exit_code == 1
+    assert "a got worse (ttft_ms.p50)" in result.headline
+    assert judge_check(night(vendor("a"), run="n031"), runs, figures=["f1"]).exit_code == 0
+
+
+def test_at_most_ten_lines_and_nothing_of_strangers_gets_through(tmp_path: Path) -> None:
+    vendors = [vendor(f"v{number}\x1b[31m\n::error::", other="differs") for number in range(12)]
+    result = checked([night(*vendors, run="r")], tmp_path)
+    assert len(result.lines) == MOST_LINES
+    assert "more lines are in check.json" in result.lines[-1]
+    assert not any(each in line for line in (result.headline, *result.lines) for each in ("\x1b", "\n", "::error"))
+
+
+def test_names_carry_their_model_where_there_are_several(tmp_path: Path) -> None:
+    one = night(vendor("b", other="differs"), run="r")
+    report = structs.replace(one, models={"m": one.models["m"], "n": one.models["m"]})
+    assert "m / b differs" in judge_check(report, checked_frame(report, tmp_path), figures=[METRIC]).headline
+
+
+def checked_frame(report: Report, tmp_path: Path) -> pd.DataFrame:
+    scored = scored_demo(tmp_path)
+    one = type(scored)(**{**vars(scored), "report": report})
+    assert remember(RunFolder(tmp_path), one, tmp_path / "h") is None
+    return read_history(tmp_path / "h")
+
+
+def test_since_when_counts_only_runs_of_the_same_status() -> None:
+    speed = ["matches", "check", "check", "not_tested", "check"]
+    runs = history({"a": {"speed": speed, METRIC: [1.0] * 5}})  # type: ignore[dict-item]
+    (change,) = facet_changes(runs, "n004")
+    assert (change.before, change.after, change.since, change.runs, change.is_worse) == (
+        "check",
+        "check",
+        "n001",
+        3,
+        False,
+    )
+
+
+def test_a_stored_run_is_checked_without_sending(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit code, the first line, check.json and the history; a gate of the command line is judged, too."""
+    monkeypatch.chdir(tmp_path)
+    run = write_demo(tmp_path)
+    code = run_app(["check", str(run), "--history", "h.sqlite"])
+    out = capsys.readouterr().out
+    assert code == 1
+    assert out.startswith("check failed: ")
+    assert "substitute differs (model" in out.splitlines()[0]
+    assert len(out.splitlines()) <= MOST_LINES + 1
+    assert (run / "check.json").exists()
+    assert set(read_history(tmp_path / "h.sqlite")["run"]) == {"20261124T182918Z-10b4a8"}
+    run_app(["check", str(run), "--no-history", "--gate", "avg_ttft_ms <= 1", "--json"])
+    assert '"avg_ttft_ms <= 1"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--keep", "ninety days"], "such as 90d"),
+        (["--keep", "0d"], "such as 90d"),
+        (["--fail-on", "tfft"], "read tfft"),
+        (["--webhook-env", "NOT_THERE"], "NOT_THERE"),
+        (["--no-history", "--history", "h"], "contradict"),
+        (["--dry-run"], "run --dry-run"),
+    ],
+)
+def test_mistakes_are_refused_before_anything_is_sent(
+    arguments: list[str],
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_app(["check", *arguments]) == 2
+    assert words in capsys.readouterr().err

@@ -1,0 +1,196 @@
+"""Two runs compared: only what is worse in its plain figure, too, is worse; settings and verdicts that differ."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from msgspec import structs
+from scored import MODEL, demo_report, scored_demo, write_demo
+
+import vendor_verifier
+from vendor_verifier.cli.main import run_app
+from vendor_verifier.features.history.compare import RunComparison, compare_scored, comparison_lines
+from vendor_verifier.records.manifest import manifest_of
+from vendor_verifier.records.results import Choice, Facet, ModelResult, Report, VendorResult, Verdict
+from vendor_verifier.records.sample import ListedSamples, Sample, Turn
+from vendor_verifier.scoring.scored_run import ScoredRun
+
+N = 120
+LABELS = ("official", "a", "b", "c", "d")
+
+
+def run_of(seed: int, tmp_path: Path, n: int = N, **vices: Any) -> ScoredRun:
+    """A run of five vendors, ``n`` samples each: TTFT near 118 ms; ``a`` may be ``slower`` (a factor of TTFT), fail a
+    share of requests (``failing``), or call where the baseline does not (``extra``)."""
+    random = np.random.default_rng(seed)
+    base = scored_demo(tmp_path).records
+    columns: dict[str, list[Any]] = {name: [] for name in base.columns}
+    for label in LABELS:
+        for place in range(n):
+            ttft = 118 * np.exp(random.normal(0, 0.2)) * vices.get("everybody", 1.0)
+            ok, called = True, place % 2 == 0
+            if label == "a":
+                ttft *= vices.get("slower", 1.0)
+                ok = random.random() >= vices.get("failing", 0.0)
+                called = called or random.random() < vices.get("extra", 0.0)
+            row = {
+                "model": MODEL,
+                "label": label,
+                "suite": "trigger",
+                "sample": f"s{place}",
+                "repetition": 0,
+                "sent_s": 1e9 + place,
+                "ok": ok,
+                "decision": "undecided" if not ok else "called" if called else "not_called",
+                "classes": "valid" if called and ok else None,
+                "ttft_ms": ttft if ok else np.nan,
+                "e2e_ms": 2 * ttft,
+                "input_tokens": 200.0,
+                "output_tokens": float(random.poisson(60)),
+                "tokens_after": 50.0,
+                "decode_s": 0.5 * np.exp(random.normal(0, 0.1)),
+            }
+            for name, values in columns.items():
+                values.append(row.get(name))
+    frame = pd.DataFrame({name: pd.Series(columns[name]).astype(_dtype(base[name].dtype)) for name in columns})
+    samples = {"trigger": ListedSamples([Sample(f"s{place}", Turn([])) for place in range(n)])}
+    scored = scored_demo(tmp_path)
+    return type(scored)(**{**vars(scored), "records": frame, "samples": samples, "report": _report(frame, seed)})
+
+
+def _dtype(dtype: Any) -> Any:
+    return "category" if str(dtype) == "category" else dtype if str(dtype).startswith("float") else object
+
+
+def _report(frame: pd.DataFrame, seed: int) -> Report:
+    vendors = {}
+    expected = (frame[frame["label"] == "official"]["decision"] == "called").to_numpy()
+    for label in LABELS:
+        rows = frame[frame["label"] == label]
+        got = (rows["decision"] == "called").to_numpy()
+        vendors[label] = VendorResult(
+            label=label,
+            vendor=label,
+            model_id=MODEL,
+            is_baseline=label == "official",
+            verdict=Verdict("matches", "", {"speed": Facet(status="matches", reason="")}),
+            f1=float(2 * (expected & got).sum() / (expected.sum() + got.sum())),
+            success_rate=float(rows["ok"].mean()),
+            schema_accuracy=1.0,
+            avg_tokens=float((rows["input_tokens"] + rows["output_tokens"]).mean()),
+            avg_ttft_ms=float(rows["ttft_ms"].mean()),
+            tps=float(rows["tokens_after"].sum() / rows["decode_s"].sum()),
+            recorded=len(rows),
+        )
+    model = ModelResult(baseline="official", choice=Choice("none"), vendors=vendors)
+    return Report(run=f"r{seed}", models={MODEL: model})
+
+
+def verdicts(found: RunComparison, *wanted: str) -> set[tuple[str, str]]:
+    return {(change.label, change.metric) for change in found.changes if change.verdict in wanted}
+
+
+@pytest.mark.parametrize(
+    ("vices", "metric"),
+    [({"slower": 1.7}, "avg_ttft_ms"), ({"failing": 0.15}, "success_rate"), ({"extra": 0.3}, "f1")],
+)
+def test_who_got_worse_is_named_alone(tmp_path: Path, vices: dict[str, float], metric: str) -> None:
+    """One of five, with an interval that encloses its change; the other way round it improved."""
+    before, after = run_of(1, tmp_path), run_of(2, tmp_path, **vices)
+    found = compare_scored(before, after)
+    assert ("a", metric) in verdicts(found, "worse")
+    assert {label for label, _ in verdicts(found, "worse", "improved")} == {"a"}
+    change = next(each for each in found.changes if (each.label, each.metric) == ("a", metric))
+    assert change.low is not None
+    assert change.high is not None
+    assert change.low < change.high
+    assert f"worse: a: {metric}" in "\n".join(comparison_lines(found))
+    back = compare_scored(after, before)
+    assert ("a", metric) in verdicts(back, "improved")
+    assert verdicts(back, "worse") == set()
+
+
+def test_a_vendor_is_not_worse_because_others_became_faster(tmp_path: Path) -> None:
+    """118 → 114 ms is no loss, whatever the others did; a change below the line is none either."""
+    before = run_of(1, tmp_path)
+    after = run_of(2, tmp_path, everybody=0.6, slower=114 / 118 / 0.6)
+    assert ("a", "avg_ttft_ms") not in verdicts(compare_scored(before, after), "worse", "improved")
+    assert ("b", "avg_ttft_ms") in verdicts(compare_scored(before, after), "improved")
+    assert verdicts(compare_scored(before, run_of(3, tmp_path, slower=1.1)), "worse") == set()
+
+
+def test_equal_runs_have_no_changes(tmp_path: Path) -> None:
+    """Of 20 pairs of equal runs of five vendors in at most one anything is worse or improved."""
+    wrong = 0
+    for seed in range(20):
+        found = compare_scored(run_of(100 + seed, tmp_path), run_of(200 + seed, tmp_path))
+        wrong += bool(verdicts(found, "worse", "improved"))
+    assert wrong <= 1
+    assert {each.verdict for each in found.changes if each.metric == "avg_tokens"} == {"same"}
+
+
+def test_few_samples_are_undecided_without_an_interval(tmp_path: Path) -> None:
+    found = compare_scored(run_of(1, tmp_path, 20), run_of(2, tmp_path, 20, slower=3.0))
+    change = next(each for each in found.changes if (each.label, each.metric) == ("a", "avg_ttft_ms"))
+    assert (change.verdict, change.low, change.high, change.n) == ("undecided", None, None, 20)
+    assert change.after > 2 * change.before
+
+
+def test_only_samples_of_both_runs_are_compared(tmp_path: Path) -> None:
+    found = compare_scored(run_of(1, tmp_path, 120), run_of(2, tmp_path, 90))
+    assert found.common_samples == 90
+    assert {change.n for change in found.changes if change.metric == "success_rate"} == {90}
+
+
+def test_settings_that_differ_are_named_by_path(tmp_path: Path) -> None:
+    """Entries join by label whatever their order; run ids, times and measurements are no settings."""
+    one = run_of(1, tmp_path)
+    entry = {"model": "m", "label": "a", "vendor": "v", "model_id": "i", "parameters": {"temperature": 0.6}}
+    other = {**entry, "label": "b"}
+    raw = {"run": "1", "created_at": "x", "entries": [entry, other], "tasks": [], "settings": {"repeat": 1}}
+    changed = {
+        **raw,
+        "run": "2",
+        "entries": [other, {**entry, "parameters": {"temperature": 1.0}}],
+        "settings": {"repeat": 2},
+    }
+    runs = [type(one)(**{**vars(one), "manifest": manifest_of(each)}) for each in (raw, changed)]
+    found = {each.where: (each.before, each.after) for each in compare_scored(*runs).settings}
+    assert found == {"settings.repeat": ("1", "2"), "entries.m / a.parameters.temperature": ("0.6", "1.0")}
+
+
+def test_a_verdict_that_became_worse_is_a_change(tmp_path: Path) -> None:
+    one = scored_demo(tmp_path)
+    report = demo_report()
+    twin = structs.replace(
+        report.models[MODEL].vendors["slow"], verdict=report.models[MODEL].vendors["reseller-a"].verdict
+    )
+    model = structs.replace(report.models[MODEL], vendors={**report.models[MODEL].vendors, "slow": twin})
+    healthy = type(one)(**{**vars(one), "report": structs.replace(report, models={MODEL: model})})
+    (change,) = compare_scored(healthy, one).verdicts
+    assert (change.label, change.facet, change.before, change.after) == ("slow", "speed", "matches", "check")
+    assert change.is_worse
+
+
+def test_the_command_and_python_compare_stored_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run against itself has no change; what is no figure, and what is no run, is refused."""
+    monkeypatch.chdir(tmp_path)
+    run = str(write_demo(tmp_path))
+    assert run_app(["compare", run, run]) == 0
+    out = capsys.readouterr().out
+    assert "over 20 common samples" in out
+    assert "settings that differ: none" in out
+    assert run_app(["compare", run, run, "--json", "--fail-on", "ttft"]) == 0
+    assert json.loads(capsys.readouterr().out)["common_samples"] == 20
+    assert run_app(["compare", run, run, "--fail-on", "tfft"]) == 2
+    assert run_app(["compare", run, "nowhere"]) == 2
+    found = vendor_verifier.compare_runs(run, run)
+    assert {change.verdict for change in found.changes} <= {"same", "undecided"}
+    assert isinstance(found, vendor_verifier.RunComparison)

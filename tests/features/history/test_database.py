@@ -1,0 +1,173 @@
+"""The file of the history: what it holds, who may write it at once, and files that are none."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+from scored import RUN, scored_demo, write_demo
+
+import vendor_verifier
+from vendor_verifier.cli.main import run_app
+from vendor_verifier.errors import UsageError
+from vendor_verifier.features.history.database import (
+    default_history_file,
+    history_file,
+    question_of,
+    read_history,
+    remember,
+)
+from vendor_verifier.records.manifest import manifest_of
+from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.store import RunFolder
+
+
+def named(scored: ScoredRun, run: str) -> ScoredRun:
+    return type(scored)(**{**vars(scored), "report": structs.replace(scored.report, run=run)})
+
+
+def test_a_run_is_a_row_a_vendor_and_replaces_itself(tmp_path: Path) -> None:
+    """Verdicts, facets, figures; the baseline's F1 is 1 by definition and no measurement. No text of an answer."""
+    scored, file = scored_demo(tmp_path), tmp_path / "new" / "history.sqlite"
+    for _ in range(2):
+        assert remember(RunFolder(tmp_path / "demo"), scored, file) is None
+    runs = read_history(file).set_index("label")
+    assert len(runs) == 10
+    assert runs.loc["substitute", "verdict"] == "differs"
+    assert runs.loc["slow", ["facets.speed", "facets.model"]].tolist() == ["check", "matches"]
+    assert runs.loc["reseller-a", "f1"] == 1
+    assert runs.loc["official", "f1"] != 1
+    assert runs.loc["slow", "ttft_ms.p50"] > 2 * runs.loc["official", "ttft_ms.p50"]
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    with closing(sqlite3.connect(file)) as connection:
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(runs)")]
+    assert columns == ["run", "at", "question", "json"]
+
+
+def add(arguments: tuple[Path, str]) -> str | None:
+    folder, run = arguments
+    return remember(RunFolder(folder), named(scored_demo(folder / run), run), folder / "history.sqlite")
+
+
+def test_runs_that_end_together_are_all_kept(tmp_path: Path) -> None:
+    names = [f"run-{number}" for number in range(8)]
+    with ProcessPoolExecutor(4) as pool:
+        assert list(pool.map(add, [(tmp_path, name) for name in names])) == [None] * 8
+    assert set(read_history(tmp_path / "history.sqlite")["run"]) == set(names)
+
+
+def test_a_history_that_is_locked_fails_no_run(tmp_path: Path) -> None:
+    scored, file = scored_demo(tmp_path), tmp_path / "h"
+    assert remember(RunFolder(tmp_path), scored, file) is None
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        told = remember(RunFolder(tmp_path / "demo"), scored, file, wait_s=0.1)
+    assert told is not None
+    assert "locked" in told
+    assert f"`score {tmp_path / 'demo'}` adds it" in told
+
+
+def other_database(file: Path, owner: int, version: int) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE t(x)")
+        connection.execute(f"PRAGMA application_id = {owner}")
+        connection.execute(f"PRAGMA user_version = {version}")
+
+
+@pytest.mark.parametrize(
+    ("owner", "version", "words"),
+    [(0, 0, "another program"), (0x41565648, 1, "earlier version"), (0x41565648, 99, "newer version")],
+)
+def test_other_databases_are_named_and_left_alone(tmp_path: Path, owner: int, version: int, words: str) -> None:
+    """Reading is refused, writing is a warning, and the file is as it was."""
+    file = tmp_path / "other.sqlite"
+    other_database(file, owner, version)
+    before = file.read_bytes()
+    told = remember(RunFolder(tmp_path), scored_demo(tmp_path), file)
+    assert told is not None
+    assert words in told
+    with pytest.raises(UsageError, match=words):
+        read_history(file)
+    assert file.read_bytes() == before
+
+
+def test_a_file_that_is_no_database_is_a_clear_message(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("no database " * 100)
+    with pytest.raises(UsageError, match="damaged, or no history"):
+        read_history(file)
+    assert "damaged, or no history" in (remember(RunFolder(tmp_path), scored_demo(tmp_path), file) or "")
+    assert read_history(tmp_path / "missing").empty
+
+
+def test_the_default_is_in_the_user_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert default_history_file().name == "history.sqlite"
+    assert default_history_file().is_relative_to(tmp_path) or sys.platform != "linux"
+    assert history_file(None, none=False) == default_history_file()
+    assert history_file(None, none=True) is None
+    with pytest.raises(UsageError, match="contradict"):
+        history_file(tmp_path, none=True)
+
+
+def test_a_question_is_samples_rules_and_load_but_no_entry() -> None:
+    """What is asked and how it is scored decides which runs are compared, not who is asked."""
+    raw = {
+        "run": "r",
+        "entries": [],
+        "tasks": [{"suite": "trigger", "sha256": "a", "count": 3, "options": {}, "skipped": [], "defects": []}],
+        "settings": {"repeat": 1},
+    }
+    first = question_of(manifest_of(raw))
+    entry = {"model": "m", "label": "a", "vendor": "v", "model_id": "i"}
+    assert question_of(manifest_of({**raw, "run": "s", "entries": [entry]})) == first
+    others = [
+        {"tasks": [{**raw["tasks"][0], "sha256": "b"}]},  # type: ignore[index]
+        {"settings": {"repeat": 2}},
+        {"settings": {"repeat": 1, "load": {"request_rate": 5}}},
+        {"score": {"undecided": "exclude"}},
+    ]
+    assert len({first, *(question_of(manifest_of({**raw, **other})) for other in others)}) == 5
+
+
+def test_load_history_has_plain_column_names(tmp_path: Path) -> None:
+    file = tmp_path / "h"
+    assert remember(RunFolder(tmp_path), scored_demo(tmp_path), file) is None
+    runs = vendor_verifier.load_history(file)
+    assert {"run", "at", "label", "verdict", "facets_speed", "f1", "measured_f1", "ttft_ms_p50"} <= set(runs.columns)
+    assert not any("." in name for name in runs.columns)
+    assert str(runs["at"].dtype).startswith("datetime64")
+    with pytest.raises(UsageError, match="there is no history"):
+        vendor_verifier.load_history(tmp_path / "missing")
+
+
+def test_history_lists_runs_and_plots_metrics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A metric that was never measured is a sentence and exit 0; one that there is none of is exit 2."""
+    file = str(tmp_path / "h")
+    scored = scored_demo(tmp_path)
+    unmeasured = type(scored)(**{**vars(scored), "records": scored.records.assign(ttft_ms=float("nan"))})
+    assert remember(RunFolder(tmp_path), unmeasured, Path(file)) is None
+    assert run_app(["history", "--history", file]) == 0
+    line = capsys.readouterr().out
+    assert RUN in line
+    assert "matches: 1 vendor; " in line
+    assert run_app(["history", "--history", file, "--metric", "ttft"]) == 0
+    assert "ttft_ms.p50 was not measured" in capsys.readouterr().err
+    assert run_app(["history", "--history", file, "--metric", "f1", "--vendor", "slow"]) == 0
+    assert "too few runs: simulated-model / slow / f1" in capsys.readouterr().out
+    for wrong in (["--metric", "tfft"], ["--vendor", "slwo"], ["--model", "x"]):
+        assert run_app(["history", "--history", file, *wrong]) == 2
+    assert run_app(["history", "--history", str(tmp_path / "none")]) == 0
+    assert "The history is empty" in capsys.readouterr().err
+
+
+def test_scoring_a_run_adds_it(tmp_path: Path) -> None:
+    run, file = write_demo(tmp_path), tmp_path / "h"
+    for _ in range(2):
+        assert run_app(["score", str(run), "--history", str(file)]) == 0
+    assert read_history(file)["run"].nunique() == 1

@@ -1,0 +1,111 @@
+"""Trends over a history: which runs are compared, what is a regression, and what is only a warning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from history_worlds import METRIC, history, quiet
+from numpy.typing import NDArray
+
+from vendor_verifier.errors import ProblemsError
+from vendor_verifier.features.history.figures import figure_names
+from vendor_verifier.features.history.trends import common_shift, trend_line, trends
+
+
+def level(count: int, *, seed: int = 1, value: float = 800.0) -> NDArray[np.float64]:
+    return value * np.exp(np.random.default_rng(seed).normal(0, 0.02, count))
+
+
+def verdicts(runs: pd.DataFrame, figure: str = METRIC) -> dict[str, str]:
+    return {trend.label: trend.verdict for trend in trends(runs, [figure])}
+
+
+def test_a_lasting_step_is_a_regression_with_its_size_and_start() -> None:
+    """A fifth slower for three nights; the line names the run since when, both levels and every run as a bar."""
+    values = level(20)
+    values[17:] *= 1.2
+    (trend,) = trends(history({"a": {METRIC: values}}), [METRIC])
+    assert trend.verdict == "regression"
+    assert "since n017" in trend.reason
+    assert trend.changes == (17,)
+    assert trend_line(trend).startswith("regression: m / a / ttft_ms.p50: ")
+
+
+@pytest.mark.parametrize(
+    ("figure", "factor", "expected"),
+    [
+        (METRIC, 1.3, "regression"),
+        (METRIC, 0.7, "improvement"),
+        ("tps", 0.7, "regression"),
+        ("tps", 1.3, "improvement"),
+    ],
+)
+def test_direction_of_a_figure_decides_what_is_worse(figure: str, factor: float, expected: str) -> None:
+    values = level(20)
+    values[15:] *= factor
+    assert verdicts(history({"a": {figure: values}}), figure) == {"a": expected}
+
+
+def test_one_bad_run_is_a_warning_and_one_that_came_back_is_nothing() -> None:
+    values = level(20)
+    values[-1] *= 1.5
+    assert verdicts(history({"a": {METRIC: values}})) == {"a": "warning"}
+    values = level(20)
+    values[12] *= 1.5
+    assert verdicts(history({"a": {METRIC: values}})) == {"a": "steady"}
+
+
+def test_a_change_of_long_ago_is_the_new_level() -> None:
+    values = level(30)
+    values[10:] *= 1.5
+    assert verdicts(history({"a": {METRIC: values}})) == {"a": "steady"}
+
+
+def test_seven_runs_are_too_few() -> None:
+    values = np.array([800.0] * 6 + [1600.0])
+    assert verdicts(history({"a": {METRIC: values}})) == {"a": "too_few_runs"}
+
+
+def test_what_slows_everybody_is_no_regression_of_one() -> None:
+    """A slower network moves all four vendors; one that moves alone is named alone, whatever the others gain."""
+    vendors = {label: {METRIC: level(20, seed=seed)} for seed, label in enumerate("abcd")}
+    for figures in vendors.values():
+        figures[METRIC][15:] *= 1.4
+    assert set(verdicts(history(vendors)).values()) == {"steady"}
+    vendors["b"][METRIC][15:] *= 1.4
+    assert verdicts(history(vendors)) == {"a": "steady", "b": "regression", "c": "steady", "d": "steady"}
+    gained = {label: {METRIC: level(20, seed=seed)} for seed, label in enumerate("abcd")}
+    for label in "abc":
+        gained[label][METRIC][15:] *= 0.7
+    assert verdicts(history(gained))["d"] == "steady"
+
+
+@pytest.mark.parametrize(
+    ("others", "shift"),
+    [([], 0.0), ([0.2, 0.2], 0.0), ([0.2, 0.2, 0.2], 0.2), ([0.0, 0.2, 0.2], 0.0), ([0.0, 0.2, 0.2, 0.2], 0.2)],
+)
+def test_a_shift_is_common_where_three_in_four_moved(others: list[float], shift: float) -> None:
+    assert common_shift(np.array(others)) == pytest.approx(shift)
+
+
+def test_only_complete_runs_of_the_newest_question_are_compared() -> None:
+    """Half a run is no night, and another question starts a new series."""
+    runs = history({"a": {METRIC: level(20)}})
+    other = runs.assign(question=["q"] * 10 + ["new"] * 10)
+    assert len(trends(other, [METRIC])[0].values) == 10
+    half = runs.assign(complete=[True] * 19 + [False])
+    assert trends(half, [METRIC])[0].runs[-1] == "n018"
+    assert trends(runs.iloc[:0], [METRIC]) == []
+    assert trends(runs, ["f1"]) == []
+
+
+def test_labels_and_vendors_choose_trends_but_others_still_tell_the_shift() -> None:
+    runs = history(quiet(np.random.default_rng(2), 20, "abcd", sd=0.02))
+    assert [trend.label for trend in trends(runs, [METRIC], labels=["b"])] == ["b"]
+
+
+def test_names_of_figures_and_their_short_forms() -> None:
+    assert figure_names(["ttft", "ttft_ms.p50", "toolbench"], ["toolbench"], "--metric") == (METRIC, "scores.toolbench")
+    with pytest.raises(ProblemsError, match="read tfft"):
+        figure_names(["tfft"], [], "--metric")
