@@ -89,13 +89,20 @@ def ranking(model: ModelResult) -> Table:
 
 
 def intervals(model: ModelResult) -> Table:
-    """The 95 % intervals of the figures."""
-    columns = [column for column in PAGE_COLUMNS if column.key != "irf"]
-    rows = []
-    for label, vendor in model.vendors.items():
-        known = [column for column in columns if column.key in vendor.intervals]
-        rows.append((label, {c.key: formats.interval(*vendor.intervals[c.key], c.form) for c in known}))
-    return table("95 % intervals", [row for row in rows if row[1]], columns).without_empty
+    """The 95 % intervals of the figures, as texts."""
+    rows = [
+        (
+            label,
+            {
+                column.key: formats.interval(*vendor.intervals[column.key], column.form)
+                for column in PAGE_COLUMNS
+                if column.key in vendor.intervals
+            },
+        )
+        for label, vendor in model.vendors.items()
+        if vendor.intervals
+    ]
+    return table("95 % intervals", rows, [Column(column.key, column.head) for column in PAGE_COLUMNS]).without_empty
 
 
 def counts(model: ModelResult) -> Table:
