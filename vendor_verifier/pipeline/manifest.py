@@ -319,7 +319,7 @@ def stored_load(load: LoadShape) -> dict[str, Any] | None:
     """The load shape as the manifest stores it, a schedule as count and length only; None without a shape."""
     if not load.is_shaped:
         return None
-    stored = to_builtins(load)
+    stored: dict[str, Any] = to_builtins(load)
     if load.schedule:
         stored["schedule"] = {"count": len(load.schedule), "last_s": load.schedule[-1]}
     else:

@@ -199,18 +199,16 @@ def run_money(
         price = _price(raw, f"{entry.model}: {entry.label}", at)
         if price is None:
             continue
-        own, twice = (
-            tuple(
-                part[(part["model"] == entry.model) & (part["label"] == entry.label)]
-                for part in (each.records, each.attempts)
-            )
-            for each in (frames, again)
+        records, attempts, records_again, attempts_again = (
+            part[(part["model"] == entry.model) & (part["label"] == entry.label)]
+            for part in (frames.records, frames.attempts, again.records, again.attempts)
         )
         spent = money(
-            *own,
+            records,
+            attempts,
             price,
             policy=score.schema_policy,
-            duplicates=twice if len(again.records) else None,
+            duplicates=(records_again, attempts_again) if len(again.records) else None,
             monthly_requests=score.monthly_requests,
             monthly_tokens=score.monthly_tokens,
         )

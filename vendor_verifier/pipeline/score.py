@@ -61,7 +61,7 @@ def score_again(folder: RunFolder, options: RunOptions | None = None, **changes:
     write_reports(folder, scored)
     write_pages(folder, scored.manifest)
     if results is not None:
-        results.write(folder, scored.report)
+        results.write(folder, scored)
     return scored
 
 
