@@ -13,7 +13,7 @@ import pandas as pd
 
 from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.results import FacetName, Status
-from vendor_verifier.scoring.money import Money
+from vendor_verifier.scoring.money import Money, Price
 from vendor_verifier.scoring.texts import AnswerText
 from vendor_verifier.stats.answers import similarity
 from vendor_verifier.stats.compare import Comparison
@@ -58,6 +58,7 @@ class ModelRun:
     model_ids: Mapping[str, str]
     texts: Mapping[str, Mapping[tuple[str, str], Mapping[int, AnswerText]]] = field(default_factory=dict)
     money: Mapping[str, Money] = field(default_factory=dict)
+    prices: Mapping[str, Price] = field(default_factory=dict)
     question_sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     complete: bool = True
     redacted: bool = False

@@ -18,7 +18,7 @@ from vendor_verifier.records.results import Finding, GateResult, ModelResult
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.scoring.figures import Scored
 from vendor_verifier.scoring.intervals import intervals
-from vendor_verifier.scoring.money import Money
+from vendor_verifier.scoring.money import Money, Price
 from vendor_verifier.scoring.table import Frames
 from vendor_verifier.suites import suite_kind
 
@@ -40,12 +40,13 @@ def judge_models(
     scored: Scored,
     samples: Mapping[str, Samples],
     money: Mapping[EntryKey, Money],
+    prices: Mapping[EntryKey, Price],
     run: str,
 ) -> Judged:
     """Judge every model; ``run`` is how commands name the run."""
     judged = Judged()
     for model, result in scored.models.items():
-        found = _model_run(model, result, manifest, frames, scored, samples, money, run)
+        found = _model_run(model, result, manifest, frames, scored, samples, money, prices, run)
         verdicts = judge(found, result.vendors)
         spans = intervals(result, found.records, manifest.score.undecided)
         vendors = {
@@ -68,6 +69,7 @@ def _model_run(
     scored: Scored,
     samples: Mapping[str, Samples],
     money: Mapping[EntryKey, Money],
+    prices: Mapping[EntryKey, Price],
     run: str,
 ) -> ModelRun:
     records = _of_model(frames.records, model)
@@ -85,6 +87,7 @@ def _model_run(
         model_ids={entry.label: entry.model_id for entry in entries},
         texts={entry.label: frames.texts.kept.get((model, entry.label), {}) for entry in entries},
         money={label: spent for (name, label), spent in money.items() if name == model},
+        prices={label: price for (name, label), price in prices.items() if name == model},
         question_sizes=question_sizes(manifest),
         complete=scored.complete,
         redacted=manifest.redacted,

@@ -170,18 +170,29 @@ def _price(entry: Mapping[str, Any], where: str, at: datetime) -> Price | None:
     return listed_price(str(entry.get("model_id") or ""), url, str(entry.get("vendor") or ""), at)
 
 
+def run_prices(manifest: Manifest) -> dict[tuple[str, str], Price]:
+    """The prices by (model, label) that a stored run is scored with.
+
+    Raises:
+        RunFolderError: a stored price is damaged.
+    """
+    at = _moment(manifest.created_at)
+    found = {
+        entry.key: _price(raw, f"{entry.model}: {entry.label}", at)
+        for raw, entry in zip(manifest.raw["entries"], manifest.entries, strict=True)
+    }
+    return {key: price for key, price in found.items() if price is not None}
+
+
 def run_money(
     folder: RunFolder,
     manifest: Manifest,
     frames: Frames,
     suites: Mapping[str, Suite],
     samples: Mapping[str, Samples],
+    prices: Mapping[tuple[str, str], Price],
 ) -> tuple[dict[tuple[str, str], Money], list[str]]:
-    """The cost of every vendor with a known price by (model, label), and warnings about records that came twice.
-
-    Raises:
-        RunFolderError: a stored price is damaged.
-    """
+    """The cost of every vendor with a known price by (model, label), and warnings about records that came twice."""
     # Prices are known while requests are sent, which must not wait for pandas.
     from vendor_verifier.scoring.table import read_frames
 
@@ -194,13 +205,10 @@ def run_money(
     if len(again.records):
         count = counted(len(again.records), "record")
         warnings.append(f"{count} came twice ({folder.duplicates_file.name}): in the costs, in no other figure.")
-    at, score, found = _moment(manifest.created_at), manifest.score, {}
-    for raw, entry in zip(manifest.raw["entries"], manifest.entries, strict=True):
-        price = _price(raw, f"{entry.model}: {entry.label}", at)
-        if price is None:
-            continue
+    score, found = manifest.score, {}
+    for (model, label), price in prices.items():
         records, attempts, records_again, attempts_again = (
-            part[(part["model"] == entry.model) & (part["label"] == entry.label)]
+            part[(part["model"] == model) & (part["label"] == label)]
             for part in (frames.records, frames.attempts, again.records, again.attempts)
         )
         spent = money(
@@ -213,7 +221,7 @@ def run_money(
             monthly_tokens=score.monthly_tokens,
         )
         if spent is not None:
-            found[entry.key] = spent
+            found[model, label] = spent
     return found, warnings
 
 

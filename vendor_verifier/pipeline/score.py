@@ -16,7 +16,7 @@ from vendor_verifier.pipeline.gates import check_rank_metrics, read_gates, read_
 from vendor_verifier.pipeline.judge import judge_models
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.options import RunOptions
-from vendor_verifier.pipeline.prices import run_money
+from vendor_verifier.pipeline.prices import run_money, run_prices
 from vendor_verifier.pipeline.rejudging import rejudged
 from vendor_verifier.pipeline.run_warnings import run_warnings
 from vendor_verifier.pipeline.suites import hooks_of, ready_suite
@@ -95,8 +95,9 @@ def score_folder(
         listener=None if results is None else results.take,
     )
     scored = score_models(frames, plan)
-    money, repeated = run_money(folder, manifest, frames, suites, asked)
-    judged = judge_models(manifest, frames, scored, asked, money, str(folder.path))
+    prices = run_prices(manifest)
+    money, repeated = run_money(folder, manifest, frames, suites, asked, prices)
+    judged = judge_models(manifest, frames, scored, asked, money, prices, str(folder.path))
     outside = [f"{counted(frames.outside, 'record')} of no sample or vendor of this run: ignored."]
     report = Report(
         run=manifest.run,
