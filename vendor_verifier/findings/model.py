@@ -13,6 +13,7 @@ from vendor_verifier.findings.baseline import fault
 from vendor_verifier.records.model_names import same_model
 from vendor_verifier.records.results import FacetName
 from vendor_verifier.stats.answers import LEAST, leanings, odd_one_out, reach
+from vendor_verifier.stats.intervals import wilson
 from vendor_verifier.text import counted, listed
 
 FACET: FacetName = "model"
@@ -21,6 +22,10 @@ LEAST_FINGERPRINTS = 5
 REPEATS_ITSELF = 0.98
 ENOUGH = 0.5
 _TESTS = 2
+_REPEATS = (
+    "the baseline repeats its answers (temperature 0, or a cache), so only served names were compared: "
+    "use --temperature 0.7, or --suite probes"
+)
 # Of prompts that are cut: share and tokens lost, nearness to the ceiling, number, share of them near it.
 _LOSS, _LOST_TOKENS, _NEAR, _NEAR_TOKENS, _LEAST_CUT, _MOSTLY = 0.05, 20, 0.02, 8, 3, 0.9
 
@@ -138,11 +143,25 @@ def _not_comparable(run: ModelRun) -> str | None:
     if len(run.agreements) < LEAST:
         return f"the baseline answered {counted(len(run.agreements), 'sample')} twice; it takes {LEAST}"
     if np.mean([agreement == 1 for agreement in run.agreements.values()]) >= REPEATS_ITSELF:
-        return (
-            "the baseline repeats its answers (temperature 0, or a cache), so only served names were compared: "
-            "use --temperature 0.7, or --suite probes"
-        )
+        return _REPEATS
     return None
+
+
+def _equal_reach(run: ModelRun, label: str) -> Reach | None:
+    """What equal answers show where the baseline repeats itself: at most the others come from another model.
+
+    None where too many are not equal; other hardware does that as well as another model.
+    """
+    _, triples = _texts(run, label)
+    unequal = sum(own != one for own, one, _ in triples)
+    share = wilson(unequal, len(triples))[1] if len(triples) >= LEAST else 1.0
+    if share > ENOUGH:
+        return None
+    text = (
+        f"{len(triples) - unequal} of {len(triples)} answers equal the baseline's word for word: another model behind "
+        f"{percent(share)} of the answers would have been seen."
+    )
+    return Reach(label, FACET, True, text, share, len(triples))
 
 
 def model_reach(run: ModelRun) -> list[Reach]:
@@ -158,7 +177,10 @@ def model_reach(run: ModelRun) -> list[Reach]:
     reaches = []
     for label in run.vendors:
         why = thin(run, label) or reason
-        if why is None:
+        equal = None if why is None or why != _REPEATS else _equal_reach(run, label)
+        if equal is not None:
+            reaches.append(equal)
+        elif why is None:
             reaches.append(Reach(label, FACET, share <= ENOUGH, text, share, n, needed=needed))
         else:
             reaches.append(Reach(label, FACET, False, why, meant=meant))
