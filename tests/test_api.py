@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import vendor_verifier
-from vendor_verifier.features.history.database import read_runs
+from vendor_verifier.features.history.database import read_history
 from vendor_verifier.registry import ENTRY_POINT_GROUP
 
 ROOT = Path(__file__).parents[1]
@@ -95,7 +95,7 @@ def test_a_history_is_written_only_when_named(folder: Path) -> None:
     """A program decides itself what is remembered."""
     vendor_verifier.verify(limit=2, output_dir="one", history="h.sqlite")
     vendor_verifier.verify(limit=2, output_dir="two")
-    assert len(read_runs(folder / "h.sqlite")) == 1
+    assert read_history(folder / "h.sqlite")["run"].nunique() == 1
 
 
 def test_a_history_that_cannot_take_a_run_is_a_warning(folder: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_running_loop_and_another_thread_may_verify(folder: Path) -> None:
         found = [asyncio.run(notebook()), pool.submit(vendor_verifier.verify, limit=2, output_dir="two").result()]
     found.append(vendor_verifier.verify(limit=2, output_dir="three"))
     assert all(outcome.report.complete for outcome in found)
-    assert len({outcome.report.models[0].vendors[1].planned for outcome in found}) == 1
+    assert len({outcome.report.models["simulated-model"].vendors["poor"].planned for outcome in found}) == 1
 
 
 def test_a_loop_goes_on_while_it_awaits_a_run(folder: Path) -> None:
@@ -173,6 +173,6 @@ def test_cancelling_leaves_a_run_that_can_be_gone_on_with(folder: Path) -> None:
     asyncio.run(program())
     cut = vendor_verifier.score_run("cut")
     assert not cut.complete
-    assert cut.models[0].vendors[0].succeeded > 0
+    assert cut.models["simulated-model"].vendors["official"].succeeded > 0
     whole = vendor_verifier.verify(output_dir="cut", incremental=True)
     assert whole.report.complete

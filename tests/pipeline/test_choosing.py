@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from vendor_verifier.errors import ProblemsError
-from vendor_verifier.features.history.database import read_runs
+from vendor_verifier.features.history.database import read_history
 from vendor_verifier.loaders.selection import classes_of
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.plan import Prepared, prepare
@@ -50,7 +50,7 @@ def test_a_choice_without_one_class_is_warned_of() -> None:
     )
     assert planned(limit=60).plan.warnings == ()
     (words,) = planned(filter_category=("no_call_irrelevant",)).plan.warnings
-    assert "should not be answered with a tool call, so missed calls cannot show" in words
+    assert "expects no tool call, so missed calls cannot be seen" in words
     assert planned(suites=("toolbench",)).plan.warnings == ()
 
 
@@ -61,10 +61,13 @@ def test_another_choice_begins_another_series_of_the_history(bench: Any, tmp_pat
     flags: list[tuple[str, ...]] = [(), ("--seed", "5"), ("--head",)]
     for number, further in enumerate(flags):
         assert bench("-n", "6", "-q", "--history", history, "-o", f"run{number}", *further)[0] == 0
-    questions = {Path(run.folder).name: run.question for run in read_runs(history)}
+    questions = {
+        Path(folder).name: question
+        for folder, question in read_history(history)[["folder", "question"]].itertuples(index=False)
+    }
     assert questions["run0"] == questions["run1"] != questions["run2"]
     kept = json.loads((tmp_path / "run2" / "manifest.json").read_text())["warnings"]
-    assert any("false calls cannot show" in words for words in kept)
+    assert any("extra calls cannot be seen" in words for words in kept)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +102,7 @@ def test_options_of_a_suite_choose_as_the_flags_do(bench: Any) -> None:
     code, _, err = bench("--dry-run")
     assert (code, "false calls" in err) == (0, False)
     bench.configure("official: faithful", extra="suites: {trigger: {sample_size: 6, head: true}}\n")
-    assert "false calls cannot show" in bench("--dry-run")[2]
+    assert "extra calls cannot be seen" in bench("--dry-run")[2]
     bench.configure("official: faithful", extra="suites: {trigger: {filter_category: [arays]}}\n")
     code, _, err = bench("--dry-run")
     assert (code, "suites.trigger.filter_category: read 'arays'" in err) == (2, True)

@@ -11,7 +11,7 @@ from fault_server import DONE, FaultServer, say, stream, text
 from proxy_server import ProxyServer, SocksServer
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.features.history import scheduled_check
+from vendor_verifier.features.history import nightly
 from vendor_verifier.records.plan import Limits
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.proxies import proxy_for, require_proxies
@@ -168,12 +168,12 @@ async def test_this_machine_is_never_asked_for_through_a_proxy(
 @pytest.mark.anyio
 async def test_a_webhook_goes_through_the_same_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     """It asks the proxy that the one reader names, and none for a host that is exempt."""
-    hook = scheduled_check.read_webhook("https://hooks.invalid/x", "the test")
+    hook = nightly.read_webhook("https://hooks.invalid/x", "the test")
     async with ProxyServer(refusal=403) as proxy:
         monkeypatch.setenv("https_proxy", proxy.url)
-        said = await asyncio.to_thread(scheduled_check.post, hook, b"{}")
+        said = await asyncio.to_thread(nightly.post, hook, b"{}")
         monkeypatch.setenv("no_proxy", ".invalid")
-        await asyncio.to_thread(scheduled_check.post, hook, b"{}")
+        await asyncio.to_thread(nightly.post, hook, b"{}")
     assert said is not None
     assert len(proxy.asked) == 1
 

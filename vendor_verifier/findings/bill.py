@@ -123,7 +123,7 @@ def _output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     tokens[0] = (tokens[0] - _END_TOKENS).clip(lower=1)
     own, *base = (pd.Series(np.log((count / length)[fits])) for count, length in zip(tokens, lengths, strict=True))
     excess = own - sum(base) / len(base)
-    more, low, high = (math.expm1(end) for end in quantile(excess.to_numpy(np.float64), 0.5))
+    more, low, high = (math.expm1(end) for end in quantile(np.asarray(excess, dtype=np.float64), 0.5))
     yield Test(
         vendor=label, facet="bill", name="more_output_tokens",
         text=f"Bills {percent(more)} more output tokens for as much text ({len(excess)} answers compared).",
