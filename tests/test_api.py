@@ -41,7 +41,7 @@ def test_the_page_s_code_runs(folder: Path, capsys: pytest.CaptureFixture[str]) 
     for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
         exec(compile(block, "docs/api.md", "exec"), names)
     out = capsys.readouterr().out
-    assert "simulated-model poor" in out
+    assert "poor not_tested" in out
     assert "settings.seed" in out
 
 

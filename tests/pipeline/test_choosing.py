@@ -45,8 +45,8 @@ def test_a_choice_without_one_class_is_warned_of() -> None:
     """The head of the shipped file cannot show a false call, and says so; a choice with both classes says nothing."""
     (words,) = planned(limit=60, head=True).plan.warnings
     assert words == (
-        "trigger: each of the 60 chosen samples should be answered with a tool call, so false calls cannot show; "
-        "choose more or others"
+        "trigger: every one of the 60 samples expects a tool call, so extra calls cannot be seen. "
+        "Choose more or other samples."
     )
     assert planned(limit=60).plan.warnings == ()
     (words,) = planned(filter_category=("no_call_irrelevant",)).plan.warnings
