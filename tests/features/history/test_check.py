@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from history_worlds import METRIC, history
 from msgspec import structs
@@ -15,6 +14,7 @@ from scored import scored_demo, write_demo
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.features.history.check import MOST_LINES, CheckResult, facet_changes, judge_check
 from vendor_verifier.features.history.database import read_history, remember
+from vendor_verifier.pipeline.run import RunOutcome
 from vendor_verifier.records.results import (
     FACETS,
     Choice,
@@ -58,14 +58,21 @@ def night(*vendors: VendorResult, run: str, gates: tuple[GateResult, ...] = ()) 
     )
 
 
-def checked(nights: list[Report], tmp_path: Path, **arguments: Any) -> CheckResult:
+def outcome_of(report: Report, folder: Path, number: int = 0, **ended: Any) -> RunOutcome:
+    """A run of that night; ``stopped`` are vendors that were stopped, by ``model: label``."""
+    scored = scored_demo(folder)
+    stopped = {"stopped": ended.pop("stopped", {})}
+    manifest = structs.replace(scored.manifest, created_at=f"2026-11-{1 + number:02d}T03:00:00Z", **stopped)
+    own = type(scored)(**{**vars(scored), "report": report, "manifest": manifest})
+    return RunOutcome(RunFolder(folder), own, **ended)
+
+
+def checked(nights: list[Report], folder: Path, **ended: Any) -> CheckResult:
     """The check of the last of these nights, all of which are in the history."""
-    scored, file = scored_demo(tmp_path), tmp_path / "history.sqlite"
     for number, report in enumerate(nights):
-        manifest = structs.replace(scored.manifest, created_at=f"2026-11-{1 + number:02d}T03:00:00Z")
-        one = type(scored)(**{**vars(scored), "report": report, "manifest": manifest})
-        assert remember(RunFolder(tmp_path), one, file) is None
-    return judge_check(nights[-1], read_history(file), figures=[METRIC], **arguments)
+        outcome = outcome_of(report, folder, number, **ended)
+        assert remember(outcome.folder, outcome.scored, folder / "history.sqlite") is None
+    return judge_check(outcome, read_history(folder / "history.sqlite"), [METRIC])
 
 
 def test_one_line_when_all_is_well(tmp_path: Path) -> None:
@@ -80,7 +87,7 @@ def test_a_vendor_that_became_slow_fails_by_name_in_the_second_run(tmp_path: Pat
     nights = [night(vendor("a"), vendor("b"), run="r1"), night(vendor("a"), vendor("b", "check"), run="r2")]
     result = checked(nights, tmp_path)
     assert result.exit_code == 1
-    assert result.headline.startswith("check failed: b to check (speed, matches before)")
+    assert result.headline.startswith("check failed: b (speed to check) (run r2)")
     assert result.lines[0].startswith("b: speed to check (matches before): First token 3 times slower")
     again = checked([*nights, night(vendor("a"), vendor("b", "check"), run="r3")], tmp_path)
     assert (again.exit_code, again.lines) == (0, ())
@@ -99,7 +106,7 @@ def test_a_night_that_was_not_tested_hides_no_change(tmp_path: Path) -> None:
     assert checked(nights[1:], tmp_path).exit_code == 0
 
 
-@pytest.mark.parametrize(("status", "words"), [("differs", "b differs (model"), ("down", "b down (model")])
+@pytest.mark.parametrize(("status", "words"), [("differs", "b (model differs, "), ("down", "b (model down, ")])
 def test_a_vendor_that_differs_fails_every_check(tmp_path: Path, status: Status, words: str) -> None:
     """From the first run on, with its name first and since when."""
     nights = [night(vendor("b", other=status), run=f"r{number}") for number in range(3)]
@@ -113,12 +120,12 @@ def test_gates_and_unfinished_vendors_have_their_exit_codes(tmp_path: Path) -> N
     failed, open_one = (
         GateResult("m", "a", "f1 >= 0.9", outcome, reason="0.8") for outcome in ("failed", "not_decided")
     )  # type: ignore[arg-type]
-    result = checked([night(vendor("a"), run="r", gates=(failed,))], tmp_path, unfinished=["a was stopped"])
+    result = checked([night(vendor("a"), run="r", gates=(failed,))], tmp_path, stopped={"m: a": "refused"})
     assert (result.status, result.exit_code) == ("failed", 1)
     assert "1 gate failed" in result.headline
     result = checked([night(vendor("a"), run="r", gates=(open_one,))], tmp_path)
     assert (result.exit_code, result.lines) == (0, ("gates not decided by so few samples: f1 >= 0.9",))
-    assert checked([night(vendor("a"), run="r")], tmp_path, unfinished=["a was stopped"]).exit_code == 3
+    assert checked([night(vendor("a"), run="r")], tmp_path, stopped={"m: a": "refused"}).exit_code == 3
     stopped = checked([night(vendor("a", other="differs"), run="r")], tmp_path, signal_number=15)
     assert (stopped.status, stopped.exit_code, stopped.changes) == ("interrupted", 143, ())
 
@@ -128,31 +135,25 @@ def test_a_figure_that_got_worse_for_good_fails(tmp_path: Path) -> None:
     values = 800 * np.exp(np.random.default_rng(4).normal(0, 0.02, 32))
     values[30:] *= 1.4
     runs = history({"official": {METRIC: np.ones(32)}, "a": {METRIC: values}})
-    result = judge_check(night(vendor("a"), run="n031"), runs, figures=[METRIC])
+    outcome = outcome_of(night(vendor("a"), run="n031"), tmp_path)
+    result = judge_check(outcome, runs, [METRIC])
     assert result.exit_code == 1
-    assert "a got worse (ttft_ms.p50)" in result.headline
-    assert judge_check(night(vendor("a"), run="n031"), runs, figures=["f1"]).exit_code == 0
+    assert "a (ttft_ms.p50 got worse)" in result.headline
+    assert judge_check(outcome, runs, ["f1"]).exit_code == 0
 
 
 def test_at_most_ten_lines_and_nothing_of_strangers_gets_through(tmp_path: Path) -> None:
     vendors = [vendor(f"v{number}\x1b[31m\n::error::", other="differs") for number in range(12)]
     result = checked([night(*vendors, run="r")], tmp_path)
     assert len(result.lines) == MOST_LINES
-    assert "more lines are in check.json" in result.lines[-1]
+    assert "more lines" in result.lines[-1]
     assert not any(each in line for line in (result.headline, *result.lines) for each in ("\x1b", "\n", "::error"))
 
 
 def test_names_carry_their_model_where_there_are_several(tmp_path: Path) -> None:
     one = night(vendor("b", other="differs"), run="r")
     report = structs.replace(one, models={"m": one.models["m"], "n": one.models["m"]})
-    assert "m / b differs" in judge_check(report, checked_frame(report, tmp_path), figures=[METRIC]).headline
-
-
-def checked_frame(report: Report, tmp_path: Path) -> pd.DataFrame:
-    scored = scored_demo(tmp_path)
-    one = type(scored)(**{**vars(scored), "report": report})
-    assert remember(RunFolder(tmp_path), one, tmp_path / "h") is None
-    return read_history(tmp_path / "h")
+    assert "m / b (model differs" in checked([report], tmp_path).headline
 
 
 def test_since_when_counts_only_runs_of_the_same_status() -> None:
@@ -178,7 +179,7 @@ def test_a_stored_run_is_checked_without_sending(
     out = capsys.readouterr().out
     assert code == 1
     assert out.startswith("check failed: ")
-    assert "substitute differs (model" in out.splitlines()[0]
+    assert "substitute (model differs" in out.splitlines()[0]
     assert len(out.splitlines()) <= MOST_LINES + 1
     assert (run / "check.json").exists()
     assert set(read_history(tmp_path / "h.sqlite")["run"]) == {"20261124T182918Z-10b4a8"}

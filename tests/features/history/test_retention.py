@@ -1,4 +1,4 @@
-"""One check at a time, and old runs that are deleted: only runs of ours whose figures are kept elsewhere."""
+"""One check at a time, and old runs that are deleted: only those whose figures the history holds."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import filelock
+import pandas as pd
 import pytest
 from manifests import LEAST
 
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.features.history.nightly import clear_old_runs, read_days
+from vendor_verifier.features.history.nightly import clear_old_runs
 
 
 def old_run(runs: Path, name: str, *, days: int, **changes: Any) -> Path:
@@ -25,35 +26,30 @@ def old_run(runs: Path, name: str, *, days: int, **changes: Any) -> Path:
     return folder
 
 
-def test_old_runs_of_ours_are_deleted_and_nothing_else(tmp_path: Path) -> None:
-    """Young, imported, running, foreign, linked, damaged and current folders stay."""
+def test_old_runs_of_the_history_are_deleted_and_nothing_else(tmp_path: Path) -> None:
+    """Young, imported, running, linked, replaced, unknown and current folders stay, and those of another place."""
     runs = tmp_path / "runs"
     gone = old_run(runs, "old", days=91)
     stays = [
         old_run(runs, "young", days=89),
         old_run(runs, "imported", days=400, status="imported"),
         old_run(runs, "running", days=400, status="running"),
-        old_run(runs, "foreign", days=400, tool={"name": "other"}),
-        old_run(runs, "strange", days=400, tool="x"),
+        old_run(runs, "replaced", days=400, run="another"),
         old_run(runs, "current", days=400),
-        old_run(tmp_path, "elsewhere", days=400),
+        old_run(tmp_path, "linked", days=400),
     ]
-    (runs / "linked").symlink_to(tmp_path / "elsewhere")
-    (runs / "damaged").mkdir()
-    (runs / "damaged" / "manifest.json").write_text("{")
-    limit = datetime.now(UTC) - timedelta(read_days("90d"))
-    assert clear_old_runs(runs, limit, keep=runs / "current", known=None) == []
+    (runs / "linked").symlink_to(tmp_path / "linked")
+    unknown = old_run(runs, "unknown", days=400)
+    rows = [
+        {"run": folder.name, "at": pd.Timestamp(began), "folder": str(folder)}
+        for folder in (gone, *stays, runs / "deleted before")
+        for began in [datetime.now(UTC) - timedelta(days=89 if folder.name == "young" else 91)]
+    ]
+    limit = datetime.now(UTC) - timedelta(90)
+    assert clear_old_runs(pd.DataFrame(rows), runs, limit, keep=runs / "current") == []
     assert not gone.exists()
-    assert [folder for folder in stays if not folder.exists()] == []
+    assert [folder for folder in (*stays, unknown) if not folder.exists()] == []
     assert os.path.lexists(runs / "linked")
-    assert (runs / "damaged").exists()
-
-
-def test_runs_that_the_history_lacks_are_kept(tmp_path: Path) -> None:
-    runs = tmp_path / "runs"
-    kept, gone = old_run(runs, "kept", days=91), old_run(runs, "gone", days=91)
-    assert clear_old_runs(runs, datetime.now(UTC), keep=runs / "x", known={"gone"}) == []
-    assert (kept.exists(), gone.exists()) == (True, False)
 
 
 def test_a_second_check_is_refused_while_one_is_running(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
@@ -15,9 +16,12 @@ import pytest
 from costs import LONG_S, PATIENCE_S
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.features.history.nightly import post, read_webhook
+from vendor_verifier.features.history import nightly
+from vendor_verifier.features.history.check import CheckResult
+from vendor_verifier.features.history.nightly import check_webhook, post
 
 SECRET = "T0000-CANARY"
+RESULT = CheckResult(status="passed", exit_code=0, headline="check passed <@everyone>")
 
 
 @contextmanager
@@ -59,11 +63,11 @@ def server(answer: bytes, *, wait_s: float = 0.0, drip: bool = False) -> Iterato
 def test_a_document_arrives_as_json() -> None:
     """One POST with the right type; a 2xx is success."""
     with server(b"HTTP/1.1 204 No Content\r\n\r\n") as (address, heard):
-        assert post(read_webhook(address, "HOOK"), b'{"a": 1}') is None
+        assert post(address, RESULT) is None
     text = b"".join(heard)
     assert text.startswith(b"POST /" + SECRET.encode())
     assert b"content-type: application/json" in text.lower()
-    assert text.endswith(b'{"a": 1}')
+    assert json.loads(text.partition(b"\r\n\r\n")[2])["headline"] == "check passed <@everyone>"
 
 
 @pytest.mark.parametrize(
@@ -77,7 +81,7 @@ def test_a_document_arrives_as_json() -> None:
 def test_whatever_is_answered_is_a_sentence_without_the_address(answer: bytes, words: str) -> None:
     """Errors, redirects (never followed) and nonsense are told, and the token is not."""
     with server(answer) as (address, _):
-        trouble = post(read_webhook(address, "HOOK"), b"{}")
+        trouble = post(address, RESULT)
     assert trouble is not None
     assert words in trouble
     assert SECRET not in trouble
@@ -89,7 +93,7 @@ def test_a_server_that_never_finishes_costs_a_bounded_time(drip: bool) -> None:
     endless = b"HTTP/1.1 200 OK\r\n" + b"x-pad: y\r\n" * 1000
     with server(endless, wait_s=0 if drip else LONG_S, drip=drip) as (address, _):
         began = time.monotonic()
-        trouble = post(read_webhook(address, "HOOK"), b"{}", total_s=0.5)
+        trouble = post(address, RESULT, total_s=0.5)
         assert 0.5 <= time.monotonic() - began < PATIENCE_S
     assert "did not answer within 0.5 s" in (trouble or "")
 
@@ -99,8 +103,9 @@ def test_a_name_server_that_is_silent_costs_a_bounded_time_too() -> None:
     code = (
         "import socket, time\n"
         "socket.getaddrinfo = lambda *a, **k: time.sleep(3600)\n"
-        "from vendor_verifier.features.history.nightly import post, read_webhook\n"
-        "print(post(read_webhook('https://slow.invalid/x', 'HOOK'), b'{}', total_s=0.2))\n"
+        "from vendor_verifier.features.history.check import CheckResult\n"
+        "from vendor_verifier.features.history.nightly import post\n"
+        "print(post('https://slow.invalid/x', CheckResult(status='passed', exit_code=0, headline='h'), total_s=0.2))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_S, check=True)
     assert "did not answer within 0.2 s" in done.stdout
@@ -113,19 +118,19 @@ def test_a_library_s_own_mistake_is_a_sentence(monkeypatch: pytest.MonkeyPatch) 
         raise AssertionError(SECRET)
 
     monkeypatch.setattr(httpx2, "Client", broken)
-    trouble = post(read_webhook("https://example.com/x", "HOOK"), b"{}")
+    trouble = post("https://example.com/x", RESULT)
     assert trouble == "the webhook at https://example.com cannot be reached (AssertionError)"
 
 
 def test_an_endless_answer_is_not_read() -> None:
     """The status is all that counts; a huge body is left where it is."""
     with server(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000000\r\n\r\n" + b"x" * 1000) as (address, _):
-        assert post(read_webhook(address, "HOOK"), b"{}", total_s=PATIENCE_S) is None
+        assert post(address, RESULT, total_s=PATIENCE_S) is None
 
 
 def test_nobody_listening_is_a_sentence() -> None:
     """A refused connection does not raise."""
-    assert "cannot be reached" in (post(read_webhook("http://127.0.0.1:1/x", "HOOK"), b"{}") or "")
+    assert "cannot be reached" in (post("http://127.0.0.1:1/x", RESULT) or "")
 
 
 @pytest.mark.parametrize(
@@ -143,14 +148,17 @@ def test_nobody_listening_is_a_sentence() -> None:
 def test_unsafe_addresses_are_refused_without_being_repeated(address: str) -> None:
     """Plain http beyond loopback, user names, other schemes and nonsense."""
     with pytest.raises(UsageError) as refused:
-        read_webhook(address, "HOOK")
+        check_webhook(address, "HOOK")
     assert SECRET not in str(refused.value)
     assert "HOOK" in str(refused.value)
 
 
-def test_slack_is_known_by_its_host_and_no_address_is_shown() -> None:
-    """The representation of a webhook holds no token."""
-    hook = read_webhook(f"https://hooks.slack.com/services/{SECRET}", "HOOK")
-    assert hook.is_slack
-    assert SECRET not in repr(hook)
-    assert not read_webhook("https://hooks.slack.com.evil.example/", "HOOK").is_slack
+def test_slack_gets_text_in_which_a_stranger_mentions_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[bytes] = []
+    monkeypatch.setattr(
+        nightly, "_send", lambda address, document, total_s, done: (sent.append(document), done.set_result(200))
+    )
+    assert post(f"https://hooks.slack.com/services/{SECRET}", RESULT) is None
+    assert json.loads(sent[0]) == {"text": "check passed &lt;@everyone&gt;", "mrkdwn": False}
+    assert post("https://hooks.slack.com.evil.example/", RESULT) is None
+    assert json.loads(sent[1])["status"] == "passed"

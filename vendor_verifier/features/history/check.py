@@ -12,7 +12,8 @@ from typing import Any, Literal
 import msgspec
 import pandas as pd
 
-from vendor_verifier.features.history.trends import trends
+from vendor_verifier.features.history.trends import Trend, trends
+from vendor_verifier.pipeline.run import RunOutcome, unfinished_vendors
 from vendor_verifier.records.results import FACETS, WORST_FIRST, FacetName, GateResult, Report, Status
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.text import counted, listed
@@ -53,44 +54,35 @@ class FacetChange(msgspec.Struct, frozen=True):
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a check; ``check.json`` and the webhook's document are this value.
 
-    ``headline`` and ``lines`` are what is printed; ``verdicts`` are model → label → status; ``error`` is why nothing
-    could be checked.
+    ``headline`` and ``lines`` are what is printed. ``trends`` are those with a change or a warning.
     """
 
     schema: int = 2
-    tool: str = "agent-vendor-verifier"
     status: CheckStatus
     exit_code: int
     headline: str
     lines: tuple[str, ...] = ()
     run: str | None = None
     folder: str | None = None
-    error: str | None = None
-    verdicts: Mapping[str, Mapping[str, Status]] = {}
     changes: tuple[FacetChange, ...] = ()
     gates: tuple[GateResult, ...] = ()
-    trends: tuple[Mapping[str, Any], ...] = ()
+    trends: tuple[Trend, ...] = ()
 
 
 def judge_check(
-    report: Report,
-    history: pd.DataFrame,
-    *,
-    figures: Sequence[str],
-    folder: str = "",
-    unfinished: Sequence[str] = (),
-    signal_number: int | None = None,
-    warnings: Sequence[str] = (),
+    outcome: RunOutcome, history: pd.DataFrame, figures: Sequence[str], warnings: Sequence[str] = ()
 ) -> CheckResult:
-    """The result of the check of a run, which the ``history`` holds.
+    """The result of the check of a run that the ``history`` holds; ``figures`` are watched for trends.
 
-    ``figures`` are watched for trends, ``unfinished`` are sentences on vendors that the run did not finish. An
-    interrupted run is not judged, because it lacks part of the samples.
+    An interrupted run is not judged, because it lacks part of the samples.
     """
-    at = f"(run {report.run})"
-    if signal_number is not None:
-        headline, code = f"check interrupted {at}", 128 + signal_number
-        return CheckResult(status="interrupted", exit_code=code, headline=headline, run=report.run, folder=folder)
+    report, at = outcome.report, f"(run {outcome.report.run})"
+    found: dict[str, Any] = {"run": report.run, "folder": str(outcome.folder.path)}
+    if outcome.signal_number is not None:
+        code, headline = 128 + outcome.signal_number, f"check interrupted {at}"
+        return CheckResult(status="interrupted", exit_code=code, headline=headline, **found)
+    unfinished = [sentence for _, sentence in unfinished_vendors(outcome)]
+    unfinished += [] if outcome.limit is None else [outcome.limit]
     until = history.iloc[: int(history["run"].eq(report.run).to_numpy().nonzero()[0].max(initial=-1)) + 1]
     changes = facet_changes(until, report.run)
     watched = trends(until, figures) if report.complete else []
@@ -99,28 +91,26 @@ def judge_check(
     worse = [trend for trend in watched if trend.verdict == "regression"]
     missed = [gate for gate in report.gates if gate.outcome == "failed"]
     status: CheckStatus = "failed" if bad or worse or missed else "incomplete" if unfinished else "passed"
-    words = [_failing(vendor, bad, names) for vendor in dict.fromkeys((each.model, each.label) for each in bad)]
-    for vendor in dict.fromkeys((trend.model, trend.label) for trend in worse):
-        its = [trend.figure for trend in worse if (trend.model, trend.label) == vendor]
-        words.append(f"{names[vendor]} got worse ({listed(its)})")
+    troubles: dict[str, list[str]] = {}
+    for change in bad:
+        troubles.setdefault(names[change.model, change.label], []).append(_status(change))
+    for trend in worse:
+        troubles.setdefault(names[trend.model, trend.label], []).append(f"{trend.figure} got worse")
+    words = [f"{name} ({listed(its)})" for name, its in troubles.items()]
     words += [f"{counted(len(missed), 'gate')} failed"] if missed else []
-    words += [f"{counted(len(unfinished), 'vendor')} incomplete"] if unfinished else []
+    words += [f"incomplete: {len(unfinished)}"] if unfinished else []
     words += _summary(report, changes, names) if status != "failed" else []
-    undecided = dict.fromkeys(gate.text for gate in report.gates if gate.outcome == "not_decided")
+    # Where the check passed, the headline names who is still to be looked at; here they follow what failed.
+    rest = [each for each in changes if each not in bad and (each.after == "matches" or status == "failed")]
+    undecided = list(dict.fromkeys(gate.text for gate in report.gates if gate.outcome == "not_decided"))
     lines = [
         *(change_line(change, names) for change in bad),
         *(f"{names[each.model, each.label]}: {each.figure} got worse: {each.reason}." for each in worse),
         *(f"{names[gate.model, gate.vendor]}: gate {gate.text} failed: {gate.reason}" for gate in missed),
         *(f"incomplete: {sentence}" for sentence in unfinished),
-        *(change_line(each, names) for each in changes if each.after == "matches"),
-        # Beside a failure; in a check that passed the headline names them.
-        *(
-            change_line(each, names)
-            for each in changes
-            if each.after == "check" and each not in bad and status == "failed"
-        ),
+        *(change_line(change, names) for change in rest),
         *(f"{names[one.model, one.label]}: {one.figure}: {one.reason}." for one in watched if one.verdict == "warning"),
-        *([f"gates not decided by so few samples: {listed(list(undecided))}"] if undecided else []),
+        *([f"gates not decided by so few samples: {listed(undecided)}"] if undecided else []),
         *(f"warning: {sentence}" for sentence in warnings),
     ]
     if len(lines) > MOST_LINES:
@@ -130,18 +120,10 @@ def judge_check(
         exit_code={"failed": 1, "incomplete": 3}.get(status, 0),
         headline=plain(f"check {status}: {', '.join(words)} {at}", MAX_SENTENCE),
         lines=tuple(plain(line, MAX_SENTENCE) for line in lines),
-        run=report.run,
-        folder=folder,
-        verdicts={
-            model: {label: vendor.verdict.status for label, vendor in result.vendors.items()}
-            for model, result in report.models.items()
-        },
+        **found,
         changes=tuple(changes),
         gates=report.gates,
-        trends=tuple(
-            {name: getattr(trend, name) for name in ("model", "label", "figure", "verdict", "reason")}
-            for trend in watched
-        ),
+        trends=tuple(trend for trend in watched if trend.verdict not in ("steady", "too_few_runs")),
     )
 
 
@@ -176,17 +158,11 @@ def change_line(change: FacetChange, names: Names) -> str:
     """``slow: speed to check (matches before): First token 2.9 times slower …``."""
     before = f"{_WORDS[change.before]} before" if change.before else "first tested in this run"
     since = f"since {change.since}, {change.runs} runs" if change.runs > 1 else before
-    who = f"{names[change.model, change.label]}: {_shown(change.facet)}"
-    return f"{who} {_WORDS[change.after]} ({since}): {change.reason}"
+    return f"{names[change.model, change.label]}: {_status(change)} ({since}): {change.reason}"
 
 
-def _failing(vendor: tuple[str, str], bad: Sequence[FacetChange], names: Names) -> str:
-    """``slow to check (speed, matches before)``: the vendor's worst facets."""
-    its = [change for change in bad if (change.model, change.label) == vendor]
-    worst = [change for change in its if change.after == its[0].after]
-    before = {change.before for change in worst if change.is_worse}
-    since = f", {_WORDS[before.pop() or 'check']} before" if len(before) == 1 else ""
-    return f"{names[vendor]} {_WORDS[worst[0].after]} ({listed([_shown(change.facet) for change in worst])}{since})"
+def _status(change: FacetChange) -> str:
+    return f"{change.facet.replace('_', ' ')} {_WORDS[change.after]}"
 
 
 def _summary(report: Report, changes: Sequence[FacetChange], names: Names) -> list[str]:
@@ -197,7 +173,7 @@ def _summary(report: Report, changes: Sequence[FacetChange], names: Names) -> li
             status, why = vendor.verdict.status, plain(vendor.verdict.reason, 100).rstrip(".")
             if status == "check":
                 own = [change for change in changes if (change.model, change.label) == (model, label)]
-                why = listed([f"{_shown(change.facet)} since {change.since}" for change in own])
+                why = listed([f"{change.facet.replace('_', ' ')} since {change.since}" for change in own])
             if status in found:
                 found[status].append(f"{names[model, label]}: {why}")
     match = len(found.pop("matches"))
@@ -205,7 +181,3 @@ def _summary(report: Report, changes: Sequence[FacetChange], names: Names) -> li
     for name, its in found.items():
         words += [f"{len(its)} {_WORDS[name]} ({'; '.join(its[:2])}{'; …' if len(its) > 2 else ''})"] if its else []
     return words
-
-
-def _shown(facet: str) -> str:
-    return facet.replace("_", " ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,12 +32,12 @@ from vendor_verifier.features.history.database import (
     run_document,
 )
 from vendor_verifier.features.history.figures import ALIASES, WATCHED, figure_names
-from vendor_verifier.features.history.nightly import clear_old_runs, only_check, post, read_days, read_webhook
+from vendor_verifier.features.history.nightly import check_webhook, clear_old_runs, only_check, post
 from vendor_verifier.features.history.trends import TREND_ORDER, trend_line, trends
 from vendor_verifier.pipeline.latest_run import RUNS, run_named
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, WHAT, flag, many, option
 from vendor_verifier.pipeline.plan import prepare
-from vendor_verifier.pipeline.run import RunOutcome, run, unfinished_vendors
+from vendor_verifier.pipeline.run import RunOutcome, run
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.store import RunFolder
@@ -53,7 +54,10 @@ class CheckOptions:
     fail_on: Annotated[
         tuple[str, ...], many("Fail when this figure got worse for good (repeatable). [default: seven]", JUDGE)
     ] = ()
-    keep: Annotated[str | None, option("Delete runs under runs/ that are older than so many days: 90d.", OUTPUT)] = None
+    keep: Annotated[
+        str | None,
+        option("Delete runs under runs/ older than so many days, such as 90d, that the history holds.", OUTPUT),
+    ] = None
     webhook_env: Annotated[str | None, option("Take the webhook's address from this variable.", OUTPUT)] = None
     notify: Annotated[Literal["failure", "always"], option("Call the webhook on failure, or always.", OUTPUT)] = (
         "failure"
@@ -76,14 +80,14 @@ def check_command(
     Exit codes: 0 passed; 1 a vendor differs, is down or is worse than the last time, a gate failed, or a figure got
     worse for good; 3 incomplete. A webhook changes none of them.
     """
-    webhook = None
+    address = None
     if check.webhook_env is not None:
         # Checked before anything is sent, so that a bad address costs no run.
         variables = read_variables(options.config_file_path, options.env_file, read_environment())
         address = variables.get(check.webhook_env)
         if address is None:
             raise UsageError(f"--webhook-env: no {check.webhook_env} in {variables.env_file} nor in the environment")
-        webhook = read_webhook(address, check.webhook_env)
+        check_webhook(address, check.webhook_env)
     failure = None
     try:
         with only_check(RUNS):
@@ -91,16 +95,13 @@ def check_command(
     except VerifierError as error:
         failure = error
         result = CheckResult(status="error", exit_code=error.exit_code, headline=f"check failed: {error}")
-    if webhook is not None and (check.notify == "always" or result.status != "passed"):
-        trouble = post(webhook, webhook.document(result))
+    if address is not None and (check.notify == "always" or result.status != "passed"):
+        trouble = post(address, result)
         if trouble is not None:
             warn(trouble)
     if failure is not None:
         raise failure
-    if options.json:
-        _print_json(result)
-    else:
-        _write([result.headline, *(f"  {line}" for line in result.lines)])
+    _print(result, [result.headline, *(f"  {line}" for line in result.lines)], as_json=options.json)
     return result.exit_code
 
 
@@ -109,7 +110,9 @@ def _checked(stored: Path | None, options: CommandOptions, check: CheckOptions) 
     if options.dry_run:
         raise UsageError("a check sends; look at its plan with `run --dry-run`")
     file = history_file(options.history, none=options.no_history)
-    days = None if check.keep is None else read_days(check.keep)
+    if check.keep is not None and not re.fullmatch(r"[1-9]\d{0,4}d?", check.keep):
+        problem = f"read {check.keep!r}; expected a number of days, such as 90d"
+        raise ProblemsError([Problem(problem, key="--keep")])
     figures = figure_names(check.fail_on, options.suites, "--fail-on") or WATCHED
     if stored is not None:
         folder = RunFolder(run_named(stored))
@@ -118,25 +121,16 @@ def _checked(stored: Path | None, options: CommandOptions, check: CheckOptions) 
         prepared = prepare(options, read_environment())
         with progress(quiet=not options.verbose, verbose=options.verbose) as watcher:
             outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
-    folder, scored = outcome.folder, outcome.scored
-    unkept = remember(folder, scored, file)
+    unkept = remember(outcome.folder, outcome.scored, file)
     warnings = [] if unkept is None else [unkept]
-    is_kept = file is not None and unkept is None
-    history = read_history(file) if file is not None and is_kept else history_frame([run_document(scored, folder)])
-    if days is not None and (is_kept or file is None):
-        known = set(history["run"]) if is_kept else None
-        warnings += clear_old_runs(RUNS, datetime.now(UTC) - timedelta(days), keep=folder.path, known=known)
-    unfinished = [words for _, words in unfinished_vendors(outcome)]
-    result = judge_check(
-        scored.report,
-        history,
-        figures=figures,
-        folder=str(folder.path),
-        unfinished=unfinished if outcome.limit is None else [*unfinished, outcome.limit],
-        signal_number=outcome.signal_number,
-        warnings=warnings,
-    )
-    folder.write("check.json", msgspec.json.format(msgspec.json.encode(result)) + b"\n")
+    # A history that cannot be used is a warning; then the run is judged by itself.
+    alone = file is None or unkept is not None
+    history = history_frame([run_document(outcome.scored)]) if alone else read_history(file or Path())
+    if check.keep is not None:
+        limit = datetime.now(UTC) - timedelta(int(check.keep.removesuffix("d")))
+        warnings += clear_old_runs(history, RUNS, limit, keep=outcome.folder.path)
+    result = judge_check(outcome, history, figures, warnings)
+    outcome.folder.write("check.json", msgspec.json.format(msgspec.json.encode(result)) + b"\n")
     return result
 
 
@@ -155,10 +149,7 @@ def compare_command(
     Exit codes: 0 nothing got worse, 1 a figure or a verdict did, 2 the runs have nothing to compare.
     """
     comparison = compare_scored(*(score_folder(RunFolder(run_named(run))) for run in (before, after)))
-    if json:
-        _print_json(comparison)
-    else:
-        _write(comparison_lines(comparison))
+    _print(comparison, comparison_lines(comparison), as_json=json)
     if not comparison.changes:
         say("The runs have no figure of a vendor in common, so nothing was compared.")
         return EXIT_USAGE
@@ -204,18 +195,13 @@ def history_command(
         figures = figure_names(metric, suites, "--metric")
         found = trends(rows, figures, models=model, labels=vendor)
         found.sort(key=lambda trend: TREND_ORDER.index(trend.verdict))
-        if json:
-            _print_json(found)
-        else:
-            _write([trend_line(trend) for trend in found])
+        _print(found, [trend_line(trend) for trend in found], as_json=json)
         for figure in [name for name in figures if all(trend.figure != name for trend in found)]:
             say(f"{figure} was not measured in the newest complete run, so there is no trend of it.")
         return EXIT_OK
     shown = shown[shown["run"].isin(shown["run"].unique()[-limit:])]
-    if json:
-        sys.stdout.write(shown.to_json(orient="records", indent=2, date_format="iso") + "\n")
-    else:
-        _write([_run_line(str(run), its) for run, its in shown.groupby("run", sort=False)])
+    rows_as_json = msgspec.Raw(shown.to_json(orient="records", date_format="iso").encode())
+    _print(rows_as_json, [_run_line(str(run), its) for run, its in shown.groupby("run", sort=False)], as_json=json)
     return EXIT_OK
 
 
@@ -229,11 +215,10 @@ def _run_line(run: str, rows: pd.DataFrame) -> str:
     return f"{rows['at'].iloc[0]:%Y-%m-%d %H:%M}  {run}  {models}  {'; '.join(words)}  {rows['folder'].iloc[0]}"
 
 
-def _print_json(value: Any) -> None:
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
-
-
-def _write(lines: Sequence[str]) -> None:
-    """Lines on stdout, in which a stranger's characters are harmless; they keep their indentation."""
-    for line in lines:
-        sys.stdout.write(" " * (len(line) - len(line.lstrip())) + plain(line, MAX_SENTENCE) + "\n")
+def _print(value: Any, lines: Sequence[str], *, as_json: bool) -> None:
+    """A value as JSON, or lines in which a stranger's characters are harmless, with their indentation."""
+    if as_json:
+        lines = [msgspec.json.format(msgspec.json.encode(value)).decode()]
+    else:
+        lines = [" " * (len(line) - len(line.lstrip())) + plain(line, MAX_SENTENCE) for line in lines]
+    sys.stdout.writelines(f"{line}\n" for line in lines)

@@ -16,7 +16,7 @@ import msgspec
 import pandas as pd
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.features.history.figures import FIGURES, SPREADS
+from vendor_verifier.features.history.figures import FIGURES
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.results import FACETS
 from vendor_verifier.resources import PRODUCT
@@ -87,32 +87,26 @@ def run_document(scored: ScoredRun, folder: RunFolder | None = None) -> dict[str
     for model, result in scored.report.models.items():
         records = scored.records[scored.records["model"] == model]
         tokens = records.groupby("label", observed=True)["output_tokens"].mean().to_dict()
-        spreads: dict[Any, Any] = distributions(records).to_dict("index")
-        for vendor in result.vendors.values():
-            if not vendor.recorded:
-                continue
-            # The baseline's F1 is 1 by definition, not a measurement.
-            ranked = [name for name in RANK_METRICS if name != "f1" or not vendor.is_baseline]
-            facets = vendor.verdict.facets
-            vendors.append(
-                {
-                    "model": model,
-                    **{name: getattr(vendor, name) for name in _ENTRY_COLUMNS},
-                    "verdict": vendor.verdict.status,
-                    "reason": vendor.verdict.reason,
-                    "facets": {name: facet.status for name, facet in facets.items()},
-                    "reasons": {name: facet.reason for name, facet in facets.items()},
-                    **{name: getattr(vendor, name) for name in ranked},
-                    **{
-                        f"{name}.{each}": spreads.get((vendor.label, name), {}).get(each)
-                        for name in SPREADS
-                        for each in ("p50", "p95")
-                    },
-                    "output_tokens.mean": tokens.get(vendor.label),
-                    "measured": {name: vendor.measured.get(name, 0) for name in ranked},
-                    "scores": {name: suite.score for name, suite in vendor.suites.items()},
-                }
-            )
+        table: dict[Any, Any] = distributions(records).to_dict("index")
+        spreads = {(key[0], f"{key[1]}.{each}"): value for key, row in table.items() for each, value in row.items()}
+        for vendor in [vendor for vendor in result.vendors.values() if vendor.recorded]:
+            entry = {name: getattr(vendor, name) for name in (*_ENTRY_COLUMNS, *RANK_METRICS)}
+            if vendor.is_baseline:
+                # 1 by definition, not a measurement.
+                del entry["f1"]
+            entry |= {name: spreads.get((vendor.label, name)) for name in FIGURES[len(RANK_METRICS) :]}
+            facets = vendor.verdict.facets.items()
+            entry |= {
+                "model": model,
+                "verdict": vendor.verdict.status,
+                "reason": vendor.verdict.reason,
+                "facets": {name: facet.status for name, facet in facets},
+                "reasons": {name: facet.reason for name, facet in facets},
+                "output_tokens.mean": tokens.get(vendor.label),
+                "measured": vendor.measured,
+                "scores": {name: suite.score for name, suite in vendor.suites.items()},
+            }
+            vendors.append(entry)
     return {
         "run": scored.report.run,
         "at": manifest.created_at or "",
@@ -149,35 +143,31 @@ def read_history(file: Path) -> pd.DataFrame:
         UsageError: there is a file and it cannot be read as a history.
     """
     try:
-        return history_frame(_documents(file) if file.exists() else [])
+        if not file.exists():
+            return history_frame([])
+        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, timeout=WAIT_S)) as connection:
+            query = "SELECT run, at, question, json FROM runs ORDER BY at, run"
+            rows = [] if _is_new(connection) else connection.execute(query).fetchall()
     except (sqlite3.Error, OSError, _NoHistoryError) as error:
         raise UsageError(f"the history {file} cannot be read: {_reason(error)}") from None
+    return history_frame(
+        [{"run": run, "at": at, "question": question, **json.loads(text)} for run, at, question, text in rows]
+    )
 
 
 def history_frame(documents: list[dict[str, Any]]) -> pd.DataFrame:
-    """Stored runs as a DataFrame: a row a vendor of a model in a run.
+    """Stored runs as a DataFrame, a row a vendor of a model in a run.
 
-    Columns of the run: ``run``, ``at`` (UTC), ``question`` (a digest: runs that share it asked the same), ``folder``,
-    ``complete``, ``version``. Of the vendor: ``model``, ``label``, ``vendor``, ``model_id``, ``is_baseline``,
-    ``planned``, ``succeeded``, ``verdict``, ``reason``; of each facet ``facets.…`` (its status) and ``reasons.…``; the
-    figures (:data:`vendor_verifier.features.history.figures.FIGURES`), of rank metrics ``measured.…`` (over how many
-    records), and the ``scores.…`` of evaluations.
+    ``at`` is in UTC, ``question`` a digest that runs which asked the same share. ``facets.…`` are the facets' statuses,
+    ``reasons.…`` their reasons, ``measured.…`` over how many records a rank metric was taken, ``scores.…`` main scores
+    of evaluations; figures are those of :data:`vendor_verifier.features.history.figures.FIGURES`.
     """
     frame = pd.json_normalize(documents, "vendors", list(_RUN_COLUMNS)) if documents else pd.DataFrame()
     facets = [f"{kind}.{name}" for kind in ("facets", "reasons") for name in FACETS]
     known = [*_RUN_COLUMNS, "model", *_ENTRY_COLUMNS, "verdict", "reason", *facets, *FIGURES]
     frame = frame.reindex(columns=[*known, *(name for name in frame.columns if name not in known)])
     frame["at"] = pd.to_datetime(frame["at"], utc=True, format="ISO8601", errors="coerce")
-    frame[list(FIGURES)] = frame[list(FIGURES)].astype(float)
-    return frame
-
-
-def _documents(file: Path) -> list[dict[str, Any]]:
-    with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, timeout=WAIT_S)) as connection:
-        if _is_new(connection):
-            return []
-        rows = connection.execute("SELECT run, at, question, json FROM runs ORDER BY at, run").fetchall()
-    return [{"run": run, "at": at, "question": question, **json.loads(text)} for run, at, question, text in rows]
+    return frame.astype(dict.fromkeys(FIGURES, float))
 
 
 def _is_new(connection: sqlite3.Connection) -> bool:

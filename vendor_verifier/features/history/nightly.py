@@ -1,18 +1,13 @@
-"""What surrounds a nightly check: one at a time, old run folders that are deleted, and a webhook.
-
-The POST follows no redirect, is not repeated, and reads only the status. Many addresses hold a token, so messages name
-the host alone.
-"""
+"""What surrounds a nightly check: one at a time, old run folders that are deleted, and a webhook."""
 
 from __future__ import annotations
 
 import html
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from threading import Thread
 from urllib.parse import urlsplit
@@ -20,9 +15,10 @@ from urllib.parse import urlsplit
 import filelock
 import httpx2
 import msgspec
+import pandas as pd
 
 from vendor_verifier import __version__
-from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, StorageError, UsageError, VerifierError
+from vendor_verifier.errors import RunFolderError, StorageError, UsageError
 from vendor_verifier.features.history.check import CheckResult
 from vendor_verifier.store import FILE_MODE, FOLDER_MODE, RunFolder
 from vendor_verifier.transport.policy import HTTP_LOGGERS, silence
@@ -54,110 +50,74 @@ def only_check(runs: Path) -> Iterator[None]:
         lock.release()
 
 
-def read_days(text: str) -> int:
-    """The number of days in a text such as ``90d``.
+def clear_old_runs(history: pd.DataFrame, runs: Path, limit: datetime, *, keep: Path) -> list[str]:
+    """Delete the folders of runs of the history that began before ``limit``; a sentence on each that could not be.
 
-    Raises:
-        ProblemsError: anything else, and no day at all.
+    Their figures stay in the history. Only folders directly under ``runs``, no imported ones, and not ``keep``.
     """
-    days = text.removesuffix("d")
-    if not (days.isascii() and days.isdigit() and 0 < int(days) < 100_000):
-        raise ProblemsError([Problem(f"read {text!r}; expected a number of days, such as 90d", key="--keep")])
-    return int(days)
-
-
-def clear_old_runs(runs: Path, limit: datetime, *, keep: Path, known: Collection[str] | None) -> list[str]:
-    """Delete run folders directly under ``runs`` that began before ``limit``; a sentence on each that could not be.
-
-    Only folders whose manifest shows a finished or interrupted run of this tool: no links, no imports, not ``keep``.
-    With the ids of the ``known`` runs of a history only those, whose figures therefore stay.
-    """
-    troubles: list[str] = []
-    for file in sorted(runs.glob("*/manifest.json")):
-        folder = file.parent
-        if folder.is_symlink() or folder.resolve() == keep.resolve():
-            continue
-        try:
-            manifest = RunFolder(folder).read_manifest()
-            began = datetime.fromisoformat(str(manifest.created_at))
-        except (VerifierError, ValueError):
-            continue
-        ours = manifest.tool is not None and manifest.tool.name == "agent-vendor-verifier"
-        ended = manifest.status in ("finished", "interrupted")
-        is_old = (began if began.tzinfo else began.replace(tzinfo=UTC)) < limit
-        if not (ours and ended and is_old and (known is None or manifest.run in known)):
-            continue
-        try:
-            shutil.rmtree(folder)
-        except OSError as error:
-            troubles.append(f"the old run {folder} cannot be deleted: {error.strerror or error}")
+    troubles = []
+    for run, folder in set(history.loc[history["at"] < limit, ["run", "folder"]].itertuples(index=False, name=None)):
+        path = Path(folder)
+        if path.parent == runs.resolve() and path != keep.resolve():
+            try:
+                manifest = RunFolder(path).read_manifest()
+                if manifest.run == run and manifest.status in ("finished", "interrupted"):
+                    shutil.rmtree(path)
+            except RunFolderError:
+                continue
+            except OSError as error:
+                troubles.append(f"the old run {path} cannot be deleted: {error.strerror or error}")
     return troubles
 
 
-@dataclass(frozen=True)
-class Webhook:
-    """An address to post to. Only its ``origin`` may be shown; ``is_slack`` selects the document it takes."""
-
-    address: str = field(repr=False)
-    origin: str
-    is_slack: bool
-
-    def document(self, result: CheckResult) -> bytes:
-        """The result as JSON; for Slack its text, in which a stranger's can neither mention anybody nor be a link."""
-        if not self.is_slack:
-            return msgspec.json.encode(result)
-        text = html.escape("\n".join([result.headline, *result.lines]), quote=False)
-        return msgspec.json.encode({"text": text, "mrkdwn": False})
-
-
-def read_webhook(address: str, name: str) -> Webhook:
-    """The webhook at ``address``, which was found under ``name``.
+def check_webhook(address: str, name: str) -> None:
+    """Refuse an address, found under ``name``, that is not https (or http on loopback), or holds a user name.
 
     Raises:
-        UsageError: it is not https (or http on loopback), or holds a user name; the message does not repeat it.
+        UsageError: the message does not repeat the address, because many hold a token.
     """
     try:
         parts = urlsplit(address)
-        port = f":{parts.port}" if parts.port else ""
+        is_one = parts.port != 0 and address.isascii() and address.isprintable() and " " not in address
     except ValueError:
-        raise UsageError(f"{name} is no web address; expected https://…") from None
-    host = parts.hostname or ""
-    if not address.isascii() or not address.isprintable() or " " in address or not host:
-        raise UsageError(f"{name} is no web address; expected https://…")
-    if "@" in parts.netloc:
-        raise UsageError(f"{name} holds a user name or password before the host; a webhook has none")
-    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(host)):
+        is_one = False
+    if not is_one or "@" in parts.netloc or not parts.hostname:
+        raise UsageError(f"{name} is no web address; expected https://… without a user name")
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname)):
         raise UsageError(f"{name} must begin with https:// (or http:// on loopback)")
-    return Webhook(address, f"{parts.scheme}://{host}{port}", host == "hooks.slack.com")
 
 
-def post(webhook: Webhook, document: bytes, *, total_s: float = TOTAL_S) -> str | None:
-    """Send ``document`` within ``total_s``; None, or one sentence on the failure."""
+def post(address: str, result: CheckResult, *, total_s: float = TOTAL_S) -> str | None:
+    """Send the result to a webhook within ``total_s``; None, or one sentence on the failure, without the address.
+
+    Slack takes its text, in which a stranger's can neither mention anybody nor be a link; others the whole as JSON. No
+    redirect is followed, nothing is sent twice, and only the status of the answer is read.
+    """
     silence(*HTTP_LOGGERS)
+    parts = urlsplit(address)
+    text = html.escape("\n".join([result.headline, *result.lines]), quote=False)
+    is_slack = parts.hostname == "hooks.slack.com"
+    document = msgspec.json.encode({"text": text, "mrkdwn": False} if is_slack else result)
+    who = f"the webhook at {parts.scheme}://{parts.netloc}"
     sent: Future[int] = Future()
     # A name lookup can neither be timed nor cancelled, so it runs in a thread that may hang without being waited for.
-    Thread(target=_send, args=(webhook, document, total_s, sent), daemon=True).start()
+    Thread(target=_send, args=(address, document, total_s, sent), daemon=True).start()
     try:
         status = sent.result(total_s)
     except (TimeoutError, httpx2.TimeoutException):
-        return f"the webhook at {webhook.origin} did not answer within {total_s:g} s"
+        return f"{who} did not answer within {total_s:g} s"
     except Exception as error:  # noqa: BLE001 - it must not change the exit code, and some messages quote the address
-        return f"the webhook at {webhook.origin} cannot be reached ({type(error).__name__})"
-    return None if 200 <= status < 300 else f"the webhook at {webhook.origin} answered {status}"
+        return f"{who} cannot be reached ({type(error).__name__})"
+    return None if 200 <= status < 300 else f"{who} answered {status}"
 
 
-def _send(webhook: Webhook, document: bytes, total_s: float, sent: Future[int]) -> None:
-    proxy = proxy_for(webhook.address)
+def _send(address: str, document: bytes, total_s: float, sent: Future[int]) -> None:
     try:
+        proxy, context = proxy_for(address), httpx2.create_ssl_context()
+        url = None if proxy is None else proxy.url
         with (
-            httpx2.Client(
-                verify=httpx2.create_ssl_context(),
-                follow_redirects=False,
-                timeout=total_s,
-                trust_env=False,
-                proxy=None if proxy is None else proxy.url,
-            ) as client,
-            client.stream("POST", webhook.address, content=document, headers=_HEADERS) as answer,
+            httpx2.Client(verify=context, timeout=total_s, trust_env=False, proxy=url) as client,
+            client.stream("POST", address, content=document, headers=_HEADERS) as answer,
         ):
             sent.set_result(answer.status_code)
     except Exception as error:  # noqa: BLE001 - handed over to the caller
