@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from vendor_verifier.records.results import FacetName, Status
+from vendor_verifier.records.results import FACETS, WORST_FIRST, FacetName, Status
 from vendor_verifier.text import counted
 
 MISSING = "–"
@@ -36,14 +36,7 @@ STATUS_MEANINGS: Mapping[Status, Meaning] = {
     "not_tested": "unknown",
     "reference": "aside",
 }
-STATUS_WORDS: Mapping[Status, str] = {
-    "matches": "matches",
-    "check": "check",
-    "differs": "differs",
-    "down": "down",
-    "not_tested": "not tested",
-    "reference": "reference",
-}
+STATUS_WORDS: Mapping[Status, str] = {status: status.replace("_", " ") for status in WORST_FIRST}
 # A mark beside the word, for who sees no colour.
 STATUS_SIGNS: Mapping[Status, str] = {
     "matches": "✔",
@@ -53,13 +46,7 @@ STATUS_SIGNS: Mapping[Status, str] = {
     "not_tested": "?",
     "reference": "•",
 }
-FACET_TITLES: Mapping[FacetName, str] = {
-    "model": "Model",
-    "tool_calls": "Tool calls",
-    "bill": "Bill",
-    "reliability": "Reliability",
-    "speed": "Speed",
-}
+FACET_TITLES: Mapping[FacetName, str] = {name: name.replace("_", " ").capitalize() for name in FACETS}
 
 
 def finite(value: Any) -> float | None:
