@@ -60,7 +60,7 @@ def ttft_panel(
     times: np.ndarray, baseline: np.ndarray | None, span: tuple[float, float], name: str, *, is_exception: bool
 ) -> Markup:
     """Share of requests over TTFT in ms, logarithmic; the baseline dashed behind it."""
-    bottom, right = PANEL_HEIGHT - 18, PANEL_WIDTH - 4
+    bottom, right = PANEL_HEIGHT - 18, PANEL_WIDTH - 12
 
     def across(value: float) -> float:
         share = math.log(min(max(value, span[0]), span[1]) / span[0]) / math.log(span[1] / span[0])
