@@ -161,7 +161,7 @@ def _vendor(id: str, vendor: VendorResult, model: str, scored: ScoredRun) -> dic
     told = {facet.reason for facet in facets.values()}
     own = [found for found in scored.findings if (found.model, found.vendor) == (model, vendor.label)]
     examples = list(_examples(vendor.label, model, own, scored))
-    failed = vendor.planned - vendor.succeeded
+    failed = sum(vendor.failures.values())
     return {
         "id": id,
         "name": visible(vendor.label),
@@ -309,7 +309,7 @@ def _examples(label: str, model: str, found: Sequence[Finding], scored: ScoredRu
             if each == label and is_failed:
                 parts.append((title, f"failed: {rows['failure'].astype(str)[name]}"))
             elif answer is not None:
-                parts.append((title, "\n".join(filter(None, [answer.calls.replace("\0", "\n"), answer.text]))))
+                parts.append((title, " ".join(filter(None, [answer.calls.replace("\0", " "), answer.text]))))
         if len(parts) > 1:
             shown = [(title, visible(text, EXCERPT)) for title, text in parts]
             yield {"title": facet, "where": visible(f"{suite} {name}"), "parts": shown}
