@@ -50,27 +50,17 @@ _NOTHING_REPORTED = Usage()
 
 
 class Answer:
-    """All that formulas read, of one attempt; what was not measured is ``None``.
+    """One successful attempt; what was not measured is None.
 
-    Times are in ms and begin when the request was sent: to the first token, over a new (cold) and over a used (warm)
-    connection alike, the same with what connecting took, to the first token that is not reasoning, and to the end; and
-    the parts of connecting. Only a streamed answer has a first token, and gaps between its pieces. ``decoded`` as in
-    :func:`decoding`.
-    ``hides_tokens``: it bills more output tokens than it can hold, see :func:`hides_tokens`.
+    Times are in ms from when the request was sent: to the first token, to the first that is not reasoning, and to the
+    end. Only a streamed answer has a first token. ``hides_tokens``: it bills more output tokens than it can hold.
     """
 
     first_ms: float | None = None
-    first_cold_ms: float | None = None
-    first_warm_ms: float | None = None
-    first_from_submission_ms: float | None = None
     answer_ms: float | None = None
     end_ms: float | None = None
     connect_ms: float | None = None
-    dns_ms: float | None = None
-    tcp_ms: float | None = None
-    tls_ms: float | None = None
     decoded: Ratio | None = None
-    gaps_ns: tuple[int, ...] = ()
 
     def __init__(self, attempt: Attempt) -> None:
         # One pass without calls: every record comes here.
@@ -82,32 +72,17 @@ class Answer:
         if timing is None:
             return
         self.end_ms = timing.end_ns / 1e6
-        connect_ns = timing.connect_ns
         # Nearly every request finds its connection open.
-        if connect_ns is not None:
-            self.connect_ms = connect_ns / 1e6
-            self.dns_ms, self.tcp_ms, self.tls_ms = map(_ms, (timing.dns_ns, timing.tcp_ns, timing.tls_ns))
+        if timing.connect_ns is not None:
+            self.connect_ms = timing.connect_ns / 1e6
         if response is None or not response.streamed:
             return
-        self.gaps_ns = timing.gaps_ns
-        first_ns, answer_ns, reused = timing.first_token_ns, timing.first_answer_ns, timing.connection_reused
-        if first_ns is not None:
-            self.first_ms = first_ns / 1e6
-            if reused:
-                self.first_warm_ms = self.first_ms
-            elif reused is False:
-                self.first_cold_ms = self.first_ms
-            # Where a connection was opened and nobody told how long that took, it is not known.
-            if connect_ns is not None or reused is not False:
-                self.first_from_submission_ms = (first_ns + (connect_ns or 0)) / 1e6
-        if answer_ns is not None:
-            self.answer_ms = answer_ns / 1e6
+        if timing.first_token_ns is not None:
+            self.first_ms = timing.first_token_ns / 1e6
+        if timing.first_answer_ns is not None:
+            self.answer_ms = timing.first_answer_ns / 1e6
         if not self.hides_tokens:
             self.decoded = decoding(timing, self.usage)
-
-
-def _ms(ns: int | None) -> float | None:
-    return None if ns is None else ns / 1e6
 
 
 def reported_usage(attempt: Attempt) -> Usage:
@@ -116,21 +91,11 @@ def reported_usage(attempt: Attempt) -> Usage:
     if response is None or response.usage is None:
         return _NOTHING_REPORTED
     usage = response.usage
-    if usage.input != 0 and (usage.output != 0 or not has_content(response)):
+    has_content = bool(response.text or response.reasoning or response.tool_calls)
+    if usage.input != 0 and (usage.output != 0 or not has_content):
         return usage
-    output = None if usage.output == 0 and has_content(response) else usage.output
+    output = None if usage.output == 0 and has_content else usage.output
     return Usage(usage.input or None, output, usage.cached, usage.reasoning, usage.cost_usd)
-
-
-def zero_usage(answer: Answer) -> bool:
-    """Whether a count was refused because it was an impossible zero."""
-    usage = None if answer.attempt.response is None else answer.attempt.response.usage
-    return usage is not None and (answer.usage.input, answer.usage.output) != (usage.input, usage.output)
-
-
-def has_content(response: Response) -> bool:
-    """Whether the answer holds anything that costs output tokens."""
-    return bool(response.text or response.reasoning or response.tool_calls)
 
 
 def decoding(timing: Timing, usage: Usage) -> Ratio | None:

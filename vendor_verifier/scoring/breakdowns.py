@@ -1,4 +1,4 @@
-"""Tables of a run beyond the figures that rank: times, groups of samples, regions, pace and goodput.
+"""Tables of a run beyond the figures that rank: times, groups of samples, pace and goodput.
 
 They take the rows of one model as figures read them (``Scored.records`` without the misrouted ones).
 """
@@ -74,15 +74,6 @@ def _values(records: pd.DataFrame, metric: str) -> tuple[pd.Series[Any], pd.Seri
     return of(records), pd.Series(late, index=records.index)
 
 
-def regions(records: pd.DataFrame) -> pd.DataFrame:
-    """Rows (label, region): asked, success_rate and the medians of TTFT and E2E; empty where no worker names one."""
-    own = records[records["charge"].ne("us").fillna(True) & records["region"].notna()]
-    groups = own.groupby(["label", "region"], observed=True)
-    return groups.agg(
-        asked=("ok", "size"), success_rate=("ok", "mean"), ttft_ms=("ttft_ms", "median"), e2e_ms=("e2e_ms", "median")
-    )
-
-
 def group_scores(
     evaluations: pd.DataFrame, records: pd.DataFrame
 ) -> dict[tuple[str, str, str], dict[str, dict[str, dict[str, float]]]]:
@@ -90,7 +81,7 @@ def group_scores(
     keys = ["model", "label", "suite"]
     groups = ["category", "difficulty", "call_type"]
     joined = evaluations.join(records[[*keys, *groups, "charge"]], on="record", how="inner")
-    joined = joined[joined["charge"].ne("us").fillna(True)]
+    joined = joined[joined["charge"] != "us"]
     found: dict[tuple[str, str, str], dict[str, dict[str, dict[str, float]]]] = {}
     for group in groups:
         means = joined.groupby([*keys, group, "name"], observed=True)["value"].mean().dropna()
@@ -135,7 +126,7 @@ def goodput(records: pd.DataFrame, slos: Sequence[Limit]) -> pd.DataFrame:
     A request is good when it succeeded and keeps every SLO; unmeasured when it breaks none and some cannot be measured.
     It is not asked where only our own lateness kept it from being measured, or where nothing was asked of the vendor.
     """
-    own = records[records["charge"].ne("us").fillna(True)]
+    own = records[(records["charge"] != "us")]
     kept, broken, late = own["ok"].copy(), ~own["ok"], pd.Series(False, index=own.index)
     for slo in slos:
         values, discarded = _values(own, slo.metric)

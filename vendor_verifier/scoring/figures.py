@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 from msgspec import structs
 
@@ -47,10 +48,6 @@ from vendor_verifier.text import counted, listed
 EntryKey = tuple[str, str]
 # Of a check's outcomes the worst counts: one broken answer outweighs kept ones, and a finding outweighs none.
 _WORST_FIRST = ("broken", "kept", "not_offered", "not_measurable")
-_COLUMNS = [
-    "suite", "sample", "repetition", "ok", "failure", "decision", "classes", "status", "ttft_ms", "ttft_due_ms",
-    "input_tokens", "output_tokens", "tokens_after", "decode_s", "discarded", "misrouted", "charge",
-]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,15 +94,21 @@ class Scored:
     withheld: Mapping[EntryKey, str] = field(default_factory=dict)
 
 
-class _Entry(NamedTuple):
-    """One entry with its rows of ranked evaluations, the misrouted ones (``every``) or not (``rows``), and the rows
-    apart. ``charged`` marks those of ``rows`` that say something of the vendor."""
+@dataclass(frozen=True)
+class _Entry:
+    """One entry with the places of its rows: those of ranked evaluations, misrouted ones included (``every``) or not
+    (``rows``), and those apart. ``charged`` marks the rows that say something of the vendor."""
 
     info: EntryInfo
-    every: pd.DataFrame
-    rows: pd.DataFrame
+    records: pd.DataFrame
+    every: Any
+    rows: Any
     charged: Any
-    apart: pd.DataFrame
+    apart: Any
+
+    def __getitem__(self, name: str) -> pd.Series[Any]:
+        """A column of the entry's rows; a frame of them would be a copy of nearly everything."""
+        return self.records[name].take(self.rows)
 
 
 class _Time(NamedTuple):
@@ -131,7 +134,10 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
             first = baselines[info.model].label
             warnings.append(f"{info.model}: {first} and {info.label} are both baselines; {first} is used")
     records = frames.records.assign(misrouted=False)
-    places: dict[Any, Any] = dict(records.groupby(["model", "label"], observed=True).indices)
+    places = {
+        (info.model, info.label): np.flatnonzero((records["model"] == info.model) & (records["label"] == info.label))
+        for info in plan.entries
+    }
     warnings += set_misrouted_aside(records, places, plan.entries)
     excuse_refused_access(records, places)
     withheld = withhold_speeds(records, places, {model: info.label for model, info in baselines.items()})
@@ -150,10 +156,10 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
         own = [entry for entry in entries.values() if entry.info.model == model]
         baseline = baselines.get(model)
         expected = None if baseline is None else entries[model, baseline.label]
-        times = {entry.info.label: _times(entry.rows, plan.ttft) for entry in own}
+        times = {entry.info.label: _times(entry, plan.ttft) for entry in own}
         vendors = [_vendor(plan, entry, expected, times[entry.info.label], sums, complete=complete) for entry in own]
         lost = {name for found in times.values() for name, time in found.items() if time.discarded and not time.n}
-        warnings += [*_late_warnings(model, times), *_unread_calls(own, records)]
+        warnings += [*_late_warnings(model, times), *_unread_calls(own)]
         models[model] = ModelResult(
             baseline=None if baseline is None else baseline.label,
             choice=Choice("undecided"),
@@ -164,12 +170,14 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
 
 
 def _entry(info: EntryInfo, records: pd.DataFrame, places: Mapping[EntryKey, Any]) -> _Entry:
-    part = records[_COLUMNS].take(places.get((info.model, info.label), []))
-    suites = part["suite"].cat.categories
-    apart = part["suite"].isin([suite for suite in suites if is_apart(suite)])
-    every = part[~apart]
-    rows = every[~every["misrouted"]]
-    return _Entry(info, every, rows, rows["charge"].ne("us").fillna(True).to_numpy(dtype=bool), part[apart])
+    own = places[info.model, info.label]
+    suites = records["suite"]
+    stand_apart = [suite for suite in suites.cat.categories if is_apart(suite)]
+    apart = suites.take(own).isin(stand_apart).to_numpy()
+    every = own[~apart]
+    rows = every[~records["misrouted"].to_numpy()[every]]
+    charged = (records["charge"].take(rows) != "us").to_numpy()
+    return _Entry(info, records, every, rows, charged, own[apart])
 
 
 def _planned(plan: ScorePlan, entry: _Entry, *, apart: bool = False) -> int:
@@ -180,10 +188,10 @@ def _planned(plan: ScorePlan, entry: _Entry, *, apart: bool = False) -> int:
     return plan.repeat_of(entry.info) * each
 
 
-def _times(rows: pd.DataFrame, ttft: str) -> dict[str, _Time]:
+def _times(entry: _Entry, ttft: str) -> dict[str, _Time]:
     """Mean TTFT, and TPS as a ratio of sums; None where too many rows were discarded for the rest to say anything."""
-    first, after, seconds = rows[ttft].dropna(), rows["tokens_after"], rows["decode_s"].dropna()
-    discarded = rows["discarded"].value_counts()
+    first, after, seconds = entry[ttft].dropna(), entry["tokens_after"], entry["decode_s"].dropna()
+    discarded = entry["discarded"].value_counts()
     found = {}
     for name, column, value, n in (
         ("avg_ttft_ms", ttft, first.mean(), len(first)),
@@ -207,12 +215,12 @@ def _vendor(
     """The result of one entry, without its place."""
     info, rows = entry.info, entry.rows
     lost_rows_count = complete and not plan.imported and len(rows) > 0
-    succeeded, uncharged = int(rows["ok"].sum()), int((~entry.charged).sum())
+    succeeded, uncharged = int(entry["ok"].sum()), int((~entry.charged).sum())
     whole = _planned(plan, entry) - (len(entry.every) - len(rows)) if lost_rows_count else len(rows)
     # A vendor that refused everything has rows, and none of them is charged to it.
     asked = whole - uncharged if entry.charged.any() else 0
-    valid, judged = (of(rows["classes"], plan.schema_policy) for of in (valid_calls, counted_calls))
-    tokens = (rows["input_tokens"] + rows["output_tokens"]).dropna()
+    valid, judged = (of(entry["classes"], plan.schema_policy) for of in (valid_calls, counted_calls))
+    tokens = (entry["input_tokens"] + entry["output_tokens"]).dropna()
     triggers = None
     samples = list(plan.samples[TRIGGER].ids) if TRIGGER in plan.samples else []
     if baseline is not None and samples:
@@ -224,7 +232,7 @@ def _vendor(
         else:
             triggers = baseline_counts(own)
     suites = _suites(plan, entry, sums, lost_rows_count=lost_rows_count)
-    failures = rows["failure"].value_counts()
+    failures = entry["failure"].value_counts()
     return VendorResult(
         label=info.label,
         vendor=info.vendor,
@@ -259,8 +267,9 @@ def _decisions(plan: ScorePlan, entry: _Entry, samples: list[str], *, complete: 
     info = entry.info
     each = sum(len(found) for suite, found in plan.samples.items() if not is_apart(suite))
     numbers = compared_repetitions(plan.repeat_of(info), info.begun, each)
-    own = entry.every[entry.every["suite"] == TRIGGER]
-    counts = ~own["misrouted"] & own["charge"].ne("us").fillna(True)
+    names = ["sample", "repetition", "decision", "misrouted", "charge"]
+    own = entry.records[names].take(entry.every[(entry.records["suite"].take(entry.every) == TRIGGER).to_numpy()])
+    counts = ~own["misrouted"] & (own["charge"] != "us")
     lost = complete and not plan.imported and info.begun is None and len(entry.rows) > 0
     return decisions(own.assign(counts=counts), samples, numbers, missing_is_failed=lost)
 
@@ -269,7 +278,7 @@ def _evaluation_sums(evaluations: pd.DataFrame, records: pd.DataFrame) -> pd.Dat
     """Sum and number of the values by model, label, suite and name, over the records that are charged."""
     keys = ["model", "label", "suite"]
     joined = evaluations.join(records[[*keys, "misrouted", "charge"]], on="record")
-    own = joined[~joined["misrouted"].astype(bool) & joined["charge"].ne("us").fillna(True)]
+    own = joined[~joined["misrouted"].astype(bool) & (joined["charge"] != "us")]
     return own.groupby([*keys, "name"], observed=True)["value"].agg(["sum", "count"])
 
 
@@ -283,11 +292,11 @@ def _suites(plan: ScorePlan, entry: _Entry, sums: pd.DataFrame, *, lost_rows_cou
         planned = len(samples) * plan.repeat_of(info)
         if kind.apart:
             if len(entry.apart):
-                found[suite] = _checks(entry.apart[entry.apart["suite"] == suite], samples, planned)
+                found[suite] = _checks(entry, suite, samples, planned)
             continue
         if not len(entry.rows):
             continue
-        recorded = int((entry.every["suite"] == suite).sum())
+        recorded = int((entry.records["suite"].take(entry.every) == suite).sum())
         planned = planned if info.begun is None else recorded
         lost = planned - recorded if lost_rows_count else 0
         key: Any = (info.model, info.label, suite)
@@ -295,14 +304,16 @@ def _suites(plan: ScorePlan, entry: _Entry, sums: pd.DataFrame, *, lost_rows_cou
             str(name): float(row["sum"] / (row["count"] + lost)) if row["count"] else None
             for name, row in (sums.loc[key].iterrows() if key in sums.index else ())
         }
-        judged = int((entry.rows["suite"].eq(suite).to_numpy() & entry.charged).sum())
+        judged = int(((entry["suite"] == suite).to_numpy() & entry.charged).sum())
         found[suite] = SuiteResult(planned, judged, values.get(kind.ranks_by), values)
     return found
 
 
-def _checks(rows: pd.DataFrame, samples: Samples, planned: int) -> SuiteResult:
+def _checks(entry: _Entry, suite: str, samples: Samples, planned: int) -> SuiteResult:
     """``kept`` = kept ÷ (kept + broken). A row that another provider than the pinned one served measures nothing."""
     names = {sample.id: str(sample.tags.get("check", sample.id)) for sample in samples}
+    rows = entry.records[["suite", "sample", "status", "misrouted"]].take(entry.apart)
+    rows = rows[rows["suite"] == suite]
     statuses = rows["status"].astype(object).where(~rows["misrouted"]).fillna("not_measurable")
     found: dict[str, str] = dict.fromkeys(names.values(), "not_measurable")
     for name, part in statuses.groupby(rows["sample"].astype(object).map(names)):
@@ -355,16 +366,18 @@ def _late_warnings(model: str, times: Mapping[str, Mapping[str, _Time]]) -> Iter
         )
 
 
-def _unread_calls(entries: list[_Entry], records: pd.DataFrame) -> Iterator[str]:
+def _unread_calls(entries: list[_Entry]) -> Iterator[str]:
     """One sentence for each vendor and evaluation of tool calls whose answers held no call that was read."""
     for entry in entries:
-        answers = entry.rows[entry.rows["ok"]]
-        for suite, rows in answers.groupby("suite", observed=True):
+        for suite in entry["suite"].unique():
             kind = suite_kind(str(suite))
-            if kind is None or "answer_format" not in kind.judges_by or (rows["decision"] == "called").any():
+            if kind is None or "answer_format" not in kind.judges_by:
                 continue
-            own = records.loc[rows.index]
-            missed = own[(own["decision"] == "not_called") & (own["score"] < 1)]
+            rows = entry.records[["ok", "decision", "score", "anomalies"]].take(entry.rows)
+            rows = rows[rows["ok"] & (entry["suite"] == suite)]
+            missed = rows[(rows["decision"] == "not_called") & (rows["score"] < 1)]
+            if (rows["decision"] == "called").any():
+                continue
             start = f"{entry.info.model}: {entry.info.label}: {suite} read no call in {counted(len(rows), 'answer')}"
             for where, other in (("calls_only_in_text", "text"), ("calls_only_native", "native")):
                 holding = int(missed["anomalies"].astype(object).str.contains(where, na=False).sum())

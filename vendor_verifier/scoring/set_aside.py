@@ -20,6 +20,7 @@ from scipy import stats
 
 from vendor_verifier.records.manifest import EntryInfo
 from vendor_verifier.scoring.answer import MOST_DISCARDED
+from vendor_verifier.scoring.calls import of_words
 from vendor_verifier.text import counted
 
 EntryKey = tuple[str, str]
@@ -50,9 +51,9 @@ def set_misrouted_aside(
     warnings = []
     misrouted = np.zeros(len(records), dtype=bool)
     for entry in entries:
-        own = places.get((entry.model, entry.label))
-        if entry.provider is None or own is None:
+        if entry.provider is None:
             continue
+        own = places[entry.model, entry.label]
         served = records["provider"].iloc[own]
         others = [str(name) for name in served.dropna().unique() if not same_provider(entry.provider, str(name))]
         if not others:
@@ -81,12 +82,13 @@ def same_provider(pin: str, served: str) -> bool:
 
 def excuse_refused_access(records: pd.DataFrame, places: Mapping[EntryKey, Any]) -> None:
     """Charge no row to a vendor that refused our key or credit whenever it was asked."""
-    charges = records["charge"].astype(object).to_numpy(copy=True)
     for own in places.values():
-        found = set(pd.unique(charges[own]))
-        if "account" in found and found <= {"account", "us", "unasked"}:
-            charges[own] = "us"
-    records["charge"] = pd.Categorical(charges)
+        charges = records["charge"].iloc[own]
+        found = set(charges.dropna().unique())
+        if charges.notna().all() and "account" in found and found <= {"account", "us", "unasked"}:
+            excused = records["charge"].astype(object).to_numpy(copy=True)
+            excused[own] = "us"
+            records["charge"] = pd.Categorical(excused)
 
 
 def withhold_speeds(
@@ -101,7 +103,7 @@ def withhold_speeds(
     for (model, label), own in places.items():
         rows = records[names].iloc[own]
         rows = rows[~rows["misrouted"]]
-        hidden = records["anomalies"].iloc[own].astype(object).str.contains("tokens_not_shown", na=False).sum()
+        hidden = of_words(records["anomalies"].iloc[own], lambda words: float("tokens_not_shown" in words)).sum()
         if hidden > MOST_DISCARDED * (hidden + rows["decode_s"].count()):
             reasons[model, label] = "many answers bill more output tokens than they show"
             continue

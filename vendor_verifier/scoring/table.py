@@ -20,13 +20,13 @@ from vendor_verifier.loaders.parameters import parameter_defects
 from vendor_verifier.records.record import Attempt, Record
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.records.score import Score
-from vendor_verifier.scoring.answer import Answer, buffered, is_billed, is_late, lateness_ns, reported_usage
+from vendor_verifier.scoring.answer import Answer, buffered, characters, is_billed, is_late, lateness_ns, reported_usage
 from vendor_verifier.scoring.texts import AnswerTexts, canonical_call
 from vendor_verifier.suites import Suite, suite_kind
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.trigger import KeptCheckers
 
-CHUNK = 10_000
+CHUNK = 2_000
 # Two models may well say "Paris." in the same words; from this many characters on equal bytes mean something.
 LEAST_CHARACTERS = 40
 _TAGS = ("category", "difficulty", "call_type")
@@ -48,7 +48,7 @@ RECORD_COLUMNS: tuple[Column, ...] = (
     Column("suite", "category", "", "the evaluation"),
     Column("sample", "category", "", "id of the sample"),
     Column("repetition", "int32", "", "from 0 on"),
-    Column("block", "float64", "", "number of 25 samples that every vendor was asked at about one time"),
+    Column("block", "float32", "", "number of 25 samples that every vendor was asked at about one time"),
     Column("region", "category", "", "region it was asked from"),
     Column("sent_s", "float64", "s", "first attempt sent, seconds since 1970, UTC"),
     Column("ended_s", "float64", "s", "last attempt ended, seconds since 1970, UTC"),
@@ -83,7 +83,7 @@ RECORD_COLUMNS: tuple[Column, ...] = (
     Column("ttft_due_ms", "float64", "ms", "first token of the first turn − due; missing in a closed loop"),
     Column("ttfat_ms", "float64", "ms", "first token that is not reasoning − sent"),
     Column("e2e_ms", "float64", "ms", "end − sent, all turns"),
-    Column("connect_ms", "float64", "ms", "opening the connection; missing where it was open"),
+    Column("connect_ms", "float32", "ms", "opening the connection; missing where it was open"),
     Column("input_tokens", "float64", "tokens", "prompt tokens, cached ones included"),
     Column("output_tokens", "float64", "tokens", "generated tokens, reasoning included"),
     Column("cached_tokens", "float64", "tokens", "prompt tokens that the vendor says it had cached"),
@@ -91,11 +91,11 @@ RECORD_COLUMNS: tuple[Column, ...] = (
     Column("reported_usd", "float64", "USD", "what the vendor says it charged"),
     Column("tokens_after", "float64", "tokens", "output tokens after the first chunk"),
     Column("decode_s", "float64", "s", "from the first to the last token"),
-    Column("late_ms", "float64", "ms", "how late this program may have read it, at most"),
+    Column("late_ms", "float32", "ms", "how late this program may have read it, at most"),
     Column("discarded", "category", "", "times left out because this program was late for more than half of them"),
-    Column("last_token_ms", "float64", "ms", "last token − sent"),
-    Column("max_tokens", "float64", "tokens", "limit that the sample asks for"),
-    Column("characters", "float64", "", "characters of the answer, calls included"),
+    Column("last_token_ms", "float32", "ms", "last token − sent"),
+    Column("max_tokens", "float32", "tokens", "limit that the sample asks for"),
+    Column("characters", "float32", "", "characters of the answer, calls included"),
     Column("digest", "float64", "", "hash of text and calls of a long answer, for equality"),
     Column("call_digest", "float64", "", "hash of its calls with canonical arguments; missing without calls"),
 )
@@ -232,7 +232,8 @@ class _Rows:
             array, self._arrays[place] = self._arrays[place], None
             if array is None:
                 dtype = "int8" if column.dtype == "category" else column.dtype
-                array = np.broadcast_to(np.nan, self._count) if dtype == "float64" else np.empty(0, dtype=dtype)
+                is_float = dtype.startswith("float")
+                array = np.broadcast_to(np.nan, self._count) if is_float else np.empty(0, dtype=dtype)
             array = array[: self._count]
             if column.dtype == "category":
                 words = np.array([word for word in self._numbers[place] if word is not None], dtype=object)
@@ -374,15 +375,14 @@ def _digests(answers: list[Answer]) -> tuple[Any, ...]:
     """The columns ``characters``, ``digest`` and ``call_digest``."""
     if not answers:
         return None, None, None
-    responses = [answer.attempt.response for answer in answers]
-    calls = [call for response in responses if response is not None for call in response.tool_calls]
-    last = responses[-1]
-    shown = ["", ""] if last is None else [last.text, last.reasoning]
-    whole = "\0".join([*shown, *[f"{call.name}({call.arguments})" for call in calls]])
-    characters = sum(map(len, shown)) + sum(len(call.name) + len(call.arguments) for call in calls)
+    responses = [answer.attempt.response for answer in answers if answer.attempt.response is not None]
+    calls = [call for response in responses for call in response.tool_calls]
+    shown = [text for response in responses for text in (response.text, response.reasoning)]
+    length = sum(map(characters, responses))
+    is_long = length >= LEAST_CHARACTERS
     return (
-        characters,
-        _digest(whole) if characters >= LEAST_CHARACTERS else None,
+        length,
+        _digest("\0".join([*shown, *[f"{call.name}({call.arguments})" for call in calls]])) if is_long else None,
         _digest("\0".join(map(canonical_call, calls))) if calls else None,
     )
 
