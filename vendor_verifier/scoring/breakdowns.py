@@ -74,6 +74,15 @@ def _values(records: pd.DataFrame, metric: str) -> tuple[pd.Series[Any], pd.Seri
     return of(records), pd.Series(late, index=records.index)
 
 
+def regions(records: pd.DataFrame) -> pd.DataFrame:
+    """Rows (label, region): asked, success_rate and the medians of TTFT and E2E; empty where no worker names one."""
+    own = records[(records["charge"] != "us") & records["region"].notna()]
+    groups = own.groupby(["label", "region"], observed=True)
+    return groups.agg(
+        asked=("ok", "size"), success_rate=("ok", "mean"), ttft_ms=("ttft_ms", "median"), e2e_ms=("e2e_ms", "median")
+    )
+
+
 def group_scores(
     evaluations: pd.DataFrame, records: pd.DataFrame
 ) -> dict[tuple[str, str, str], dict[str, dict[str, dict[str, float]]]]:
