@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import jsonschema_rs
@@ -259,20 +258,6 @@ class ArgumentChecker:
         if found.verdict in ("valid", "valid_in_dialect"):
             return CallVerdict(call.name, "empty_arguments")
         return CallVerdict(call.name, "invalid_json", f"no arguments were sent; {found.message}"[:MESSAGE_CAP])
-
-    def violations(self, call: ToolCall, most: int = 20) -> tuple[tuple[str, str], ...]:
-        """(JSON pointer, message) of the places where the arguments break the tool's schema, at most ``most``.
-
-        Empty where :meth:`check` finds nothing wrong with them, or cannot say where.
-        """
-        found = self.check(call)
-        if found.verdict != "schema_mismatch" or found.pointer is None:
-            return ()
-        plain, meant, _ = self._readings(call.name)
-        validator = (meant or plain).validator
-        assert validator is not None
-        errors = islice(validator.iter_errors(parse_json(call.arguments)), most)
-        return tuple((_pointer(error.instance_path), error.message[:MESSAGE_CAP]) for error in errors)
 
     @cached_property
     def dialect(self) -> tuple[str, ...]:

@@ -138,7 +138,7 @@ def test_one_sample_shows_all_its_evidence(known: RunFolder, capsys: pytest.Capt
         "user: How many vacation days",
         "first token 250 ms",
         'call: get_leave_balance({"employee_id": 415})',
-        "get_leave_balance: schema_mismatch at /employee_id",
+        "wrong: get_leave_balance: schema_mismatch at /employee_id",
         'official, the baseline, repetition 0: get_leave_balance({"employee_id": "E-415"})',
         "curl -sS -N -X POST http://127.0.0.1:8600/slow/v1/chat/completions",
         "\\x1b[31mred",

@@ -18,8 +18,7 @@ from vendor_verifier.records.score import Score
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.judging import judged
-from vendor_verifier.suites.schema import ArgumentChecker
-from vendor_verifier.suites.trigger import KeptCheckers, complete_calls
+from vendor_verifier.suites.trigger import KeptCheckers
 
 BAD_CALLS = ("invalid_json", "unknown_tool", "schema_mismatch")
 _DID = {"called": "called a tool", "not_called": "called no tool"}
@@ -41,7 +40,6 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     is_baseline: bool
     asked: tuple[Turn, ...]
     wrong: tuple[str, ...]
-    schema_errors: tuple[str, ...]
     defects: tuple[str, ...]
     redacted: bool
     curl: str | None
@@ -80,12 +78,13 @@ def explain_sample(
 
 def _questions(every: Sequence[tuple[str, Sample]], name: str) -> list[Question]:
     """The sample of that name in every evaluation that has it."""
-    found = (
-        [(suite, sample.id) for suite, sample in every if sample.id == name]
-        or [(suite, sample.id) for suite, sample in every if name == str(sample.tags.get("id"))]
-        or [(suite, sample.id) for suite, sample in every if sample.source and name == f"line:{sample.source.line}"]
-        or [(suite, sample.id) for suite, sample in every if sample.id.startswith(name)]
-    )
+
+    def names(sample: Sample) -> set[str]:
+        line = "" if sample.source is None else f"line:{sample.source.line}"
+        return {sample.id, str(sample.tags.get("id")), line}
+
+    found = [(suite, sample.id) for suite, sample in every if name in names(sample)]
+    found = found or [(suite, sample.id) for suite, sample in every if sample.id.startswith(name)]
     ids = list(dict.fromkeys(sample for _, sample in found))
     if len(ids) != 1:
         words = f"{len(ids)} samples match, such as {', '.join(ids[:3])}" if ids else "the run has no such sample"
@@ -136,7 +135,6 @@ def judged_answers(
             is_baseline=is_baseline,
             asked=tuple(asked),
             wrong=tuple(_wrong(record, score, set() if is_baseline else expected)),
-            schema_errors=() if redacted else tuple(_schema_errors(record, sample)),
             defects=() if redacted else checkers(sample).defects,
             redacted=redacted,
             curl=curl,
@@ -148,40 +146,25 @@ def judged_answers(
 
 def answer_of(record: Record) -> str:
     """The calls of an answer, or its text, or why there is none."""
-    response = None if record.final is None else record.final.response
-    if not record.succeeded or response is None:
-        return f"failed: {failure_kind(record)}"
-    return "; ".join(f"{call.name}({call.arguments})" for call in response.tool_calls) or f"no call: {response.text}"
-
-
-def failure_kind(record: Record) -> str:
-    """The kind of failure of a record that failed."""
     finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
-    return next((final.failure.kind for final in finals if final.failure is not None), "no answer")
+    failure = next((final.failure for final in finals if final.failure is not None), None)
+    response = finals[-1].response if finals else None
+    if not record.succeeded or response is None:
+        return f"failed: {'no answer' if failure is None else failure.kind}"
+    return "; ".join(f"{call.name}({call.arguments})" for call in response.tool_calls) or f"no call: {response.text}"
 
 
 def _wrong(record: Record, score: Score, expected: set[str]) -> Iterator[str]:
     kind = known_suite(record.suite)
     if not record.succeeded and not kind.apart:
-        yield f"failed: {failure_kind(record)}"
-    yield from (f"invalid call: {name}" for name in BAD_CALLS if any(call.verdict == name for call in score.calls))
+        yield answer_of(record)
+    for call in score.calls:
+        if call.verdict in BAD_CALLS:
+            place = "" if call.pointer is None else f" at {call.pointer or '/'}"
+            yield f"{call.tool}: {call.verdict}{place}: {call.message}"
     others = sorted(_DID[each] for each in expected if each in _DID)
     if record.succeeded and not kind.apart and score.decision in _DID and others and score.decision not in expected:
         yield f"{_DID[score.decision]}, the baseline {others[0]}"
     value = None if kind.ranks_by is None else score.values.get(kind.ranks_by)
     if value is not None and value < 1 and (record.succeeded or kind.apart):
-        yield f"score {value:.2f}"
-
-
-def _schema_errors(record: Record, sample: Sample) -> Iterator[str]:
-    """Every schema error of the final answer's calls, with its place."""
-    if record.final is None or record.final.response is None or not record.final.succeeded:
-        return
-    checker = ArgumentChecker(sample.turn.tools)
-    for call in complete_calls(record.final.response)[0]:
-        found = checker.check(call)
-        if found.verdict != "valid":
-            for pointer, message in checker.violations(call) or [
-                (found.pointer or "", found.message or "no arguments")
-            ]:
-                yield f"{call.name}: {found.verdict} at {pointer or '/'}: {message}"
+        yield f"score {value:.2f}" if score.reason is None else f"score {value:.2f}: {score.reason}"

@@ -59,15 +59,14 @@ def _cell(name: str, value: Any) -> str:
 
 
 def answer_lines(found: Sequence[Answer], limit: int) -> Iterator[str]:
-    """Prompt, reply, expectation, schema errors, the other answers and a curl; no text above ``limit`` characters."""
+    """What is wrong, prompt, reply, expectation, the other answers and a curl; no text above ``limit`` characters."""
     answer, record, sample = found[0], found[0].record, found[0].sample
-    source = "" if sample.source is None else f" ({sample.source.dataset}, line {sample.source.line})"
-    yield plain(
-        f"{record.model} / {record.label}: {record.suite} {record.sample}{source}, repetition {record.repetition}"
-    )
+    yield plain(f"{record.model} / {record.label}: {record.suite} {record.sample}, repetition {record.repetition}")
+    if sample.source is not None:
+        yield plain(f"from {sample.source.dataset}, line {sample.source.line}")
     if answer.redacted:
         yield "this run is redacted: it stored digests of the texts"
-    yield plain(f"wrong: {'; '.join(answer.wrong) or 'nothing'}")
+    yield from (plain(f"wrong: {each}") for each in answer.wrong or ("nothing",))
     yield from (plain(f"defect of the sample: {defect}") for defect in answer.defects)
     turn = answer.asked[-1] if answer.asked else sample.turn
     yield "prompt"
@@ -84,11 +83,10 @@ def answer_lines(found: Sequence[Answer], limit: int) -> Iterator[str]:
             yield f"reply to turn {number}, attempt {attempt.number}"
             yield from ("  " + plain(line, limit) for line in _attempt(attempt))
         for result in answered.tool_results:
-            yield "  " + plain(f"tool {_facts(result)}", limit)
+            yield "  " + plain(f"tool {_facts(result)}: {result.text}", limit)
     yield "judged"
     yield "  " + plain(f"expected: {_json(sample.expected)}", limit)
-    yield "  " + plain(f"{answer.score.decision} {_json(answer.score.values)} {answer.score.reason or ''}", limit)
-    yield from ("  " + plain(each, limit) for each in answer.schema_errors)
+    yield "  " + plain(f"{answer.score.decision} {_json(answer.score.values)}", limit)
     yield "other answers"
     for other in found[1:]:
         name = f"{other.record.label}, the baseline" if other.is_baseline else other.record.label
