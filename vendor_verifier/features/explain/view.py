@@ -108,7 +108,8 @@ def _states(rows: pd.DataFrame, manifest: Manifest) -> Any:
     decided = pd.Series(decisions, index=rows.index).isin(["called", "not_called"]) & (rows["decision"] != "undecided")
     own = rows["call_digest"].to_numpy()
     conditions = [
-        ~rows["ok"],
+        # A feature that a vendor does not offer is no failure.
+        (~rows["ok"] & rows["status"].isna()) | (rows["status"] == "broken"),
         has_bad_call(rows["classes"]) == 1,
         decided & (rows["decision"].astype(object) != decisions),
         rows["score"] < 1,

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from vendor_verifier.console.output import EXIT_OK, say
+from vendor_verifier.errors import RunFolderError
 from vendor_verifier.pipeline.latest_run import RUNS, run_named
 from vendor_verifier.pipeline.options import OUTPUT, flag, option
 from vendor_verifier.text import counted
@@ -30,8 +31,11 @@ def view_command(
     from vendor_verifier.features.explain.view import runs_in
     from vendor_verifier.features.explain.view_server import ViewServer
 
-    server = ViewServer([run_named(run) for run in runs or (RUNS,)], port)
-    found = runs_in(server.places)
+    places = [run_named(run) for run in runs or (RUNS,)]
+    found = runs_in(places)
+    if not found:
+        raise RunFolderError(f"there is no run in {' or '.join(map(str, places))}; name a run folder, or run the demo")
+    server = ViewServer(places, port)
     address = server.address + (f"run?{urlencode({'run': next(iter(found))})}" if len(found) == 1 else "")
     say(f"{counted(len(found), 'run')} at {address} (Ctrl-C ends it)")
     if not print_only:
