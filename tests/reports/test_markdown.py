@@ -22,8 +22,8 @@ def test_order_of_the_page(demo: ScoredRun) -> None:
     """The choice, the verdict with its reasons, then figures and conditions; empty parts are left out."""
     text = markdown.render(demo)
     assert titles(text) == [
-        f"Run {demo.report.run}", MODEL, "Verdict", "Ranking", "Gates", "Counts", "Findings", "Times of single answers", "Pace",
-        "Models and providers", "Warnings", "Conditions of the run",
+        f"Run {demo.report.run}", MODEL, "Verdict", "Ranking", "Gates", "Counts", "Findings", "Times of single answers",
+        "Pace", "Models and providers", "Warnings", "Conditions of the run",
     ]  # fmt: skip
     assert text.index(demo.report.models[MODEL].choice.text) < text.index("### Verdict")
     assert titles(markdown.render(bare_run(Report(run="x")))) == ["Run x", "Conditions of the run"]

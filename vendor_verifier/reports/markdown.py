@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from vendor_verifier.records.results import ModelResult
-from vendor_verifier.reports import formats, tables
+from vendor_verifier.records.results import FACETS, WORST_FIRST, FacetName, ModelResult, Status
+from vendor_verifier.reports import tables
 from vendor_verifier.reports.escape import MAX_SENTENCE, markdown, markdown_code
+from vendor_verifier.reports.formats import FACET_TITLES, STATUS_SIGNS
 from vendor_verifier.reports.table import markdown_lines
 from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.text import listed
 
 _MOST_LISTED = 200
 
@@ -38,15 +40,20 @@ def _model(scored: ScoredRun, name: str, model: ModelResult) -> list[str]:
 
 
 def _reasons(model: ModelResult) -> list[str]:
-    """A line for each facet that has something to say, the worst vendor first, with the command that shows it."""
-    lines = []
-    for vendor in reversed(tables.by_verdict(model)):
+    """A line for each reason of a facet, the worst first, with its vendors and the command that shows it."""
+    found: dict[tuple[Status, FacetName, str], list[str]] = {}
+    commands: dict[tuple[Status, FacetName, str], str] = {}
+    for vendor in model.vendors.values():
         for name, facet in vendor.verdict.facets.items():
-            if facet.status in ("matches", "reference"):
-                continue
-            title = f"{formats.STATUS_SIGNS[facet.status]} {markdown(vendor.label)}, {formats.FACET_TITLES[name]}"
-            command = f" {markdown_code(facet.command)}" if facet.command else ""
-            lines.append(f"- {title}: {formats.STATUS_WORDS[facet.status]}. {_sentence(facet.reason)}{command}")
+            if facet.status not in ("matches", "reference"):
+                key = (facet.status, name, facet.reason)
+                found.setdefault(key, []).append(markdown(vendor.label))
+                commands.setdefault(key, markdown_code(facet.command) if facet.command else "")
+    lines = []
+    for key in sorted(found, key=lambda key: (WORST_FIRST.index(key[0]), FACETS.index(key[1]))):
+        status, name, reason = key
+        said = f"{STATUS_SIGNS[status]} {FACET_TITLES[name]} of {listed(found[key], most=10)}"
+        lines.append(f"- {said}: {_sentence(reason)} {commands[key]}".rstrip())
     return lines
 
 

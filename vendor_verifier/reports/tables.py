@@ -318,7 +318,9 @@ def conditions(scored: ScoredRun) -> list[str]:
     manifest, settings = scored.manifest, scored.manifest.settings
     found = [f"Sent {manifest.created_at[:16].replace('T', ' ')} UTC."] if manifest.created_at else []
     found += [f"Suite {task.suite}: {counted(task.count, 'sample')}." for task in manifest.tasks]
-    found.append(f"Each sample was sent {counted(settings.repeat, 'time')} to each vendor.")
+    often = {entry.repeat or settings.repeat for entry in manifest.entries if entry.is_baseline} - {settings.repeat}
+    more = f", {counted(max(often), 'time')} to a baseline" if often else ""
+    found.append(f"Each sample was sent {counted(settings.repeat, 'time')} to each vendor{more}.")
     if settings.load is not None:
         found.append(f"Load: {formats.load_words(msgspec.to_builtins(settings.load))}.")
     elif settings.request_concurrency:
