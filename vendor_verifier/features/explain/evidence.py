@@ -87,7 +87,10 @@ def explain_vendor(
     makers = {"model": _model, "tool_calls": _tool_calls, "bill": _bill, "reliability": _reliability, "speed": _speed}
     verdict = result.vendors[label].verdict
     failures = list(_failures(sides)) if facet in (None, "reliability") else []
-    found = [Evidence(None, verdict.status, f"{model} / {label}: {verdict.reason}", failures=failures)]
+    broken = scored.records.query("model == @model and label == @label and status == 'broken'")[["sample", "problem"]]
+    checks = [sides.table("Feature checks that broke", broken)] if facet is None and len(broken) else []
+    reason = f"{model} / {label}: {verdict.reason}"
+    found = [Evidence(None, verdict.status, reason, tables=checks, failures=failures)]
     for name, judged in sorted(verdict.facets.items(), key=lambda each: WORST_FIRST.index(each[1].status)):
         if facet == name or (facet is None and judged.status not in ("matches", "reference")):
             findings = [
@@ -173,7 +176,7 @@ def _reliability(sides: Sides) -> Iterator[Table]:
     tries = sides.scored.attempts.query("model == @sides.model and label == @sides.label")
     kinds = tries.groupby("failure", observed=True)["succeeded"].agg(attempts="size", mended="sum").reset_index()
     yield sides.table("Failed attempts", kinds.sort_values("attempts", ascending=False))
-    own = sides.own.reset_index(drop=True)
+    own = sides.own[~sides.own["charge"].isin(["us", "unasked"])].reset_index(drop=True)
     hit = own[~own["ok"] | own["retried"]]
     kind = hit["failure"].astype(object).fillna("answered on a later try")
     hit = hit.assign(request=hit.index, kinds=kind)
