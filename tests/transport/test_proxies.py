@@ -12,6 +12,7 @@ from proxy_server import ProxyServer, SocksServer
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.history import nightly
+from vendor_verifier.features.history.check import CheckResult
 from vendor_verifier.records.plan import Limits
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.proxies import proxy_for, require_proxies
@@ -168,12 +169,12 @@ async def test_this_machine_is_never_asked_for_through_a_proxy(
 @pytest.mark.anyio
 async def test_a_webhook_goes_through_the_same_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     """It asks the proxy that the one reader names, and none for a host that is exempt."""
-    hook = nightly.read_webhook("https://hooks.invalid/x", "the test")
+    hook, result = "https://hooks.invalid/x", CheckResult(status="passed", exit_code=0, headline="check passed")
     async with ProxyServer(refusal=403) as proxy:
         monkeypatch.setenv("https_proxy", proxy.url)
-        said = await asyncio.to_thread(nightly.post, hook, b"{}")
+        said = await asyncio.to_thread(nightly.post, hook, result)
         monkeypatch.setenv("no_proxy", ".invalid")
-        await asyncio.to_thread(nightly.post, hook, b"{}")
+        await asyncio.to_thread(nightly.post, hook, result)
     assert said is not None
     assert len(proxy.asked) == 1
 

@@ -34,7 +34,7 @@ CASES = [(kind, *world, found) for kind, rates in FOUND.items() for world, found
 
 def most(rate: float, histories: int) -> float:
     """That rate of a Poisson count over so many histories, and two standard errors."""
-    return rate + 2 * (rate / histories) ** 0.5
+    return rate + 2 * float(np.sqrt(rate / histories))
 
 
 def vendors_of(random: np.random.Generator, kind: Kind, count: int, sd: float, alike: float) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def test_a_vendor_that_became_slow_fails_by_name_in_the_second_run(tmp_path: Pat
 
 def test_a_night_that_was_not_tested_hides_no_change(tmp_path: Path) -> None:
     """What counts is the last run that tested the facet; a first finding *to check* has nothing to be worse than."""
-    matched, busy, slow = (vendor("b", status) for status in ("matches", "not_tested", "check"))  # type: ignore[arg-type]
+    matched, busy, slow = (vendor("b", status) for status in ("matches", "not_tested", "check"))
     nights = [night(one, run=f"r{number}") for number, one in enumerate((matched, busy, slow))]
     assert checked(nights[:2], tmp_path).exit_code == 0
     assert checked(nights, tmp_path).exit_code == 1
@@ -119,7 +119,7 @@ def test_a_vendor_that_differs_fails_every_check(tmp_path: Path, status: Status,
 def test_gates_and_unfinished_vendors_have_their_exit_codes(tmp_path: Path) -> None:
     failed, open_one = (
         GateResult("m", "a", "f1 >= 0.9", outcome, reason="0.8") for outcome in ("failed", "not_decided")
-    )  # type: ignore[arg-type]
+    )
     result = checked([night(vendor("a"), run="r", gates=(failed,))], tmp_path, stopped={"m: a": "refused"})
     assert (result.status, result.exit_code) == ("failed", 1)
     assert "1 gate failed" in result.headline

@@ -16,8 +16,9 @@ import vendor_verifier
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.features.history.compare import RunComparison, compare_scored, comparison_lines
 from vendor_verifier.records.manifest import manifest_of
+from vendor_verifier.records.request import Turn
 from vendor_verifier.records.results import Choice, Facet, ModelResult, Report, VendorResult, Verdict
-from vendor_verifier.records.sample import ListedSamples, Sample, Turn
+from vendor_verifier.records.sample import ListedSamples, Sample
 from vendor_verifier.scoring.scored_run import ScoredRun
 
 N = 120
@@ -58,7 +59,7 @@ def run_of(seed: int, tmp_path: Path, n: int = N, **vices: Any) -> ScoredRun:
             for name, values in columns.items():
                 values.append(row.get(name))
     frame = pd.DataFrame({name: pd.Series(columns[name]).astype(_dtype(base[name].dtype)) for name in columns})
-    samples = {"trigger": ListedSamples([Sample(f"s{place}", Turn([])) for place in range(n)])}
+    samples = {"trigger": ListedSamples([Sample(f"s{place}", Turn(())) for place in range(n)])}
     scored = scored_demo(tmp_path)
     return type(scored)(**{**vars(scored), "records": frame, "samples": samples, "report": _report(frame, seed)})
 
@@ -99,7 +100,7 @@ def verdicts(found: RunComparison, *wanted: str) -> set[tuple[str, str]]:
     ("vices", "metric"),
     [({"slower": 1.7}, "avg_ttft_ms"), ({"failing": 0.15}, "success_rate"), ({"extra": 0.3}, "f1")],
 )
-def test_who_got_worse_is_named_alone(tmp_path: Path, vices: dict[str, float], metric: str) -> None:
+def test_who_got_worse_is_named_alone(tmp_path: Path, vices: dict[str, Any], metric: str) -> None:
     """One of five, with an interval that encloses its change; the other way round it improved."""
     before, after = run_of(1, tmp_path), run_of(2, tmp_path, **vices)
     found = compare_scored(before, after)

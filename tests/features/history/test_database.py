@@ -7,6 +7,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -36,13 +37,13 @@ def test_a_run_is_a_row_a_vendor_and_replaces_itself(tmp_path: Path) -> None:
     scored, file = scored_demo(tmp_path), tmp_path / "new" / "history.sqlite"
     for _ in range(2):
         assert remember(RunFolder(tmp_path / "demo"), scored, file) is None
-    runs = read_history(file).set_index("label")
+    runs = read_history(file).set_index("label").to_dict("index")
     assert len(runs) == 10
-    assert runs.loc["substitute", "verdict"] == "differs"
-    assert runs.loc["slow", ["facets.speed", "facets.model"]].tolist() == ["check", "matches"]
-    assert runs.loc["reseller-a", "f1"] == 1
-    assert runs.loc["official", "f1"] != 1
-    assert runs.loc["slow", "ttft_ms.p50"] > 2 * runs.loc["official", "ttft_ms.p50"]
+    assert runs["substitute"]["verdict"] == "differs"
+    assert [runs["slow"][f"facets.{name}"] for name in ("speed", "model")] == ["check", "matches"]
+    assert runs["reseller-a"]["f1"] == 1
+    assert runs["official"]["f1"] != 1
+    assert float(runs["slow"]["ttft_ms.p50"]) > 2 * float(runs["official"]["ttft_ms.p50"])
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     with closing(sqlite3.connect(file)) as connection:
         columns = [row[1] for row in connection.execute("PRAGMA table_info(runs)")]
@@ -117,7 +118,7 @@ def test_the_default_is_in_the_user_data_folder(monkeypatch: pytest.MonkeyPatch,
 
 def test_a_question_is_samples_rules_and_load_but_no_entry() -> None:
     """What is asked and how it is scored decides which runs are compared, not who is asked."""
-    raw = {
+    raw: dict[str, Any] = {
         "run": "r",
         "entries": [],
         "tasks": [{"suite": "trigger", "sha256": "a", "count": 3, "options": {}, "skipped": [], "defects": []}],
@@ -126,8 +127,8 @@ def test_a_question_is_samples_rules_and_load_but_no_entry() -> None:
     first = question_of(manifest_of(raw))
     entry = {"model": "m", "label": "a", "vendor": "v", "model_id": "i"}
     assert question_of(manifest_of({**raw, "run": "s", "entries": [entry]})) == first
-    others = [
-        {"tasks": [{**raw["tasks"][0], "sha256": "b"}]},  # type: ignore[index]
+    others: list[dict[str, Any]] = [
+        {"tasks": [{**raw["tasks"][0], "sha256": "b"}]},
         {"settings": {"repeat": 2}},
         {"settings": {"repeat": 1, "load": {"request_rate": 5}}},
         {"score": {"undecided": "exclude"}},

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 
 import httpx2
@@ -155,9 +156,12 @@ def test_unsafe_addresses_are_refused_without_being_repeated(address: str) -> No
 
 def test_slack_gets_text_in_which_a_stranger_mentions_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[bytes] = []
-    monkeypatch.setattr(
-        nightly, "_send", lambda address, document, total_s, done: (sent.append(document), done.set_result(200))
-    )
+
+    def send(address: str, document: bytes, total_s: float, done: Future[int]) -> None:
+        sent.append(document)
+        done.set_result(200)
+
+    monkeypatch.setattr(nightly, "_send", send)
     assert post(f"https://hooks.slack.com/services/{SECRET}", RESULT) is None
     assert json.loads(sent[0]) == {"text": "check passed &lt;@everyone&gt;", "mrkdwn": False}
     assert post("https://hooks.slack.com.evil.example/", RESULT) is None

@@ -51,7 +51,7 @@ def change_points(
     return []
 
 
-def likeness(series: Iterable[Sequence[float]], bound: float) -> float:
+def likeness(series: Iterable[Sequence[float] | NDArray[np.float64]], bound: float) -> float:
     """The upper bound of the correlation between neighbouring nights of one level, over all ``series``; 0 … 0.95.
 
     ``bound`` is the normal quantile of its confidence; the standard error is 1 ÷ √n. Levels are cut wherever one may
