@@ -23,7 +23,7 @@ LEAST_COMPARABLE = 0.8
 _BAD_CALLS = frozenset({"invalid_json", "unknown_tool", "schema_mismatch"})
 _COMPARED = [
     "suite", "sample", "repetition", "ok", "reworded", "called", "call_digest", "input_tokens", "output_tokens",
-    "reasoning_tokens", "characters",
+    "cached_tokens", "reasoning_tokens", "characters", "turns",
 ]  # fmt: skip
 # What to do where answers are missing for another reason than the vendor's own failures.
 _OURS: Mapping[str, str] = {

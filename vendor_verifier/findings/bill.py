@@ -54,7 +54,8 @@ def _prompts(run: ModelRun, label: str) -> pd.DataFrame:
     if run.baseline is None:
         return pd.DataFrame()
     rows = run.triples(label).dropna(subset=["input_tokens", "input_tokens_one"])
-    return rows[rows["input_tokens_one"] > 0]
+    # In a conversation the later prompts hold what was answered before.
+    return rows[(rows["input_tokens_one"] > 0) & (rows["turns"] == 1) & (rows["turns_one"] == 1)]
 
 
 def _prompt_tokens(run: ModelRun, label: str) -> Iterator[Test]:

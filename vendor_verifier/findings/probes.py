@@ -228,7 +228,7 @@ def mixture_reach(counts: Counts, level: float) -> float | None:
         square = float((base * (base - 1)).sum() / (theirs * (theirs - 1)))
         scale = 1 / mine + 1 / theirs
         shift += square
-        variance += 2 * scale**2 * max(0.0, square - 2 * float((p**3).sum()) + square**2)
+        variance += 2 * scale**2 * float((p**2).sum() - 2 * (p**3).sum() + (p**2).sum() ** 2)
     if not shift:
         return None
     share = math.sqrt(float(stats.norm.isf(0.9 * level) + stats.norm.ppf(0.8)) * math.sqrt(variance) / shift)
