@@ -232,8 +232,9 @@ class _Rows:
             array, self._arrays[place] = self._arrays[place], None
             if array is None:
                 dtype = "int8" if column.dtype == "category" else column.dtype
+                # One NaN that is seen everywhere.
                 is_float = dtype.startswith("float")
-                array = np.broadcast_to(np.nan, self._count) if is_float else np.empty(0, dtype=dtype)
+                array = np.broadcast_to(np.array(np.nan, dtype), self._count) if is_float else np.empty(0, dtype)
             array = array[: self._count]
             if column.dtype == "category":
                 words = np.array([word for word in self._numbers[place] if word is not None], dtype=object)

@@ -1,0 +1,124 @@
+"""What answers cost, by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_records import CALL, RIVAL, WRONG, bad, frames, ok, record
+from msgspec import structs
+
+from vendor_verifier.records.event import Usage
+from vendor_verifier.records.record import Attempt, Record
+from vendor_verifier.scoring.money import Money, Price, cost_usd, costs_usd, money
+
+PRICE = Price(input=1.0, output=10.0)
+LOST = structs.replace(ok(usage=Usage(1000, 100)), failure=bad("truncated", None).failure)
+
+
+@pytest.mark.parametrize(
+    ("usage", "price", "expected"),
+    [
+        (Usage(1000, 100), PRICE, 0.002),
+        (Usage(1000, 100, cached=400), Price(1.0, 10.0, cached=0.1), 0.00164),
+        (Usage(1000, 100, cached=400), PRICE, 0.002),
+        (Usage(1000, 100, reasoning=50), Price(1.0, 10.0, reasoning=20.0), 0.0025),
+        (Usage(1000, 100, cached=5000, reasoning=900), Price(1.0, 10.0, cached=0.1, reasoning=20.0), 0.0021),
+        (Usage(1000, 100), Price(1.0, 10.0, request=0.01, rate=0.5), 0.006),
+        (Usage(), Price(0.0, 0.0, request=0.01), 0.01),
+        (Usage(1000), PRICE, None),
+        (Usage(None, 100), PRICE, None),
+        (Usage(None, 100), Price(0.0, 10.0), 0.001),
+    ],
+)
+def test_cost_of_an_attempt(usage: Usage, price: Price, expected: float | None) -> None:
+    """Cached and reasoning tokens are parts of input and output; without the tokens there is no price."""
+    assert cost_usd(usage, price) == (None if expected is None else pytest.approx(expected))
+
+
+COUNTS = st.one_of(st.none(), st.integers(1, 10**6))
+
+
+@given(st.lists(st.builds(Usage, COUNTS, COUNTS, COUNTS, COUNTS), min_size=1, max_size=4))
+def test_rows_cost_what_attempts_cost(usages: list[Usage]) -> None:
+    """Columns and single attempts have one formula."""
+    price = Price(1.5, 7.0, cached=0.2, reasoning=9.0, request=0.001, rate=0.9)
+    rows = frames([record(RIVAL, at, ok((), text="x", usage=usage)) for at, usage in enumerate(usages)]).records
+    found = [None if cost != cost else cost for cost in costs_usd(rows, price)]
+    assert found == [None if (cost := cost_usd(usage, price)) is None else pytest.approx(cost) for usage in usages]
+
+
+def spent(*records: Record, price: Price = PRICE, **options: Any) -> Money:
+    found = frames(records)
+    result = money(found.records, found.attempts, price, **options)
+    assert result is not None
+    return result
+
+
+def priced(*, said: float | None = None, cached: int | None = None, calls: Any = CALL) -> Attempt:
+    return ok(calls, usage=Usage(1000, 100, cached, None, said))
+
+
+def test_a_vendor_that_answers() -> None:
+    """A request costs the price by the list, and a valid call as much as all."""
+    found = spent(record(RIVAL, 0, priced()), record(RIVAL, 1, priced(calls=WRONG)), record(RIVAL, 2, priced(calls=())))
+    assert found.total_usd == pytest.approx(0.006)
+    assert (found.requests, found.valid_calls, found.attempts, found.unpriced, found.tokens) == (3, 1, 3, 0, 3300)
+    assert found.per_1000_requests_usd == pytest.approx(2.0)
+    assert found.per_valid_call_usd == pytest.approx(0.006)
+    assert found.per_answer_usd == pytest.approx(0.002)
+    assert (found.wasted_usd, found.reported_usd, found.reported_ratio, found.duplicates_usd) == (0.0, None, None, None)
+
+
+def test_retries_and_failures_are_wasted() -> None:
+    """What is part of no success is paid as well; a refusal costs nothing."""
+    found = spent(record(RIVAL, 0, LOST, priced()), record(RIVAL, 1, LOST), record(RIVAL, 2, bad()))
+    assert found.total_usd == pytest.approx(0.006)
+    assert found.wasted_usd == pytest.approx(0.004)
+    assert found.wasted_on_retries_usd == pytest.approx(0.002)
+    assert (found.attempts, found.per_answer_usd) == (3, pytest.approx(0.002))
+
+
+def test_what_cannot_be_priced_is_counted() -> None:
+    """Unknown tokens are in no sum; a request that was sent twice may have been billed twice."""
+    twice = structs.replace(priced(), resent=True)
+    found = spent(
+        record(RIVAL, 0, ok(usage=None)), record(RIVAL, 1, bad("timeout_total", None)), record(RIVAL, 2, twice)
+    )
+    assert (found.attempts, found.unpriced, found.total_usd) == (4, 3, pytest.approx(0.002))
+    unknown = spent(record(RIVAL, 0, ok(usage=None)))
+    assert (unknown.total_usd, unknown.per_1000_requests_usd, unknown.per_answer_usd) == (0.0, None, None)
+
+
+def test_what_the_vendor_says_it_charged() -> None:
+    """Its own statement ÷ our price, with and without the discount of a cache."""
+    price = Price(1.0, 10.0, cached=0.0)
+    found = spent(record(RIVAL, 0, priced(said=0.003, cached=500)), record(RIVAL, 1, priced()), price=price)
+    assert (found.reported_usd, found.reported_ratio) == (0.003, pytest.approx(2.0))
+    assert found.undiscounted_ratio == pytest.approx(1.5)
+
+
+def test_duplicates_are_in_the_total_only() -> None:
+    """Records that we made twice are not the vendor's doing."""
+    again = frames([record(RIVAL, 0, LOST, priced())])
+    found = spent(record(RIVAL, 0, priced()), duplicates=(again.records, again.attempts))
+    assert (found.total_usd, found.duplicates_usd) == (pytest.approx(0.006), pytest.approx(0.004))
+    assert (found.per_answer_usd, found.wasted_usd) == (pytest.approx(0.002), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("volume", "expected"),
+    [({"monthly_requests": 1_000_000}, 4000.0), ({"monthly_tokens": 1_100_000}, 2.0), ({}, None)],
+)
+def test_cost_of_a_month(volume: dict[str, int], expected: float | None) -> None:
+    """A request costs what one cost here, failures included; a token in the run's own mix."""
+    found = spent(record(RIVAL, 0, LOST, priced()), **volume)
+    assert found.monthly_usd == (None if expected is None else pytest.approx(expected))
+
+
+def test_a_vendor_without_records_has_no_costs() -> None:
+    """Nothing was asked."""
+    empty = frames([])
+    assert money(empty.records, empty.attempts, PRICE) is None
