@@ -30,8 +30,8 @@ ENOUGH = 2.0
 # A first token so many times later than the vendor's own median is late.
 LATE = 6
 LEAST_ANSWERS, LEAST_STREAMED = 30, 5
-# The margin in Fisher's z by which a correlation must exceed the baseline's.
-CORRELATION_LINE = 0.2
+# The margins in Fisher's z by which a correlation must exceed the baseline's.
+CORRELATION_LINE, LOAD_LINE = 0.2, 0.1
 _TESTS = 5
 _RATIOS = tuple(1 + step / 20 for step in range(6, 61))
 _LATE_MS, _MOST_LATE = 5, 0.2
@@ -39,7 +39,7 @@ _LATE_MS, _MOST_LATE = 5, 0.2
 
 def speed_tests(run: ModelRun) -> list[Test]:
     """Tests of every vendor; none without a baseline."""
-    made = (_slow, _late, _faked, _not_streamed) if run.baseline is not None else ()
+    made = (_slow, _under_load, _late, _faked, _not_streamed) if run.baseline is not None else ()
     return [test for label in run.vendors for each in made for test in each(run, label)]
 
 
@@ -76,6 +76,22 @@ def _slow(run: ModelRun, label: str) -> Iterator[Test]:
             text = f"Generates {found.value:.1f}× slower than the baseline ({speeds})."
         slowest = rows["sample"].loc[_times(rows, name).sort_values(ascending=False).index]
         yield compared(label, FACET, name, text, found._replace(n=own[1].size), samples=shown(slowest))
+
+
+def _under_load(run: ModelRun, label: str) -> Iterator[Test]:
+    """First tokens that come the later the more requests are in flight (Spearman), by more than at the baseline."""
+    series = []
+    for name in (label, run.baseline or ""):
+        rows = run.answered[name][["sample", "sent_s", "e2e_ms", "ttft_ms"]].dropna()
+        sent = rows["sent_s"].to_numpy(float)
+        ended = np.sort(sent + rows["e2e_ms"].to_numpy(float) / 1e3)
+        in_flight = np.arange(len(rows)) - np.searchsorted(ended, sent, side="right")
+        series += [in_flight.astype(float), rows["ttft_ms"].to_numpy(float)]
+    if min(map(len, series)) < LEAST_TIMES:
+        return
+    found = correlated_more(series[0], series[1], series[2], series[3], LOAD_LINE)
+    text = f"First tokens come later the more requests are in flight (rank correlation {found.value:.2f})."
+    yield compared(label, FACET, "slow_under_load", text, found)
 
 
 def _late(run: ModelRun, label: str) -> Iterator[Test]:
