@@ -10,7 +10,16 @@ from rich.cells import cell_len
 from scored import MODEL, bare_run
 
 from vendor_verifier.records.manifest import manifest_of
-from vendor_verifier.records.results import Choice, GateResult, ModelResult, Report, VendorResult
+from vendor_verifier.records.results import (
+    Choice,
+    Facet,
+    FacetName,
+    GateResult,
+    ModelResult,
+    Report,
+    VendorResult,
+    Verdict,
+)
 from vendor_verifier.reports import terminal
 from vendor_verifier.scoring.scored_run import ScoredRun
 
@@ -101,6 +110,23 @@ def test_reasons_are_complete_while_there_is_room() -> None:
     assert "? a and b (speed): this machine was busy" in found
 
 
+def test_main_reasons_come_before_others() -> None:
+    """Where there is no room for all, each vendor's main reason is shown rather than how many are left out."""
+    odd: dict[FacetName, Facet] = {
+        "bill": Facet(status="check", reason="odd bill"),
+        "speed": Facet(status="check", reason="odd speed"),
+    }
+    rivals = [
+        vendor(f"v{n}", verdict=Verdict("differs", f"reason {n}", {**verdict("differs", f"reason {n}").facets, **odd}))
+        for n in range(11)
+    ]
+    for count, shown, is_cut in (9, 9, False), (10, 10, False), (11, 8, True):
+        found = terminal.lines(bare_run(report(*rivals[:count])))
+        assert len(found) <= 25
+        assert sum(line.startswith("✘") for line in found) == shown
+        assert any("more reason" in line for line in found) == is_cut
+
+
 def test_scores_of_an_evaluation_replace_other_figures() -> None:
     """A run of one evaluation shows its score and no column that nobody measured."""
     found = terminal.lines(bare_run(report(evaluated("one", 0.75), evaluated("two", None))))
@@ -134,7 +160,7 @@ def test_missing_figures_are_no_zeros() -> None:
 
 def test_fewer_measurements_are_named_once() -> None:
     """A figure over clearly fewer answers than there are says so in one line."""
-    found = terminal.lines(bare_run(report(vendor("one", measured={"tps": 41, "avg_ttft_ms": 314}))))
+    found = terminal.lines(bare_run(report(vendor("one", measured={"tps": 41, "avg_ttft_ms": 314, "avg_tokens": 0}))))
     assert [line for line in found if "Measured" in line] == ["Measured over fewer answers: tok/s of one 41 of 315."]
 
 

@@ -7,7 +7,7 @@ page that the last line names.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,10 +62,13 @@ class GridColumn(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """Why vendors have their verdict; ``facet`` is its title, "" where the reason concerns the whole vendor."""
+    """Why vendors have their verdict; ``facet`` is its title, "" where the reason concerns the whole vendor.
 
+    ``further``: it is not the main one of these vendors.
+    """
+
+    further: bool
     status: Status
-    labels: tuple[str, ...]
     facet: str
     text: str
 
@@ -105,7 +108,7 @@ def _screen(scored: ScoredRun, width: int, folder: str | None, shown: Collection
     if not models:
         return [_line("Nothing was measured: the run has no vendors.", "title"), *_where(where, None, width)]
     end = [*_warnings(scored, shown, width), *_gates(scored, width)]
-    worst = next((reason.labels[0] for model in models.values() for reason in reasons(model)), None)
+    worst = next((labels[0] for model in models.values() for labels in reasons(model).values()), None)
     end += _where(where, worst, width)
     found: list[Line] = []
     # A narrower screen needs more lines for the same sentences.
@@ -239,41 +242,42 @@ def grid(names: Sequence[str], columns: Sequence[GridColumn], width: int, head: 
     return found
 
 
-def reasons(model: ModelResult) -> list[Reason]:
-    """What speaks against vendors: the reason of each verdict first, the worst one on top, then of further facets."""
-    found: dict[tuple[int, Status, str, str], list[str]] = {}
+def reasons(model: ModelResult) -> dict[Reason, list[str]]:
+    """Reasons with the labels of their vendors: the main one of each verdict first, the worst on top, then others."""
+    found: dict[Reason, list[str]] = {}
     for vendor in reversed(tables.by_verdict(model)):
         verdict = vendor.verdict
         if verdict.status in ("matches", "reference"):
             continue
-        told = [(name, facet) for name, facet in verdict.facets.items() if facet.status in ("down", "differs", "check")]
-        first = next((name for name, facet in verdict.facets.items() if facet.reason == verdict.reason), None)
-        key = (0, verdict.status, "" if first is None else FACET_TITLES[first], verdict.reason)
-        found.setdefault(key, []).append(vendor.label)
-        for name, facet in told:
-            if name != first:
-                found.setdefault((1, facet.status, FACET_TITLES[name], facet.reason), []).append(vendor.label)
-    ordered = sorted(found.items(), key=lambda item: (item[0][0], WORST_FIRST.index(item[0][1])))
-    return [Reason(status, tuple(labels), facet, text) for (_, status, facet, text), labels in ordered]
+        main = next((name for name, facet in verdict.facets.items() if facet.reason == verdict.reason), None)
+        own = [Reason(False, verdict.status, FACET_TITLES[main] if main else "", verdict.reason)]
+        for name, facet in verdict.facets.items():
+            if name != main and facet.status in ("down", "differs", "check"):
+                own.append(Reason(True, facet.status, FACET_TITLES[name], facet.reason))
+        for reason in own:
+            found.setdefault(reason, []).append(vendor.label)
+    return dict(sorted(found.items(), key=lambda item: (item[0].further, WORST_FIRST.index(item[0].status))))
 
 
-def _reasons(against: Sequence[Reason], width: int, room: int) -> list[Line]:
-    """One line a reason, more where there is room."""
+def _reasons(against: Mapping[Reason, list[str]], width: int, room: int) -> list[Line]:
+    """One line a reason, more where there is room; the main ones rather than a line on how many are left out."""
     if room < 1 or not against:
         return []
-    kept = against if len(against) <= room else against[: room - 1]
+    kept = list(against)
+    if len(kept) > room:
+        kept = kept[: room if sum(not reason.further for reason in kept) == room else room - 1]
     spare = room - len(against)
     found: list[Line] = []
     for reason in kept:
         facet = f" ({reason.facet.lower()})" if reason.facet else ""
-        names = listed([label(each) for each in sorted(reason.labels)])
+        names = listed([label(each) for each in sorted(against[reason])])
         sentence = f"{STATUS_SIGNS[reason.status]} {names}{facet}: {plain(reason.text, MAX_SENTENCE)}"
         wrapped = _wrapped(sentence, width, indent="  ")
         if len(wrapped) - 1 > spare:
             wrapped = [*wrapped[: max(0, spare)], _cut(" ".join(wrapped[max(0, spare) :]), width)]
         spare -= len(wrapped) - 1
         found += [_line(line, STATUS_MEANINGS[reason.status]) for line in wrapped]
-    if len(kept) < len(against):
+    if len(kept) < min(room, len(against)):
         found.append(_line(f"… {counted(len(against) - len(kept), 'more reason')} in report.md", "aside"))
     return found
 
@@ -285,7 +289,7 @@ def _fewer(model: ModelResult, width: int) -> list[Line]:
         f"{title} of {label(vendor.label)} {vendor.measured[name]} of {vendor.succeeded}"
         for vendor in model.vendors.values()
         for name, title in names.items()
-        if name in vendor.measured and vendor.measured[name] < 0.9 * vendor.succeeded
+        if 0 < vendor.measured.get(name, 0) < 0.9 * vendor.succeeded
     ]
     return [_line(_cut(f"Measured over fewer answers: {listed(parts)}.", width), "aside")] if parts else []
 
