@@ -94,7 +94,8 @@ def _prompt_tokens(run: ModelRun, label: str) -> Iterator[Test]:
         p_value=min(1.0, 2 * p_value), beyond=is_beyond or beyond > len(more) / 2,
         counts=bool((more > 0).any()), value=ratio, n=len(rows), samples=shown(_worst(rows, more)["sample"]),
     )  # fmt: skip
-    if not is_beyond and 0 < abs(each) <= REQUEST_LINE and (np.sign(more) == np.sign(each)).mean() >= 0.9:
+    is_alike = more.max() - more.min() <= REQUEST_LINE and (np.sign(more) == np.sign(each)).mean() >= 0.9
+    if is_alike and 0 < abs(each) <= REQUEST_LINE:
         text = f"Counts {more.min():+.0f} to {more.max():+.0f} prompt tokens a request: another chat template."
         yield Test(
             vendor=label, facet="bill", name="template_tokens", text=text, status="matches", value=each, n=len(rows)

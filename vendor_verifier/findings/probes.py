@@ -219,12 +219,14 @@ def mixture_reach(counts: Counts, level: float) -> float | None:
 
     The other model's words are taken to be half those of the baseline, so that Σ (p − q)² grows by Σ p² times the
     square of the share. The spread of T1 is that of a quadratic form in counts without a difference. All shares are the
-    baseline's.
+    baseline's; a probe to which it gave one answer only shows nothing.
     """
     shift = variance = 0.0
     for each in counts:
         (mine, theirs), base = each.sum(axis=1), each[1]
         p = base[base > 0] / theirs
+        if len(p) == 1:
+            continue
         square = float((base * (base - 1)).sum() / (theirs * (theirs - 1)))
         scale = 1 / mine + 1 / theirs
         shift += square
