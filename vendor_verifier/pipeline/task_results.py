@@ -14,8 +14,6 @@ from typing import IO, TYPE_CHECKING, Any
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import Score
-from vendor_verifier.scoring.breakdowns import group_scores
-from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
 
@@ -108,6 +106,8 @@ def _row(record: Record, sample: Sample, score: Score) -> dict[str, Any]:
 
 
 def _summary(scored: ScoredRun) -> list[dict[str, Any]]:
+
+    from vendor_verifier.scoring.breakdowns import group_scores
 
     groups = group_scores(scored.evaluations, scored.records)
     return [

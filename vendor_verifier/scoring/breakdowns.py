@@ -63,7 +63,8 @@ def distributions(records: pd.DataFrame, by: str = "label") -> pd.DataFrame:
         table.insert(0, "n", counts.mask(is_lost, 0))
         parts[metric] = table[["n", "mean", *_SHARES, "min", "max"]]
     if not parts:
-        return pd.DataFrame(columns=["n", "mean", *_SHARES, "min", "max"])
+        index = pd.MultiIndex.from_arrays([[], []], names=[by, "metric"])
+        return pd.DataFrame(columns=["n", "mean", *_SHARES, "min", "max"], index=index)
     return pd.concat(parts, names=["metric"]).swaplevel().sort_index(level=0, sort_remaining=False)
 
 
