@@ -26,6 +26,7 @@ from vendor_verifier.records.results import (
     GateOutcome,
     GateResult,
     Status,
+    SuiteResult,
     TriggerCounts,
     VendorResult,
     Verdict,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 _OURS = ("us", "account", "network", "unasked")
 _TIMEOUTS = ("timeout_first_token", "timeout_idle", "timeout_total", "request_timeout")
-_BAD_CALL = "invalid_json|unknown_tool|schema_mismatch|empty_arguments"
 SHARES = ("success_rate", "first_attempt_success_rate", "f1", "schema_accuracy", "tool_call_error_rate")
 COSTS = {"cost_per_1000_requests_usd": "per_1000_requests_usd", "cost_per_valid_call_usd": "per_valid_call_usd"}
 # Of a single request: (what is summed over requests, what the sum is divided by).
@@ -196,6 +196,7 @@ def measured(run: ModelRun, result: VendorResult, gate: Gate) -> Figure:
     """The figure that a gate is about, with its 95 % interval; of a percentile the share of requests that break it."""
     import pandas as pd
 
+    from vendor_verifier.scoring.calls import has_bad_call
     from vendor_verifier.stats.run_intervals import exact_interval, mean_interval, stretch_interval
 
     metric, rows = gate.metric, run.rows[result.label]
@@ -211,17 +212,17 @@ def measured(run: ModelRun, result: VendorResult, gate: Gate) -> Figure:
         ends = [None if end is None else 2 * end / (1 + end) for end in (jaccard.value, jaccard.low, jaccard.high)]
         return Figure(ends[0], ends[1], ends[2], result.measured.get("f1", 0))
     if metric == "tool_call_error_rate":
-        classes = rows.loc[rows["ok"] & rows["offered"], "classes"].astype(object).fillna("")
-        return exact_interval(int(classes.str.contains(_BAD_CALL).sum()), len(classes))
-    if metric == "schema_accuracy" or metric in result.suites:
-        suite = result.suites.get(metric)
-        share = result.schema_accuracy if suite is None else suite.score
-        n = result.measured.get(metric, 0) if suite is None else suite.judged
-        return Figure(n=n) if share is None else exact_interval(share * n, n)
+        bad = pd.Series(has_bad_call(rows["classes"]))[(rows["ok"] & rows["offered"]).to_numpy()].dropna()
+        return exact_interval(int(bad.sum()), len(bad))
     if metric in COSTS:
         money = run.money.get(result.label)
         cost = None if money is None else getattr(money, COSTS[metric])
         return Figure(cost, cost, cost, len(rows))
+    if metric not in REQUEST_METRICS:
+        suite = result.suites.get(metric, SuiteResult(0, 0))
+        is_suite = metric != "schema_accuracy"
+        share, n = (suite.score, suite.judged) if is_suite else (result.schema_accuracy, result.measured.get(metric, 0))
+        return Figure(n=n) if share is None else exact_interval(share * n, n)
     if gate.percentile is None:
         above, below = (pd.Series(part, index=rows.index) for part in REQUEST_METRICS[metric](rows))
         known = above.notna() & below.notna()
@@ -229,7 +230,9 @@ def measured(run: ModelRun, result: VendorResult, gate: Gate) -> Figure:
     values = request_values(rows, metric)
     # A timeout is slower than everything.
     slowest = 0.0 if metric == "tps" else math.inf
-    broken = 1 - meets(gate, values.mask(rows["failure"].astype(object).isin(_TIMEOUTS), slowest)).dropna()
+    broken = 1 - meets(gate, values.mask(rows["failure"].isin(_TIMEOUTS), slowest)).dropna()
+    if gate.percentile > 50:
+        return stretch_interval(broken == 1)
+    # About half of the requests break it: a slow spell shows in the parts of the run.
     spread = mean_interval(broken, pd.Series(1.0, index=broken.index))
-    # At the median stretches mean nothing; a spell shows in the parts of the run.
-    return spread if gate.percentile == 50 and spread.low != spread.high else stretch_interval(broken == 1)
+    return spread if spread.low != spread.high else exact_interval(float(broken.sum()), len(broken))

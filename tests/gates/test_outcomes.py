@@ -1,0 +1,197 @@
+"""Outcomes of gates: by the whole interval, and with failures counted as the groups in which they come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from model_runs import BASE, model_run, records, twice
+
+from vendor_verifier.findings.gates import judge_gates, parse_gate
+from vendor_verifier.records.results import (
+    GateResult,
+    Status,
+    SuiteResult,
+    TriggerCounts,
+    VendorResult,
+    Verdict,
+)
+from vendor_verifier.scoring.money import Money
+from vendor_verifier.stats.run_intervals import OUTAGE, exact_interval, mean_interval, stretch_interval
+
+TENTH = [number % 10 == 0 for number in range(800)]
+
+
+def result(label: str, **figures: Any) -> VendorResult:
+    return VendorResult(label=label, vendor=label, model_id="m", is_baseline=label == BASE, **figures)
+
+
+def judged(gate: str, own: pd.DataFrame, status: Status = "matches", **figures: Any) -> GateResult:
+    run = model_run(own, money={"v": Money(1.0, 0.0, 7.0, 0.002, 100, 100, 100, 0)})
+    verdicts = {"v": Verdict(status, "because")}
+    (found,) = judge_gates(run, {"v": result("v", **figures)}, verdicts, parse_gate(gate, ["toolbench"]))
+    return found
+
+
+def succeeding(*bad: int, n: int = 800, charge: str = "vendor", **columns: Any) -> pd.DataFrame:
+    ok = [number not in bad for number in range(n)]
+    return records("v", n, ok=ok, charge=[None if fine else charge for fine in ok], **columns)
+
+
+@pytest.mark.parametrize(
+    ("gate", "own", "outcome"),
+    [
+        ("success_rate >= 0.5", succeeding(), "passed"),
+        ("success_rate >= 0.9", succeeding(), "passed"),
+        ("success_rate >= 0.95", succeeding(), "not_decided"),
+        ("success_rate >= 0.99", succeeding(n=8_000), "passed"),
+        ("success_rate >= 1", succeeding(n=8_000), "not_decided"),
+        ("success_rate >= 1", succeeding(5), "failed"),
+        ("success_rate >= 0.98", succeeding(*range(0, 800, 10)), "failed"),
+        ("success_rate >= 0.98", succeeding(*range(100, 180)), "not_decided"),
+        ("success_rate >= 0.98", succeeding(*range(0, 800, 10), charge="network"), "not_decided"),
+        ("success_rate >= 0.98", succeeding(*range(60), n=60), "failed"),
+        ("success_rate >= 0.98", succeeding(*range(57), n=60), "failed"),
+        ("first_attempt_success_rate >= 0.98", succeeding(retried=TENTH), "failed"),
+    ],
+)
+def test_rates_of_answers(gate: str, own: pd.DataFrame, outcome: str) -> None:
+    assert judged(gate, own).outcome == outcome
+
+
+def spell(n: int, slow: Sequence[int], usual: float = 100.0, other: float = 900.0) -> pd.DataFrame:
+    return records("v", n, ttft_ms=[other if number in slow else usual for number in range(n)])
+
+
+@pytest.mark.parametrize(
+    ("gate", "own", "outcome"),
+    [
+        ("ttft_ms.p95 <= 500", spell(3_000, ()), "passed"),
+        ("ttft_ms.p95 <= 500", spell(300, ()), "not_decided"),
+        ("ttft_ms.p95 <= 500", spell(300, range(40, 80)), "not_decided"),
+        ("ttft_ms.p95 <= 500", spell(300, range(0, 300, 5)), "failed"),
+        ("ttft_ms.p50 <= 500", spell(300, range(0, 300, 5)), "passed"),
+        ("ttft_ms.p50 <= 500", spell(300, ()), "passed"),
+        ("ttft_ms.p50 <= 50", spell(300, ()), "failed"),
+        ("avg_ttft_ms <= 500", spell(300, range(0, 300, 5)), "passed"),
+        ("avg_ttft_ms <= 250", spell(300, range(0, 300, 5)), "failed"),
+        ("avg_ttft_ms <= 250", spell(300, range(40, 80)), "not_decided"),
+        ("avg_ttft_ms <= 250", spell(10, ()), "not_decided"),
+        ("tps >= 30", records("v", 300, tokens_after=100.0, decode_s=2.0), "passed"),
+        ("tps.p50 >= 60", records("v", 300, tokens_after=100.0, decode_s=2.0), "failed"),
+        ("tpot_ms <= 30", records("v", 300, output_tokens=101.0, decode_s=2.0), "passed"),
+        ("avg_tokens <= 500", records("v", 300), "failed"),
+        ("ttft_ms.p50 <= 500", records("v", 300), "not_decided"),
+    ],
+)
+def test_times_and_tokens(gate: str, own: pd.DataFrame, outcome: str) -> None:
+    assert judged(gate, own).outcome == outcome
+
+
+def test_a_timeout_is_slower_than_everything() -> None:
+    own = spell(300, ()).assign(failure=pd.Categorical(["timeout_total" if n % 4 == 0 else None for n in range(300)]))
+    own["ttft_ms"] = own["ttft_ms"].where(own["failure"].isna())
+    assert judged("ttft_ms.p90 <= 500", own).outcome == "failed"
+
+
+@pytest.mark.parametrize(
+    ("gate", "figures", "outcome"),
+    [
+        ("f1 >= 0.9", {"counts": TriggerCounts(600, 0, 10, 400, pairs=2), "measured": {"f1": 505}}, "passed"),
+        ("f1 >= 0.9", {"counts": TriggerCounts(18, 0, 1, 1), "measured": {"f1": 20}}, "not_decided"),
+        ("f1 >= 0.9", {"counts": TriggerCounts(100, 0, 100, 1), "measured": {"f1": 201}}, "failed"),
+        ("f1 >= 0.9", {}, "not_decided"),
+        ("schema_accuracy >= 0.9", {"schema_accuracy": 0.95, "measured": {"schema_accuracy": 20}}, "not_decided"),
+        ("schema_accuracy >= 0.9", {"schema_accuracy": 0.95, "measured": {"schema_accuracy": 2000}}, "passed"),
+        ("schema_accuracy >= 0.9", {"schema_accuracy": 0.85, "measured": {"schema_accuracy": 2000}}, "failed"),
+        ("schema_accuracy >= 0.9", {}, "not_decided"),
+        ("toolbench >= 0.5", {"suites": {"toolbench": SuiteResult(200, 200, 0.7)}}, "passed"),
+        ("toolbench >= 0.8", {"suites": {"toolbench": SuiteResult(200, 200, 0.7)}}, "failed"),
+        ("toolbench >= 0.8", {"suites": {}}, "not_decided"),
+        ("cost_per_1000_requests_usd <= 7", {}, "passed"),
+        ("cost_per_valid_call_usd <= 0.001", {}, "failed"),
+    ],
+)
+def test_figures(gate: str, figures: dict[str, Any], outcome: str) -> None:
+    assert judged(gate, records("v", 20), **figures).outcome == outcome
+
+
+def test_tool_call_errors() -> None:
+    classes = ["valid,unknown_tool" if number % 10 == 0 else "valid" for number in range(400)]
+    own = records("v", 400, offered=True, classes=classes)
+    assert judged("tool_call_error_rate <= 0.05", own).outcome == "failed"
+    assert judged("tool_call_error_rate <= 0.2", own).outcome == "passed"
+
+
+@pytest.mark.parametrize(
+    ("least", "passing"),
+    [
+        ("matches", ["matches", "reference"]),
+        ("not tested", ["not_tested", "matches", "reference"]),
+        ("check", ["check", "not_tested", "matches", "reference"]),
+        ("down", ["down", "differs", "check", "not_tested", "matches", "reference"]),
+    ],
+)
+def test_verdicts(least: str, passing: list[Status]) -> None:
+    statuses: tuple[Status, ...] = ("down", "differs", "check", "not_tested", "matches", "reference")
+    found = {status: judged(f"verdict >= {least}", records("v", 3), status) for status in statuses}
+    assert [status for status, gate in found.items() if gate.outcome == "passed"] == passing
+    assert {gate.outcome for gate in found.values()} <= {"passed", "failed"}
+    assert found["check"].reason == "because"
+
+
+def test_who_is_held_to_gates() -> None:
+    """All with a record, and the baseline not to F1, which it has only with itself."""
+    run = model_run(records("v", 20), twice(20), labels=("v", BASE, "silent"))
+    results = {label: result(label) for label in run.labels}
+    verdicts = {label: Verdict("matches", "") for label in run.labels}
+    gates = [gate for text in ("f1 >= 0.9", "success_rate >= 0.9") for gate in parse_gate(text)]
+    found = [(gate.vendor, gate.text) for gate in judge_gates(run, results, verdicts, gates)]
+    assert found == [("v", "f1 >= 0.9"), ("v", "success_rate >= 0.9"), (BASE, "success_rate >= 0.9")]
+
+
+def test_a_gate_says_how_many_requests_would_decide_it() -> None:
+    """Were the figure to stay: 1,600 answers without a failure show 95 %."""
+    reason = judged("success_rate >= 0.95", succeeding()).reason
+    needed = int(reason.partition("about ")[2].split()[0])
+    assert judged("success_rate >= 0.95", succeeding(n=needed + 1)).outcome == "passed"
+    assert judged("success_rate >= 0.95", succeeding(n=needed - 100)).outcome == "not_decided"
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=300))
+def test_the_interval_holds_the_share(bad: list[bool]) -> None:
+    found, n = stretch_interval(pd.Series(bad)), len(bad)
+    assert found.value == pytest.approx(sum(bad) / n)
+    assert 0 <= (found.low or 0) <= sum(bad) / n + 1e-9
+    assert (found.high or 0) >= min(1.0, (sum(bad) + OUTAGE) / n) - 1e-9
+
+
+def test_twenty_failures_in_a_row_are_one_outage() -> None:
+    together, spread = ([number in places for number in range(800)] for places in (range(20), range(0, 800, 40)))
+    one, many = (stretch_interval(pd.Series(bad)) for bad in (together, spread))
+    assert one.value == many.value
+    assert (one.low or 0) < 0.001 < 0.01 < (many.low or 0)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.9])
+def test_exact_intervals_hold_their_level(share: float) -> None:
+    rng = np.random.default_rng(1)
+    found = [exact_interval(float(hits), 100) for hits in rng.binomial(100, share, 1_000)]
+    assert np.mean([(one.low or 0) <= share <= (one.high or 0) for one in found]) >= 0.94
+
+
+def test_means_of_a_drifting_time() -> None:
+    """A walk is one slow movement, not 600 independent times."""
+    rng = np.random.default_rng(1)
+    steady, drifting = rng.normal(100, 10, 600), 100 + 10 * np.cumsum(rng.normal(0, 0.1, 600))
+    widths = []
+    for times in (steady, drifting):
+        found = mean_interval(pd.Series(times), pd.Series(1.0, index=range(600)))
+        assert found.value == pytest.approx(times.mean())
+        widths.append(((found.high or 0) - (found.low or 0)) / (3.92 * times.std() / 600**0.5))
+    assert widths[0] < 2 < 3 < widths[1]
