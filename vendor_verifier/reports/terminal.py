@@ -135,7 +135,7 @@ def _model(scored: ScoredRun, name: str, width: int, room: int) -> list[Line]:
     found.append(_line(_subject(scored, name, model, width), "aside"))
     vendors = tables.by_verdict(model)
     # A few reasons are worth more than the last vendors.
-    most = max(1, room - len(found) - 1 - min(len(against), 4))
+    most = max(1, room - len(found) - 1 - min(len(against), room // 5))
     kept = vendors if len(vendors) <= most else vendors[: most - 1]
     found += grid([vendor.label for vendor in kept], _columns(scored, name, kept), width)
     if len(kept) < len(vendors):
