@@ -17,6 +17,7 @@ from vendor_verifier.findings.base import ModelRun, Reach, Test, hindrance, perc
 from vendor_verifier.scoring.money import costs_usd
 from vendor_verifier.stats.compare import slope
 from vendor_verifier.stats.intervals import quantile
+from vendor_verifier.stats.run_intervals import mean_interval
 from vendor_verifier.text import counted
 
 LEAST = 12
@@ -43,19 +44,17 @@ def bill_reach(run: ModelRun) -> list[Reach]:
     """Whether each vendor's prompt tokens could be compared with the baseline's."""
     found = []
     for label in run.vendors:
-        n = len(_prompts(run, label))
+        n = len(_pairs(run, label, "input_tokens"))
         why = hindrance(run, label) or f"Both sides report tokens for {counted(n, 'prompt')}; {LEAST} would do."
         text = f"1 % more prompt tokens would have been seen ({counted(n, 'prompt')})." if n >= LEAST else why
         found.append(Reach(label, "bill", n >= LEAST, text, value=TOKEN_LINE, n=n))
     return found
 
 
-def _prompts(run: ModelRun, label: str) -> pd.DataFrame:
-    if run.baseline is None:
-        return pd.DataFrame()
-    rows = run.triples(label).dropna(subset=["input_tokens", "input_tokens_one"])
-    # In a conversation the later prompts hold what was answered before.
-    return rows[(rows["input_tokens_one"] > 0) & (rows["turns"] == 1) & (rows["turns_one"] == 1)]
+def _pairs(run: ModelRun, label: str, column: str) -> pd.DataFrame:
+    """Answers for which vendor and baseline report these tokens; in a conversation they depend on what was answered."""
+    rows = run.triples(label)
+    return rows[(rows["turns"] == 1) & (rows["turns_one"] == 1) & (rows[column] > 0) & (rows[f"{column}_one"] > 0)]
 
 
 def _prompt_tokens(run: ModelRun, label: str) -> Iterator[Test]:
@@ -65,41 +64,38 @@ def _prompt_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     Theil and Sen (1968); the constant by the sign test of what is beyond 20. Either may show it, so both p-values are
     doubled. A small constant is noted: another version of the chat template.
     """
-    rows = _prompts(run, label)
+    rows = _pairs(run, label, "input_tokens")
     if len(rows) < LEAST:
         return
     base, more = rows["input_tokens_one"], rows["input_tokens"] - rows["input_tokens_one"]
-    beyond = int((more > REQUEST_LINE).sum())
-    p_value, is_beyond, each = float(stats.binom.sf(beyond - 1, len(more), 0.5)), False, float(more.median())
+    many = int((more > REQUEST_LINE).sum())
+    p_value, each, is_sloped = float(stats.binom.sf(many - 1, len(more), 0.5)), float(more.median()), False
     parts = []
     if base.nunique() > 2 and more.nunique() > 1:
         some = rows.sort_values("input_tokens_one").index[:: math.ceil(len(rows) / _MOST_FOR_SLOPE)]
-        found = slope(base[some].to_numpy(float), more[some].to_numpy(float), TOKEN_LINE)
-        is_beyond = found.low > TOKEN_LINE
-        if is_beyond:
-            each = float((more - found.value * base).median())
-            parts = [f"{percent(found.value)} a token"]
-        p_value = min(p_value, found.p_value)
+        line = slope(base[some].to_numpy(float), more[some].to_numpy(float), TOKEN_LINE)
+        p_value, is_sloped = min(p_value, line.p_value), line.low > TOKEN_LINE
+        if is_sloped:
+            each = float((more - line.value * base).median())
+            parts.append(f"{percent(line.value)} a token")
+    ratio = mean_interval(more, base)
+    value = float(more.sum() / base.sum())
     parts = [f"{each:.0f} a request"] * (abs(each) >= 1) + parts
-    ratio = float(more.sum() / base.sum())
-    text = f"Bills {percent(ratio)} more prompt tokens for the same requests ({' and '.join(parts)})"
+    text = f"Bills {percent(value)} more prompt tokens for the same requests ({' and '.join(parts)})"
     price = run.prices.get(label)
+    paid = due = 0.0
     if price is not None:
-        paid, due = (costs_usd(each, price) for each in (rows, rows.assign(input_tokens=base)))
-        known = paid.notna() & due.notna()
-        if due[known].sum() > 0:
-            text += f", which cost {percent(float(paid[known].sum() / due[known].sum()) - 1)} more"
+        paid, due = (float(costs_usd(side, price).sum()) for side in (rows, rows.assign(input_tokens=base)))
+    text += f", which cost {percent(paid / due - 1)} more." if due else "."
     yield Test(
-        vendor=label, facet="bill", name="more_prompt_tokens", text=f"{text}.",
-        p_value=min(1.0, 2 * p_value), beyond=is_beyond or beyond > len(more) / 2,
-        counts=bool((more > 0).any()), value=ratio, n=len(rows), samples=shown(_worst(rows, more)["sample"]),
+        vendor=label, facet="bill", name="more_prompt_tokens", text=text, p_value=min(1.0, 2 * p_value),
+        beyond=is_sloped or many > len(more) / 2, counts=bool((more > 0).any()), value=value, low=ratio.low,
+        high=ratio.high, n=len(rows), samples=_most(rows, more),
     )  # fmt: skip
     is_alike = more.max() - more.min() <= REQUEST_LINE and (np.sign(more) == np.sign(each)).mean() >= 0.9
     if is_alike and 0 < abs(each) <= REQUEST_LINE:
         text = f"Counts {more.min():+.0f} to {more.max():+.0f} prompt tokens a request: another chat template."
-        yield Test(
-            vendor=label, facet="bill", name="template_tokens", text=text, status="matches", value=each, n=len(rows)
-        )
+        yield _noted(label, "template_tokens", text, each)
 
 
 def _output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
@@ -108,75 +104,60 @@ def _output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     Compared are answers to one question whose lengths are alike; ``_END_TOKENS`` are granted, and answers that bill
     reasoning are left out, because nobody sees how much there was.
     """
-    if run.baseline is None:
+    rows = _pairs(run, label, "output_tokens")
+    rates = []
+    for side in ("", "_one", "_two") if run.asked_twice else ("", "_one"):
+        length, tokens = rows[f"characters{side}"], rows[f"output_tokens{side}"] - (0 if side else _END_TOKENS)
+        is_alike = rows["characters"].between(length / _MOST_UNLIKE, length * _MOST_UNLIKE)
+        is_alike &= (rows["called"] == rows[f"called{side}"]) & ~(rows[f"reasoning_tokens{side}"] > 0)
+        rate = pd.Series(np.log(tokens.clip(lower=1) / length))
+        rates.append(rate.where(is_alike & (length > _LEAST_CHARACTERS)))
+    excess = (rates[0] - sum(rates[1:]) / len(rates[1:])).dropna()
+    if len(excess) < LEAST:
         return
-    rows = run.triples(label)
-    sides = ("", "_one", "_two") if run.asked_twice else ("", "_one")
-    lengths = [rows[f"characters{side}"] for side in sides]
-    tokens = [rows[f"output_tokens{side}"] for side in sides]
-    fits = pd.Series(True, index=rows.index)
-    for side, length, count in zip(sides, lengths, tokens, strict=True):
-        fits &= (length > _LEAST_CHARACTERS) & (count > 0) & ~(rows[f"reasoning_tokens{side}"] > 0)
-        fits &= (rows["called"] == rows[f"called{side}"]) & lengths[0].between(
-            length / _MOST_UNLIKE, length * _MOST_UNLIKE
-        )
-    if fits.sum() < LEAST:
-        return
-    tokens[0] = (tokens[0] - _END_TOKENS).clip(lower=1)
-    own, *base = (pd.Series(np.log((count / length)[fits])) for count, length in zip(tokens, lengths, strict=True))
-    excess = own - sum(base) / len(base)
-    more, low, high = (math.expm1(end) for end in quantile(np.asarray(excess, dtype=np.float64), 0.5))
+    value, low, high = (math.expm1(end) for end in quantile(excess.to_numpy(float), 0.5))
     yield Test(
         vendor=label, facet="bill", name="more_output_tokens",
-        text=f"Bills {percent(more)} more output tokens for as much text ({len(excess)} answers compared).",
+        text=f"Bills {percent(value)} more output tokens for as much text ({len(excess)} answers compared).",
         p_value=float(stats.wilcoxon(excess - math.log1p(TOKEN_LINE), alternative="greater").pvalue),
-        beyond=low > TOKEN_LINE, counts=bool((excess > 0).any()), value=more, low=low, high=high, n=len(excess),
-        samples=shown(_worst(rows[fits], excess)["sample"]),
+        beyond=low > TOKEN_LINE, counts=bool((excess > 0).any()), value=value, low=low, high=high, n=len(excess),
+        samples=_most(rows, excess),
     )  # fmt: skip
 
 
 def _hidden_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     """Answers that bill more output tokens than their text can hold, where the baseline's do not."""
-    own, is_hidden = _answers_with(run, label, "tokens_not_shown")
-    _, base = _answers_with(run, run.baseline, "tokens_not_shown")
-    if len(base) and is_hidden.sum() >= 3 and is_hidden.mean() > base.mean() + MONEY_LINE:
-        text = f"{is_hidden.sum()} of {len(own)} answers bill more output tokens than their text can hold"
-        text += f"; {base.sum()} of {len(base)} at the baseline."
+    own, base = run.answered[label], run.reference[run.reference["ok"]]
+    hidden, usual = (
+        side["anomalies"].astype(str).str.contains("tokens_not_shown", regex=False) for side in (own, base)
+    )
+    if len(base) and hidden.sum() >= 3 and hidden.mean() > usual.mean() + MONEY_LINE:
+        text = f"{hidden.sum()} of {len(own)} answers bill more output tokens than their text can hold "
+        text += f"(baseline {usual.sum()} of {len(base)})."
         yield Test(
-            vendor=label, facet="bill", name="hidden_tokens", text=text, value=float(is_hidden.mean()), n=len(own),
-            samples=shown(own["sample"][is_hidden]),
+            vendor=label, facet="bill", name="hidden_tokens", text=text, value=float(hidden.mean()), n=len(own),
+            samples=shown(own["sample"][hidden]),
         )  # fmt: skip
-
-
-def _answers_with(run: ModelRun, label: str | None, anomaly: str) -> tuple[pd.DataFrame, pd.Series[bool]]:
-    rows = run.records.iloc[:0] if label is None else run.rows[label][run.rows[label]["ok"]]
-    return rows, rows["anomalies"].astype(object).fillna("").str.contains(anomaly, regex=False).astype(bool)
 
 
 def _cached_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     """More cached tokens than the prompt has."""
-    impossible = [rows[rows["cached_tokens"] > rows["input_tokens"]] for rows in (run.rows[label], _base(run))]
-    if len(impossible[0]) and not len(impossible[1]):
-        text = f"{counted(len(impossible[0]), 'answer')} claim more cached tokens than the prompt has."
+    own, base = (rows[rows["cached_tokens"] > rows["input_tokens"]] for rows in (run.rows[label], run.reference))
+    if len(own) and not len(base):
+        text = f"{counted(len(own), 'answer')} with more cached tokens than the prompt has."
         yield Test(
-            vendor=label, facet="bill", name="cached_tokens", text=text, status="check", n=len(run.rows[label]),
-            value=float(len(impossible[0])), samples=shown(impossible[0]["sample"]),
+            vendor=label, facet="bill", name="cached_tokens", text=text, status="check", value=float(len(own)),
+            n=len(run.rows[label]), samples=shown(own["sample"]),
         )  # fmt: skip
-
-
-def _base(run: ModelRun) -> pd.DataFrame:
-    return run.records.iloc[:0] if run.baseline is None else run.rows[run.baseline]
 
 
 def _failed_attempts(run: ModelRun, label: str) -> Iterator[Test]:
     """Noted: tokens of attempts that gave no answer, as the vendor itself reports them."""
-    spent = run.attempts[run.attempts["label"] == label]
-    lost = float(spent["input_tokens"].sum() + spent["output_tokens"].sum())
-    rows = run.rows[label][run.rows[label]["ok"]]
-    whole = lost + float(rows["input_tokens"].sum() + rows["output_tokens"].sum())
-    if lost > MONEY_LINE * whole:
-        text = f"{percent(lost / whole)} of the tokens it reports are of attempts that gave no answer."
-        yield Test(vendor=label, facet="bill", name="failed_attempts", text=text, status="matches", value=lost / whole)
+    spent, rows = run.attempts[run.attempts["label"] == label], run.answered[label]
+    lost, used = (float(side[["input_tokens", "output_tokens"]].sum().sum()) for side in (spent, rows))
+    if lost > MONEY_LINE * (lost + used):
+        text = f"{percent(lost / (lost + used))} of the tokens it reports are of attempts that gave no answer."
+        yield _noted(label, "failed_attempts", text, lost / (lost + used))
 
 
 def _charged(run: ModelRun, label: str) -> Iterator[Test]:
@@ -184,14 +165,18 @@ def _charged(run: ModelRun, label: str) -> Iterator[Test]:
     money = run.money.get(label)
     if money is None or money.reported_ratio is None or abs(money.reported_ratio - 1) <= MONEY_LINE:
         return
-    ratio, full = money.reported_ratio, money.undiscounted_ratio
-    text = f"Charges {percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'} than its price list"
+    more, full = money.reported_ratio - 1, money.undiscounted_ratio
+    text = f"Charges {percent(abs(more))} {'more' if more > 0 else 'less'} than its price list"
     text += ": cached tokens at the full price." if full is not None and abs(full - 1) <= TOKEN_LINE else "."
-    yield Test(
-        vendor=label, facet="bill", name="charged", text=text, status="differs" if ratio > 1 else "matches",
-        value=ratio - 1, n=money.requests,
-    )  # fmt: skip
+    if more > 0:
+        yield Test(vendor=label, facet="bill", name="charged", text=text, value=more, n=money.requests)
+    else:
+        yield _noted(label, "charged", text, more)
 
 
-def _worst(rows: pd.DataFrame, by: pd.Series[float]) -> pd.DataFrame:
-    return rows.loc[by.sort_values(ascending=False, kind="stable").index]
+def _noted(label: str, name: str, text: str, value: float) -> Test:
+    return Test(vendor=label, facet="bill", name=name, text=text, status="matches", value=value)
+
+
+def _most(rows: pd.DataFrame, by: pd.Series[float]) -> tuple[str, ...]:
+    return shown(rows.loc[by.sort_values(ascending=False, kind="stable").index, "sample"])

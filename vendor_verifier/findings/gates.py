@@ -178,7 +178,8 @@ def _outcome(run: ModelRun, result: VendorResult, verdict: Verdict, gate: Gate) 
     found = GateResult(run.model, result.label, str(gate), "not_decided", shown.value, shown.low, shown.high, figure.n)
     value, low, high = figure.value, figure.low, figure.high
     if value is None or low is None or high is None:
-        return msgspec.structs.replace(found, reason=f"{what}: too little was measured")
+        why = "no price is known; add `price:`" if gate.metric in COSTS else "too little was measured"
+        return msgspec.structs.replace(found, reason=f"{what}: {why}")
     reason = f"{what}: {value:.4g} (95 % interval {low:.4g} to {high:.4g}, n = {figure.n})"
     if (low >= limit) if is_least else (high <= limit):
         return msgspec.structs.replace(found, outcome="passed", reason=reason)
