@@ -115,7 +115,7 @@ def _output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     excess = (rates[0] - sum(rates[1:]) / len(rates[1:])).dropna()
     if len(excess) < LEAST:
         return
-    value, low, high = (math.expm1(end) for end in quantile(excess.to_numpy(float), 0.5))
+    value, low, high = (math.expm1(end) for end in quantile(np.asarray(excess, dtype=np.float64), 0.5))
     yield Test(
         vendor=label, facet="bill", name="more_output_tokens",
         text=f"Bills {percent(value)} more output tokens for as much text ({len(excess)} answers compared).",

@@ -24,7 +24,8 @@ def read_gates(texts: Sequence[str], suites: Collection[str]) -> tuple[Gate, ...
     Raises:
         ProblemsError: all that do not follow the grammar.
     """
-    found = _read([(text, Problem("", key="gates")) for text in texts], lambda text: parse_gate(text, suites))
+    found, problems = _read(_stated((), texts, "gates"), lambda text: parse_gate(text, suites))
+    _raised(problems)
     return tuple({(gate.subject, gate.comparison): gate for gate in found}.values())
 
 
@@ -34,7 +35,8 @@ def read_slos(texts: Sequence[str]) -> tuple[Gate, ...]:
     Raises:
         ProblemsError: all that do not follow the grammar or are not about one request.
     """
-    found = _read([(text, Problem("", key="slos")) for text in texts], lambda text: [parse_slo(text)])
+    found, problems = _read(_stated((), texts, "slos"), lambda text: [parse_slo(text)])
+    _raised(problems)
     return tuple(dict.fromkeys(found))
 
 
@@ -62,20 +64,9 @@ def check_conditions(
     Raises:
         ProblemsError: all of both kinds that do not follow the grammar, each with its place.
     """
-    problems: list[Problem] = []
-    _read(_places(gates, typed.gates, "--gate"), lambda text: parse_gate(text, suites), problems)
-    _read(_places(slos, typed.slos, "--slo"), lambda text: [parse_slo(text)], problems)
-    if problems:
-        raise ProblemsError(problems)
-
-
-def check_gates(stated: Sequence[StatedGate], typed: Sequence[str], suites: Collection[str]) -> tuple[Gate, ...]:
-    """Every gate of the config and of the command line.
-
-    Raises:
-        ProblemsError: all that do not follow the grammar, each with its place.
-    """
-    return tuple(_read(_places(stated, typed, "--gate"), lambda text: parse_gate(text, suites)))
+    _, bad_gates = _read(_stated(gates, typed.gates, "--gate"), lambda text: parse_gate(text, suites))
+    _, bad_slos = _read(_stated(slos, typed.slos, "--slo"), lambda text: [parse_slo(text)])
+    _raised([*bad_gates, *bad_slos])
 
 
 def check_rank_metrics(metrics: Sequence[str], suites: Collection[str]) -> None:
@@ -91,21 +82,21 @@ def check_rank_metrics(metrics: Sequence[str], suites: Collection[str]) -> None:
             raise ProblemsError([Problem(f"{metric!r} is no score that can rank; {which}", key="--rank-metric")])
 
 
-def _places(stated: Sequence[StatedGate], typed: Sequence[str], flag: str) -> _Stated:
+def _stated(stated: Sequence[StatedGate], typed: Sequence[str], flag: str) -> _Stated:
     return [(one.text, one.place) for one in stated] + [(text, Problem("", key=flag)) for text in typed]
 
 
-def _read(stated: _Stated, parse: Callable[[str], list[Gate]], problems: list[Problem] | None = None) -> list[Gate]:
-    """The gates or SLOs; what cannot be read goes to ``problems``, or is raised if that is not given."""
-    found: list[Gate] = []
-    bad: list[Problem] = []
+def _read(stated: _Stated, parse: Callable[[str], list[Gate]]) -> tuple[list[Gate], list[Problem]]:
+    """The gates or SLOs, and the problems of those that cannot be read."""
+    found, problems = [], []
     for text, place in stated:
         try:
             found += parse(text)
         except UsageError as error:
-            bad.append(replace(place, message=str(error)))
-    if bad and problems is None:
-        raise ProblemsError(bad)
-    if problems is not None:
-        problems += bad
-    return found
+            problems.append(replace(place, message=str(error)))
+    return found, problems
+
+
+def _raised(problems: list[Problem]) -> None:
+    if problems:
+        raise ProblemsError(problems)
