@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from vendor_verifier.records.results import (
     VendorResult,
     Verdict,
 )
+from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 
 
@@ -58,9 +61,15 @@ def night(*vendors: VendorResult, run: str, gates: tuple[GateResult, ...] = ()) 
     )
 
 
+@cache
+def demo() -> ScoredRun:
+    with TemporaryDirectory() as folder:
+        return scored_demo(Path(folder))
+
+
 def outcome_of(report: Report, folder: Path, number: int = 0, **ended: Any) -> RunOutcome:
     """A run of that night; ``stopped`` are vendors that were stopped, by ``model: label``."""
-    scored = scored_demo(folder)
+    scored = demo()
     stopped = {"stopped": ended.pop("stopped", {})}
     manifest = structs.replace(scored.manifest, created_at=f"2026-11-{1 + number:02d}T03:00:00Z", **stopped)
     own = type(scored)(**{**vars(scored), "report": report, "manifest": manifest})

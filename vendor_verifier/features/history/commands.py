@@ -21,18 +21,9 @@ from vendor_verifier.console.options import CommandOptions
 from vendor_verifier.console.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say, warn
 from vendor_verifier.console.progress import progress
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, VerifierError
+from vendor_verifier.features.history import compare, database, nightly
 from vendor_verifier.features.history.check import CheckResult, judge_check
-from vendor_verifier.features.history.compare import compare_scored, comparison_lines
-from vendor_verifier.features.history.database import (
-    default_history_file,
-    history_file,
-    history_frame,
-    read_history,
-    remember,
-    run_document,
-)
 from vendor_verifier.features.history.figures import ALIASES, WATCHED, figure_names
-from vendor_verifier.features.history.nightly import check_webhook, clear_old_runs, only_check, post
 from vendor_verifier.features.history.trends import TREND_ORDER, trend_line, trends
 from vendor_verifier.pipeline.latest_run import RUNS, run_named
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, WHAT, flag, many, option
@@ -42,8 +33,6 @@ from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.store import RunFolder
 from vendor_verifier.text import counted, listed
-
-HISTORY_FILE = option("Read the history from here. [default: user data folder]", OUTPUT)
 
 
 @Parameter(name="*")
@@ -56,7 +45,7 @@ class CheckOptions:
     ] = ()
     keep: Annotated[
         str | None,
-        option("Delete runs under runs/ older than so many days, such as 90d, that the history holds.", OUTPUT),
+        option("Delete runs under runs/ older than so many days: 90d.", OUTPUT),
     ] = None
     webhook_env: Annotated[str | None, option("Take the webhook's address from this variable.", OUTPUT)] = None
     notify: Annotated[Literal["failure", "always"], option("Call the webhook on failure, or always.", OUTPUT)] = (
@@ -87,16 +76,16 @@ def check_command(
         address = variables.get(check.webhook_env)
         if address is None:
             raise UsageError(f"--webhook-env: no {check.webhook_env} in {variables.env_file} nor in the environment")
-        check_webhook(address, check.webhook_env)
+        nightly.check_webhook(address, check.webhook_env)
     failure = None
     try:
-        with only_check(RUNS):
+        with nightly.only_check(RUNS):
             result = _checked(stored, options, check)
     except VerifierError as error:
         failure = error
         result = CheckResult(status="error", exit_code=error.exit_code, headline=f"check failed: {error}")
     if address is not None and (check.notify == "always" or result.status != "passed"):
-        trouble = post(address, result)
+        trouble = nightly.post(address, result)
         if trouble is not None:
             warn(trouble)
     if failure is not None:
@@ -109,7 +98,7 @@ def _checked(stored: Path | None, options: CommandOptions, check: CheckOptions) 
     """Run (or score a stored run), remember, judge, and write ``check.json`` into the run's folder."""
     if options.dry_run:
         raise UsageError("a check sends; look at its plan with `run --dry-run`")
-    file = history_file(options.history, none=options.no_history)
+    file = database.history_file(options.history, none=options.no_history)
     if check.keep is not None and not re.fullmatch(r"[1-9]\d{0,4}d?", check.keep):
         problem = f"read {check.keep!r}; expected a number of days, such as 90d"
         raise ProblemsError([Problem(problem, key="--keep")])
@@ -121,14 +110,18 @@ def _checked(stored: Path | None, options: CommandOptions, check: CheckOptions) 
         prepared = prepare(options, read_environment())
         with progress(quiet=not options.verbose, verbose=options.verbose) as watcher:
             outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
-    unkept = remember(outcome.folder, outcome.scored, file)
+    unkept = database.remember(outcome.folder, outcome.scored, file)
     warnings = [] if unkept is None else [unkept]
     # A history that cannot be used is a warning; then the run is judged by itself.
     alone = file is None or unkept is not None
-    history = history_frame([run_document(outcome.scored)]) if alone else read_history(file or Path())
+    history = (
+        database.history_frame([database.run_document(outcome.scored)])
+        if alone
+        else database.read_history(file or Path())
+    )
     if check.keep is not None:
         limit = datetime.now(UTC) - timedelta(int(check.keep.removesuffix("d")))
-        warnings += clear_old_runs(history, RUNS, limit, keep=outcome.folder.path)
+        warnings += nightly.clear_old_runs(history, RUNS, limit, keep=outcome.folder.path)
     result = judge_check(outcome, history, figures, warnings)
     outcome.folder.write("check.json", msgspec.json.format(msgspec.json.encode(result)) + b"\n")
     return result
@@ -148,8 +141,8 @@ def compare_command(
 
     Exit codes: 0 nothing got worse, 1 a figure or a verdict did, 2 the runs have nothing to compare.
     """
-    comparison = compare_scored(*(score_folder(RunFolder(run_named(run))) for run in (before, after)))
-    _print(comparison, comparison_lines(comparison), as_json=json)
+    comparison = compare.compare_scored(*(score_folder(RunFolder(run_named(run))) for run in (before, after)))
+    _print(comparison, compare.comparison_lines(comparison), as_json=json)
     if not comparison.changes:
         say("The runs have no figure of a vendor in common, so nothing was compared.")
         return EXIT_USAGE
@@ -171,7 +164,7 @@ def history_command(
         tuple[str, ...], many("Plot this figure over the runs: ttft, f1, tps, e2e_ms.p95 (repeatable).", WHAT)
     ] = (),
     limit: Annotated[int, option("List the newest N runs.", WHAT, "--limit", "-n", check=Number(gte=1))] = 20,
-    history: Annotated[Path | None, HISTORY_FILE] = None,
+    history: Annotated[Path | None, option("Read the history from here. [default: user data folder]", OUTPUT)] = None,
     json: Annotated[bool, flag("Print JSON with every figure.", OUTPUT)] = False,
 ) -> int:
     """List the scored runs of the history, newest last, or plot figures over them.
@@ -179,7 +172,7 @@ def history_command(
     --metric plots a figure over the runs that asked the same, and shows whether a vendor got worse, which takes eight
     runs.
     """
-    rows = read_history(history or default_history_file())
+    rows = database.read_history(history or database.default_history_file())
     if rows.empty:
         say("The history is empty. Every run adds itself to it, except with --no-history.")
     problems, shown = [], rows

@@ -1,9 +1,10 @@
 """Two runs compared: verdicts, figures over the samples that both asked, and settings that differ.
 
-Figures are compared sample by sample, by the tests of the verdict. A share (F1 by the decisions that agree with the
-run's own baseline) is worse where the paired test gives p ≤ 1 % and the figure is 2 points or more lower; a time, a
-speed or tokens where the ratio is above its line by batch means: 12 windows in sending order, 60 samples or more. One
-Holm correction covers all figures, and no vendor is worse whose plain figure is not.
+Figures are compared sample by sample, by the tests of the verdict. A share is worse where p ≤ 1 % and the figure is 2
+points or more lower: by the paired test, for F1 over the decisions that agree with the run's own baseline, for success
+by groups of failures. A time, a speed or tokens are worse where the ratio is above its line by batch means: 12 windows
+in sending order, 60 samples or more. Holm's correction covers the vendors of a figure, and no vendor is worse whose
+plain figure is not.
 """
 
 from __future__ import annotations
@@ -16,15 +17,26 @@ import msgspec
 import numpy as np
 import pandas as pd
 from msgspec import structs
+from numpy.typing import NDArray
 
 from vendor_verifier.features.history.check import FacetChange, change_line, facet_changes, vendor_names
 from vendor_verifier.features.history.database import history_frame, run_document
 from vendor_verifier.features.history.figures import least_change, shown, shown_change
+from vendor_verifier.findings.reliability import GAP
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.scoring.calls import counted_calls, valid_calls
 from vendor_verifier.scoring.metrics import RANK_METRICS, is_higher_better, is_share
 from vendor_verifier.scoring.scored_run import ScoredRun
-from vendor_verifier.stats.compare import LEAST_TIMES, WINDOWS, holm, paired, slower
+from vendor_verifier.stats.compare import (
+    LEAST_TIMES,
+    WINDOWS,
+    Comparison,
+    holm,
+    more_stretches,
+    paired,
+    slower,
+    stretches,
+)
 from vendor_verifier.text import counted, listed
 
 ChangeVerdict = Literal["worse", "improved", "same", "undecided"]
@@ -78,8 +90,11 @@ class RunComparison(msgspec.Struct, frozen=True):
 def compare_scored(before: ScoredRun, after: ScoredRun) -> RunComparison:
     """``after`` against ``before``, over the samples and vendors that both have."""
     stored = history_frame([{**run_document(run), "run": str(place)} for place, run in enumerate((before, after))])
-    changes = list(_changes(before, after))
-    corrected = holm([change.p_value for change in changes])
+    found = list(_changes(before, after))
+    changes: list[MetricChange] = []
+    for metric in dict.fromkeys(change.metric for change in found):
+        own = [change for change in found if change.metric == metric]
+        changes += map(_judged, own, holm([change.p_value for change in own]))
     return RunComparison(
         before=before.report.run,
         after=after.report.run,
@@ -89,7 +104,7 @@ def compare_scored(before: ScoredRun, after: ScoredRun) -> RunComparison:
             if suite in after.samples
         ),
         verdicts=tuple(one for one in facet_changes(stored, "1") if one.before not in (None, one.after)),
-        changes=tuple(_judged(change, p_value) for change, p_value in zip(changes, corrected, strict=True)),
+        changes=tuple(changes),
         settings=tuple(_setting_changes(before.manifest, after.manifest)),
     )
 
@@ -115,12 +130,13 @@ def _changes(before: ScoredRun, after: ScoredRun) -> Iterator[MetricChange]:
 def _values(run: ScoredRun, model: str, label: str, metric: str) -> pd.DataFrame:
     """The ``value`` of a metric by suite and sample of a vendor, over its repetitions, and when it was sent."""
     rows, policy = run.records[run.records["model"] == model], run.manifest.score.schema_policy
-    own = rows[rows["label"] == label].astype(dict.fromkeys([*_QUESTION, "decision"], object))
+    own = rows[(rows["label"] == label) & rows["charge"].ne("us").fillna(True)].astype(
+        dict.fromkeys([*_QUESTION, "decision"], object)
+    )
     if metric == "f1":
         # Whether a decision agrees with one of the baseline's.
-        expected = rows[
-            (rows["label"] == run.report.models[model].baseline) & rows["decision"].isin(["called", "not_called"])
-        ]
+        baseline = rows["label"] == run.report.models[model].baseline
+        expected = rows[baseline & rows["decision"].isin(["called", "not_called"])]
         own = own.merge(expected[[*_QUESTION, "decision"]].astype(object), on=_QUESTION, suffixes=("", "_baseline"))
         value: Any = own["decision"] == own["decision_baseline"]
     elif metric == "schema_accuracy":
@@ -144,6 +160,8 @@ def _compared(change: MetricChange, pairs: np.ndarray) -> MetricChange:
         # That no sample changed bounds how many could (the rule of three); it does not say that none ever will.
         rare = 0.0 if (pairs[:, 0] != pairs[:, 1]).any() else min(1.0, 3 / len(pairs))
         low, high = worse.low - rare, worse.high + rare
+        if change.metric == "success_rate":
+            worse, better = (_more_failures(pairs < 1, side) for side in (1, 0))
     elif not is_share(change.metric) and len(pairs) >= LEAST_TIMES:
         windows = np.array_split(np.log(pairs[:, 1] / pairs[:, 0]), WINDOWS)
         ratios = np.array([window.mean() for window in windows])
@@ -155,6 +173,12 @@ def _compared(change: MetricChange, pairs: np.ndarray) -> MetricChange:
     side: ChangeVerdict = "worse" if worse.p_value < better.p_value else "improved"
     p_value = min(1.0, 2 * min(worse.p_value, better.p_value))
     return structs.replace(change, verdict=side, low=low, high=high, p_value=p_value)
+
+
+def _more_failures(failed: NDArray[np.bool_], side: int) -> Comparison:
+    """Whether one of two runs has more groups of failures: failures come in groups."""
+    groups, other = (stretches(failed[:, each], GAP) for each in (side, 1 - side))
+    return more_stretches(groups, int(failed[:, side].sum()), len(failed), other, len(failed))
 
 
 def _judged(change: MetricChange, p_value: float) -> MetricChange:
@@ -204,6 +228,5 @@ def comparison_lines(found: RunComparison) -> list[str]:
         lines.append(f"  {change.verdict}: {name}: {change.metric} {values} ({interval}; n {change.n})")
     lines += [f"  {what}: {listed(who)}" for what, who in others.items()]
     lines.append(f"settings that differ: {len(found.settings) or 'none'}")
-    return lines + [
-        f"  {one.where}: {one.before or '–'} → {one.after or '–'}" for one in found.settings[:_MOST_SETTINGS]
-    ]
+    lines += [f"  {one.where}: {one.before or '–'} → {one.after or '–'}" for one in found.settings[:_MOST_SETTINGS]]
+    return lines

@@ -33,10 +33,6 @@ _RUN_COLUMNS = ("run", "at", "question", "folder", "complete", "version")
 _ENTRY_COLUMNS = ("label", "vendor", "model_id", "is_baseline", "planned", "succeeded")
 
 
-class _NoHistoryError(Exception):
-    """The file is there and is not a history that this version can use."""
-
-
 def default_history_file() -> Path:
     """``history.sqlite`` in this user's data folder."""
     from platformdirs import user_data_path
@@ -76,7 +72,7 @@ def remember(folder: RunFolder, scored: ScoredRun, file: Path | None, *, wait_s:
             row.append(msgspec.json.encode(document).decode())
             connection.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?)", row)
             connection.execute("COMMIT")
-    except (sqlite3.Error, OSError, _NoHistoryError) as error:
+    except (sqlite3.Error, OSError) as error:
         return f"The run is not in the history {file}: {_reason(error)}. Then `score {folder.path}` adds it."
     return None
 
@@ -148,7 +144,7 @@ def read_history(file: Path) -> pd.DataFrame:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, timeout=WAIT_S)) as connection:
             query = "SELECT run, at, question, json FROM runs ORDER BY at, run"
             rows = [] if _is_new(connection) else connection.execute(query).fetchall()
-    except (sqlite3.Error, OSError, _NoHistoryError) as error:
+    except (sqlite3.Error, OSError) as error:
         raise UsageError(f"the history {file} cannot be read: {_reason(error)}") from None
     return history_frame(
         [{"run": run, "at": at, "question": question, **json.loads(text)} for run, at, question, text in rows]
@@ -171,18 +167,22 @@ def history_frame(documents: list[dict[str, Any]]) -> pd.DataFrame:
 
 
 def _is_new(connection: sqlite3.Connection) -> bool:
-    """Whether the file is empty; raises _NoHistoryError where it is neither that nor a history of this schema."""
+    """Whether the file is empty; an error where it is neither that nor a history of this schema."""
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if not (owner or version or tables):
         return True
     if owner != _APPLICATION_ID:
-        raise _NoHistoryError("it is another program's database. Name another file with --history")
+        raise sqlite3.DatabaseError("it is another program's database. Name another file with --history")
     if version < SCHEMA:
-        raise _NoHistoryError("an earlier version of this program wrote it, and it is not read any more. Move it away")
+        raise sqlite3.DatabaseError(
+            "an earlier version of this program wrote it, and it is not read any more. Move it away"
+        )
     if version > SCHEMA:
-        raise _NoHistoryError("a newer version of this program wrote it. Update this program, or move the file away")
+        raise sqlite3.DatabaseError(
+            "a newer version of this program wrote it. Update this program, or move the file away"
+        )
     return False
 
 
