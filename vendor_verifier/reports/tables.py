@@ -18,6 +18,7 @@ from vendor_verifier.scoring import breakdowns
 from vendor_verifier.scoring.figures import is_apart
 from vendor_verifier.scoring.metrics import METRICS
 from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.suites import suite_kind
 from vendor_verifier.text import counted
 
 INCOMPLETE = "The run is incomplete: figures cover what was sent so far."
@@ -299,18 +300,17 @@ def regions(scored: ScoredRun, name: str) -> Table:
 
 
 def groups(scored: ScoredRun, name: str, suite: str) -> Table:
-    """The means of one evaluation by category, difficulty and call type of the samples."""
-    found = breakdowns.group_scores(scored.evaluations, ranked_records(scored, name))
-    rows = [
-        (f"{group.replace('_', ' ')}: {member}", {"vendor": label, **means})
-        for (_, label, of_suite), by_group in found.items()
-        if of_suite == suite
-        for group, members in by_group.items()
-        for member, means in members.items()
-    ]
-    values = dict.fromkeys(key for _, means in rows for key in means if key != "vendor")
-    columns = [Column("vendor", "Vendor"), *(Column(value, value, formats.rate) for value in values)]
-    return table(f"{suite} by group", sorted(rows, key=lambda row: row[0]), columns, head="Group")
+    """The main score of one evaluation by category, difficulty and call type of the samples, a column a vendor."""
+    kind, found = suite_kind(suite), breakdowns.group_scores(scored.evaluations, ranked_records(scored, name))
+    rows: dict[str, dict[str, float]] = {}
+    for label in scored.report.models[name].vendors:
+        for group, members in found.get((name, label, suite), {}).items():
+            for member, means in members.items():
+                if kind is not None and kind.ranks_by in means:
+                    rows.setdefault(f"{group.replace('_', ' ')}: {member}", {})[label] = means[kind.ranks_by]
+    labels = dict.fromkeys(label for row in rows.values() for label in row)
+    columns = [Column(label, label, formats.rate) for label in labels]
+    return table(f"Score of {suite} by group", rows.items(), columns, head="Samples")
 
 
 def conditions(scored: ScoredRun) -> list[str]:
