@@ -45,9 +45,9 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "report runs/kimi --table calls -o calls.csv",
     ),
     "import": ("import --baseline a=a.jsonl b=b.jsonl --model k2 -o out",),
-    "compare": ("compare runs/monday runs/tuesday", "compare runs/tuesday"),
+    "compare": ("compare runs/monday runs/tuesday",),
     "check": ("check --gate 'f1 >= 0.9'",),
-    "history": ("history --vendor novita", "history --vendor novita --metric ttft", "history -o history.html"),
+    "history": ("history --vendor novita", "history --vendor novita --metric ttft"),
     "explain": ("explain runs/kimi --vendor novita",),
     "view": ("view", "view runs/monday runs/tuesday --print"),
     "capacity": (
@@ -76,7 +76,7 @@ COMMANDS = {
     "import": ("vendor_verifier.cli.import_results:import_command", "Turn other people's result files into a run."),
     "compare": (
         "vendor_verifier.features.history.commands:compare_command",
-        "Compare two stored runs, or one with its history.",
+        "Compare two stored runs.",
     ),
     "check": (
         "vendor_verifier.features.history.commands:check_command",

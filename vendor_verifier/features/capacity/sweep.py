@@ -235,7 +235,7 @@ def _measured(outcome: RunOutcome, first: _Measured | None) -> _Measured:
         samples=names,
         reference=reference,
         triggers=trigger_counts(reference, own, "exclude"),
-        pace=dict(load.iloc[0]) if len(load) else {},
+        pace={str(name): float(value) for name, value in load.iloc[0].items()} if len(load) else {},
         lag_ms=max((lag for lag in lags if lag is not None), default=None),
         is_lost=bool(model.unranked),
     )
