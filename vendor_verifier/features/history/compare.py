@@ -43,7 +43,7 @@ ChangeVerdict = Literal["worse", "improved", "same", "undecided"]
 ORDER: tuple[ChangeVerdict, ...] = ("worse", "improved", "undecided", "same")
 LEVEL = 0.01
 _LINES = {"avg_ttft_ms": 1.25, "tps": 1.25, "avg_tokens": 1.05}
-_QUESTION = ["suite", "sample"]
+_KEY = ["model", "label", "suite", "sample"]
 # Parts of a manifest that somebody chose.
 _CHOSEN = ("settings", "score", "redacted", "tool", "packages")
 _MOST_SETTINGS = 40
@@ -111,46 +111,40 @@ def compare_scored(before: ScoredRun, after: ScoredRun) -> RunComparison:
 
 def _changes(before: ScoredRun, after: ScoredRun) -> Iterator[MetricChange]:
     """Every figure that both runs measured of a vendor; until it is corrected, ``verdict`` is the likelier side."""
-    runs = (before, after)
-    for model in [name for name in after.report.models if name in before.report.models]:
-        earlier, later = (run.report.models[model].vendors for run in runs)
-        for label in [name for name in later if name in earlier]:
-            vendors = (earlier[label], later[label])
-            for metric in (*RANK_METRICS, *(name for name in vendors[0].suites if name in vendors[1].suites)):
-                first, second = (vendor.metric(metric) for vendor in vendors)
-                if first is None or second is None or (metric == "f1" and vendors[1].is_baseline):
-                    continue
-                values = [_values(run, model, label, metric) for run in runs]
-                columns = {"before": values[0]["value"], "after": values[1]["value"], "sent_s": values[1]["sent_s"]}
-                joined = pd.concat(columns, axis=1, join="inner").dropna(subset=["before", "after"])
-                pairs = joined.sort_values("sent_s", kind="stable")[["before", "after"]].to_numpy(float)
+    both = pd.concat({"before": _by_sample(before), "after": _by_sample(after)}, axis=1, join="inner")
+    both = both.sort_values(("after", "sent_s"), kind="stable")
+    groups: Any = both.groupby(level=["model", "label"], sort=False)
+    for (model, label), part in groups:
+        vendors = [run.report.models[model].vendors[label] for run in (before, after)]
+        for metric in (*RANK_METRICS, *(name for name in vendors[0].suites if name in vendors[1].suites)):
+            first, second = (vendor.metric(metric) for vendor in vendors)
+            by_definition = metric == "f1" and vendors[1].is_baseline
+            if first is not None and second is not None and metric in part["after"] and not by_definition:
+                pairs = part[[("before", metric), ("after", metric)]].dropna().to_numpy(float)
                 yield _compared(MetricChange(model, label, metric, first, second, n=len(pairs)), pairs)
 
 
-def _values(run: ScoredRun, model: str, label: str, metric: str) -> pd.DataFrame:
-    """The ``value`` of a metric by suite and sample of a vendor, over its repetitions, and when it was sent."""
-    rows, policy = run.records[run.records["model"] == model], run.manifest.score.schema_policy
-    own = rows[(rows["label"] == label) & rows["charge"].ne("us").fillna(True)].astype(
-        dict.fromkeys([*_QUESTION, "decision"], object)
+def _by_sample(run: ScoredRun) -> pd.DataFrame:
+    """Every metric by model, label, suite and sample, over repetitions, and when the sample was sent."""
+    rows = run.records[run.records["charge"].ne("us").fillna(True)].astype(dict.fromkeys([*_KEY, "decision"], object))
+    judged = counted_calls(rows["classes"], run.manifest.score.schema_policy)
+    table = rows[[*_KEY, "sent_s"]].assign(
+        success_rate=rows["ok"].astype(float),
+        schema_accuracy=valid_calls(rows["classes"], run.manifest.score.schema_policy)
+        / np.where(judged, judged, np.nan),
+        tps=rows["tokens_after"] / rows["decode_s"],
+        avg_ttft_ms=rows["ttft_ms"],
+        avg_tokens=rows["input_tokens"] + rows["output_tokens"],
+        **{suite: rows["score"].where(rows["suite"] == suite) for suite in rows["suite"].unique()},
     )
-    if metric == "f1":
-        # Whether a decision agrees with one of the baseline's.
-        baseline = rows["label"] == run.report.models[model].baseline
-        expected = rows[baseline & rows["decision"].isin(["called", "not_called"])]
-        own = own.merge(expected[[*_QUESTION, "decision"]].astype(object), on=_QUESTION, suffixes=("", "_baseline"))
-        value: Any = own["decision"] == own["decision_baseline"]
-    elif metric == "schema_accuracy":
-        judged = counted_calls(own["classes"], policy)
-        value = valid_calls(own["classes"], policy) / np.where(judged > 0, judged, np.nan)
-    elif metric == "tps":
-        value = own["tokens_after"] / own["decode_s"]
-    elif metric == "avg_tokens":
-        value = own["input_tokens"] + own["output_tokens"]
-    elif metric in ("success_rate", "avg_ttft_ms"):
-        value = own["ok" if metric == "success_rate" else "ttft_ms"]
-    else:
-        value = own["score"].where(own["suite"] == metric)
-    return own.assign(value=value).astype({"value": float}).groupby(_QUESTION)[["value", "sent_s"]].mean()
+    means = table.groupby(_KEY).mean()
+    # Of F1 the share of decisions that agree with the baseline's.
+    baselines = rows["model"].map({model: result.baseline for model, result in run.report.models.items()})
+    expected = rows[(rows["label"] == baselines) & (rows["decision"] != "undecided")]
+    question = [name for name in _KEY if name != "label"]
+    pairs = rows[[*_KEY, "decision"]].merge(expected[[*question, "decision"]], on=question, suffixes=("", "_expected"))
+    pairs["agrees"] = pairs["decision"] == pairs["decision_expected"]
+    return means.join(pairs.groupby(_KEY)["agrees"].mean().rename("f1"))
 
 
 def _compared(change: MetricChange, pairs: np.ndarray) -> MetricChange:
