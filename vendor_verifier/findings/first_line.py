@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from vendor_verifier.findings.base import ModelRun, Reach
 from vendor_verifier.findings.baseline import faults
+from vendor_verifier.findings.reliability import failed_more
 from vendor_verifier.records.results import Choice, FacetName, Status, VendorResult, Verdict
 from vendor_verifier.text import listed
 
@@ -27,7 +28,7 @@ def choice_of(
     """The advice on a model, from the verdicts on its vendors."""
     status = {label: verdicts[label].status for label in sorted(run.vendors)}
     matching = tuple(label for label, each in status.items() if each == "matches")
-    clean = tuple(label for label, each in status.items() if each == "not_tested")
+    clean = tuple(label for label, each in status.items() if each == "not_tested" and not failed_more(run, label))
     answered = set(run.records["label"][run.records["ok"]]) | set(run.apart["label"])
     open_to = tuple(label for label in clean if label in answered)
     others = _tally([each for label, each in status.items() if label not in (matching or open_to)])

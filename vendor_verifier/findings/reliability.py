@@ -145,9 +145,9 @@ def reliability_reach(run: ModelRun) -> list[Reach]:
         if why is not None:
             reaches.append(Reach(label, FACET, False, why, meant=bool(len(run.records))))
             continue
-        own = run.asked[label]
-        failed, base_failed = int((~own["ok"]).sum()), int((~base["ok"]).sum())
-        if failed >= LEAST_MORE and failed / len(own) > base_failed / len(base) + MORE:
+        if failed_more(run, label):
+            own = run.asked[label]
+            failed, base_failed = int((~own["ok"]).sum()), int((~base["ok"]).sum())
             text = (
                 f"{failed} of {len(own)} requests failed ({main_failure(own)[0]}), of the baseline's {base_failed} of "
                 f"{len(base)}: too few failures to tell its rate"
@@ -162,6 +162,12 @@ def reliability_reach(run: ModelRun) -> list[Reach]:
             text = f"{counted(n, 'request')} are too few to see {percent(ENOUGH_FAILED)} of them failing"
         reaches.append(Reach(label, FACET, enough, text, failing, n, needed=needed))
     return reaches
+
+
+def failed_more(run: ModelRun, label: str) -> bool:
+    """Whether a vendor failed more often than the baseline, twice at least, shown by a test or not."""
+    failed, base = ~run.asked[label]["ok"], ~run.asked[run.baseline or label]["ok"]
+    return bool(failed.sum() >= LEAST_MORE and failed.mean() > base.mean() + MORE)
 
 
 def _is_enough(failing: float | None, cut: float | None) -> bool:

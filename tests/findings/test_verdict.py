@@ -1,0 +1,280 @@
+"""What a vendor does, and what the verdict says of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from sampled_runs import BASELINE, altered, failing, model_run, results, typed
+
+from vendor_verifier.findings.base import ModelRun
+from vendor_verifier.findings.baseline import faults
+from vendor_verifier.findings.verdict import ModelVerdict, judge
+from vendor_verifier.records.results import FacetName, Status, SuiteResult
+from vendor_verifier.scoring.table import ATTEMPT_COLUMNS
+from vendor_verifier.scoring.texts import AnswerText
+
+Alteration = Callable[[ModelRun], ModelRun]
+HONEST = model_run(vendors=("v", "w"))
+# A tenth of the requests, scattered, and those of v that call a tool.
+SOME = np.arange(0, 315, 11)
+CALLS = np.flatnonzero(HONEST.rows["v"]["calls"] > 0)
+
+
+def judged(run: ModelRun) -> ModelVerdict:
+    return judge(run, results(run))
+
+
+def with_texts(run: ModelRun, label: str, text: Callable[[int], str], repetition: int = 0) -> ModelRun:
+    answers = {
+        question: {**both, repetition: AnswerText(text(int(question[1][1:])), "", "", 80, 30)}
+        for question, both in run.texts[label].items()
+    }
+    return dataclasses.replace(run, texts={**run.texts, label: answers})
+
+
+def own_text(run: ModelRun, i: int) -> str:
+    """The baseline's first answer to a question."""
+    return run.texts[BASELINE]["trigger", f"s{i}"][0].text
+
+
+def retried(run: ModelRun, label: str, places: slice, failure: str) -> ModelRun:
+    rows = run.rows[label].iloc[places].assign(failure=failure, succeeded=True, seconds=0.1, billed=False)
+    return dataclasses.replace(altered(run, label, places, retried=True), attempts=typed(rows, ATTEMPT_COLUMNS))
+
+
+def repeating(run: ModelRun) -> ModelRun:
+    """At temperature 0 everybody gives the same answer to a question."""
+    for label in run.labels:
+        for repetition in (0, 1) if label == BASELINE else (0,):
+            run = with_texts(run, label, lambda i: f"answer {i} " * 6, repetition)
+    return run
+
+
+def at_v(places: object = slice(None), **columns: object) -> Alteration:
+    return lambda run: altered(run, "v", places, **columns)
+
+
+@pytest.mark.parametrize("vendors", [("v",), ("v", "w"), tuple("vwxyz")])
+@pytest.mark.parametrize("seed", range(3))
+def test_vendors_like_the_baseline_match_in_every_facet(vendors: tuple[str, ...], seed: int) -> None:
+    found = judged(model_run(vendors=vendors, seed=seed))
+    statuses = [facet.status for label in vendors for facet in found.verdicts[label].facets.values()]
+    # Of 45 facets at a level of 1 % for each facet of a run.
+    assert Counter(statuses)["matches"] >= len(statuses) - 1
+    assert set(statuses) <= {"matches", "check"}
+
+
+NO_CALL = {"decision": "not_called", "calls": 0, "classes": None, "call_digest": np.nan}
+VICES: list[tuple[FacetName, str, Status, Alteration]] = [
+    ("model", "another_model", "differs", at_v(SOME, served_model="mini")),
+    ("model", "cut_prompts", "differs", at_v(input_tokens=lambda x: np.minimum(x, 300))),
+    ("model", "answers_differ", "check", lambda run: with_texts(run, "v", lambda i: f"another answer {i}" * 8)),
+    ("model", "answers_too_near", "check", lambda run: with_texts(run, "v", lambda i: own_text(run, i))),
+    ("tool_calls", "arguments", "differs", at_v(CALLS[:120], call_digest=lambda x: x + 0.25)),
+    ("tool_calls", "decisions", "differs", at_v(CALLS[::3], **NO_CALL)),
+    ("tool_calls", "invalid_calls", "differs", at_v(CALLS[::5], classes="schema_mismatch")),
+    ("tool_calls", "calls_in_text", "differs", at_v(CALLS[::4], anomalies="markup_in_text")),
+    ("reliability", "failed", "differs", lambda run: failing(run, "v", slice(0, None, 4))),
+    ("reliability", "failed", "check", lambda run: failing(run, "v", SOME)),
+    ("reliability", "cut_off", "differs", lambda run: failing(run, "v", slice(0, None, 8), "truncated")),
+    ("reliability", "down", "down", lambda run: failing(run, "v", np.flatnonzero(np.arange(315) % 5))),
+    ("reliability", "retried", "check", lambda run: retried(run, "v", slice(0, None, 4), "http_5xx")),
+    ("reliability", "stopped_early", "differs", at_v(SOME, finish="length", max_tokens=500.0)),
+    ("speed", "slow_first_token", "check", at_v(ttft_ms=lambda x: 1.6 * x)),
+    ("speed", "slow_decoding", "check", at_v(decode_s=lambda x: 2 * x)),
+    ("speed", "late_first_tokens", "check", at_v(SOME, ttft_ms=9000.0)),
+    ("speed", "not_streamed", "check", at_v(anomalies="buffered")),
+    ("speed", "faked_stream", "check", at_v(ttft_ms=HONEST.rows["v"]["output_tokens"].to_numpy() * 10)),
+]
+
+
+@pytest.mark.parametrize(("facet", "finding", "status", "alter"), VICES)
+def test_what_a_vendor_does_is_found(facet: FacetName, finding: str, status: Status, alter: Alteration) -> None:
+    found = judged(alter(HONEST))
+    assert (found.verdicts["v"].facets[facet].status, found.verdicts["w"].status) == (status, "matches")
+    assert finding in {each.name for each in found.findings if each.facet == facet}
+    assert found.choice.labels == ("w",)
+    assert f"--facet {facet}" in found.verdicts["v"].facets[facet].command
+
+
+INNOCENT: dict[str, Alteration] = {
+    "a template 40 tokens shorter": at_v(input_tokens=lambda x: x - 40),
+    "1.2 times slower": at_v(ttft_ms=lambda x: 1.2 * x),
+    "refused by our own rate": lambda run: retried(run, "v", slice(0, None, 3), "rate_limited"),
+    "ten failures of ours": lambda run: failing(run, "v", slice(10), "network", "network"),
+    "an outage at both": lambda run: failing(failing(run, "v", slice(100, 112)), BASELINE, slice(100, 120)),
+    "what the baseline does, too": lambda run: altered(
+        at_v(CALLS[::5], classes="schema_mismatch")(run), BASELINE, slice(0, None, 5), classes="schema_mismatch"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", INNOCENT)
+def test_what_is_no_fault_is_not_held_against_a_vendor(name: str) -> None:
+    found = judged(INNOCENT[name](HONEST))
+    assert found.verdicts["v"].status in ("matches", "not_tested")
+    assert not [each for each in found.findings if each.vendor == "v" and each.status != "matches"]
+
+
+@pytest.mark.parametrize(("failures", "n"), [(5, 60), (6, 24), (8, 8), (4, 20)])
+def test_few_failures_keep_a_vendor_from_being_chosen(failures: int, n: int) -> None:
+    run = failing(model_run(n, ("v", "w")), "v", np.linspace(0, n - 1, failures).astype(int))
+    found = judged(run)
+    assert found.verdicts["v"].facets["reliability"].status != "matches"
+    assert "v" not in found.choice.labels
+    assert f"{failures} of {n}" in found.verdicts["v"].facets["reliability"].reason
+
+
+@pytest.mark.parametrize("failed", [60, 100, 200])
+def test_failing_never_improves_a_verdict(failed: int) -> None:
+    """A vendor that rewrites arguments and fails is not better off in tool calls than one that answers."""
+    run = failing(altered(HONEST, "v", CALLS, call_digest=lambda x: x + 0.25), "v", slice(failed))
+    assert judged(run).verdicts["v"].facets["tool_calls"].status in ("differs", "check", "not_tested")
+
+
+OURS = {"account": "key", "network": "network", "rate_limit": "429", "us": "could not send", "data": "samples"}
+
+
+@pytest.mark.parametrize(("charge", "words"), OURS.items())
+def test_what_is_ours_is_not_tested_and_says_what_to_do(charge: str, words: str) -> None:
+    run = failing(HONEST, "v", np.arange(0, 315, 2), "http_5xx", charge)
+    found = judged(run)
+    assert found.verdicts["v"].status == "not_tested"
+    assert words in found.verdicts["v"].reason
+    assert found.verdicts["w"].status == "matches"
+
+
+def test_a_record_that_is_missing_is_no_failure() -> None:
+    run = dataclasses.replace(HONEST, records=HONEST.records.drop(index=HONEST.rows["v"].index[0]))
+    assert judged(run).verdicts["v"].status == "matches"
+
+
+def test_a_busy_machine_leaves_speed_untested_and_says_so() -> None:
+    run = altered(HONEST, "v", ttft_ms=np.nan, decode_s=np.nan, late_ms=900.0, discarded="times")
+    found = judged(run)
+    assert found.verdicts["v"].facets["speed"].status == found.verdicts["v"].status == "not_tested"
+    assert "idle machine" in found.verdicts["v"].facets["speed"].reason
+    assert found.choice.labels == ("w",)
+
+
+def test_times_that_nobody_meant_to_measure_do_not_count() -> None:
+    """Imported answers have none."""
+    run = HONEST
+    for label in run.labels:
+        run = altered(run, label, ttft_ms=np.nan, decode_s=np.nan, e2e_ms=np.nan)
+    found = judged(run)
+    assert found.verdicts["v"].facets["speed"].status == "not_tested"
+    assert found.choice.labels == ("v", "w")
+
+
+@pytest.mark.parametrize(("n", "kind"), [(40, "undecided"), (315, "recommended")])
+def test_matches_needs_evidence_that_the_first_line_states(n: int, kind: str) -> None:
+    found = judged(model_run(n, ("v", "w")))
+    assert found.choice.kind == kind
+    assert ("samples would do" if kind == "undecided" else "would have been seen") in found.choice.text
+
+
+def test_a_reseller_of_the_official_api_is_noted() -> None:
+    run = altered(altered(HONEST, "v", fingerprint="fp_1"), BASELINE, fingerprint="fp_1")
+    found = judged(run)
+    assert [(each.vendor, each.name, each.status) for each in found.findings] == [
+        ("v", "baseline_fingerprint", "matches")
+    ]
+    assert found.verdicts["v"].status == "matches"
+
+
+def test_without_a_baseline_only_facts_are_judged() -> None:
+    run = altered(dataclasses.replace(HONEST, baseline=None), "v", SOME, served_model="mini")
+    found = judged(run)
+    assert {label: verdict.status for label, verdict in found.verdicts.items()} == {
+        "official": "not_tested", "v": "differs", "w": "not_tested",
+    }  # fmt: skip
+    assert "--baseline" in found.verdicts["w"].reason
+
+
+def test_a_baseline_asked_once_still_shows_missed_calls() -> None:
+    run = model_run(repeats=1)
+    facets = judged(run).verdicts["v"].facets
+    assert facets["reliability"].status == facets["bill"].status == "matches"
+    assert "--baseline-repeats 2" in facets["tool_calls"].reason
+    missed = altered(run, "v", CALLS[::3], **NO_CALL)
+    assert judged(missed).verdicts["v"].facets["tool_calls"].status == "differs"
+
+
+def test_answers_without_randomness_match_only_if_they_are_equal() -> None:
+    run = repeating(HONEST)
+    assert judged(run).verdicts["v"].facets["model"].status == "matches"
+    other = with_texts(run, "v", lambda i: f"other {i} " * 6)
+    assert judged(other).verdicts["v"].facets["model"].status == "not_tested"
+
+
+FAULTS: dict[str, tuple[tuple[FacetName, ...], Alteration]] = {
+    "two models": (
+        ("model", "tool_calls"), lambda run: altered(run, BASELINE, slice(300, None), served_model="mini"),
+    ),
+    "answers that change": (
+        ("model", "tool_calls"),
+        lambda run: with_texts(run, BASELINE, lambda i: own_text(run, i) if i < 160 else f"{i}" * 30, 1),
+    ),
+    "a sixth failing": (("reliability",), lambda run: failing(run, BASELINE, slice(0, None, 6))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_baseline_that_is_unsound_tests_nothing(name: str) -> None:
+    facets, alter = FAULTS[name]
+    run = alter(HONEST)
+    found = judged(run)
+    assert [each for each, _ in faults(run)] == [facets]
+    assert {found.verdicts[label].facets[facet].status for label in "vw" for facet in facets} == {"not_tested"}
+    assert found.choice.kind == "undecided"
+    assert "aseline" in found.choice.text
+
+
+def test_a_sound_baseline_has_no_faults() -> None:
+    assert sum(bool(faults(model_run(seed=seed))) for seed in range(20)) <= 1
+
+
+def scored(own: float, n: int = 100) -> ModelRun:
+    run = model_run(n, ("v", "w"), repeats=1)
+    rng = np.random.default_rng(3)
+    for label, share in ((BASELINE, 0.8), ("v", own), ("w", 0.8)):
+        run = altered(
+            run, label, score=lambda x, share=share: (np.arange(n) % 10 < 10 * share) ^ (rng.random(n) < 0.03)
+        )
+    return run
+
+
+@pytest.mark.parametrize(("own", "status"), [(0.8, "matches"), (0.5, "differs"), (0.9, "matches")])
+def test_scores_of_an_evaluation_are_compared(own: float, status: Status) -> None:
+    found = judged(scored(own, 400))
+    finding = next((each for each in found.findings if each.name == "score" and each.vendor == "v"), None)
+    assert (finding.status if finding else "matches") == status
+
+
+def test_the_first_line_states_scores_and_never_ranks_by_irf() -> None:
+    run = model_run(vendors=("zeta", "alpha", "bad"))
+    run = failing(run, "bad", np.arange(0, 315, 3))
+    found = judge(run, results(run, irf=0.1, suites={"bfcl": SuiteResult(planned=10, judged=10, score=0.5)}))
+    assert found.choice.labels == ("alpha", "zeta")
+    assert "bfcl: " in found.choice.text
+    assert "fastest: " in found.choice.text
+
+
+def test_a_vendor_with_no_answer_leaves_nobody_to_choose() -> None:
+    run = model_run(60)
+    found = judged(failing(run, "v", slice(None)))
+    assert found.choice.kind == "nobody_answered"
+    assert found.verdicts["v"].status == "down"
+    assert judge(dataclasses.replace(run, labels=(BASELINE,)), results(run)).choice.kind == "no_vendors"
+
+
+def test_a_run_without_records_judges_nothing() -> None:
+    run = dataclasses.replace(HONEST, records=typed(pd.DataFrame()), texts={})
+    found = judged(run)
+    assert {found.verdicts[label].status for label in "vw"} == {"not_tested"}
