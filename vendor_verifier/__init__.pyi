@@ -3,8 +3,8 @@
 from vendor_verifier.api import averify, compare_runs, evaluate, load_history, score_run, verify
 from vendor_verifier.errors import VerifierError
 from vendor_verifier.features.data.run_data import RunData, load_run
-from vendor_verifier.pipeline.run import RunOutcome
 from vendor_verifier.features.history.compare import RunComparison
+from vendor_verifier.pipeline.run import RunOutcome
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.results import Report
 from vendor_verifier.scoring.irf import irf

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vendor_verifier.records.bounded_cache import BoundedCache
 from vendor_verifier.records.request import Turn
-from vendor_verifier.records.sample import ChosenSamples, Sample, content_digest, listed, sample_in
+from vendor_verifier.records.sample import ChosenSamples, Sample, content_digest, listed
 
 LISTS = st.lists(st.builds(Sample, id=st.text("abc", min_size=1, max_size=2), turn=st.just(Turn(()))), max_size=6)
 
@@ -25,14 +25,6 @@ def test_chosen_samples_are_those_in_that_order(samples: list[Sample], data: st.
     assert list(chosen[:1]) == expected[:1]
     by_id = {sample.id: sample for sample in expected}
     assert all(chosen.named(sample.id) == by_id.get(sample.id) for sample in samples)
-
-
-def test_a_sample_is_looked_for_in_its_suite() -> None:
-    """Another suite's sample of that id is another sample."""
-    one = Sample("a", Turn(()))
-    assert sample_in({"trigger": listed([one])}, "trigger", "a") is one
-    assert sample_in({"trigger": listed([one])}, "trigger", "b") is None
-    assert sample_in({"trigger": listed([one])}, "bfcl", "a") is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4))), st.integers(1, 10))

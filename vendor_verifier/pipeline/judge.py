@@ -72,7 +72,8 @@ def _model_run(
     prices: Mapping[EntryKey, Price],
     run: str,
 ) -> ModelRun:
-    records = _of_model(frames.records, model)
+    # Answers of another provider than the pinned one say nothing of the vendor.
+    records = _of_model(frames.records[~scored.records["misrouted"]], model)
     apart = records["suite"].isin([name for name in samples if (kind := suite_kind(name)) is None or kind.apart])
     entries = [entry for entry in manifest.entries if entry.model == model]
     return ModelRun(

@@ -123,7 +123,7 @@ def score_folder(
     return ScoredRun(
         manifest=manifest,
         report=report,
-        records=frames.records,
+        records=scored.records,
         attempts=frames.attempts,
         evaluations=frames.evaluations,
         samples=asked,

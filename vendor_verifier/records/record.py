@@ -6,7 +6,7 @@ The bounds of numbers hold for records that are read: a damaged or forged line m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Protocol
+from typing import Annotated
 
 import msgspec
 
@@ -223,14 +223,7 @@ class Record(msgspec.Struct, frozen=True):
         return self.succeeded and all(len(turn.attempts) == 1 for turn in self.turns)
 
 
-class Outcome(Protocol):
-    """The protocol of anything that has succeeded or not: a record, or its observation."""
-
-    @property
-    def succeeded(self) -> bool: ...
-
-
-def supersedes(new: Outcome, old: Outcome) -> bool:
+def supersedes(new: Record, old: Record) -> bool:
     """Whether ``new`` replaces ``old`` under the same key: a success supersedes a failure, else the first stands."""
     return new.succeeded and not old.succeeded
 

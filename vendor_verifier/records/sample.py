@@ -174,12 +174,6 @@ class ChosenSamples(Samples):
         return self.whole.at(self.places[place])
 
 
-def sample_in(by_suite: Mapping[str, Samples], suite: str, sample_id: str) -> Sample | None:
-    """The sample of that id in that suite, if there is one."""
-    samples = by_suite.get(suite)
-    return None if samples is None else samples.named(sample_id)
-
-
 def listed(samples: Sequence[Sample]) -> Samples:
     """``samples`` themselves if they can be found by id, else a sequence of them that can."""
     return samples if isinstance(samples, Samples) else ListedSamples(samples)

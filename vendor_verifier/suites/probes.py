@@ -2,7 +2,7 @@
 
 A question asks for one thing out of many (a number, a colour, a city …), so that answers spread; the seed draws its
 bounds and its words. A score only says that a token came: what all of them show is judged together, side against side,
-in :mod:`vendor_verifier.audit.probes`.
+in :mod:`vendor_verifier.findings.probes`.
 """
 
 from __future__ import annotations
