@@ -142,8 +142,8 @@ def reliability_reach(run: ModelRun) -> list[Reach]:
     reaches = []
     for label in run.vendors:
         why, n = hindrance(run, label) or fault(run, FACET), run.planned.get(label, 0)
-        if why is not None:
-            reaches.append(Reach(label, FACET, False, why, meant=bool(len(run.records))))
+        if why is not None or not n:
+            reaches.append(Reach(label, FACET, False, why or "no requests were planned", meant=n > 0))
             continue
         if failed_more(run, label):
             own = run.asked[label]
