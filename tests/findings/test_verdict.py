@@ -278,3 +278,49 @@ def test_a_run_without_records_judges_nothing() -> None:
     run = dataclasses.replace(HONEST, records=typed(pd.DataFrame()), texts={})
     found = judged(run)
     assert {found.verdicts[label].status for label in "vw"} == {"not_tested"}
+
+
+def test_a_vendor_that_nobody_could_reach_is_down() -> None:
+    """The run stopped asking it after ten requests."""
+    found = judged(
+        failing(failing(HONEST, "v", slice(10), "connect_refused"), "v", slice(10, None), "skipped", "unasked")
+    )
+    assert found.verdicts["v"].status == "down"
+    assert "connect_refused 10" in found.verdicts["v"].reason
+
+
+def test_down_takes_every_third_of_the_run() -> None:
+    assert judged(failing(HONEST, "v", slice(160))).verdicts["v"].status == "not_tested"
+
+
+def test_redacted_texts_leave_model_and_arguments_untested() -> None:
+    found = judged(dataclasses.replace(HONEST, redacted=True)).verdicts["v"]
+    assert [found.facets[name].status for name in ("model", "tool_calls")] == ["not_tested", "not_tested"]
+    assert "redacted" in found.reason
+
+
+def test_first_tokens_that_come_later_under_load_are_seen() -> None:
+    places = np.arange(315)
+    crowd = places % 20
+    run = HONEST
+    for label in run.labels:
+        n = len(run.rows[label])
+        # Requests come twenty at a time, so that the last of them meet nineteen others.
+        sent = 1.8e9 + 100 * (np.arange(n) // 20) + 0.01 * (np.arange(n) % 20)
+        run = altered(run, label, sent_s=sent, e2e_ms=5_000.0)
+    slow = altered(run, "v", ttft_ms=run.rows["v"]["ttft_ms"].to_numpy() * (1 + crowd / 10))
+    names = {each.name for each in judged(slow).findings if each.vendor == "v"}
+    assert "slow_under_load" in names
+    assert not [each for each in judged(run).findings if each.name == "slow_under_load"]
+
+
+@pytest.mark.parametrize("suite", ["probes", "contract"])
+def test_runs_of_checks_alone_judge_nothing_else(suite: str) -> None:
+    apart = HONEST.records.assign(suite=suite).astype({"suite": "category"})
+    found = judged(
+        dataclasses.replace(
+            HONEST, records=typed(pd.DataFrame()), apart=apart, planned=dict.fromkeys(HONEST.labels, 0), texts={}
+        )
+    )
+    assert found.verdicts["v"].status == "not_tested"
+    assert found.choice.kind == "undecided"
