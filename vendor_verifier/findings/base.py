@@ -16,7 +16,7 @@ from vendor_verifier.records.results import FacetName, Status
 from vendor_verifier.scoring.money import Money, Price
 from vendor_verifier.scoring.texts import AnswerText
 from vendor_verifier.stats.answers import similarity
-from vendor_verifier.stats.compare import Comparison
+from vendor_verifier.stats.compare import Comparison, more_often
 
 LEVEL = 0.01
 LEAST_COMPARABLE = 0.8
@@ -209,6 +209,31 @@ def compared(
         vendor=label, facet=facet, name=name, text=text, p_value=found.p_value, beyond=found.low > line, counts=counts,
         value=found.value, low=found.low, high=found.high, n=found.n, samples=samples,
     )  # fmt: skip
+
+
+def hit_more_often(
+    label: str,
+    facet: FacetName,
+    name: str,
+    text: str,
+    samples: pd.Series[Any],
+    hit: pd.Series[bool],
+    base_hit: pd.Series[bool],
+    line: float = np.inf,
+) -> Test:
+    """A test whether something happens more often at the vendor than at the baseline (Fisher)."""
+    hits, base_hits = int(hit.sum()), int(base_hit.sum())
+    whole = f"{hits} of {len(hit)} {text} (baseline {base_hits} of {len(base_hit)})."
+    found = more_often(hits, len(hit), base_hits, len(base_hit))
+    return compared(
+        label, facet, name, whole, found, line=line, counts=hits + base_hits > 0, samples=shown(samples[hit])
+    )
+
+
+def with_anomaly(rows: pd.DataFrame, name: str) -> pd.Series[bool]:
+    """Which answers departed from the standard in this way."""
+    found: pd.Series[bool] = rows["anomalies"].isin([each for each in rows["anomalies"].cat.categories if name in each])
+    return found
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from vendor_verifier.findings.base import ModelRun, Reach, Test, hindrance, percent, shown
+from vendor_verifier.findings.base import ModelRun, Reach, Test, hindrance, percent, shown, with_anomaly
 from vendor_verifier.scoring.money import costs_usd
 from vendor_verifier.stats.compare import slope
 from vendor_verifier.stats.intervals import quantile
@@ -128,9 +128,7 @@ def _output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
 def _hidden_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     """Answers that bill more output tokens than their text can hold, where the baseline's do not."""
     own, base = run.answered[label], run.reference[run.reference["ok"]]
-    hidden, usual = (
-        side["anomalies"].astype(str).str.contains("tokens_not_shown", regex=False) for side in (own, base)
-    )
+    hidden, usual = with_anomaly(own, "tokens_not_shown"), with_anomaly(base, "tokens_not_shown")
     if len(base) and hidden.sum() >= 3 and hidden.mean() > usual.mean() + MONEY_LINE:
         text = f"{hidden.sum()} of {len(own)} answers bill more output tokens than their text can hold "
         text += f"(baseline {usual.sum()} of {len(base)})."

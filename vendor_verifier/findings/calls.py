@@ -8,10 +8,9 @@ from typing import NamedTuple, Protocol
 
 import pandas as pd
 
-from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, percent, shown, thin
+from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, hit_more_often, shown, thin, with_anomaly
 from vendor_verifier.findings.baseline import fault
 from vendor_verifier.records.results import FacetName
-from vendor_verifier.stats.compare import more_often
 from vendor_verifier.stats.decisions import (
     POWER,
     SIZES,
@@ -93,34 +92,21 @@ def _judged(run: ModelRun, label: str) -> pd.DataFrame:
 
 
 def _invalid(run: ModelRun, label: str) -> Iterator[Test]:
-    """Answers with a call that breaks its tool's schema (Fisher)."""
+    """Answers with a call that breaks its tool's schema."""
     own, base = _judged(run, label), _judged(run, run.baseline or "")
-    if min(len(own), len(base)) < LEAST_CALLS:
-        return
-    bad, base_bad = int(own["bad_call"].sum()), int(base["bad_call"].sum())
-    found = more_often(bad, len(own), base_bad, len(base))
-    text = (
-        f"{bad} of {len(own)} answers with calls break the tool's schema ({percent(bad / len(own))}; "
-        f"baseline {percent(base_bad / len(base))})."
-    )
-    samples = shown(own["sample"][own["bad_call"] > 0])
-    yield compared(label, FACET, "invalid_calls", text, found, line=LINE, counts=bad + base_bad > 0, samples=samples)
+    if min(len(own), len(base)) >= LEAST_CALLS:
+        bad, base_bad = own["bad_call"] > 0, base["bad_call"] > 0
+        text = "answers with calls break the tool's schema"
+        yield hit_more_often(label, FACET, "invalid_calls", text, own["sample"], bad, base_bad, LINE)
 
 
 def _in_text(run: ModelRun, label: str) -> Iterator[Test]:
-    """Answers whose text holds the markup of a tool call (Fisher)."""
-    rows, base = run.rows[label], run.reference
-    names = [name for name in rows["anomalies"].cat.categories if "markup_in_text" in name]
-    leaked, base_leaked = rows["anomalies"].isin(names), int(base["anomalies"].isin(names).sum())
-    n, base_n, hits = int(rows["ok"].sum()), int(base["ok"].sum()), int(leaked.sum())
-    if min(n, base_n) < LEAST_CALLS:
-        return
-    found = more_often(hits, n, base_leaked, base_n)
-    text = f"{hits} of {n} answers have a tool call in their text (baseline {base_leaked} of {base_n})."
-    samples = shown(rows["sample"][leaked])
-    yield compared(
-        label, FACET, "calls_in_text", text, found, line=LINE, counts=hits + base_leaked > 0, samples=samples
-    )
+    """Answers whose text holds the markup of a tool call."""
+    own, base = run.answered[label], run.answered[run.baseline or ""]
+    if min(len(own), len(base)) >= LEAST_CALLS:
+        leaked, base_leaked = with_anomaly(own, "markup_in_text"), with_anomaly(base, "markup_in_text")
+        text = "answers have a tool call in their text"
+        yield hit_more_often(label, FACET, "calls_in_text", text, own["sample"], leaked, base_leaked, LINE)
 
 
 class _PowerOf(Protocol):

@@ -16,13 +16,14 @@ from vendor_verifier.findings.base import (
     compared,
     gave_up,
     hindrance,
+    hit_more_often,
     main_failure,
     percent,
     shown,
 )
 from vendor_verifier.findings.baseline import MOST_FAILURES, fault
 from vendor_verifier.records.results import FacetName
-from vendor_verifier.stats.compare import more_often, more_stretches, stretches
+from vendor_verifier.stats.compare import more_stretches, stretches
 from vendor_verifier.stats.decisions import SIZES, smallest, stretches_power
 from vendor_verifier.text import counted
 
@@ -116,7 +117,7 @@ def _base_groups(base: pd.DataFrame, hit: NDArray[np.bool_], n: int, gap: int) -
 
 
 def _stopped_early(run: ModelRun, label: str) -> Iterator[Test]:
-    """Answers that end for their length below the limit that was asked for (Fisher)."""
+    """Answers that end for their length below the limit that was asked for."""
     rows, base = run.answered[label], run.answered[run.baseline or ""]
     if rows.empty or base.empty:
         return
@@ -124,13 +125,8 @@ def _stopped_early(run: ModelRun, label: str) -> Iterator[Test]:
         (each["finish"] == "length") & (each["output_tokens"] < 0.9 * each["max_tokens"].fillna(np.inf))
         for each in (rows, base)
     )
-    hits, base_hits = int(stopped.sum()), int(base_stopped.sum())
-    found = more_often(hits, len(rows), base_hits, len(base))
-    text = f"Stopped {hits} of {len(rows)} answers below the length asked for; baseline {base_hits} of {len(base)}."
-    yield compared(
-        label, FACET, "stopped_early", text, found, line=CUT_LINE, counts=hits + base_hits > 0,
-        samples=shown(rows["sample"][stopped]),
-    )  # fmt: skip
+    text = "answers stopped below the length asked for"
+    yield hit_more_often(label, FACET, "stopped_early", text, rows["sample"], stopped, base_stopped, CUT_LINE)
 
 
 def reliability_reach(run: ModelRun) -> list[Reach]:

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, shown, thin
+from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, hit_more_often, shown, thin, with_anomaly
 from vendor_verifier.findings.baseline import fault
 from vendor_verifier.records.results import FacetName
 from vendor_verifier.stats.compare import (
@@ -17,7 +17,6 @@ from vendor_verifier.stats.compare import (
     WINDOWS,
     Floats,
     correlated_more,
-    more_often,
     slower,
     window_differences,
 )
@@ -95,19 +94,16 @@ def _under_load(run: ModelRun, label: str) -> Iterator[Test]:
 
 
 def _late(run: ModelRun, label: str) -> Iterator[Test]:
-    """First tokens later than six times the vendor's own median (Fisher)."""
-    own, base = (run.answered[name][["sample", "ttft_ms"]].dropna() for name in (label, run.baseline or ""))
+    """First tokens later than six times the vendor's own median."""
+    own, base = (
+        run.answered[name][["sample", "ttft_ms"]].dropna().sort_values("ttft_ms", ascending=False)
+        for name in (label, run.baseline or "")
+    )
     if min(len(own), len(base)) < LEAST_ANSWERS:
         return
     late, base_late = (each["ttft_ms"] > LATE * each["ttft_ms"].median() for each in (own, base))
-    hits, base_hits = int(late.sum()), int(base_late.sum())
-    found = more_often(hits, len(own), base_hits, len(base))
-    text = (
-        f"{hits} of {len(own)} first tokens took over {LATE}× the median (baseline {base_hits} of {len(base)}): hidden "
-        "retries or an overloaded backend."
-    )
-    latest = own[late].sort_values("ttft_ms", ascending=False)["sample"]
-    yield compared(label, FACET, "late_first_tokens", text, found, counts=hits + base_hits > 0, samples=shown(latest))
+    text = f"first tokens took over {LATE}× the median"
+    yield hit_more_often(label, FACET, "late_first_tokens", text, own["sample"], late, base_late)
 
 
 def _faked(run: ModelRun, label: str) -> Iterator[Test]:
@@ -133,18 +129,12 @@ def _faked(run: ModelRun, label: str) -> Iterator[Test]:
 
 
 def _not_streamed(run: ModelRun, label: str) -> Iterator[Test]:
-    """Streamed answers that came in one piece (Fisher)."""
+    """Streamed answers that came in one piece."""
     own, base = run.answered[label], run.answered[run.baseline or ""]
-    if min(len(own), len(base)) < LEAST_STREAMED:
-        return
-    names = [name for name in own["anomalies"].cat.categories if "buffered" in name]
-    whole, base_whole = own["anomalies"].isin(names), base["anomalies"].isin(names)
-    hits, base_hits = int(whole.sum()), int(base_whole.sum())
-    found = more_often(hits, len(own), base_hits, len(base))
-    text = f"Did not stream: {hits} of {len(own)} answers came in one piece (baseline {base_hits} of {len(base)})."
-    yield compared(
-        label, FACET, "not_streamed", text, found, counts=hits + base_hits > 0, samples=shown(own["sample"][whole])
-    )
+    if min(len(own), len(base)) >= LEAST_STREAMED:
+        whole, base_whole = with_anomaly(own, "buffered"), with_anomaly(base, "buffered")
+        text = "answers came in one piece, not as a stream"
+        yield hit_more_often(label, FACET, "not_streamed", text, own["sample"], whole, base_whole)
 
 
 def speed_reach(run: ModelRun) -> list[Reach]:
