@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from model_runs import BASE, model_run, records, twice
 
-from vendor_verifier.findings.gates import judge_gates, parse_gate
+from vendor_verifier.findings.gates import REQUEST_METRICS, judge_gates, parse_gate, parse_slo
 from vendor_verifier.records.results import (
     GateResult,
     Status,
@@ -21,7 +21,9 @@ from vendor_verifier.records.results import (
     VendorResult,
     Verdict,
 )
+from vendor_verifier.scoring.breakdowns import goodput
 from vendor_verifier.scoring.money import Money
+from vendor_verifier.scoring.table import RECORD_COLUMNS
 from vendor_verifier.stats.run_intervals import OUTAGE, exact_interval, mean_interval, stretch_interval
 
 TENTH = [number % 10 == 0 for number in range(800)]
@@ -84,13 +86,20 @@ def spell(n: int, slow: Sequence[int], usual: float = 100.0, other: float = 900.
         ("avg_ttft_ms <= 250", spell(10, ()), "not_decided"),
         ("tps >= 30", records("v", 300, tokens_after=100.0, decode_s=2.0), "passed"),
         ("tps.p50 >= 60", records("v", 300, tokens_after=100.0, decode_s=2.0), "failed"),
-        ("tpot_ms <= 30", records("v", 300, output_tokens=101.0, decode_s=2.0), "passed"),
+        ("tpot_ms <= 30", records("v", 300, output_tokens=101.0, tokens_after=100.0, decode_s=2.0), "passed"),
         ("avg_tokens <= 500", records("v", 300), "failed"),
         ("ttft_ms.p50 <= 500", records("v", 300), "not_decided"),
     ],
 )
 def test_times_and_tokens(gate: str, own: pd.DataFrame, outcome: str) -> None:
     assert judged(gate, own).outcome == outcome
+
+
+@pytest.mark.parametrize("metric", REQUEST_METRICS)
+def test_whatever_a_request_measures_can_be_an_slo(metric: str) -> None:
+    own = records("v", 20, **{column.name: 1.0 for column in RECORD_COLUMNS if column.name in (metric, "ttft_ms")})
+    table = goodput(own, [parse_slo(f"{metric} >= 0")])
+    assert int(table[["good", "unmeasured"]].to_numpy().sum()) == 20
 
 
 def test_a_timeout_is_slower_than_everything() -> None:

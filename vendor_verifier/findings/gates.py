@@ -14,8 +14,8 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -42,20 +42,11 @@ _OURS = ("us", "account", "network", "unasked")
 _TIMEOUTS = ("timeout_first_token", "timeout_idle", "timeout_total", "request_timeout")
 SHARES = ("success_rate", "first_attempt_success_rate", "f1", "schema_accuracy", "tool_call_error_rate")
 COSTS = {"cost_per_1000_requests_usd": "per_1000_requests_usd", "cost_per_valid_call_usd": "per_valid_call_usd"}
-# Of a single request: (what is summed over requests, what the sum is divided by).
-REQUEST_METRICS: Mapping[str, Callable[[pd.DataFrame], tuple[Any, Any]]] = {
-    "avg_ttft_ms": lambda rows: (rows["ttft_ms"], 1.0),
-    "ttft_ms": lambda rows: (rows["ttft_ms"], 1.0),
-    "ttft_due_ms": lambda rows: (rows["ttft_ms"] + rows["waited_ms"], 1.0),
-    "ttfat_ms": lambda rows: (rows["ttfat_ms"], 1.0),
-    "e2e_ms": lambda rows: (rows["e2e_ms"], 1.0),
-    "connect_ms": lambda rows: (rows["connect_ms"], 1.0),
-    "tps": lambda rows: (rows["tokens_after"], rows["decode_s"]),
-    "tpot_ms": lambda rows: (1000 * rows["decode_s"], (rows["output_tokens"] - 1).where(rows["output_tokens"] > 1)),
-    "avg_tokens": lambda rows: (rows["input_tokens"] + rows["output_tokens"], 1.0),
-    "input_tokens": lambda rows: (rows["input_tokens"], 1.0),
-    "output_tokens": lambda rows: (rows["output_tokens"], 1.0),
-}
+# What single requests measure: a percentile or an SLO may be set on them.
+REQUEST_METRICS: tuple[str, ...] = (
+    "avg_ttft_ms", "ttft_ms", "ttft_due_ms", "ttfat_ms", "e2e_ms", "connect_ms", "tps", "tpot_ms", "avg_tokens",
+    "input_tokens", "output_tokens",
+)  # fmt: skip
 
 
 class GateError(UsageError):
@@ -142,8 +133,9 @@ def _error(text: str, what: str, word: str = "", known: Collection[str] = ()) ->
 
 def request_values(records: pd.DataFrame, metric: str) -> pd.Series[float]:
     """The metric of every single request, NaN where it was not measured."""
-    above, below = REQUEST_METRICS[metric](records)
-    found: pd.Series[float] = above / below
+    from vendor_verifier.scoring.breakdowns import REQUEST_VALUES
+
+    found: pd.Series[float] = REQUEST_VALUES[metric][0](records)
     return found
 
 
@@ -224,11 +216,12 @@ def measured(run: ModelRun, result: VendorResult, gate: Gate) -> Figure:
         is_suite = metric != "schema_accuracy"
         share, n = (suite.score, suite.judged) if is_suite else (result.schema_accuracy, result.measured.get(metric, 0))
         return Figure(n=n) if share is None else exact_interval(share * n, n)
-    if gate.percentile is None:
-        above, below = (pd.Series(part, index=rows.index) for part in REQUEST_METRICS[metric](rows))
-        known = above.notna() & below.notna()
-        return mean_interval(above[known], below[known])
     values = request_values(rows, metric)
+    if gate.percentile is None:
+        known = rows[values.notna()]
+        if metric == "tps":
+            return mean_interval(known["tokens_after"], known["decode_s"])
+        return mean_interval(values.dropna(), pd.Series(1.0, index=known.index))
     # A timeout is slower than everything.
     slowest = 0.0 if metric == "tps" else math.inf
     broken = 1 - meets(gate, values.mask(rows["failure"].isin(_TIMEOUTS), slowest)).dropna()
