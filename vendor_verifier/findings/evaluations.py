@@ -7,13 +7,10 @@ import pandas as pd
 from vendor_verifier.findings.base import ModelRun, Reach, Test, hindrance, shown
 from vendor_verifier.records.results import FacetName
 from vendor_verifier.stats.compare import paired
-from vendor_verifier.stats.decisions import sign_power, smallest
+from vendor_verifier.stats.decisions import SIZES, sign_power, smallest
 
 FACET: FacetName = "tool_calls"
 LINE, ENOUGH, LEAST = 0.05, 0.10, 10
-_POINTS = [points / 100 for points in range(1, 101)]
-_SIZES = (20, 40, 60, 100, 150, 200, 315, 400, 630, 1000, 1500, 2000, 3000, 5000, 10_000)
-_OURS = ("us", "account", "network", "unasked", "rate_limit", "data")
 
 
 def evaluation_tests(run: ModelRun) -> list[Test]:
@@ -57,7 +54,7 @@ def evaluation_reach(run: ModelRun) -> list[Reach]:
         noise = round(share * (1 - share), 2)
         points = _seen_loss(n, noise, alpha)
         enough = points is not None and points <= ENOUGH
-        sizes = (size for size in _SIZES if size > n and (_seen_loss(size, noise, alpha) or 1.0) <= ENOUGH)
+        sizes = (size for size in SIZES if size > n and (_seen_loss(size, noise, alpha) or 1.0) <= ENOUGH)
         needed = None if enough else next(sizes, None)
         seen = "no loss" if points is None else f"a loss of {100 * points:.0f} points"
         text = f"{suite}: {seen} would have been seen in {n} samples."
@@ -66,7 +63,7 @@ def evaluation_reach(run: ModelRun) -> list[Reach]:
 
 
 def _seen_loss(n: int, noise: float, alpha: float) -> float | None:
-    return smallest(lambda points: sign_power(n, noise, points, alpha), _POINTS)
+    return smallest(lambda points: sign_power(n, noise, points, alpha))
 
 
 def _asked(run: ModelRun) -> list[tuple[str, str]]:
@@ -76,8 +73,8 @@ def _asked(run: ModelRun) -> list[tuple[str, str]]:
 
 def _scores(run: ModelRun, label: str | None, suite: str) -> pd.Series[float]:
     """The mean score of every sample over its repetitions, where our side or the data did not lose it."""
-    rows = run.rows[label or ""]
-    rows = rows[(rows["suite"] == suite) & rows["score"].notna() & (rows["ok"] | ~rows["charge"].isin(_OURS))]
+    rows = run.asked[label or ""]
+    rows = rows[(rows["suite"] == suite) & rows["score"].notna()]
     return rows.astype({"sample": str}).groupby("sample")["score"].mean()
 
 
