@@ -25,6 +25,16 @@ _COMPARED = [
     "suite", "sample", "repetition", "ok", "reworded", "called", "call_digest", "input_tokens", "output_tokens",
     "cached_tokens", "reasoning_tokens", "characters", "turns",
 ]  # fmt: skip
+_OF_REQUESTS = ["label", "suite", "sample", "repetition", "sent_s", "ok", "failure", "charge", "retried"]
+_OF_ANSWERS = [
+    "suite", "sample", "repetition", "sent_s", "finish", "calls", "anomalies", "ttft_ms", "e2e_ms", "output_tokens",
+    "reasoning_tokens", "tokens_after", "decode_s", "max_tokens",
+]  # fmt: skip
+# What no finding reads; a million records would be copied with it.
+_UNREAD = [
+    "block", "region", "ended_s", "due_s", "attempts", "resent", "category", "difficulty", "call_type", "provider",
+    "reported_usd", "discarded", "last_token_ms", "digest",
+]  # fmt: skip
 # What to do where answers are missing for another reason than the vendor's own failures.
 _OURS: Mapping[str, str] = {
     "account": "your key or credit was refused: fix it in .env, then run again with --incremental",
@@ -77,9 +87,12 @@ class ModelRun:
     @cached_property
     def rows(self) -> Mapping[str, pd.DataFrame]:
         """The records of each vendor, in the order in which they were sent; an empty frame for one without any."""
-        ordered = self.records.sort_values("sent_s", kind="stable")
-        found = {str(label): part for label, part in ordered.groupby("label", observed=True)}
-        return {label: found.get(label, ordered.iloc[:0]) for label in self.labels}
+        records, sent = self.records.drop(columns=_UNREAD, errors="ignore"), self.records["sent_s"].to_numpy()
+        found = {}
+        for label in self.labels:
+            own = np.flatnonzero(records["label"] == label)
+            found[label] = records.take(own[np.argsort(sent[own], kind="stable")])
+        return found
 
     @cached_property
     def reference(self) -> pd.DataFrame:
@@ -89,12 +102,15 @@ class ModelRun:
     @cached_property
     def asked(self) -> Mapping[str, pd.DataFrame]:
         """The rows that say something of a vendor: answers, and failures that it answers for."""
-        return {label: rows[rows["ok"] | (rows["charge"] == "vendor")] for label, rows in self.rows.items()}
+        return {
+            label: rows.loc[rows["ok"] | (rows["charge"] == "vendor"), _OF_REQUESTS]
+            for label, rows in self.rows.items()
+        }
 
     @cached_property
     def answered(self) -> Mapping[str, pd.DataFrame]:
         """The rows of each vendor's answers."""
-        return {label: rows[rows["ok"]] for label, rows in self.rows.items()}
+        return {label: rows.loc[rows["ok"], _OF_ANSWERS] for label, rows in self.rows.items()}
 
     @cached_property
     def asked_twice(self) -> bool:

@@ -75,10 +75,10 @@ def _terms(model: ModelResult, records: pd.DataFrame, undecided: str) -> pd.Data
     tokens = records["input_tokens"] + records["output_tokens"]
     # F1 = 2·TP ÷ (2·TP + FP + FN), against the share of the baseline's answers that call.
     called, failed = records["decision"] == "called", records["decision"] == "undecided"
-    question = pd.MultiIndex.from_frame(records[["suite", "sample"]])
     base = (records["label"] == model.baseline) & ~failed
-    share = called[base].groupby(question[base]).mean().reindex(question).to_numpy()
-    counts = ~np.isnan(share) & (~failed | (undecided == "missed"))
+    of_base = called.astype(float).where(base)
+    share = of_base.groupby([records["suite"], records["sample"]], observed=True).transform("mean")
+    counts = share.notna() & (~failed | (undecided == "missed"))
     return records[["block", "label"]].assign(
         succeeded=records["ok"],
         asked=records["ok"] | ~records["charge"].isin(NOT_CHARGED),
