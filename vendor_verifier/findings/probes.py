@@ -43,9 +43,8 @@ _PATTERNS: Mapping[str, tuple[FacetName, Status, str]] = {
     "formula": ("bill", "check", "counts follow from the length of the text"),
     "varying": ("bill", "check", "equal prompts get unequal counts"),
 }
-Counts = list[
-    NDArray[np.int64]
-]  # a probe each: how often each token came, a row for the vendor and one for the baseline
+# A probe each: how often each token came, a row for the vendor and one for the baseline.
+Counts = list[NDArray[np.int64]]
 
 
 def probe_tests(run: ModelRun) -> list[Test]:
@@ -62,7 +61,7 @@ def probe_reach(run: ModelRun) -> list[Reach]:
         if run.baseline is None or asked.empty:
             continue
         counts = _counts(run, label)
-        share = mixture_reach(counts, 0.01 / (2 * len(run.vendors))) if len(counts) >= LEAST_PROBES else None
+        share = mixture_reach(counts, run.alpha(2)) if len(counts) >= LEAST_PROBES else None
         text = "too few probes were answered by both sides, or all alike."
         if share is not None:
             text = f"another model behind {percent(share)} of the answers to probes would have been seen."
