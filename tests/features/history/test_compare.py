@@ -180,6 +180,11 @@ def test_a_verdict_that_became_worse_is_a_change(demo: ScoredRun) -> None:
     (change,) = compare_scored(healthy, one).verdicts
     assert (change.label, change.facet, change.before, change.after) == ("slow", "speed", "matches", "check")
     assert change.is_worse
+    untested = Facet(status="not_tested", reason="too few samples")
+    twin = structs.replace(twin, label="padded", verdict=Verdict("not_tested", "", {"bill": untested}))
+    model = structs.replace(model, vendors={**report.models[MODEL].vendors, "padded": twin})
+    young = type(one)(**{**vars(one), "report": structs.replace(report, models={MODEL: model})})
+    assert [each.label for each in compare_scored(young, one).verdicts if each.is_worse] == ["padded"]
 
 
 def test_the_command_and_python_compare_stored_runs(

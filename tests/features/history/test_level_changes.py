@@ -40,12 +40,6 @@ def test_a_change_below_the_least_effect_is_none_however_sure() -> None:
     assert [point for point, _ in change_points(series, least_effect=0.02)] == [10]
 
 
-@pytest.mark.parametrize("length", range(5))
-def test_series_too_short_or_without_any_change_have_none(length: int) -> None:
-    """Nothing, one, two and equal numbers are no reason to divide by zero."""
-    assert change_points([1.0] * length, least_effect=LEAST) == []
-
-
 def test_one_night_alone_is_no_level() -> None:
     """A single wild run, at the end or inside, is not a change of level."""
     random = np.random.default_rng(3)

@@ -47,8 +47,9 @@ class FacetChange(msgspec.Struct, frozen=True):
 
     @property
     def is_worse(self) -> bool:
-        """Whether it is worse than when it was last tested."""
-        return self.before is not None and WORST_FIRST.index(self.after) < WORST_FIRST.index(self.before)
+        """Whether it is worse than when it was last tested; a first *differs* or *down* is."""
+        before = self.before or "check"
+        return WORST_FIRST.index(self.after) < WORST_FIRST.index(before)
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,7 +171,7 @@ def _summary(report: Report, changes: Sequence[FacetChange], names: Names) -> li
     found: dict[str, list[str]] = {"matches": [], "check": [], "not_tested": []}
     for model, result in report.models.items():
         for label, vendor in result.vendors.items():
-            status, why = vendor.verdict.status, plain(vendor.verdict.reason, 100).rstrip(".")
+            status, why = vendor.verdict.status, plain(vendor.verdict.reason, 200).rstrip(".")
             if status == "check":
                 own = [change for change in changes if (change.model, change.label) == (model, label)]
                 why = listed([f"{change.facet.replace('_', ' ')} since {change.since}" for change in own])

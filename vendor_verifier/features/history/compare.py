@@ -103,7 +103,7 @@ def compare_scored(before: ScoredRun, after: ScoredRun) -> RunComparison:
             for suite, samples in before.samples.items()
             if suite in after.samples
         ),
-        verdicts=tuple(one for one in facet_changes(stored, "1") if one.before not in (None, one.after)),
+        verdicts=tuple(one for one in facet_changes(stored, "1") if one.before != one.after),
         changes=tuple(changes),
         settings=tuple(_setting_changes(before.manifest, after.manifest)),
     )
