@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import numpy as np
@@ -36,12 +36,11 @@ LEAST_DOWN, DOWN = 60, 0.5
 # Failing more than the baseline by this share and number leaves the facet untested, where no test shows it.
 LEAST_MORE, MORE = 2, 0.02
 _TESTS = 3
-_KEY = ["suite", "sample", "repetition"]
 
 
 def reliability_tests(run: ModelRun) -> list[Test]:
     """Facts and tests of every vendor."""
-    made = (_down, _failures, _stopped_early) if run.baseline is not None else (_down,)
+    made = (_down, partial(_failures, hits=_hits(run)), _stopped_early) if run.baseline is not None else (_down,)
     return [test for label in run.vendors for each in made for test in each(run, label)]
 
 
@@ -64,18 +63,18 @@ def _down(run: ModelRun, label: str) -> Iterator[Test]:
         )  # fmt: skip
 
 
-def _failures(run: ModelRun, label: str) -> Iterator[Test]:
+def _failures(run: ModelRun, label: str, hits: Mapping[str, Mapping[str, NDArray[np.bool_]]]) -> Iterator[Test]:
     """Groups of failures, of answers that break off, and of answers on a later try, against the baseline's."""
     own, base = run.asked[label], run.asked[run.baseline or ""]
     if own.empty or base.empty:
         return
     for name, gap, line in (("failed", GAP, FAILED_LINE), ("cut_off", CUT_GAP, CUT_LINE), ("retried", GAP, np.inf)):
-        hit, base_hit = _hit(run, own, name), _hit(run, base, name)
-        hits, base_groups = int(hit.sum()), _base_groups(base, base_hit, len(own), gap)
-        found = more_stretches(stretches(hit, gap), hits, len(own), base_groups, len(base))
-        if name == "retried" and hits <= LEAST_RETRIED * len(own):
+        hit, base_hit = hits[label][name], hits[run.baseline or ""][name]
+        count, base_groups = int(hit.sum()), _base_groups(base, base_hit, len(own), gap)
+        found = more_stretches(stretches(hit, gap), count, len(own), base_groups, len(base))
+        if name == "retried" and count <= LEAST_RETRIED * len(own):
             found = found._replace(p_value=1.0)
-        seen = f"{hits} of {len(own)}"
+        seen = f"{count} of {len(own)}"
         text = {
             "failed": f"{seen} requests failed ({main_failure(own[hit])[0]})",
             "cut_off": f"Cut off {seen} answers before their end",
@@ -83,29 +82,38 @@ def _failures(run: ModelRun, label: str) -> Iterator[Test]:
         }[name]
         text += f"; baseline {int(base_hit.sum())} of {len(base)}."
         yield compared(
-            label, FACET, name, text, found, line=line, counts=hits + base_groups > 0, samples=shown(own["sample"][hit])
+            label,
+            FACET,
+            name,
+            text,
+            found,
+            line=line,
+            counts=count + base_groups > 0,
+            samples=shown(own["sample"][hit]),
         )
 
 
-def _hit(run: ModelRun, rows: pd.DataFrame, name: str) -> NDArray[np.bool_]:
-    """Which records failed, were cut off in any attempt, or were answered on a later try only.
+def _hits(run: ModelRun) -> Mapping[str, Mapping[str, NDArray[np.bool_]]]:
+    """Which of a vendor's requests failed, were cut off in any attempt, or were answered on a later try only.
 
     Attempts that our own rate made the vendor refuse (429) count for none of them.
     """
-    cut = rows["failure"] == "truncated"
-    if name == "failed":
-        return np.asarray(~rows["ok"] & ~cut)
-    tries = run.attempts
-    if name == "cut_off":
-        tries = tries[tries["failure"] == "truncated"]
-    else:
-        tries = tries[tries["succeeded"] & ~tries["failure"].isin(["truncated", "rate_limited"])]
-        cut = cut & False
-    if tries.empty or rows.empty:
-        return np.asarray(cut)
-    tries = tries[tries["label"] == rows["label"].iloc[0]]
-    keys = pd.MultiIndex.from_frame(tries[_KEY].astype({"suite": str, "sample": str}))
-    return np.asarray(cut | pd.MultiIndex.from_frame(rows[_KEY].astype({"suite": str, "sample": str})).isin(keys))
+    key = ["label", "suite", "sample", "repetition"]
+    tries = run.attempts[[*key, "failure", "succeeded"]].astype(object)
+    kind = tries["failure"]
+    cut = set(zip(*(tries[name][kind == "truncated"] for name in key), strict=True))
+    blamed = tries["succeeded"].astype(bool) & ~kind.isin(["truncated", "rate_limited"])
+    retried = set(zip(*(tries[name][blamed] for name in key), strict=True))
+    found = {}
+    for label, rows in run.asked.items():
+        broke = (rows["failure"] == "truncated").to_numpy()
+        keys = list(zip(*(rows[name].astype(object) for name in key), strict=True))
+        found[label] = {
+            "failed": ~rows["ok"].to_numpy() & ~broke,
+            "cut_off": broke | np.array([each in cut for each in keys], bool),
+            "retried": np.array([each in retried for each in keys], bool),
+        }
+    return found
 
 
 def _base_groups(base: pd.DataFrame, hit: NDArray[np.bool_], n: int, gap: int) -> int:
@@ -135,9 +143,10 @@ def reliability_reach(run: ModelRun) -> list[Reach]:
     Not enough where a vendor failed more than the baseline without being found.
     """
     base = run.asked[run.baseline] if run.baseline else run.reference
-    reaches = []
+    hits = _hits(run).get(run.baseline or "", {})
+    unsound, reaches = fault(run, FACET), []
     for label in run.vendors:
-        why, n = hindrance(run, label) or fault(run, FACET), run.planned.get(label, 0)
+        why, n = hindrance(run, label) or unsound, run.planned.get(label, 0)
         if why is not None or not n:
             reaches.append(Reach(label, FACET, False, why or "no requests were planned", meant=n > 0))
             continue
@@ -150,11 +159,11 @@ def reliability_reach(run: ModelRun) -> list[Reach]:
             )
             reaches.append(Reach(label, FACET, False, text, n=n, needed=2 * n))
             continue
-        failing, cut = _seen(run, base, n, n)
+        failing, cut = _seen(run, base, hits, n, n)
         text = f"{percent(failing or 0)} failed requests or {percent(cut or 0)} cut answers would have been seen."
         enough, needed = _is_enough(failing, cut), None
         if not enough:
-            needed = next((size for size in SIZES if size > n and _is_enough(*_seen(run, base, n, size))), None)
+            needed = next((size for size in SIZES if size > n and _is_enough(*_seen(run, base, hits, n, size))), None)
             text = f"{counted(n, 'request')} are too few to see {percent(ENOUGH_FAILED)} of them failing"
         reaches.append(Reach(label, FACET, enough, text, failing, n, needed=needed))
     return reaches
@@ -170,12 +179,14 @@ def _is_enough(failing: float | None, cut: float | None) -> bool:
     return failing is not None and failing <= ENOUGH_FAILED and cut is not None and cut <= ENOUGH_CUT
 
 
-def _seen(run: ModelRun, base: pd.DataFrame, n: int, size: int) -> tuple[float | None, float | None]:
+def _seen(
+    run: ModelRun, base: pd.DataFrame, hits: Mapping[str, NDArray[np.bool_]], n: int, size: int
+) -> tuple[float | None, float | None]:
     """The shares of failed and of cut requests that ``size`` requests find; the baseline's groups grow with them."""
     base_n, alpha = round(len(base) * size / n), run.alpha(_TESTS)
     shares = []
     for name, gap in (("failed", GAP), ("cut_off", CUT_GAP)):
-        groups = round(_base_groups(base, _hit(run, base, name), n, gap) * size / n)
+        groups = round(_base_groups(base, hits[name], n, gap) * size / n)
         # Above a third more failures make fewer groups, because they are one.
         choice = [points / 100 for points in range(1, 31)]
         shares.append(smallest(partial(stretches_power, size, groups, base_n, gap, alpha), choice))
