@@ -324,3 +324,8 @@ def test_runs_of_checks_alone_judge_nothing_else(suite: str) -> None:
     )
     assert found.verdicts["v"].status == "not_tested"
     assert found.choice.kind == "undecided"
+
+
+def test_the_first_line_names_no_baseline_where_there_is_none() -> None:
+    found = judged(dataclasses.replace(altered(HONEST, "v", served_model="mini"), baseline=None, labels=("v",)))
+    assert found.choice.text == "No vendor can be recommended (1 differs)."

@@ -45,7 +45,10 @@ def choice_of(
         text = f"Nothing was found against {listed(open_to, MOST_NAMED)}{others}, but nobody can be recommended yet: "
         choice = Choice("undecided", open_to, text + _lacking(verdicts[open_to[0]], open_to[0], reaches))
     else:
-        choice = Choice("none", (), f"No vendor of {len(status)} matches the baseline {run.baseline}{others}.")
+        text = (
+            "No vendor can be recommended" if run.baseline is None else f"No vendor matches the baseline {run.baseline}"
+        )
+        choice = Choice("none", (), f"{text}{others}.")
     unsound = [f"{reason[:1].upper()}{reason[1:]}." for _, reason in faults(run)]
     return Choice(choice.kind, choice.labels, " ".join([choice.text, *unsound, *_scores(results)]))
 
