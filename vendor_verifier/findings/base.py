@@ -27,8 +27,8 @@ _COMPARED = [
 ]  # fmt: skip
 _OF_REQUESTS = ["label", "suite", "sample", "repetition", "sent_s", "ok", "failure", "charge", "retried"]
 _OF_ANSWERS = [
-    "suite", "sample", "repetition", "sent_s", "finish", "calls", "anomalies", "ttft_ms", "e2e_ms", "output_tokens",
-    "reasoning_tokens", "tokens_after", "decode_s", "max_tokens",
+    "suite", "sample", "repetition", "sent_s", "finish", "calls", "anomalies", "ttft_ms", "e2e_ms", "input_tokens",
+    "output_tokens", "reasoning_tokens", "tokens_after", "decode_s", "max_tokens",
 ]  # fmt: skip
 # What no finding reads; a million records would be copied with it.
 _UNREAD = [
