@@ -25,7 +25,7 @@ _COMPARED = [
     "suite", "sample", "repetition", "ok", "reworded", "called", "call_digest", "input_tokens", "output_tokens",
     "cached_tokens", "reasoning_tokens", "characters", "turns",
 ]  # fmt: skip
-_OF_REQUESTS = ["label", "suite", "sample", "repetition", "sent_s", "ok", "failure", "charge", "retried"]
+_OF_REQUESTS = ["label", "suite", "sample", "repetition", "sent_s", "ok", "failure", "charge", "retried", "score"]
 _OF_ANSWERS = [
     "suite", "sample", "repetition", "sent_s", "finish", "calls", "anomalies", "ttft_ms", "e2e_ms", "input_tokens",
     "output_tokens", "reasoning_tokens", "tokens_after", "decode_s", "max_tokens",
