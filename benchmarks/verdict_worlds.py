@@ -258,6 +258,7 @@ def _answers(
         "model": np.full(n, MODEL, object), "label": np.full(n, label, object), "suite": np.full(n, SUITE, object),
         "sample": _names(n), "repetition": np.full(n, repetition), "block": at // 25, "sent_s": sent, "ok": ok,
         "failure": np.where(ok, None, np.where(cut, "truncated", "http_5xx")), "charge": np.where(ok, None, "vendor"),
+        "ended_s": sent + ttft / 1e3 + decode, "turns": np.ones(n, int),
         "attempts": np.where(failed, 3, 1 + retried), "resent": np.zeros(n, int), "retried": retried,
         "decision": np.where(ok, np.where(called, "called", "not_called"), "undecided"),
         "calls": (ok & called).astype(int),
