@@ -27,8 +27,8 @@ BEGIN, END = "<!-- error rates -->", "<!-- end of error rates -->"
 SEED = 31
 SIZES = (60, 150, 400)
 # Runs of each family and size by the number of vendors: 2,025 vendors a family.
-HONEST_RUNS = {1: 225, 4: 56, 9: 25}
-DEFAULT, RIVALS, VICE_RUNS = 315, 4, 34
+HONEST_RUNS = {1: 60, 4: 30, 9: 55}
+DEFAULT, RIVALS, VICE_RUNS = 315, 4, 17
 VICES = (
     HONEST,
     Vice("another model", other=1),

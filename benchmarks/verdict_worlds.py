@@ -158,7 +158,6 @@ def results(run: ModelRun) -> dict[str, VendorResult]:
             success_rate=float(rows.ok.mean()),
             avg_tokens=float((answered.input_tokens + answered.output_tokens).mean()),
             avg_ttft_ms=float(answered.ttft_ms.mean()),
-            tps=float(answered.tokens_after.sum() / answered.decode_s.sum()),
             planned=run.planned[label],
             recorded=len(rows),
             succeeded=len(answered),

@@ -46,8 +46,11 @@ class ModelVerdict:
 
 def judge(run: ModelRun, results: Mapping[str, VendorResult]) -> ModelVerdict:
     """The verdict on every vendor; ``results`` are for the advice."""
-    tests = [test for made in _TESTS for test in made(run)]
-    reaches = [reach for made in _REACHES for reach in made(run)]
+    unsound = {facet for facets, _ in faults(run) for facet in facets}
+    made = [test for each in _TESTS for test in each(run)]
+    # What an unsound baseline is compared with says nothing; facts need no baseline.
+    tests = [test for test in made if test.p_value is None or test.facet not in unsound]
+    reaches = [reach for each in _REACHES for reach in each(run)]
     findings = _findings(run, tests)
     verdicts = {
         label: _verdict(
