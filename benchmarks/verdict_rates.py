@@ -1,6 +1,6 @@
 """Measures how often the verdict accuses honest vendors and misses bad ones, in the worlds of ``verdict_worlds.py``.
 
-python benchmarks/verdict_rates.py                    print the tables (some 25 minutes of one core)
+python benchmarks/verdict_rates.py                    print the tables (some 20 minutes of one core)
 python benchmarks/verdict_rates.py --write            also put them into docs/verdict.md
 python benchmarks/verdict_rates.py --share 0.01       a hundredth of the runs
 python benchmarks/verdict_rates.py --accused          also list every accused honest vendor with its run
@@ -9,9 +9,10 @@ python benchmarks/verdict_rates.py --accused          also list every accused ho
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,7 +29,7 @@ SEED = 31
 SIZES = (60, 150, 400)
 # Runs of each family and size by the number of vendors: 2,025 vendors a family.
 HONEST_RUNS = {1: 60, 4: 30, 9: 55}
-DEFAULT, RIVALS, VICE_RUNS = 315, 4, 17
+DEFAULT, RIVALS, VICE_RUNS = 315, 4, 13
 VICES = (
     HONEST,
     Vice("another model", other=1),
@@ -47,19 +48,35 @@ VICES = (
     Vice("10 % routed to a cheaper model", other=0.1),
     Vice("light quantisation", duller=0.15, misses=0.01, breaks=0.01),
 )
-_ORDER = ("matches", "not_tested", "check", "differs", "down")
-_FOUND = ("check", "differs", "down")
+FOUND = ("check", "differs", "down")
 
 
 @dataclass
 class Counts:
-    """Verdicts by status, and in how many runs the vendor was named in the first line."""
+    """Verdicts on vendors of one kind by status, and in how many runs the vendor was recommended."""
 
     statuses: Counter[str] = field(default_factory=Counter)
-    named: int = 0
+    recommended: int = 0
 
-    def add(self, other: Counts) -> Counts:
-        return Counts(self.statuses + other.statuses, self.named + other.named)
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.statuses + other.statuses, self.recommended + other.recommended)
+
+    @property
+    def total(self) -> int:
+        return self.statuses.total()
+
+    def share(self, *statuses: str) -> str:
+        """The share of some verdicts in per cent, with its 95 % interval (Clopper and Pearson 1934)."""
+        hits = sum(self.statuses[status] for status in statuses)
+        interval = stats.binomtest(hits, self.total).proportion_ci()
+        return f"{100 * hits / self.total:.3g} % ({100 * interval.low:.2g}–{min(100, 100 * interval.high):.3g})"
+
+    def percent(self, *statuses: str) -> str:
+        return f"{100 * sum(self.statuses[status] for status in statuses) / self.total:.0f} %"
+
+
+# By family, and the number of samples or the vendor's vice.
+Found = dict[tuple[str, int | str], Counts]
 
 
 def run(family: str, n: int, vices: Sequence[Vice], seed: Sequence[int]) -> tuple[dict[str, Verdict], Choice]:
@@ -70,98 +87,58 @@ def run(family: str, n: int, vices: Sequence[Vice], seed: Sequence[int]) -> tupl
     return {label: each for label, each in judged.verdicts.items() if label != BASELINE}, judged.choice
 
 
-def honest_runs(families: Sequence[str], share: float, accused: bool) -> dict[tuple[str, int], Counts]:
-    """The verdicts on honest vendors by family and size of the run."""
-    found: dict[tuple[str, int], Counts] = {}
+def measured(families: Sequence[str], share: float, *, accused: bool) -> Found:
+    """The verdicts on honest vendors by size of the run, and on bad ones by vice; ``accused`` prints the first."""
+    found: Found = {}
     for family in families:
-        for n in SIZES:
-            counts = found.setdefault((family, n), Counts())
-            for vendors, runs in HONEST_RUNS.items():
-                for number in range(round(runs * share) or 1):
-                    verdicts, _ = run(family, n, [HONEST] * vendors, [0, number])
-                    counts.statuses.update(each.status for each in verdicts.values())
-                    if accused:
-                        print_accused(f"{family} n={n} vendors={vendors} seed=[0, {number}]", verdicts)
-    return found
-
-
-def vice_runs(families: Sequence[str], share: float, accused: bool) -> dict[tuple[str, str], Counts]:
-    """The verdicts on vendors with each vice, and on one more honest one, among four honest rivals."""
-    found: dict[tuple[str, str], Counts] = {}
-    for family in families:
+        for n, (vendors, runs) in itertools.product(SIZES, HONEST_RUNS.items()):
+            for number in range(round(runs * share) or 1):
+                verdicts, _ = run(family, n, [HONEST] * vendors, [0, number])
+                _count_honest(found, family, n, verdicts, f"{vendors} vendors, seed [0, {number}]", accused)
         for place, vice in enumerate(VICES):
             counts = found.setdefault((family, vice.name), Counts())
             for number in range(round(VICE_RUNS * share) or 1):
                 verdicts, choice = run(family, DEFAULT, [*[HONEST] * RIVALS, vice], [1, place, number])
                 bad = f"v{RIVALS}"
-                counts.statuses[verdicts[bad].status] += 1
-                counts.named += choice.kind == "recommended" and bad in choice.labels
-                if accused:
-                    if vice is not HONEST:
-                        del verdicts[bad]
-                    print_accused(f"{family} vice {place} seed=[1, {place}, {number}]", verdicts)
+                counts.recommended += choice.kind == "recommended" and bad in choice.labels
+                counts.statuses[verdicts.pop(bad).status] += 1
+                _count_honest(found, family, DEFAULT, verdicts, f"vice {place}, seed [1, {place}, {number}]", accused)
     return found
 
 
-def print_accused(where: str, verdicts: dict[str, Verdict]) -> None:
-    """The honest vendors of a run that were accused, with the reasons."""
+def _count_honest(
+    found: Found, family: str, n: int, verdicts: Mapping[str, Verdict], where: str, accused: bool
+) -> None:
+    counts = found.setdefault((family, n), Counts())
     for label, verdict in verdicts.items():
-        for name, facet in verdict.facets.items():
-            if facet.status in _FOUND:
-                print(f"{where} {label} {name} {facet.status}: {facet.reason}", file=sys.stderr, flush=True)
+        counts.statuses[verdict.status] += 1
+        if accused and verdict.status in FOUND:
+            print(f"{family}, {n} samples, {where}: {label} {verdict.status}: {verdict.reason}", file=sys.stderr)
 
 
-def percent(count: int, of: int) -> str:
-    """A share in per cent with its 95 % interval (Clopper and Pearson 1934)."""
-    interval = stats.binomtest(count, of).proportion_ci()
-    return f"{100 * count / of:.3g} % ({100 * interval.low:.2g}–{100 * interval.high:.2g})"
-
-
-def tables(honest: dict[tuple[str, int], Counts], bad: dict[tuple[str, str], Counts]) -> Iterator[str]:
+def tables(found: Found, families: Sequence[str]) -> Iterator[str]:
     """The lines of the page."""
-    families = list(dict.fromkeys(family for family, _ in honest))
-    yield "Honest vendors, of one template, sampling and failure process with their baseline; 95 % intervals in brackets:"
-    yield ""
-    yield "| World | Samples | Vendors | matches | check | differs | down |"
-    yield "|---|--:|--:|--:|--:|--:|--:|"
-    rows = [(family, str(n), honest[family, n]) for family in families for n in SIZES]
+    yield "Honest vendors: one template, sampling and failure process with their baseline; 95 % intervals in brackets."
+    yield from ("", "| World | Samples | Vendors | matches | check | differs | down |", f"|---|{'--:|' * 6}")
     for family in families:
-        whole = sum((honest[family, n] for n in SIZES), start=Counts(), ) if False else None  # fmt: skip
-        del whole
-    for family, size, counts in rows:
-        yield _honest_row(family, size, counts)
-    for family in families:
-        total = Counts()
-        for n in SIZES:
-            total = total.add(honest[family, n])
-        yield _honest_row(family, "all", total)
-    yield ""
-    yield f"Bad vendors among {RIVALS} honest rivals at {DEFAULT} samples: found (*check* or worse), by world:"
-    yield ""
-    yield f"| Vendor | {' | '.join(families)} | all | differs or down | in the first line |"
+        rows = {str(n): found[family, n] for n in sorted((*SIZES, DEFAULT))}
+        for size, counts in {**rows, "all": sum(rows.values(), Counts())}.items():
+            cells = [counts.percent("matches"), *(counts.share(status) for status in FOUND)]
+            yield f"| {family} | {size} | {counts.total:,} | {' | '.join(cells)} |"
+    yield from ("", f"Bad vendors among {RIVALS} honest rivals at {DEFAULT} samples. Found is *check* or worse.", "")
+    titles = [f"found, {family}" for family in families]
+    yield f"| Vendor | {' | '.join(titles)} | found, all | differs or down | recommended |"
     yield f"|---|{'--:|' * (len(families) + 3)}"
     for vice in VICES:
-        total, cells = Counts(), []
-        for family in families:
-            counts = bad[family, vice.name]
-            total = total.add(counts)
-            cells.append(f"{100 * _found(counts) / counts.statuses.total():.0f} %")
-        runs = total.statuses.total()
-        worst = total.statuses["differs"] + total.statuses["down"]
-        yield (
-            f"| {vice.name} | {' | '.join(cells)} | {percent(_found(total), runs)} | {100 * worst / runs:.0f} % "
-            f"| {100 * total.named / runs:.0f} % |"
-        )
-
-
-def _found(counts: Counts) -> int:
-    return sum(counts.statuses[status] for status in _FOUND)
-
-
-def _honest_row(family: str, size: str, counts: Counts) -> str:
-    total, by_status = counts.statuses.total(), counts.statuses
-    cells = [percent(by_status[status], total) for status in ("check", "differs", "down")]
-    return f"| {family} | {size} | {total:,} | {100 * by_status['matches'] / total:.0f} % | {' | '.join(cells)} |"
+        each = [found[family, vice.name] for family in families]
+        whole = sum(each, Counts())
+        cells = [counts.percent(*FOUND) for counts in each]
+        cells += [
+            whole.share(*FOUND),
+            whole.percent("differs", "down"),
+            f"{100 * whole.recommended / whole.total:.0f} %",
+        ]
+        yield f"| {vice.name} | {' | '.join(cells)} |"
 
 
 def main() -> int:
@@ -173,9 +150,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help=f"Write the tables into {PAGE.name}.")
     chosen = parser.parse_args()
     families = [each for each in FAMILIES if each == (chosen.family or each) and (each != "real" or REAL.is_dir())]
-    lines = list(
-        tables(honest_runs(families, chosen.share, chosen.accused), vice_runs(families, chosen.share, chosen.accused))
-    )
+    lines = list(tables(measured(families, chosen.share, accused=chosen.accused), families))
     print("\n".join(lines))
     if chosen.write:
         before, rest = PAGE.read_text("utf-8").split(BEGIN)

@@ -37,8 +37,8 @@ class Vice:
 
     Shares of requests: ``other`` are answered by a cheaper model, ``cuts`` end early, ``fails`` fail; of calls:
     ``rewrites`` have one character of their arguments changed, ``misses`` are not made, ``breaks`` break the schema.
-    ``duller`` is how much of the likeliest wording's chance goes to the others. ``ceiling`` is where prompts are cut, in
-    tokens. ``crowded`` is how much each request in flight beyond four adds to TTFT.
+    ``duller`` is how much of the likeliest wording's chance goes to the others. ``ceiling``, in tokens, is where
+    prompts are cut. ``crowded`` is how much each request in flight beyond four adds to TTFT.
     """
 
     name: str = "honest"
@@ -231,7 +231,7 @@ def _answers(
             text = model.texts[i][k] if world.family == "real" else ""
             call = call.replace('":', '_":', 1) if broken[i] else call
             call = f"{call[:-4]}{'x' if call[-4] != 'x' else 'y'}{call[-3:]}" if rewritten[i] else call
-        tokens = int(round(model.tokens[i, k, int(called[i])] * vice.output_tokens))
+        tokens = round(float(model.tokens[i, k, int(called[i])]) * vice.output_tokens)
         characters = len(text) + max(0, len(call) - len(TOOL) - 2)
         said[:, i] = hash((text, call)) & 0xFFFFFFFFFFF, hash(call) & 0xFFFFFFFFFFF, characters
         if ok[i]:
@@ -354,7 +354,9 @@ def _published(rng: np.random.Generator, n: int) -> tuple[Model, NDArray[np.floa
     files, times = _files(REAL)
     both = sorted(set.intersection(*(set(rows) for rows in files)))
     chosen = rng.choice(both, n, replace=False)
-    texts, calls, tokens, called = [], [], [], []
+    texts: list[list[str]] = []
+    calls: list[list[str]] = []
+    tokens, called = [], []
     for number in chosen:
         texts.append([])
         calls.append([])

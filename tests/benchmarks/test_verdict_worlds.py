@@ -46,7 +46,16 @@ def typed(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def failing(run: ModelRun, label: str, rows: Sequence[int]) -> ModelRun:
-    unknown = ["ttft_ms", "decode_s", "e2e_ms", "input_tokens", "output_tokens", "tokens_after", "digest", "call_digest"]
+    unknown = [
+        "ttft_ms",
+        "decode_s",
+        "e2e_ms",
+        "input_tokens",
+        "output_tokens",
+        "tokens_after",
+        "digest",
+        "call_digest",
+    ]
     return changed(
         run, label, rows, ok=False, failure="http_5xx", charge="vendor", decision="undecided", calls=0, classes=None,
         **dict.fromkeys(unknown, np.nan),
