@@ -68,10 +68,9 @@ def test_the_screen_names_what_is_not_right(file: Path, capsys: pytest.CaptureFi
     """The mean, how many pass, and the rows below full marks with the reason."""
     assert run_app(["score", str(file)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == f"{file.name}: 3 stored answers; nothing was sent."
-    assert lines[1] == "tool_correctness: mean score 0.8333; 3 of 3 with at least 0.5"
+    assert lines[:2] == [f"{file.name}: 3 answers", "tool_correctness: score 0.833, 3 of 3 pass (threshold 0.5)"]
     assert lines[2:] == [
-        "  row 2: 0.5000 Missing tools ['get_weather']. "
+        "  row 2: 0.500: Missing tools ['get_weather']. "
         "Expected ['get_weather', 'search_hotels'], called ['search_hotels']."
     ]
 
