@@ -39,7 +39,7 @@ def test_regions_are_in_the_reports(scattered: Any) -> None:
     scattered("report", "run", "--format", "html,md")
     for name in ("report.md", "report.html"):
         text = (scattered.folder / "run" / name).read_text()
-        assert "region" in text
+        assert "Region" in text
         assert "eu" in text
 
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from vendor_verifier.records.results import FACETS, WORST_FIRST, FacetName, Status
-from vendor_verifier.text import counted
 
 MISSING = "–"
 Format = Callable[[Any], str]
@@ -150,20 +149,3 @@ def aligned(rows: Sequence[Sequence[str]], *, left: int = 0, prose: int = 0) -> 
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         yield "  ".join(cells)
-
-
-def load_words(load: Mapping[str, Any]) -> str:
-    """A stored load shape in words, such as ``50 requests a second (poisson) to each vendor for 60 s``."""
-    words = "a fixed number of requests in flight"
-    if load.get("schedule"):
-        schedule = load["schedule"]
-        words = f"{counted(schedule['count'], 'request')} over {schedule['last_s']:g} s by a schedule"
-    elif load.get("request_rate"):
-        words = f"{load['request_rate']:g} requests a second ({load.get('arrival') or 'constant'}) to each vendor"
-    if load.get("duration_s") is not None:
-        words += f" for {load['duration_s']:g} s"
-    if load.get("ramp_up_s"):
-        words += f", growing over {load['ramp_up_s']:g} s"
-    if load.get("warmup"):
-        words += f", after {counted(load['warmup'], 'request')} of warm-up"
-    return words
