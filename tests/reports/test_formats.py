@@ -51,19 +51,3 @@ def test_aligned_columns() -> None:
     """Names to the left, numbers to the right, the last text as it is."""
     rows = [["vendor", "n", "why"], ["a", "10", "long text"]]
     assert list(formats.aligned(rows, left=1, prose=1)) == ["vendor   n  why", "a       10  long text"]
-
-
-@pytest.mark.parametrize(
-    ("load", "words"),
-    [
-        ({}, "a fixed number of requests in flight"),
-        ({"request_rate": 50, "arrival": "poisson", "duration_s": 60},
-         "50 requests a second (poisson) to each vendor for 60 s"),
-        ({"schedule": {"count": 9, "last_s": 4.5}}, "9 requests over 4.5 s by a schedule"),
-        ({"request_rate": 5, "ramp_up_s": 10, "warmup": 1},
-         "5 requests a second (constant) to each vendor, growing over 10 s, after 1 request of warm-up"),
-    ],
-)  # fmt: skip
-def test_load_in_words(load: dict[str, object], words: str) -> None:
-    """The load shape as a sentence's part."""
-    assert formats.load_words(load) == words

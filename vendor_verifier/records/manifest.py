@@ -287,7 +287,7 @@ def load_text(load: Mapping[str, Any]) -> str:
     """A stored load shape in words, such as ``50 requests per second (poisson) for 60 s``."""
     schedule = load.get("schedule")
     if schedule:
-        words = f"a schedule of {schedule['count']} requests in {schedule['last_s']:g} s"
+        words = f"a schedule of {schedule['count']:g} requests in {schedule['last_s']:g} s"
     elif load.get("request_rate"):
         words = f"{load['request_rate']:g} requests per second ({load['arrival']})"
     else:
