@@ -94,13 +94,14 @@ def _document(about: Mapping[str, object], scrubber: "Scrubber") -> str:
 def _table(found: Sequence["VendorSweep"], scrubber: "Scrubber") -> str:
     """A row for each level, then a sentence for each vendor."""
     from vendor_verifier.reports.escape import plain
-    from vendor_verifier.reports.formats import aligned, quantity
+    from vendor_verifier.reports.formats import aligned, quantity, written
 
     rows = [_HEAD]
     for each in found:
         for size, *figures, misses in (level.values() for level in each.levels):
             name = "unloaded" if size is None else f"{size:g}"
-            rows.append([plain(each.label), name, *map(quantity, figures), plain("; ".join(misses))])
+            shown = [written(figure, quantity) for figure in figures]
+            rows.append([plain(each.label), name, *shown, plain("; ".join(misses))])
     lines = [*aligned(rows, left=1, prose=1), "", *(plain(scrubber.text(each.summary), 600) for each in found)]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
