@@ -333,7 +333,7 @@ def adapting_cluster() -> Iterator[LocalCluster]:
 def assert_objectives_of_the_whole(site: Site, *two_workers: str) -> None:
     """Send for a second from two workers under SLOs that all keep: each counts, whoever sent it."""
     site.configure("a: faithful", samples=20)
-    slos = ("--slo", "e2e_ms <= 60000", "--slo", "ttft_from_schedule_ms <= 60000")
+    slos = ("--slo", "e2e_ms <= 60000", "--slo", "ttft_due_ms <= 60000")
     code, err = site.run("slos", *two_workers, "--request-rate", "30", "--duration", "1", *slos)
     assert code == 0, err
     (vendor,) = site.scores("slos").values()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 from fault_server import DONE, FaultServer, Script, Seen, delta, say, stream, text, whole
 
@@ -174,7 +175,7 @@ def test_by_rate_sends_that_many_a_second(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(sweep, "_SECONDS", 1)
     with serving(calling) as server:
         configure(tmp_path, good=server.url())
-        code, found = capacity(tmp_path, "--by", "rate", "--sweep", "20", "--slo", "ttft_from_schedule_ms.p50 <= 900")
+        code, found = capacity(tmp_path, "--by", "rate", "--sweep", "20", "--slo", "ttft_due_ms.p50 <= 900")
     assert code == 0
     assert ends(found) == {"good": (20, "highest")}
     unloaded, rate = found["vendors"][0]["levels"]
@@ -212,9 +213,8 @@ def test_our_lateness_counts_where_it_matters(
 
     def late(*arguments: Any) -> Any:
         seen = measured(*arguments)
-        slow = sweep.structs.replace(seen.vendor.distributions["ttft_ms"], p95=6700.0 if arguments[2] else 30.0)
-        vendor = sweep.structs.replace(seen.vendor, distributions={**seen.vendor.distributions, "ttft_ms": slow})
-        return sweep.structs.replace(seen, vendor=vendor, lag_ms=lag_ms)
+        rows = seen.rows.assign(ttft_ms=6700.0 if arguments[2] else 30.0)
+        return msgspec.structs.replace(seen, rows=rows, lag_ms=lag_ms)
 
     monkeypatch.setattr(sweep, "_measured", late)
     with serving(calling) as server:
