@@ -213,7 +213,7 @@ def test_our_lateness_counts_where_it_matters(
 
     def late(*arguments: Any) -> Any:
         seen = measured(*arguments)
-        rows = seen.rows.assign(ttft_ms=6700.0 if arguments[2] else 30.0)
+        rows = seen.rows.assign(ttft_ms=6700.0 if arguments[1] else 30.0)
         return msgspec.structs.replace(seen, rows=rows, lag_ms=lag_ms)
 
     monkeypatch.setattr(sweep, "_measured", late)
