@@ -33,7 +33,7 @@ _OF_ANSWERS = [
 # What no finding reads; a million records would be copied with it.
 _UNREAD = [
     "block", "region", "ended_s", "due_s", "attempts", "resent", "category", "difficulty", "call_type", "provider",
-    "reported_usd", "discarded", "last_token_ms", "digest",
+    "reported_usd", "discarded",
 ]  # fmt: skip
 # What to do where answers are missing for another reason than the vendor's own failures.
 _OURS: Mapping[str, str] = {

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -109,7 +109,7 @@ def withhold_speeds(
             continue
         baseline = places.get((model, baselines.get(model, "")))
         reference = None if baseline is None else records[names].iloc[baseline]
-        if label != baselines.get(model) and faked_stream(rows, reference) is not None:
+        if label != baselines.get(model) and is_faked(rows, reference):
             reasons[model, label] = "its answers were finished before they were streamed"
     for key in reasons:
         for name in ("tokens_after", "decode_s"):
@@ -119,35 +119,22 @@ def withhold_speeds(
     return reasons
 
 
-class FakedStream(NamedTuple):
-    """The rank correlation of first token and answer length, its p-value, the answers, and their median speed."""
+def is_faked(rows: pd.DataFrame, baseline: pd.DataFrame | None) -> bool:
+    """Whether a vendor's streams are faked; not where it thinks before it answers.
 
-    correlation: float
-    p_value: float
-    n: int
-    tps: float
-
-
-def faked_stream(rows: pd.DataFrame, baseline: pd.DataFrame | None) -> FakedStream | None:
-    """The signs that a vendor's streams are faked; None where there are none, or it thinks before it answers.
-
-    A partial rank correlation given the length of the prompt: Spearman's of the residuals of ranks (one-sided t-test).
+    Spearman's rank correlation of first token and answer length, with that of the prompt's length taken out.
     """
-    known = rows[rows["ttft_ms"].notna() & rows["output_tokens"].notna()]
-    tps = float((rows["tokens_after"] / rows["decode_s"]).median())
-    usual = 0.0 if baseline is None else float((baseline["tokens_after"] / baseline["decode_s"]).median())
-    is_fast = tps > max(_IMPLAUSIBLE_TPS, _TIMES_BASELINE * (0.0 if np.isnan(usual) else usual))
+    known = rows.dropna(subset=["ttft_ms", "output_tokens"])
+    speed = (rows["tokens_after"] / rows["decode_s"]).median()
+    usual = np.nan if baseline is None else (baseline["tokens_after"] / baseline["decode_s"]).median()
+    is_fast = speed > np.fmax(_IMPLAUSIBLE_TPS, _TIMES_BASELINE * usual)
     if len(known) < LEAST_ANSWERS or not is_fast or (rows["reasoning_tokens"] > 0).any():
-        return None
-    asked = known["input_tokens"].fillna(0).rank()
-    first, length = (_without(known[name].rank(), asked) for name in ("ttft_ms", "output_tokens"))
-    if np.ptp(first) == 0 or np.ptp(length) == 0:
-        return None
-    found: Any = stats.pearsonr(first, length, alternative="greater")
-    is_faked = found.statistic > _LEAST_CORRELATION and found.pvalue < _MOST_P
-    return FakedStream(float(found.statistic), float(found.pvalue), len(known), tps) if is_faked else None
-
-
-def _without(ranks: Any, given: Any) -> Any:
-    """What is left of ranks when their line on others is taken away."""
-    return ranks - np.polyval(np.polyfit(given, ranks, 1), given) if np.ptp(given) else ranks - ranks.mean()
+        return False
+    ranks = known[["ttft_ms", "output_tokens", "input_tokens"]].rank()
+    asked = ranks["input_tokens"].fillna(0)
+    if np.ptp(asked):
+        ranks = ranks.apply(lambda column: column - np.polyval(np.polyfit(asked, column.fillna(0), 1), asked))
+    if not np.ptp(ranks["ttft_ms"]) or not np.ptp(ranks["output_tokens"]):
+        return False
+    found: Any = stats.pearsonr(ranks["ttft_ms"], ranks["output_tokens"], alternative="greater")
+    return bool(found.statistic > _LEAST_CORRELATION and found.pvalue < _MOST_P)

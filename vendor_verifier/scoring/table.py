@@ -6,10 +6,10 @@ counts. Missing is missing (NaN, or no category), never 0.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from vendor_verifier.loaders.parameters import parameter_defects
-from vendor_verifier.records.record import Attempt, Record
+from vendor_verifier.records.record import Attempt, Record, Timing
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.records.score import Score
 from vendor_verifier.scoring.answer import Answer, buffered, characters, is_billed, is_late, lateness_ns, reported_usage
@@ -27,8 +27,6 @@ from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.trigger import KeptCheckers
 
 CHUNK = 2_000
-# Two models may well say "Paris." in the same words; from this many characters on equal bytes mean something.
-LEAST_CHARACTERS = 40
 _TAGS = ("category", "difficulty", "call_type")
 _NO_TAGS = (None, None, None)
 
@@ -93,10 +91,8 @@ RECORD_COLUMNS: tuple[Column, ...] = (
     Column("decode_s", "float64", "s", "from the first to the last token"),
     Column("late_ms", "float32", "ms", "how late this program may have read it, at most"),
     Column("discarded", "category", "", "times left out because this program was late for more than half of them"),
-    Column("last_token_ms", "float32", "ms", "last token − sent"),
     Column("max_tokens", "float32", "tokens", "limit that the sample asks for"),
     Column("characters", "float32", "", "characters of the answer, calls included"),
-    Column("digest", "float64", "", "hash of text and calls of a long answer, for equality"),
     Column("call_digest", "float64", "", "hash of its calls with canonical arguments; missing without calls"),
 )
 
@@ -284,7 +280,7 @@ def _row(record: Record, score: Score, sample: Sample, checkers: KeptCheckers, m
         begun_s,
         _ended_s(final, begun_s if final is attempts[0] else sent_s(final)) if final is not None else None,
         record.offered_s,
-        None if record.offered_s is None or timing is None else _ms(timing.scheduled_ns, -1),
+        None if record.offered_s is None or timing is None else _waited_ms(timing),
         ok, kind, charge, len(turns), len(attempts), record.resent, ok and len(attempts) > len(turns),
         score.decision, len(score.calls), ",".join([call.verdict for call in score.calls]) or None,
         response is not None and bool(sample.turn.tools) and bool(score.calls or not response.tool_calls),
@@ -298,7 +294,6 @@ def _row(record: Record, score: Score, sample: Sample, checkers: KeptCheckers, m
         _anomalies(score, finals, answers),
         ",".join(sorted(set(rewritten))) or None,
         *_measured(record, answers),
-        None if timing is None or not ok else _ms(timing.last_token_ns),
         _limit(sample), *_digests(answers),
     )  # fmt: skip
 
@@ -372,25 +367,12 @@ def _anomalies(score: Score, finals: list[Attempt], answers: list[Answer]) -> st
     return ",".join(dict.fromkeys(found)) if found else None
 
 
-def _digests(answers: list[Answer]) -> tuple[Any, ...]:
-    """The columns ``characters``, ``digest`` and ``call_digest``."""
-    if not answers:
-        return None, None, None
+def _digests(answers: list[Answer]) -> tuple[int | None, int | None]:
+    """The columns ``characters`` and ``call_digest``: 48 bits, which a float holds exactly."""
     responses = [answer.attempt.response for answer in answers if answer.attempt.response is not None]
-    calls = [call for response in responses for call in response.tool_calls]
-    shown = [text for response in responses for text in (response.text, response.reasoning)]
-    length = sum(map(characters, responses))
-    is_long = length >= LEAST_CHARACTERS
-    return (
-        length,
-        _digest("\0".join([*shown, *[f"{call.name}({call.arguments})" for call in calls]])) if is_long else None,
-        _digest("\0".join(map(canonical_call, calls))) if calls else None,
-    )
-
-
-def _digest(text: str) -> int:
-    """48 bits that equal texts share, which a float holds exactly."""
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).digest())
+    calls = [canonical_call(call) for response in responses for call in response.tool_calls]
+    digest = blake2b("\0".join(calls).encode("utf-8", "surrogatepass"), digest_size=6).digest()
+    return sum(map(characters, responses)) if answers else None, int.from_bytes(digest) if calls else None
 
 
 def sent_s(attempt: Attempt) -> float | None:
@@ -408,8 +390,8 @@ def _ended_s(final: Attempt, sent: float | None) -> float | None:
     return None if sent is None or final.timing is None else sent + final.timing.end_ns / 1e9
 
 
-def _ms(ns: int | None, sign: int = 1) -> float | None:
-    return None if ns is None else sign * ns / 1e6
+def _waited_ms(timing: Timing) -> float | None:
+    return None if timing.scheduled_ns is None else -timing.scheduled_ns / 1e6
 
 
 def _limit(sample: Sample) -> int | None:
