@@ -84,7 +84,7 @@ def test_conditions(demo: ScoredRun) -> None:
     load = {"request_rate": 50, "arrival": "poisson", "duration_s": 60}
     raw = {**demo.manifest.raw, "settings": {"repeat": 3, "load": load}}
     text = " ".join(tables.conditions(replace(demo, manifest=manifest_of(raw))))
-    assert "50 requests a second (poisson) to each vendor for 60 s" in text
+    assert "50 requests per second (poisson) for 60 s" in text
 
 
 def test_goodput_of_stated_slos(demo: ScoredRun) -> None:
