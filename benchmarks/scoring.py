@@ -36,7 +36,7 @@ def samples(count: int) -> list[Sample]:
 
 def draw(count: int) -> Iterator[Record]:
     """The records of a run over that many samples, in the order of sending."""
-    dice = random.Random(1)
+    dice = random.Random(1)  # noqa: S311
     at = 0
     for repetition in range(max(repeat for repeat, *_ in VENDORS.values()) * REPEAT):
         for number in range(count):
