@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from vendor_verifier.findings.base import ModelRun, Reach, Test
-from vendor_verifier.findings.baseline import faults
+from vendor_verifier.findings.baseline import changed, faults
 from vendor_verifier.findings.bill import bill_reach, bill_tests
 from vendor_verifier.findings.calls import call_reach, call_tests
 from vendor_verifier.findings.evaluations import evaluation_reach, evaluation_tests
@@ -46,10 +46,10 @@ class ModelVerdict:
 
 def judge(run: ModelRun, results: Mapping[str, VendorResult]) -> ModelVerdict:
     """The verdict on every vendor; ``results`` are for the advice."""
-    unsound = {facet for facets, _ in faults(run) for facet in facets}
+    needing: tuple[str, ...] = ("model", "tool_calls") if changed(run) else ()
     made = [test for each in _TESTS for test in each(run)]
-    # What an unsound baseline is compared with says nothing; facts need no baseline.
-    tests = [test for test in made if test.p_value is None or test.facet not in unsound]
+    # Facts need no baseline.
+    tests = [test for test in made if test.p_value is None or test.facet not in needing]
     reaches = [reach for each in _REACHES for reach in each(run)]
     findings = _findings(run, tests)
     verdicts = {
