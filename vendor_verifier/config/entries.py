@@ -96,7 +96,7 @@ def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 def label_of(entry: VendorEntry) -> str:
     """The given label, else the vendor's name with the pinned provider behind it, or before it for OpenRouter."""
     slug = _slug(entry)
-    return entry.label or (f"{entry.name} ({slug})" if slug else entry.name)
+    return entry.label or (f"{slug} ({entry.name})" if slug else entry.name)
 
 
 def _slug(entry: VendorEntry) -> str | None:
