@@ -17,7 +17,7 @@ from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.model_names import same_model
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.records.record import Attempt, Failure, Response
-from vendor_verifier.scoring import answer as answers
+from vendor_verifier.scoring import answer as answer_rules
 from vendor_verifier.wire.assembler import BUFFERED_CHARACTERS
 from vendor_verifier.wire.payload import PayloadError, parse_json
 
@@ -161,7 +161,7 @@ def _streaming(answers: Answers) -> tuple[Status, str]:
         return "unknown", f"{words}: too short to tell"
     needed_ms = max(_MIN_SPREAD_MS, _MIN_SPREAD_SHARE * (first_ms + spread_ms))
     late_ns = timing.our_lateness_ns or 0
-    if late_ns > answers.LEAST_NS and spread_ms < needed_ms <= spread_ms + late_ns / _NS_PER_MS:
+    if late_ns > answer_rules.LEAST_NS and spread_ms < needed_ms <= spread_ms + late_ns / _NS_PER_MS:
         # What we read late comes to us in one piece, however it was sent.
         return "unknown", f"{words}: this machine was late by {late_ns / _NS_PER_MS:.0f} ms"
     if spread_ms < needed_ms:
