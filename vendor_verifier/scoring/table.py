@@ -6,10 +6,12 @@ counts. Missing is missing (NaN, or no category), never 0.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -189,7 +191,8 @@ class _Rows:
         self._columns = columns
         self._waiting: list[tuple[Any, ...]] = []
         self._arrays: list[Any] = [None] * len(columns)
-        self._numbers: list[dict[Any, int]] = [{None: -1} for _ in columns]
+        # Words are numbered as they come; None is no word.
+        self._numbers: list[dict[Any, int]] = [defaultdict(count().__next__, {None: -1}) for _ in columns]
         self._count = 0
 
     def add(self, row: tuple[Any, ...]) -> None:
@@ -202,8 +205,7 @@ class _Rows:
         for place, values in enumerate(zip(*self._waiting, strict=True)):
             dtype, numbers, array = self._columns[place].dtype, self._numbers[place], self._arrays[place]
             if dtype == "category":
-                # One less than the words known so far, because None is among them.
-                found = np.array([numbers.setdefault(word, len(numbers) - 1) for word in values])
+                found = np.array(list(map(numbers.__getitem__, values)))
                 dtype = str(np.min_scalar_type(-len(numbers)))
             elif array is None and values.count(None) == len(values):
                 # No room for what nobody measured.
