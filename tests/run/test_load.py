@@ -18,9 +18,9 @@ from vendor_verifier.records.record import Record
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import Score
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.run.load import LoadReport
+from vendor_verifier.run.load import LoadReport, lag_ms, percentile
 from vendor_verifier.run.local_run import run_local
-from vendor_verifier.scoring.answer import percentile, schedule_lag_ms, ttft_ms
+from vendor_verifier.scoring.answer import ttft_ms
 from vendor_verifier.suites import Play
 
 pytestmark = pytest.mark.anyio
@@ -58,7 +58,7 @@ async def test_requests_begin_when_they_are_due_whatever_happens(server: FaultSe
     assert sorted(record.offered_s for record in ran.records if record.offered_s is not None) == [
         pytest.approx(0.01 * place) for place in range(30)
     ]
-    lags = [schedule_lag_ms(record) for record in ran.records]
+    lags = [lag_ms(record) for record in ran.records]
     assert all(lag is not None and lag >= 0 for lag in lags)
     told = report(ran)
     assert (told.begun, told.held_back) == (30, 0)
@@ -162,7 +162,7 @@ async def test_a_schedule_is_replayed_to_every_vendor(server: FaultServer) -> No
         sent_s = [(one.at_ns - began_ns) / 1e9 for one in server.by_vendor(vendor)]
         assert all(at >= due_s for at, due_s in zip(sent_s, schedule, strict=True))
         assert sorted(record.offered_s or 0.0 for record in ran.of(vendor)) == list(schedule)
-        assert all((schedule_lag_ms(record) or 0.0) >= 0 for record in ran.of(vendor))
+        assert all((lag_ms(record) or 0.0) >= 0 for record in ran.of(vendor))
         assert len({(record.sample, record.repetition) for record in ran.of(vendor)}) == 4
 
 
@@ -322,7 +322,7 @@ async def test_a_rate_that_nobody_can_follow_fills_neither_memory_nor_the_loop(
     assert len(ran.records) == 100
     assert report(ran).most_under_way <= 33
     assert server.most_in_flight["a"] <= 3
-    assert max(filter(None, map(schedule_lag_ms, ran.records))) > min(filter(None, map(schedule_lag_ms, ran.records)))
+    assert max(filter(None, map(lag_ms, ran.records))) > min(filter(None, map(lag_ms, ran.records)))
 
 
 async def test_vendors_one_after_the_other_each_get_the_whole_shape(server: FaultServer) -> None:

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_records import BASE, CALL, MS, RIVAL, SAMPLES, WRONG, bad, everything, frames, ok, record, timing
+from made_records import BASE, MS, RIVAL, SAMPLES, bad, everything, frames, ok, record, timing
 from msgspec import structs
 
 from vendor_verifier.findings.gates import parse_slo
-from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.sample import ListedSamples
 from vendor_verifier.records.score import Score
 from vendor_verifier.scoring.breakdowns import distributions, goodput, group_scores, pace, regions
-from vendor_verifier.scoring.calls import counted_calls, has_bad_call, schema_classes, valid_calls
+from vendor_verifier.scoring.calls import counted_calls, has_bad_call, valid_calls
 from vendor_verifier.scoring.metrics import METRICS, RANK_METRICS, is_higher_better, is_share
 from vendor_verifier.scoring.table import read_frames
 from vendor_verifier.suites.trigger import TriggerSuite
@@ -72,23 +71,6 @@ def test_verdicts_on_calls(
     assert (valid_calls(column)[0], counted_calls(column)[0]) == lenient
     assert (valid_calls(column, "strict")[0], counted_calls(column, "strict")[0]) == strict
     assert has_bad_call(column)[0] == pytest.approx(bad_call, nan_ok=True)
-
-
-def test_classes_of_calls() -> None:
-    """Sums and shares by vendor; an answer without calls counts as good, a failure not at all."""
-    unknown = (ToolCall("g", "{}"),)
-    made = [ok(), ok(WRONG), ok((*CALL, *unknown)), ok(()), bad()]
-    row = schema_classes(frames([record(RIVAL, place, each) for place, each in enumerate(made)]).records).loc["rival"]
-    assert row[["valid", "schema_mismatch", "unknown_tool", "tool_requests", "bad_requests"]].tolist() == [
-        2,
-        1,
-        1,
-        4,
-        2,
-    ]
-    assert row["accuracy_lenient"] == row["accuracy_strict"] == 0.5
-    assert row["per_response_lenient"] == pytest.approx(1 / 3)
-    assert row["tool_call_error_rate"] == 0.5
 
 
 def test_scores_of_groups() -> None:

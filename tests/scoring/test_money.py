@@ -77,7 +77,6 @@ def test_retries_and_failures_are_wasted() -> None:
     found = spent(record(RIVAL, 0, LOST, priced()), record(RIVAL, 1, LOST), record(RIVAL, 2, bad()))
     assert found.total_usd == pytest.approx(0.006)
     assert found.wasted_usd == pytest.approx(0.004)
-    assert found.wasted_on_retries_usd == pytest.approx(0.002)
     assert (found.attempts, found.per_answer_usd) == (3, pytest.approx(0.002))
 
 

@@ -23,7 +23,6 @@ from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Emit, Slots, keep, make_record
 from vendor_verifier.run.load_lane import Lane, Start, due_times, lanes_of, opening_times
 from vendor_verifier.run.work_queue import DueAt, WorkItem, WorkQueue
-from vendor_verifier.scoring.answer import percentile, schedule_lag_ms
 
 EntryKey = tuple[str, str]
 
@@ -204,7 +203,7 @@ class Load:
             self.close()
         elif start.stage == "counted":
             self._held_back[_key(lane)] += is_held
-            lag = schedule_lag_ms(record)
+            lag = lag_ms(record)
             if lag is not None:
                 self._lags.setdefault(_key(lane), array("d")).append(lag)
             await keep(self._emit((record,)))
@@ -231,3 +230,21 @@ class Load:
 
 def _key(lane: Lane) -> EntryKey:
     return (lane.entry.model, lane.entry.label)
+
+
+def lag_ms(record: Record) -> float | None:
+    """First attempt sent − due − time to connect; None where it was not sent, or not due at a moment."""
+    if record.offered_s is None or not record.turns or not record.turns[0].attempts:
+        return None
+    first = record.turns[0].attempts[0].timing
+    if first is None or first.scheduled_ns is None:
+        return None
+    return (-first.scheduled_ns - (first.connect_ns or 0)) / 1e6
+
+
+def percentile(ordered: Sequence[float], percent: float) -> float:
+    """The percentile (0–100) of ascending numbers, linear between closest ranks (Hyndman–Fan type 7)."""
+    position = (len(ordered) - 1) * percent / 100
+    low = int(position)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)

@@ -6,8 +6,6 @@ and taken at their word they would win every comparison of cost.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from vendor_verifier.records.event import Usage
 from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.record import Attempt, Record, Response, Timing
@@ -174,24 +172,6 @@ def ttft_ms(record: Record) -> float | None:
     found = [Answer(turn.attempts[-1]).first_ms for turn in record.turns]
     known = [first for first in found if first is not None]
     return sum(known) / len(known) if known else None
-
-
-def schedule_lag_ms(record: Record) -> float | None:
-    """First attempt sent − due − time to connect; None where it was not sent, or not due at a moment."""
-    if record.offered_s is None or not record.turns or not record.turns[0].attempts:
-        return None
-    first = record.turns[0].attempts[0].timing
-    if first is None or first.scheduled_ns is None:
-        return None
-    return (-first.scheduled_ns - (first.connect_ns or 0)) / 1e6
-
-
-def percentile(ordered: Sequence[float], percent: float) -> float:
-    """The percentile (0–100) of ascending numbers, linear between closest ranks (Hyndman–Fan type 7)."""
-    position = (len(ordered) - 1) * percent / 100
-    low = int(position)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
 
 
 def _window_ns(timing: Timing) -> int | None:

@@ -17,13 +17,12 @@ failure does not count; nor does a request whose calls could not be judged, unle
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from vendor_verifier.records.manifest import SchemaPolicy
-from vendor_verifier.records.score import CallClass
 
 VALID: Mapping[SchemaPolicy, frozenset[str]] = {
     "lenient": frozenset({"valid", "empty_arguments", "valid_in_dialect"}),
@@ -56,23 +55,3 @@ def counted_calls(column: pd.Series[Any], policy: SchemaPolicy = "lenient") -> A
 def has_bad_call(column: pd.Series[Any]) -> Any:
     """1 for a row with a bad call, 0 for one without, NaN where it is not known."""
     return of_words(column, lambda classes: 1.0 if BAD & set(classes) else np.nan if "not_judged" in classes else 0.0)
-
-
-def schema_classes(records: pd.DataFrame) -> pd.DataFrame:
-    """By label: calls in each class, both shares in both units, and the tool-call error rate."""
-    found = pd.DataFrame({"label": records["label"]})
-    column = records["classes"]
-    for name in get_args(CallClass):
-        found[name] = of_words(column, lambda classes, name=name: classes.count(name))  # type: ignore[misc]
-    for policy in ("lenient", "strict"):
-        valid, counted = valid_calls(column, policy), counted_calls(column, policy)
-        found[f"valid_{policy}"], found[f"counted_{policy}"] = valid, counted
-        found[f"responses_{policy}"], found[f"whole_{policy}"] = counted > 0, (counted > 0) & (valid == counted)
-    found["bad_requests"] = np.where(records["offered"], has_bad_call(column), np.nan)
-    found["tool_requests"] = found["bad_requests"].notna()
-    sums = found.groupby("label", observed=True).sum()
-    for policy in ("lenient", "strict"):
-        sums[f"accuracy_{policy}"] = sums[f"valid_{policy}"] / sums[f"counted_{policy}"]
-        sums[f"per_response_{policy}"] = sums[f"whole_{policy}"] / sums[f"responses_{policy}"]
-    sums["tool_call_error_rate"] = sums["bad_requests"] / sums["tool_requests"]
-    return sums

@@ -39,13 +39,13 @@ class Price(msgspec.Struct, frozen=True):
 class Money(msgspec.Struct, frozen=True):
     """The cost of a vendor's answers, in US dollars.
 
-    ``wasted_usd`` is what attempts cost that are part of no success: retries of what succeeded in the end
-    (``wasted_on_retries_usd``) and what failed. ``per_answer_usd`` is the cost of a record without them, the price by
-    the list; ``per_valid_call_usd`` divides everything by the valid tool calls. ``unpriced`` counts attempts whose
-    tokens are unknown: they may have been billed and are in no sum. ``reported_ratio`` = the vendor's own cost ÷ ours,
-    over attempts with both; ``undiscounted_ratio`` the same with no token cached, None unless some were. ``total_usd``
-    holds ``duplicates_usd`` too, of records that were made twice by our own doing; no other figure does. ``tokens`` are
-    those of all priced attempts. ``monthly_usd`` is the cost of the buyer's own monthly volume, where it is known.
+    ``wasted_usd`` is what attempts cost that are part of no success: retries and failures. ``per_answer_usd`` is the
+    cost of a record without them, the price by the list; ``per_valid_call_usd`` divides everything by the valid tool
+    calls. ``unpriced`` counts attempts whose tokens are unknown: they may have been billed and are in no sum.
+    ``reported_ratio`` = the vendor's own cost ÷ ours, over attempts with both; ``undiscounted_ratio`` the same with no
+    token cached, None unless some were. ``total_usd`` holds ``duplicates_usd`` too, of records that were made twice by
+    our own doing; no other figure does. ``tokens`` are those of all priced attempts. ``monthly_usd`` is the cost of the
+    buyer's own monthly volume, where it is known.
     """
 
     total_usd: float
@@ -59,7 +59,6 @@ class Money(msgspec.Struct, frozen=True):
     reported_usd: float | None = None
     reported_ratio: float | None = None
     per_answer_usd: float | None = None
-    wasted_on_retries_usd: float = 0.0
     undiscounted_ratio: float | None = None
     duplicates_usd: float | None = None
     tokens: int = 0
@@ -150,7 +149,6 @@ def money(
         reported_usd=_sum(stated) if any(part.notna().any() for part in stated) else None,
         reported_ratio=said_too / ours_too if ours_too else None,
         per_answer_usd=float(ours[0].sum()) / answers if answers else None,
-        wasted_on_retries_usd=float(ours[1][wasted["succeeded"]].sum()),
         undiscounted_ratio=said_too / full_too if full_too > ours_too > 0 else None,
         duplicates_usd=twice or None,
         tokens=priced_tokens,
