@@ -14,6 +14,7 @@ from msgspec import to_builtins
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.pipeline.gates import check_rank_metrics, read_gates, read_slos
 from vendor_verifier.pipeline.judge import judge_models
+from vendor_verifier.pipeline.latest_run import RUNS
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.prices import run_money, run_prices
@@ -97,7 +98,9 @@ def score_folder(
     scored = score_models(frames, plan)
     prices = run_prices(manifest)
     money, repeated = run_money(folder, manifest, frames, suites, asked, prices)
-    judged = judge_models(manifest, frames, scored, asked, money, prices, str(folder.path))
+    # By its id a run is found wherever its reports are read, and they show nobody where it lay.
+    name = (RUNS / manifest.run).as_posix()
+    judged = judge_models(manifest, frames, scored, asked, money, prices, name)
     outside = [f"{counted(frames.outside, 'record')} of no sample or vendor of this run: ignored."]
     report = Report(
         run=manifest.run,

@@ -80,7 +80,8 @@ def answer_lines(found: Sequence[Answer], limit: int) -> Iterator[str]:
     yield "  " + plain(f"parameters: {_json(turn.parameters)}", limit)
     for number, answered in enumerate(record.turns, 1):
         for attempt in answered.attempts:
-            yield f"reply to turn {number}, attempt {attempt.number}"
+            again = ", sent again on a new connection" if attempt.resent else ""
+            yield f"reply to turn {number}, attempt {attempt.number}{again}"
             yield from ("  " + plain(line, limit) for line in _attempt(attempt))
         for result in answered.tool_results:
             yield "  " + plain(f"tool {_facts(result)}: {result.text}", limit)
