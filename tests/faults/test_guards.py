@@ -23,7 +23,7 @@ def test_a_run_ended_by_its_limit_says_so_and_can_go_on(tmp_path: Path, capsys: 
         manifest = json.loads((folder / "manifest.json").read_text())
         assert (manifest["status"], manifest["limit"]) == ("interrupted", "--max-requests 5 was reached")
         scores = json.loads((folder / "scores.json").read_text())
-        assert "the run was ended early: --max-requests 5 was reached" in scores["warnings"]
+        assert "The run ended early: --max-requests 5 was reached." in scores["warnings"]
         assert run_app(bench.arguments(folder)) == 0
     assert len(final_records(folder)) == bench.planned
     assert "limit" in json.loads((folder / "manifest.json").read_text())

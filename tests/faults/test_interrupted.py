@@ -151,7 +151,7 @@ def test_a_bad_line_in_the_middle_is_asked_again(bench: Bench, whole: dict[str, 
     log = bench.folder / "bad-line.log"
     assert ending(bench, [{"arguments": bench.arguments(folder), "log": str(log)}]) == [0]
     manifest = (folder / "manifest.json").read_text()
-    assert f"records.jsonl:{victim + 1}: not a record" in manifest
+    assert f"records.jsonl:{victim + 1} is not a record" in manifest
     after = records.read_bytes().splitlines(keepends=True)
     assert after[: len(lines)] == lines
     records.write_bytes(b"".join(line for number, line in enumerate(after) if number != victim))

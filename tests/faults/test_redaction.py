@@ -24,25 +24,8 @@ from vendor_verifier.store import decode_record, encode_record
 
 SECRET_WORDS = ("peppermint", "look_up_patient", "diagnosis", "Ferdinand")
 LABELS = ("faithful", "quantised", "text-leaker")
-# Everything in scores that is taken from what was said, not from when.
-_TIMED = (
-    "_ms",
-    "buffered",
-    "ttft",
-    "tps",
-    "irf",
-    "place",
-    "ranks",
-    "e2e",
-    "finished",
-    "created",
-    "gap",
-    "loop_lag",
-    "clock_jump",
-    "pace",
-    "overlaps",
-    "stalled",
-)
+# What scores hold of a vendor that is taken from what was said, not from when.
+_OF_CONTENT = ("f1", "success_rate", "schema_accuracy", "avg_tokens", "counts", "failures", "suites")
 
 
 def _config(folder: Path) -> None:
@@ -68,22 +51,21 @@ def _config(folder: Path) -> None:
 def _run(folder: Path, output: str, *more: str) -> dict[str, Any]:
     assert run_app([
         "--config-file-path", str(folder / "config.yaml"), "--test-file-path", str(folder / "samples.jsonl"),
-        "-o", str(folder / output), "--quiet",
+        "-o", str(folder / output), "--quiet", "--temperature", "0",
         "--history", str(folder / output / "history.sqlite"), *more,
     ]) == 0  # fmt: skip
     scores: dict[str, Any] = json.loads((folder / output / "scores.json").read_text())
     return scores
 
 
-def _timeless(value: Any) -> Any:
-    if isinstance(value, dict) and "facets" in value:
-        # The word over all may come from speed, which is the machine's as well as the vendor's.
-        return _timeless({name: facet for name, facet in value["facets"].items() if name != "speed"})
-    if isinstance(value, dict):
-        # Texts are what the model facet says most by, so its words may differ, though not its status.
-        left_out = [*_TIMED, "command", *(["reason"] if "reason" in value and value.get("status") == "as_sold" else [])]
-        return {key: _timeless(item) for key, item in value.items() if not any(word in key for word in left_out)}
-    return [_timeless(item) for item in value] if isinstance(value, list) else value
+def _of_content(scores: dict[str, Any]) -> dict[str, Any]:
+    """By vendor the figures taken from content, and the statuses of all facets but speed."""
+    found = {}
+    for label, vendor in scores["models"]["simulated-model"]["vendors"].items():
+        facets = vendor["verdict"]["facets"]
+        found[label] = {name: vendor[name] for name in _OF_CONTENT}
+        found[label] |= {name: facets[name]["status"] for name in facets if name != "speed"}
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -131,10 +113,10 @@ def test_a_record_that_came_twice_is_redacted_too(tmp_path: Path, monkeypatch: p
 def test_scores_are_what_they_would_have_been(runs: tuple[Path, dict[str, Any], dict[str, Any]]) -> None:
     """Every figure taken from content is the same with and without the texts, vendor by vendor."""
     _, plain, redacted = runs
-    ours = _timeless(redacted["models"]["simulated-model"]["vendors"])
-    assert ours == _timeless(plain["models"]["simulated-model"]["vendors"])
+    ours = _of_content(redacted)
+    assert ours == _of_content(plain)
     assert any(vendor["f1"] not in (None, 1.0) for vendor in ours.values())
-    assert any("left out" in warning for warning in redacted["warnings"])
+    assert any("redacted" in warning for warning in redacted["warnings"])
 
 
 def test_scoring_again_needs_no_texts(runs: tuple[Path, dict[str, Any], dict[str, Any]]) -> None:
@@ -152,6 +134,7 @@ def test_a_redacted_run_is_not_gone_on_with_in_the_open(
     """Texts never come into a folder that was promised to hold none, nor the other way round."""
     folder, _, _ = runs
     paths = ["--config-file-path", str(folder / "config.yaml"), "--test-file-path", str(folder / "samples.jsonl")]
+    paths += ["--temperature", "0"]
     assert run_app([*paths, "-o", str(folder / "redacted"), "--incremental", "--quiet"]) == 2
     assert "was made with other redacted" in capsys.readouterr().err
     assert (

@@ -23,7 +23,7 @@ def loses_the_second(_connection: int, nth: int) -> bytes | None:
 
 
 def test_a_run_says_how_many_requests_were_sent_again_and_charges_nobody(bench: Any) -> None:
-    """Records, manifest, scores and report agree on the number; all succeed at the first try; it is a finding."""
+    """Records and manifest agree on the number; all succeed at the first try."""
     bench.samples(12)
     with ClosingServer(None, loses_the_second) as server:
         configure(bench.folder, server.url())
@@ -31,15 +31,12 @@ def test_a_run_says_how_many_requests_were_sent_again_and_charges_nobody(bench: 
     folder = bench.folder / "run"
     (model,) = scores["models"].values()
     shut = model["vendors"]["shut"]
-    resent = shut["counts"]["resent"]
     records = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
     marked = [attempt["resent"] for record in records for turn in record["turns"] for attempt in turn["attempts"]]
-    assert 2 <= resent == sum(marked) == server.requests - 12
-    assert (shut["success_rate"], shut["first_attempt_success_rate"], shut["failures"]) == (1.0, 1.0, {})
+    resent = sum(marked)
+    assert 2 <= resent == server.requests - 12
+    assert (shut["success_rate"], shut["failures"], shut["verdict"]["status"]) == (1.0, {}, "not_tested")
     assert json.loads((folder / "manifest.json").read_text())["resent"] == {"simulated-model: shut": resent}
-    assert f"| shut | {resent} of {12 + resent} |" in (folder / "report.md").read_text()
-    findings = {found["name"]: found["evidence"] for found in model["judgement"]["findings"]}
-    assert findings["requests_lost"] == {"resent": resent, "sends": 12 + resent}
     twice = next(record["sample"] for record in records if record["turns"][0]["attempts"][0]["resent"])
     _, told, _ = bench("explain", folder, "--vendor", "shut", "--sample", twice)
     assert "attempt 1, sent again on a new connection" in told

@@ -15,8 +15,8 @@ def configure(bench: Any, **personas: str) -> None:
 
 
 def checks_of(scores: dict[str, Any], label: str) -> dict[str, str]:
-    found = scores["models"]["simulated-model"]["vendors"][label]["suites"]["contract"]["checks"]
-    return {name: check["status"] for name, check in found.items()}
+    found: dict[str, str] = scores["models"]["simulated-model"]["vendors"][label]["suites"]["contract"]["checks"]
+    return found
 
 
 def test_the_faithful_vendor_keeps_all(bench: Any) -> None:
@@ -36,7 +36,7 @@ def test_a_vendor_that_is_down_keeps_nothing(bench: Any) -> None:
     assert code == 3
     assert set(checks_of(scores, "down").values()) == {"not_measurable", "not_offered"}
     down = scores["models"]["simulated-model"]["vendors"]["down"]
-    assert down["contract"] is None
+    assert down["suites"]["contract"]["score"] is None
     records = [json.loads(line) for line in (bench.folder / "run" / "records.jsonl").read_text().splitlines()]
     assert {record["label"] for record in records} == {"down", "chat"}
 
@@ -45,11 +45,11 @@ def test_the_contract_changes_no_other_figure_and_wastes_no_retry(bench: Any) ->
     """The trigger suite counts the same with and without it, and a refusal is asked once."""
     configure(bench, chat="faithful")
     bench.samples(2)
-    _, alone = bench.run(output="alone")
-    _, both = bench.run("--suite", "trigger", "--suite", "contract")
-    for key in ("success_rate", "schema_accuracy", "avg_tokens", "counts", "failures", "decisions"):
+    _, alone = bench.run("--temperature", "0", output="alone")
+    _, both = bench.run("--suite", "trigger", "--suite", "contract", "--temperature", "0")
+    for key in ("success_rate", "schema_accuracy", "avg_tokens", "counts", "failures"):
         assert _figures(both)[key] == _figures(alone)[key]
-    assert _figures(both)["contract"] == 1.0
+    assert _figures(both)["suites"]["contract"]["score"] == 1.0
     lines = (bench.folder / "run" / "records.jsonl").read_text().splitlines()
     turns = [turn for line in lines for turn in json.loads(line)["turns"]]
     assert {len(turn["attempts"]) for turn in turns} == {1}

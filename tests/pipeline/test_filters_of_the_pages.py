@@ -80,11 +80,11 @@ def test_a_file_beside_several_evaluations_is_never_ignored_in_silence(
     file = ["--test-file-path", "own.jsonl", "--dry-run", "-c", "config.yaml"]
     assert run_app(["run", "--suite", "trigger", "--suite", "mcptoolbench", *file]) == 0
     told = capsys.readouterr().err
-    assert "own.jsonl is read by trigger alone" in told
+    assert "Only trigger reads --test-file-path own.jsonl" in told
     assert "mcptoolbench (mcp_toolbench.jsonl)" in told
     named = ["--suite-option", "mcptoolbench.test_file_path=own.jsonl"]
     assert run_app(["run", "--suite", "trigger", "--suite", "mcptoolbench", *named, *file]) == 0
-    assert "alone" not in capsys.readouterr().err
+    assert "Only trigger" not in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("place")

@@ -78,16 +78,16 @@ def test_what_the_link_pointed_to_may_be_gone(tmp_path: Path) -> None:
 def test_a_run_is_found_by_the_name_that_its_reports_give_it(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports say ``runs/<id>`` wherever the run lies; a folder so called goes first, other names are not searched."""
     bench.samples(1)
-    bench.configure("official: faithful", "shut: locked")
+    bench.configure("official: faithful", "other: substitute")
     bench.run(output="runs/mine")
     folder = RunFolder(bench.folder / "runs" / "mine")
     run = folder.read_manifest().run
     monkeypatch.chdir(bench.folder)
-    assert f"explain runs/{run} --vendor shut" in (folder.path / "report.html").read_text()
+    assert f"explain runs/{run} --vendor other" in (folder.path / "report.html").read_text()
     for said in (Path("runs") / run, Path(run), folder.path):
         assert run_named(said).resolve() == folder.path.resolve()
     for unknown in (Path("runs") / "20260101T000000Z-abcdef", Path("runs") / "nobody"):
         assert run_named(unknown) == unknown
     for command in ("explain", "score", "report"):
-        code, _, err = bench(command, Path("runs") / run, *(("--vendor", "shut") if command == "explain" else ()))
+        code, _, err = bench(command, Path("runs") / run, *(("--vendor", "other") if command == "explain" else ()))
         assert code == 0, err

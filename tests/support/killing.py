@@ -15,9 +15,9 @@ from vendor_verifier.records.record import Record, supersedes
 from vendor_verifier.store import RunFolder
 
 HARNESS = Path(__file__).parent / "kill_harness.py"
-# Vendors whose every answer is a function of the question and the seed.
+# Vendors whose every answer at temperature 0 is a function of the question and the seed.
 PERSONAS = ("faithful", "quantised")
-_MEASURED_BY_CONTENT = ("f1", "success_rate", "schema_accuracy", "avg_tokens")
+_MEASURED_BY_CONTENT = ("f1", "success_rate", "schema_accuracy", "avg_tokens", "counts", "failures")
 
 
 @contextmanager
@@ -58,6 +58,7 @@ class Bench:
             "--config-file-path", str(self.folder / "config.yaml"),
             "--test-file-path", str(self.folder / "samples.jsonl"),
             "-o", str(output), "--quiet", "--retries", "0", "--baseline-repeats", "1", "--no-history",
+            "--temperature", "0",
             *again, *more,
         ]  # fmt: skip
 
@@ -109,7 +110,7 @@ def outcome(folder: Path) -> dict[str, Any]:
         )
     scores = json.loads((folder / "scores.json").read_text())
     figures = {
-        label: {name: vendor[name] for name in (*_MEASURED_BY_CONTENT, "counts", "schema")}
+        label: {name: vendor[name] for name in _MEASURED_BY_CONTENT}
         for label, vendor in scores["models"]["simulated-model"]["vendors"].items()
     }
     return {"answers": answers, "figures": figures}
