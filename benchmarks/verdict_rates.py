@@ -33,17 +33,17 @@ DEFAULT, RIVALS, VICE_RUNS = 315, 4, 13
 VICES = (
     HONEST,
     Vice("another model", other=1),
-    Vice("one character changed in 9 of 10 arguments", rewrites=0.9),
+    Vice("9 in 10 arguments rewritten", rewrites=0.9),
     Vice("cut prompts", ceiling=350),
-    Vice("6 % of the answers cut off", cuts=0.06),
-    Vice("8 % of the requests failing", fails=0.08),
+    Vice("6 % of answers cut off", cuts=0.06),
+    Vice("8 % of requests failing", fails=0.08),
     Vice("1.6 times slower", slower=1.6),
     Vice("a faked stream", faked_stream=True),
-    Vice("10 % of the calls break the schema", breaks=0.10),
+    Vice("10 % of calls break the schema", breaks=0.10),
     Vice("30 % routed to a cheaper model", other=0.3),
-    Vice("12 % of the calls missed", misses=0.12),
-    Vice("8 % more prompt tokens billed", prompt_tokens=1.08),
-    Vice("8 % more output tokens billed", output_tokens=1.08),
+    Vice("12 % of calls missed", misses=0.12),
+    Vice("8 % more prompt tokens", prompt_tokens=1.08),
+    Vice("8 % more output tokens", output_tokens=1.08),
     Vice("slow under load", crowded=0.25),
     Vice("10 % routed to a cheaper model", other=0.1),
     Vice("light quantisation", duller=0.15, misses=0.01, breaks=0.01),
@@ -69,10 +69,11 @@ class Counts:
         """The share of some verdicts in per cent, with its 95 % interval (Clopper and Pearson 1934)."""
         hits = sum(self.statuses[status] for status in statuses)
         interval = stats.binomtest(hits, self.total).proportion_ci()
-        return f"{100 * hits / self.total:.3g} % ({100 * interval.low:.2g}–{min(100, 100 * interval.high):.3g})"
+        shown = (f"{100 * each:.2f}".rstrip("0").rstrip(".") for each in (hits / self.total, *interval))
+        return "{} ({}–{})".format(*shown)
 
     def percent(self, *statuses: str) -> str:
-        return f"{100 * sum(self.statuses[status] for status in statuses) / self.total:.0f} %"
+        return f"{100 * sum(self.statuses[status] for status in statuses) / self.total:.0f}"
 
 
 # By family, and the number of samples or the vendor's vice.
@@ -118,26 +119,26 @@ def _count_honest(
 
 def tables(found: Found, families: Sequence[str]) -> Iterator[str]:
     """The lines of the page."""
-    yield "Honest vendors: one template, sampling and failure process with their baseline; 95 % intervals in brackets."
-    yield from ("", "| World | Samples | Vendors | matches | check | differs | down |", f"|---|{'--:|' * 6}")
+    sizes = sorted((*SIZES, DEFAULT))
+    yield "Honest vendors, with 95 % intervals; the share that matches by number of samples:"
+    yield from (
+        "",
+        f"| World | Vendors | check | differs | down | {' | '.join(map(str, sizes))} |",
+        f"|---|{'--:|' * 8}",
+    )
     for family in families:
-        rows = {str(n): found[family, n] for n in sorted((*SIZES, DEFAULT))}
-        for size, counts in {**rows, "all": sum(rows.values(), Counts())}.items():
-            cells = [counts.percent("matches"), *(counts.share(status) for status in FOUND)]
-            yield f"| {family} | {size} | {counts.total:,} | {' | '.join(cells)} |"
-    yield from ("", f"Bad vendors among {RIVALS} honest rivals at {DEFAULT} samples. Found is *check* or worse.", "")
-    titles = [f"found, {family}" for family in families]
-    yield f"| Vendor | {' | '.join(titles)} | found, all | differs or down | recommended |"
+        whole = sum((found[family, n] for n in sizes), Counts())
+        cells = [*(whole.share(status) for status in FOUND), *(found[family, n].percent("matches") for n in sizes)]
+        yield f"| {family} | {whole.total:,} | {' | '.join(cells)} |"
+    where = f"One bad vendor among {RIVALS} honest ones at {DEFAULT} samples"
+    yield from ("", f"{where}: runs in which it is *check* or worse, in per cent:", "")
+    yield f"| Vendor | {' | '.join(families)} | all | differs | recommended |"
     yield f"|---|{'--:|' * (len(families) + 3)}"
     for vice in VICES:
         each = [found[family, vice.name] for family in families]
         whole = sum(each, Counts())
         cells = [counts.percent(*FOUND) for counts in each]
-        cells += [
-            whole.share(*FOUND),
-            whole.percent("differs", "down"),
-            f"{100 * whole.recommended / whole.total:.0f} %",
-        ]
+        cells += [whole.share(*FOUND), whole.percent("differs"), f"{100 * whole.recommended / whole.total:.0f}"]
         yield f"| {vice.name} | {' | '.join(cells)} |"
 
 

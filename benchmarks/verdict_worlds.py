@@ -223,21 +223,9 @@ def _answers(
     ok = ~failed & ~cut
     retried = ok & (rng.random(n) < world.retried)
 
-    said = np.empty((3, n))
-    for i in range(n):
-        model, k = (world.other, wording[i]) if by_other[i] else (world.own, wording[i])
-        text, call = ("", model.calls[i][k]) if called[i] else (model.texts[i][k] or "I can not.", "")
-        if called[i]:
-            text = model.texts[i][k] if world.family == "real" else ""
-            call = call.replace('":', '_":', 1) if broken[i] else call
-            call = f"{call[:-4]}{'x' if call[-4] != 'x' else 'y'}{call[-3:]}" if rewritten[i] else call
-        tokens = round(float(model.tokens[i, k, int(called[i])]) * vice.output_tokens)
-        characters = len(text) + max(0, len(call) - len(TOOL) - 2)
-        said[:, i] = hash((text, call)) & 0xFFFFFFFFFFF, hash(call) & 0xFFFFFFFFFFF, characters
-        if ok[i]:
-            texts.setdefault((SUITE, f"s{i}"), {})[repetition] = AnswerText(text, "", call, characters, tokens)
-        wording[i] = tokens
-    output = wording.astype(float)
+    marks = np.stack([by_other, called, broken, rewritten, ok], axis=1)
+    said = _said(world, wording, marks, vice.output_tokens, repetition, texts)
+    output = said[2]
 
     pace = np.exp(world.drift + host.pace) * vice.slower
     ttft = 400 * pace * rng.lognormal(0, 0.35, n) * (1 + world.prompt / 2000)
@@ -265,13 +253,41 @@ def _answers(
         "finish": np.where(ok, np.where(called, "tool_calls", "stop"), None),
         "served_model": np.where(ok, MODEL, None),
         "ttft_ms": ttft * missing, "ttfat_ms": ttft * missing, "e2e_ms": (ttft + 1e3 * decode) * missing,
-        "last_token_ms": (ttft + 1e3 * decode) * missing, "decode_s": decode * missing,
+        "decode_s": decode * missing,
         "input_tokens": prompt * missing, "output_tokens": output * missing, "cached_tokens": 0 * missing,
         "reasoning_tokens": 0 * missing, "tokens_after": (output - 1) * missing, "late_ms": np.full(n, 0.5),
-        "characters": said[2] * missing, "digest": said[0] * missing,
-        "call_digest": np.where(called, said[1], np.nan) * missing,
+        "characters": said[1] * missing,
+        "call_digest": np.where(called, said[0], np.nan) * missing,
     }  # fmt: skip
     return {name: values[order] for name, values in columns.items()}
+
+
+def _said(
+    world: World,
+    wording: NDArray[np.int64],
+    marks: NDArray[np.bool_],
+    output_tokens: float,
+    repetition: int,
+    texts: dict[tuple[str, str], dict[int, AnswerText]],
+) -> NDArray[np.float64]:
+    """Digest of the calls, characters and billed tokens, a row each; the successful texts go into ``texts``.
+
+    ``marks`` are, by question: answered by the other model, with a call, which is broken or rewritten; successful.
+    """
+    said = np.empty((3, world.n))
+    for i, (by_other, called, broken, rewritten, ok) in enumerate(marks.tolist()):
+        model, k = (world.other if by_other else world.own), int(wording[i])
+        text, call = (model.texts[i][k] or "I can not.", "")
+        if called:
+            text, call = model.texts[i][k] if world.family == "real" else "", model.calls[i][k]
+            call = call.replace('":', '_":', 1) if broken else call
+            call = f"{call[:-4]}{'x' if call[-4] != 'x' else 'y'}{call[-3:]}" if rewritten else call
+        tokens = round(float(model.tokens[i, k, int(called)]) * output_tokens)
+        characters = len(text) + max(0, len(call) - len(TOOL) - 2)
+        said[:, i] = hash(call) & 0xFFFFFFFFFFF, characters, tokens
+        if ok:
+            texts.setdefault((SUITE, f"s{i}"), {})[repetition] = AnswerText(text, "", call, characters, tokens)
+    return said
 
 
 def _in_flight(sent: NDArray[np.float64], seconds: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -99,6 +99,6 @@ def test_the_rates_are_written_into_the_page(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("sys.argv", ["verdict_rates.py", "--share", "0.001", "--family", "independent", "--write"])
     assert verdict_rates.main() == 0
     before, written, after = re.split("<!-- (?:error rates|end of error rates) -->", page.read_text("utf-8"))
-    assert "| another model | 100 % |" in written
+    assert "| another model | 100 |" in written
     assert before.startswith("# The verdict")
     assert after.endswith("\n")
