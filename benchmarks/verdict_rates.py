@@ -69,8 +69,8 @@ class Counts:
         """The share of some verdicts in per cent, with its 95 % interval (Clopper and Pearson 1934)."""
         hits = sum(self.statuses[status] for status in statuses)
         interval = stats.binomtest(hits, self.total).proportion_ci()
-        shown = (f"{100 * each:.2f}".rstrip("0").rstrip(".") for each in (hits / self.total, *interval))
-        return "{} ({}–{})".format(*shown)
+        shares = [100 * each for each in (hits / self.total, *interval)]
+        return "{} ({}–{})".format(*(f"{each:.2g}" if each < 10 else f"{each:.0f}" for each in shares))
 
     def percent(self, *statuses: str) -> str:
         return f"{100 * sum(self.statuses[status] for status in statuses) / self.total:.0f}"
