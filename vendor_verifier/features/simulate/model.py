@@ -114,4 +114,4 @@ def _text(body: Body, draw: Draw, persona: Persona, words: list[str], again: int
     # Another model prefers other beginnings, which probes of one token show.
     begins = sorted({*words, *_WORDS}, key=lambda word: draw("begin", mind, word).random())
     begin = begins[min(int(dice.expovariate(0.5)), len(begins) - 1)].capitalize()
-    return begin + " " + ". ".join(" ".join(dice.choices(words, k=12)) for _ in range(dice.randint(1, 4))) + "."
+    return begin + " " + ". ".join(" ".join(dice.choices(words, k=12)) for _ in range(dice.randint(2, 4))) + "."
