@@ -147,6 +147,8 @@ def test_tokens_of_failed_attempts_are_noted() -> None:
     lost = attempts("v", 30, input_tokens=500.0, output_tokens=100.0)
     assert seen(model_run(records("v", N), twice(N), attempts=lost)) == {"failed_attempts": "matches"}
     assert seen(model_run(records("v", N), twice(N), attempts=lost[:5])) == {}
+    probes = attempts("v", 30, input_tokens=500.0, output_tokens=100.0, suite="probes")
+    assert seen(model_run(records("v", N), twice(N), attempts=probes)) == {}
 
 
 @pytest.mark.parametrize(

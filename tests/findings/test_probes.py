@@ -74,11 +74,26 @@ def counted(*parts: pd.DataFrame, seed: int = 0) -> list[tuple[str, str, str]]:
         (lambda text: first(text[-60:]), ("model", "check", "prompts are cut.")),
         (lambda text: min(first(text), 60), ("model", "check", "prompts are cut.")),
         (lambda text: round(1.35 * first(text)) + 5, ("bill", "check", "counts are multiplied.")),
+        (
+            lambda text: round(1.35 * (first(text) + len(text) % 3 / 3 - 0.4)) + 5,
+            ("bill", "check", "counts are multiplied."),
+        ),
         (lambda text: -(-len(text) // 4), ("bill", "check", "counts follow from the length of the text.")),
         (lambda text: len(text.encode()) // 3, ("bill", "check", "counts follow from the length of the text.")),
         (lambda text: first(text) + 3 * text.isdigit(), ("model", "check", "another template or tokenizer.")),
     ],
-    ids=["same", "template", "another", "characters", "tokens", "factor", "per character", "per byte", "digits"],
+    ids=[
+        "same",
+        "template",
+        "another",
+        "characters",
+        "tokens",
+        "factor",
+        "rounded twice",
+        "per character",
+        "per byte",
+        "digits",
+    ],
 )
 def test_the_cause_of_other_token_counts(seed: int, count: Count, found: tuple[str, str, str] | None) -> None:
     assert counted(side("v", count, seed), side(BASE, seed=seed), seed=seed) == ([] if found is None else [found])
@@ -90,6 +105,14 @@ def test_counts_that_vary() -> None:
     varying = lambda text: first(text) + int(rng.integers(0, 6))  # noqa: E731
     assert counted(side("v", varying), side(BASE)) == [("bill", "check", "equal prompts get unequal counts.")]
     assert counted(side("v"), side(BASE, varying)) == []
+
+
+def test_the_last_answer_of_a_probe_counts() -> None:
+    """Many refuse to switch reasoning off, so that the record is no success."""
+    first_refused: dict[str, Any] = {"ok": False, "failure": "untranslatable", "charge": "us", "turns": 2}
+    refusing = side("v", second, **first_refused), side(BASE, **first_refused)
+    assert counted(*refusing) == [("model", "differs", "another tokenizer.")]
+    assert p_value(*refusing) is not None
 
 
 def p_value(*parts: pd.DataFrame) -> float | None:
@@ -119,7 +142,7 @@ def test_longer_answers_are_compared_by_their_first_sign(billed: dict[str, Any])
     [
         (side("v", status="not_measurable"), side(BASE)),
         (side("v", problem="7"), side(BASE, problem="7")),
-        (side("v", ok=False), side(BASE)),
+        (side("v", status=None, input_tokens=None), side(BASE)),
         (side("v"), records("w", 3)),
     ],
     ids=["no visible token", "one answer to all", "nothing answered", "no baseline asked"],

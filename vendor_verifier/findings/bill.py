@@ -45,7 +45,7 @@ def bill_reach(run: ModelRun) -> list[Reach]:
     found = []
     for label in run.vendors:
         n = len(_pairs(run, label, "input_tokens"))
-        why = hindrance(run, label) or f"Both sides report tokens for {counted(n, 'prompt')}; {LEAST} would do."
+        why = hindrance(run, label) or f"both sides report tokens for {counted(n, 'prompt')}; {LEAST} would do"
         text = f"1 % more prompt tokens would have been seen ({counted(n, 'prompt')})." if n >= LEAST else why
         found.append(Reach(label, "bill", n >= LEAST, text, value=TOKEN_LINE, n=n))
     return found
@@ -151,7 +151,8 @@ def _cached_tokens(run: ModelRun, label: str) -> Iterator[Test]:
 
 def _failed_attempts(run: ModelRun, label: str) -> Iterator[Test]:
     """Noted: tokens of attempts that gave no answer, as the vendor itself reports them."""
-    spent, rows = run.attempts[run.attempts["label"] == label], run.answered[label]
+    rows = run.answered[label]
+    spent = run.attempts[(run.attempts["label"] == label) & run.attempts["suite"].isin(rows["suite"].unique())]
     lost, used = (float(side[["input_tokens", "output_tokens"]].sum().sum()) for side in (spent, rows))
     if lost > MONEY_LINE * (lost + used):
         text = f"{percent(lost / (lost + used))} of the tokens it reports are of attempts that gave no answer."

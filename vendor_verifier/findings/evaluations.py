@@ -48,7 +48,7 @@ def evaluation_reach(run: ModelRun) -> list[Reach]:
         base = _scores(run, run.baseline, suite)
         why, n = hindrance(run, label), len(base)
         if why is not None:
-            found.append(Reach(label, FACET, False, f"{why}.", n=n))
+            found.append(Reach(label, FACET, False, why, n=n))
             continue
         share, alpha = float(base.mean()), 0.01 / len(asked)
         noise = round(share * (1 - share), 2)

@@ -149,7 +149,8 @@ def judge_gates(
     run: ModelRun, results: Mapping[str, VendorResult], verdicts: Mapping[str, Verdict], gates: Sequence[Gate]
 ) -> list[GateResult]:
     """The outcome of every gate for every vendor with a record, the baseline included (which has no F1)."""
-    asked = [label for label in run.labels if len(run.rows[label]) and label in results]
+    recorded = {*run.records["label"].unique(), *run.apart["label"].unique()}
+    asked = [label for label in run.labels if label in recorded and label in results]
     pairs = [(label, gate) for label in asked for gate in gates if gate.metric != "f1" or label != run.baseline]
     return [_outcome(run, results[label], verdicts[label], gate) for label, gate in pairs]
 

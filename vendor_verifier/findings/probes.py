@@ -26,7 +26,7 @@ ENOUGH = 0.5
 # T1 and T2 in standard deviations are held against their 0.9 % and 0.1 % quantiles, so that both share one test.
 _YARDSTICKS = np.array([[2.366], [3.090]])
 # An answer that bills more was not held to one token. Counts may miss a rounded product, or a cut, by so many tokens.
-_SHORT, _ROUNDING, _CUT_TOKENS, _LEAST_FACTOR = 2, 1.01, 8, 0.02
+_SHORT, _ROUNDING, _CUT_TOKENS, _LEAST_FACTOR = 2, 2.0, 8, 0.02
 # The features that a server enforces, whatever the model says, and the facet that they are about.
 FEATURES: Mapping[str, FacetName] = {
     "tool_choice_none": "tool_calls",
@@ -62,7 +62,7 @@ def probe_reach(run: ModelRun) -> list[Reach]:
             continue
         counts = _counts(run, label)
         share = mixture_reach(counts, run.alpha(2)) if len(counts) >= LEAST_PROBES else None
-        text = "too few probes were answered by both sides, or all alike."
+        text = "too few probes were answered by both sides, or all alike"
         if share is not None:
             text = f"another model behind {percent(share)} of the answers to probes would have been seen."
         found.append(Reach(label, "model", share is not None and share <= ENOUGH, text, share, len(asked)))
@@ -76,7 +76,9 @@ def sizes_of(samples: Iterable[Sample]) -> dict[str, tuple[int, int]]:
 
 
 def _probes(run: ModelRun, label: str | None) -> pd.DataFrame:
-    rows = run.apart[(run.apart["suite"] == "probes") & (run.apart["label"] == label) & run.apart["ok"]]
+    rows = run.apart[(run.apart["suite"] == "probes") & (run.apart["label"] == label)]
+    # A probe is asked without reasoning first, which many refuse: its last answer counts.
+    rows = rows[(rows["status"] == "kept") | rows["input_tokens"].notna()]
     return rows.assign(group=rows["sample"].astype(str).map(group_of))
 
 

@@ -274,6 +274,9 @@ def _row(record: Record, score: Score, sample: Sample, checkers: KeptCheckers, m
     final = finals[-1] if finals and turns[-1].attempts else None
     response, timing = (None, None) if final is None else (final.response, final.timing)
     answers = list(map(Answer, finals)) if ok else []
+    if main is None and not ok and final is not None and final.succeeded and "status" in score.details:
+        # A feature check may be refused at first; its last answer counts.
+        answers = [Answer(final)]
     kind, charge = (None, None) if ok else _blame(finals, sample, checkers)
     begun_s = sent_s(attempts[0]) if attempts else None
     rewritten, details = [note for turn in turns for note in turn.rewritten], score.details
