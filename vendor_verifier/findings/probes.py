@@ -64,7 +64,7 @@ def probe_reach(run: ModelRun) -> list[Reach]:
         share = mixture_reach(counts, run.alpha(2)) if len(counts) >= LEAST_PROBES else None
         text = "too few probes were answered by both sides, or all alike"
         if share is not None:
-            text = f"another model behind {percent(share)} of the answers to probes would have been seen."
+            text = f"Another model behind {percent(share)} of the answers to probes would have been seen."
         found.append(Reach(label, "model", share is not None and share <= ENOUGH, text, share, len(asked)))
     return found
 
@@ -139,12 +139,10 @@ def pattern_of(pairs: pd.DataFrame, template: float, sizes: Mapping[str, tuple[i
 
 def _on_a_line(x: NDArray[Any], y: NDArray[Any], least_factor: float = 0.0) -> bool:
     """Whether y = constant + factor · x, rounded, with a factor that is so far from 1."""
-    first, last = int(np.lexsort((y, x))[0]), int(np.lexsort((y, x))[-1])
-    if x[first] == x[last]:
+    if np.ptp(x) == 0:
         return False
-    factor = (y[last] - y[first]) / (x[last] - x[first])
-    rest = y - factor * x
-    return abs(factor - 1) >= least_factor and bool((np.abs(rest - np.median(rest)) <= _ROUNDING).all())
+    factor, constant = np.polyfit(x, y, 1)
+    return abs(factor - 1) >= least_factor and bool((np.abs(y - constant - factor * x) <= _ROUNDING).all())
 
 
 def _answers(run: ModelRun, label: str) -> Iterator[Test]:
