@@ -45,6 +45,7 @@ OTHERS = {
     "cp": "of files that test_readme looks for",
     "chmod": "of these",
     "export": "of names that test_dask_files starts processes with",
+    "python": "prints the schema that reports/test_files.py holds",
     "openssl": "run by test_dask_files",
     "dask": "run by test_dask_files, in the files' own words",
     "pip": "test_installing reads the line; the newcomer's test installs the wheel",
@@ -55,6 +56,12 @@ OTHERS = {
     "kubectl": "there is no cluster where tests run; test_deploy_files reads the manifests",
     "journalctl": "shows the machine's log",
 }
+CONFIG = """\
+simulated-model:
+  vendors:
+    - {name: simulated, label: official, model_id: simulated-model, url: "sim://faithful", is_baseline: true}
+    - {name: simulated, label: other, model_id: simulated-model, url: "sim://faithful"}
+"""
 SHELL = of_kind("sh")
 PYTHON = [block for block in of_kind("python") if block.page not in RUN_BY]
 COMMANDS = [(block, line) for block in SHELL for line in block.lines()]
@@ -93,8 +100,10 @@ def test_every_command_is_one_of_ours(block: Block, line: str) -> None:
 
 
 @pytest.mark.parametrize("block", PYTHON, ids=str)
-def test_python_runs(block: Block) -> None:
-    """Each block stands on its own, and its assertions hold."""
+def test_python_runs(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder with a config.yaml, each block by itself."""
+    (tmp_path / "config.yaml").write_text(CONFIG, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
     code = compile(block.text, str(block), "exec")
     if NOT_RUN.get(block.page, "\0") not in block.text:
         exec(code, {})

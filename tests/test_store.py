@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from manifests import LEAST, some_manifest
 
-from vendor_verifier import store
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.records.event import ToolCall, Usage
 from vendor_verifier.records.manifest import manifest_of
@@ -202,19 +201,6 @@ def test_bad_lines_are_told_by_number_and_the_others_read(folder: RunFolder) -> 
     assert len(list(folder.read_records(lambda line, reason: told.append((line, reason))))) == 2
     assert [line for line, _ in told] == ["records.jsonl:2", "records.jsonl:3"]
     assert "newer" in told[1][1]
-
-
-def test_records_come_in_blocks_that_hold_little(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A block ends at its number of records or bytes, so that no file can make it large; one by one they are the same,
-    and a broken line costs no other one its place."""
-    monkeypatch.setattr(store, "_BLOCK_RECORDS", 3)
-    monkeypatch.setattr(store, "_BLOCK_BYTES", 4 * len(VERSION_1))
-    long = VERSION_1.replace(b'"schema":1', b'"later":"' + b"x" * 4 * len(VERSION_1) + b'","schema":1')
-    folder.records_file.write_bytes(VERSION_1 + b"oops\n" + VERSION_1 * 3 + long + VERSION_1)
-    bad: list[str] = []
-    assert [len(block) for block in folder.read_records(lambda line, _: bad.append(line)).blocks] == [3, 2, 1]
-    assert bad == ["records.jsonl:2"]
-    assert list(folder.read_records(lambda *_: None)) == [decode_record(VERSION_1)] * 6
 
 
 def test_no_records_yet(folder: RunFolder) -> None:
