@@ -114,9 +114,9 @@ def check(run: Path, requests: int) -> None:
     """A benchmark of a run that failed would be worth nothing."""
     scores = json.loads((run / "scores.json").read_text())
     vendor = next(iter(next(iter(scores["models"].values()))["vendors"].values()))
-    counts = vendor["counts"]
-    if (counts["succeeded"], counts["valid_calls"]) != (requests, requests):
-        raise RuntimeError(f"{requests} requests were to succeed with a valid call each: {counts}")
+    found = vendor["success_rate"], vendor["schema_accuracy"], vendor["measured"]["schema_accuracy"]
+    if found != (1, 1, requests):
+        raise RuntimeError(f"{requests} requests were to succeed with a valid call each: {found}")
 
 
 def compare(sizes: Sequence[int], concurrency: int, rounds: int, extra: Sequence[str]) -> float:
