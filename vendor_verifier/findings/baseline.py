@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from vendor_verifier.findings.base import LEVEL, ModelRun, percent
 from vendor_verifier.records.model_names import same_model
@@ -45,7 +45,7 @@ def _agreement(run: ModelRun, level: float = LEVEL) -> Iterator[Fault]:
     if found.size < LEAST_PAIRS or not np.ptp(found):
         return
     first, second = np.array_split(found, 2)
-    if float(stats.mannwhitneyu(first, second).pvalue) <= level:
+    if float(scipy.stats.mannwhitneyu(first, second).pvalue) <= level:
         halves = f"{percent(float(first.mean()))} in the first half, {percent(float(second.mean()))} in the second"
         yield ("model", "tool_calls"), f"the baseline changed during the run: it agrees with itself by {halves}"
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from vendor_verifier.findings.base import ModelRun, Reach, Test, hindrance, percent, shown, with_anomaly
 from vendor_verifier.scoring.money import costs_usd
@@ -69,7 +69,7 @@ def _prompt_tokens(run: ModelRun, label: str) -> Iterator[Test]:
         return
     base, more = rows["input_tokens_one"], rows["input_tokens"] - rows["input_tokens_one"]
     many = int((more > REQUEST_LINE).sum())
-    p_value, each, is_sloped = float(stats.binom.sf(many - 1, len(more), 0.5)), float(more.median()), False
+    p_value, each, is_sloped = float(scipy.stats.binom.sf(many - 1, len(more), 0.5)), float(more.median()), False
     parts = []
     if base.nunique() > 2 and more.nunique() > 1:
         some = rows.sort_values("input_tokens_one").index[:: math.ceil(len(rows) / _MOST_FOR_SLOPE)]
@@ -119,7 +119,7 @@ def _output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     yield Test(
         vendor=label, facet="bill", name="more_output_tokens",
         text=f"Bills {percent(value)} more output tokens for as much text ({len(excess)} answers compared).",
-        p_value=float(stats.wilcoxon(excess - math.log1p(TOKEN_LINE), alternative="greater").pvalue),
+        p_value=float(scipy.stats.wilcoxon(excess - math.log1p(TOKEN_LINE), alternative="greater").pvalue),
         beyond=low > TOKEN_LINE, counts=bool((excess > 0).any()), value=value, low=low, high=high, n=len(excess),
         samples=_most(rows, excess),
     )  # fmt: skip

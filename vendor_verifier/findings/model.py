@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from vendor_verifier.findings.base import ModelRun, Reach, Test, percent, shown, thin
 from vendor_verifier.findings.baseline import fault
@@ -81,7 +81,7 @@ def _cut_prompts(run: ModelRun, label: str) -> Iterator[Test]:
         return
     # The exact distribution takes long where both are many, and the normal one is wrong where either is few.
     method = "exact" if min(cut, len(rows) - cut) <= 20 else "asymptotic"
-    p_value = float(stats.mannwhitneyu(base[short], base[~short], alternative="greater", method=method).pvalue)
+    p_value = float(scipy.stats.mannwhitneyu(base[short], base[~short], alternative="greater", method=method).pvalue)
     text = (
         f"Cuts prompts: counts at most about {ceiling:.0f} tokens in {cut} of {len(rows)} prompts, "
         f"for which the baseline counts up to {base.max():.0f}."

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from vendor_verifier.findings.base import ModelRun, Reach, Test, percent
 from vendor_verifier.records.results import FacetName, Status
@@ -232,7 +232,9 @@ def mixture_reach(counts: Counts, level: float) -> float | None:
         variance += 2 * scale**2 * float((p**2).sum() - 2 * (p**3).sum() + (p**2).sum() ** 2)
     if not shift:
         return None
-    share = math.sqrt(float(stats.norm.isf(0.9 * level) + stats.norm.ppf(0.8)) * math.sqrt(variance) / shift)
+    share = math.sqrt(
+        float(scipy.stats.norm.isf(0.9 * level) + scipy.stats.norm.ppf(0.8)) * math.sqrt(variance) / shift
+    )
     return share if share <= 1 else None
 
 

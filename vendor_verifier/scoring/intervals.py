@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from vendor_verifier.records.results import ModelResult
 from vendor_verifier.scoring.calls import counted_calls, valid_calls
@@ -53,7 +53,7 @@ def intervals(model: ModelResult, records: pd.DataFrame, undecided: str) -> dict
         """Of rows of totals the metrics and IRF: resamples × (metrics + 1) × labels."""
         parts = totals.reshape(len(totals), len(RATIOS), 2, len(labels))
         values = parts[:, :, 0] / np.maximum(parts[:, :, 1], 1e-12)
-        ranks = rankdata(np.where(known, values * signs, np.nan), axis=2, nan_policy="omit")
+        ranks = scipy.stats.rankdata(np.where(known, values * signs, np.nan), axis=2, nan_policy="omit")
         return np.concatenate([values, np.nansum(1 / (ranks + K), axis=1, keepdims=True)], axis=1)
 
     whole, (low, high) = metrics(sums.sum(axis=0, keepdims=True))[0], bootstrap(sums, metrics)

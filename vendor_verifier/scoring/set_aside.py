@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from vendor_verifier.records.manifest import EntryInfo
 from vendor_verifier.scoring.answer import MOST_DISCARDED
@@ -136,5 +136,5 @@ def is_faked(rows: pd.DataFrame, baseline: pd.DataFrame | None) -> bool:
         ranks = ranks.apply(lambda column: column - np.polyval(np.polyfit(asked, column.fillna(0), 1), asked))
     if not np.ptp(ranks["ttft_ms"]) or not np.ptp(ranks["output_tokens"]):
         return False
-    found: Any = stats.pearsonr(ranks["ttft_ms"], ranks["output_tokens"], alternative="greater")
+    found: Any = scipy.stats.pearsonr(ranks["ttft_ms"], ranks["output_tokens"], alternative="greater")
     return bool(found.statistic > _LEAST_CORRELATION and found.pvalue < _MOST_P)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from vendor_verifier.stats.intervals import wilson
 
@@ -46,7 +46,7 @@ def more_often(hits: int, n: int, base_hits: int, base_n: int) -> Comparison:
     The interval of the difference of shares is Newcombe's (1998, method 10), from two Wilson intervals.
     """
     table = [[hits, n - hits], [base_hits, base_n - base_hits]]
-    p_value = float(stats.fisher_exact(table, alternative="greater").pvalue)
+    p_value = float(scipy.stats.fisher_exact(table, alternative="greater").pvalue)
     own_low, own_high = wilson(hits, n)
     base_low, base_high = wilson(base_hits, base_n)
     own, base = hits / n, base_hits / base_n
@@ -67,12 +67,12 @@ def more_stretches(groups: int, hits: int, n: int, base_groups: int, base_n: int
     Given their sum, groups fall to the vendor as its share of the requests: an exact binomial test. The value is the
     share of requests hit; its interval is that of the groups (Garwood 1936) times their mean length.
     """
-    p_value = float(stats.binom.sf(groups - 1, groups + base_groups, n / (n + base_n))) if groups else 1.0
+    p_value = float(scipy.stats.binom.sf(groups - 1, groups + base_groups, n / (n + base_n))) if groups else 1.0
     if not groups:
-        return Comparison(p_value, 0.0, 0.0, float(stats.chi2.ppf(0.975, 2)) / 2 / n, n)
+        return Comparison(p_value, 0.0, 0.0, float(scipy.stats.chi2.ppf(0.975, 2)) / 2 / n, n)
     length = hits / groups
-    low = float(stats.chi2.ppf(0.025, 2 * groups)) / 2 * length / n
-    high = float(stats.chi2.ppf(0.975, 2 * groups + 2)) / 2 * length / n
+    low = float(scipy.stats.chi2.ppf(0.025, 2 * groups)) / 2 * length / n
+    high = float(scipy.stats.chi2.ppf(0.975, 2 * groups + 2)) / 2 * length / n
     return Comparison(p_value, hits / n, low, min(1.0, high), n)
 
 
@@ -108,8 +108,8 @@ def slower(differences: Floats, line: float) -> Comparison:
     """
     n = differences.size
     mean, error = float(differences.mean()), max(float(differences.std(ddof=1)) / math.sqrt(n), 1e-9)
-    p_value = float(stats.t.sf((mean - math.log(line)) / error, n - 1))
-    margin = float(stats.t.ppf(0.975, n - 1)) * error
+    p_value = float(scipy.stats.t.sf((mean - math.log(line)) / error, n - 1))
+    margin = float(scipy.stats.t.ppf(0.975, n - 1)) * error
     return Comparison(p_value, math.exp(mean), math.exp(mean - margin), math.exp(mean + margin), n)
 
 
@@ -123,12 +123,12 @@ def paired(own: Floats, base: Floats) -> Comparison:
     n = difference.size
     mean = float(difference.mean())
     error = float(difference.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
-    margin = float(stats.t.ppf(0.975, max(1, n - 1))) * error
+    margin = float(scipy.stats.t.ppf(0.975, max(1, n - 1))) * error
     if np.isin(own, (0.0, 1.0)).all() and np.isin(base, (0.0, 1.0)).all():
         lost, won = int(np.count_nonzero(difference < 0)), int(np.count_nonzero(difference > 0))
-        p_value = float(stats.binom.sf(lost - 1, lost + won, 0.5)) if lost else 1.0
+        p_value = float(scipy.stats.binom.sf(lost - 1, lost + won, 0.5)) if lost else 1.0
     elif error > 0:
-        p_value = float(stats.t.cdf(mean / error, n - 1))
+        p_value = float(scipy.stats.t.cdf(mean / error, n - 1))
     else:
         p_value = 1.0
     return Comparison(p_value, mean, mean - margin, mean + margin, n)
@@ -136,8 +136,8 @@ def paired(own: Floats, base: Floats) -> Comparison:
 
 def slope(x: Floats, y: Floats, line: float) -> Comparison:
     """Whether ``y`` grows with ``x`` faster than ``line`` (Kendall's test of y − line · x; slope by Theil and Sen)."""
-    fit: Any = stats.theilslopes(y, x, 0.95)
-    p_value = float(stats.kendalltau(x, y - line * x, alternative="greater").pvalue)
+    fit: Any = scipy.stats.theilslopes(y, x, 0.95)
+    p_value = float(scipy.stats.kendalltau(x, y - line * x, alternative="greater").pvalue)
     return Comparison(p_value, float(fit[0]), float(fit[2]), float(fit[3]), x.size)
 
 
@@ -150,10 +150,10 @@ def correlated_more(x: Floats, y: Floats, base_x: Floats, base_y: Floats, line: 
     z_values, variances = [], []
     for one, other in ((x, y), (base_x, base_y)):
         varies = one.size > 3 and np.ptp(one) > 0 and np.ptp(other) > 0
-        rho = float(stats.spearmanr(one, other).statistic) if varies else 0.0
+        rho = float(scipy.stats.spearmanr(one, other).statistic) if varies else 0.0
         z_values.append(math.atanh(max(-0.999, min(0.999, rho))))
         variances.append(1.06 / max(1, one.size - 3))
-    p_value = float(stats.norm.sf((z_values[0] - z_values[1] - line) / math.sqrt(sum(variances))))
+    p_value = float(scipy.stats.norm.sf((z_values[0] - z_values[1] - line) / math.sqrt(sum(variances))))
     margin = 1.96 * math.sqrt(variances[0])
     low, high = math.tanh(z_values[0] - margin), math.tanh(z_values[0] + margin)
     return Comparison(p_value, math.tanh(z_values[0]), low, high, x.size)

@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from vendor_verifier.stats.compare import Comparison
 
@@ -34,7 +34,7 @@ def odd_one_out(own: Values, one: Values, other: Values) -> tuple[Comparison, in
     n = own.size
     odd = int(np.count_nonzero((one == other) & (own != one)))
     noise = int(np.count_nonzero((one != other) & ((own == one) | (own == other))))
-    p_value = float(stats.binom.sf(odd - 1, odd + noise, 1 / 3)) if odd else 1.0
+    p_value = float(scipy.stats.binom.sf(odd - 1, odd + noise, 1 / 3)) if odd else 1.0
     value = (odd - noise / 2) / n
     margin = 1.96 * math.sqrt(max(odd + noise / 4, 1)) / n
     return Comparison(p_value, value, value - margin, value + margin, n), odd, noise
@@ -48,7 +48,7 @@ def sign_test(own: Values, base: Values) -> tuple[Comparison, int, int]:
     """
     n = own.size
     missed, extra = int(np.count_nonzero((base == 1) & (own == 0))), int(np.count_nonzero((base == 0) & (own == 1)))
-    p_value = float(stats.binomtest(missed, missed + extra, 0.5).pvalue) if missed + extra else 1.0
+    p_value = float(scipy.stats.binomtest(missed, missed + extra, 0.5).pvalue) if missed + extra else 1.0
     value = abs(missed - extra) / n
     margin = 1.96 * math.sqrt(max(missed + extra, 1)) / n
     return Comparison(p_value, value, value - margin, value + margin, n), missed, extra
@@ -63,7 +63,7 @@ def odd_power(n: int, odd_share: float, other_share: float, alpha: float) -> flo
     """Of odd-one-out, where the vendor is the odd one on one share of the questions and the baseline on another."""
     rng = np.random.default_rng(2)
     odd, others = rng.binomial(n, odd_share, _RUNS), rng.binomial(n, other_share, _RUNS)
-    return float(np.mean(stats.binom.sf(odd - 1, odd + others, 1 / 3) <= alpha))
+    return float(np.mean(scipy.stats.binom.sf(odd - 1, odd + others, 1 / 3) <= alpha))
 
 
 @lru_cache(maxsize=4096)
@@ -71,7 +71,7 @@ def share_power(n: int, share: float, difference: float, alpha: float) -> float:
     """Of Fisher's test on ``n`` against 2 n."""
     rng = np.random.default_rng(4)
     own, base = rng.binomial(n, min(1.0, share + difference), _RUNS), rng.binomial(2 * n, share, _RUNS)
-    return float(np.mean(stats.hypergeom.sf(own - 1, 3 * n, own + base, n) <= alpha))
+    return float(np.mean(scipy.stats.hypergeom.sf(own - 1, 3 * n, own + base, n) <= alpha))
 
 
 @lru_cache(maxsize=4096)
@@ -79,7 +79,7 @@ def stretches_power(n: int, base_groups: int, base_n: int, gap: int, alpha: floa
     """Of the test on groups, where requests fail independently."""
     rng = np.random.default_rng(5)
     groups = rng.binomial(n, share * (1 - share) ** gap, _RUNS)
-    return float(np.mean(stats.binom.sf(groups - 1, groups + base_groups, n / (n + base_n)) <= alpha))
+    return float(np.mean(scipy.stats.binom.sf(groups - 1, groups + base_groups, n / (n + base_n)) <= alpha))
 
 
 @lru_cache(maxsize=4096)
@@ -88,7 +88,7 @@ def sign_power(n: int, discordant: float, difference: float, alpha: float) -> fl
     rng = np.random.default_rng(6)
     lost = rng.binomial(n, min(1.0, discordant / 2 + difference), _RUNS)
     won = rng.binomial(n, discordant / 2, _RUNS)
-    return float(np.mean(stats.binom.sf(lost - 1, lost + won, 0.5) <= alpha))
+    return float(np.mean(scipy.stats.binom.sf(lost - 1, lost + won, 0.5) <= alpha))
 
 
 def slower_power(error: float, windows: int, line: float, alpha: float, ratio: float) -> float:
@@ -96,7 +96,7 @@ def slower_power(error: float, windows: int, line: float, alpha: float, ratio: f
     if error < 1e-6:
         return 1.0
     shift = (math.log(ratio) - math.log(line)) / error
-    return float(stats.nct.sf(stats.t.isf(alpha, windows - 1), windows - 1, shift))
+    return float(scipy.stats.nct.sf(scipy.stats.t.isf(alpha, windows - 1), windows - 1, shift))
 
 
 def smallest(power: Callable[[float], float], choice: Sequence[float] = _POINTS) -> float | None:

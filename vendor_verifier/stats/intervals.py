@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 RESAMPLES = 2_000
 LEVEL = 0.95
@@ -19,7 +19,7 @@ def wilson(hits: float, n: float, level: float = LEVEL) -> tuple[float, float]:
     """The interval of a share (Wilson 1927); (0, 1) where nothing was counted. ``hits`` may be a fraction."""
     if not n:
         return 0.0, 1.0
-    z = float(stats.norm.isf((1 - level) / 2))
+    z = float(scipy.stats.norm.isf((1 - level) / 2))
     share, scale = hits / n, 1 + z * z / n
     middle = (share + z * z / (2 * n)) / scale
     half = z / scale * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -36,7 +36,7 @@ def quantile(values: Floats, q: float, level: float = LEVEL) -> tuple[float, flo
     if not n:
         return math.nan, -math.inf, math.inf
     tail = (1 - level) / 2
-    low, high = int(stats.binom.ppf(tail, n, q)), int(stats.binom.ppf(1 - tail, n, q)) + 1
+    low, high = int(scipy.stats.binom.ppf(tail, n, q)), int(scipy.stats.binom.ppf(1 - tail, n, q)) + 1
     below = float(ordered[low - 1]) if low >= 1 else -math.inf
     above = float(ordered[high - 1]) if high <= n else math.inf
     return float(np.quantile(ordered, q)), below, above

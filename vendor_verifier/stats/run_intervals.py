@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from vendor_verifier.records.results import Figure
 
@@ -24,8 +24,8 @@ def exact_interval(part: float, n: float) -> Figure:
     """
     if not n:
         return Figure()
-    low = stats.beta.ppf(_TAIL, part, n - part + 1) if part else 0.0
-    high = stats.beta.ppf(1 - _TAIL, part + 1, n - part) if part < n else 1.0
+    low = scipy.stats.beta.ppf(_TAIL, part, n - part + 1) if part else 0.0
+    high = scipy.stats.beta.ppf(1 - _TAIL, part + 1, n - part) if part < n else 1.0
     return Figure(part / n, float(low), float(high), round(n))
 
 
@@ -44,9 +44,9 @@ def stretch_interval(bad: pd.Series[Any]) -> Figure:
     most = max(OUTAGE, n // 8)
     pieces = np.append(lengths % most, np.full(int((lengths // most).sum()), most)).astype(float)
     y, v, longest = pieces.sum(), np.square(pieces).sum(), max(OUTAGE, pieces.max(initial=0))
-    low = v / (2 * y) * stats.chi2.ppf(_TAIL, 2 * y**2 / v) if y else 0.0
+    low = v / (2 * y) * scipy.stats.chi2.ppf(_TAIL, 2 * y**2 / v) if y else 0.0
     y_high, v_high = y + longest, v + longest**2
-    high = v_high / (2 * y_high) * stats.chi2.ppf(1 - _TAIL, 2 * y_high**2 / v_high)
+    high = v_high / (2 * y_high) * scipy.stats.chi2.ppf(1 - _TAIL, 2 * y_high**2 / v_high)
     return Figure(float(y) / n, float(low) / n, min(1.0, float(high) / n), n)
 
 
@@ -62,5 +62,5 @@ def mean_interval(above: pd.Series[float], below: pd.Series[float]) -> Figure:
     ratio = float(above.sum()) / total
     added = (above - ratio * below).to_numpy(dtype=float) * n / total
     means = [part.mean() for part in np.array_split(added, parts)]
-    half = float(stats.t.ppf(1 - _TAIL, parts - 1)) * float(np.std(means, ddof=1)) / math.sqrt(parts)
+    half = float(scipy.stats.t.ppf(1 - _TAIL, parts - 1)) * float(np.std(means, ddof=1)) / math.sqrt(parts)
     return Figure(ratio, ratio - half, ratio + half, n)

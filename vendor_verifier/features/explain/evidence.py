@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pandas as pd
-from scipy import stats
+import scipy
 
 from vendor_verifier.features.explain.sample import BAD_CALLS, Answer, answer_of, judged_answers, read_answers
 from vendor_verifier.records.results import WORST_FIRST, FacetName, Finding
@@ -161,7 +161,7 @@ def _bill(sides: Sides) -> Iterator[Table]:
         if found["baseline"].nunique() < 2:
             continue
         some = found.iloc[:: len(found) // _MOST_POINTS + 1]
-        line = stats.theilslopes(some["vendor"], some["baseline"])
+        line = scipy.stats.theilslopes(some["vendor"], some["baseline"])
         sums = {"samples": len(found), **found.sum(), "ratio": found["vendor"].sum() / found["baseline"].sum()}
         fitted = {**sums, "more a request": line.intercept, "times a token": line.slope}
         yield sides.table(f"Billed {kind} tokens", pd.DataFrame([fitted if kind == "prompt" else sums]))
