@@ -29,6 +29,8 @@ ENOUGH = 2.0
 # A first token so many times later than the vendor's own median is late.
 LATE = 6
 LEAST_ANSWERS, LEAST_STREAMED = 30, 5
+# Pieces that follow each other so many times as fast as the baseline's may be made before.
+IMPLAUSIBLE = 2
 # The margins in Fisher's z by which a correlation must exceed the baseline's.
 CORRELATION_LINE, LOAD_LINE = 0.2, 0.1
 _TESTS = 5
@@ -109,17 +111,18 @@ def _late(run: ModelRun, label: str) -> Iterator[Test]:
 def _faked(run: ModelRun, label: str) -> Iterator[Test]:
     """First tokens that come the later the longer the answer is (Spearman): it is generated before it is streamed.
 
-    Only of answers without calls, which honest hosts may read whole first, and where no reasoning is billed.
+    Not where reasoning is billed. Answers with calls, which honest hosts may read whole first, count only where the
+    pieces follow each other twice as fast as at the baseline; that is a sign by itself, and no margin is granted then.
     """
     names = ["ttft_ms", "output_tokens"]
-    own, base = (
-        rows[["sample", *names]][rows["calls"] == 0].dropna()
-        for rows in (run.answered[label], run.answered[run.baseline or ""])
-    )
+    both = run.answered[label], run.answered[run.baseline or ""]
+    pace, base_pace = (_times(rows, "slow_decoding").median() for rows in both)
+    is_fast = pace < base_pace / IMPLAUSIBLE
+    own, base = (rows[["sample", *names]][is_fast | (rows["calls"] == 0)].dropna() for rows in both)
     if min(len(own), len(base)) < LEAST_ANSWERS or (run.answered[label]["reasoning_tokens"] > 0).any():
         return
     first, tokens, base_first, base_tokens = (each[name].to_numpy(float) for each in (own, base) for name in names)
-    found = correlated_more(first, tokens, base_first, base_tokens, CORRELATION_LINE)
+    found = correlated_more(first, tokens, base_first, base_tokens, 0.0 if is_fast else CORRELATION_LINE)
     text = (
         f"Faked stream: the longer the answer, the later its first token (rank correlation {found.value:.2f}); it is "
         "generated before it is sent."
