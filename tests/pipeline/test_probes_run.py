@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from vendor_verifier.pipeline.score import score_folder
+from vendor_verifier.store import RunFolder
+
 
 def _few(questions: int, repeats: int) -> tuple[str, ...]:
     options = {"questions": questions, "repeats": repeats}
@@ -33,10 +36,10 @@ def test_another_model_and_padded_counts_are_found(bench: Any) -> None:
     bench.samples(12)
     _, scores = bench.run("--suite", "trigger", "--suite", "probes", *_few(20, 10), "--request-concurrency", "20")
     model = scores["models"]["simulated-model"]
-    found = {(each["name"], each["label"]) for each in model["judgement"]["findings"]}
-    names = ("probes_unlike_baseline", "tokenizer_unlike_baseline")
-    assert {each for each in found if each[0] in names} == {(names[0], "other"), (names[1], "padded")}
-    assert model["vendors"]["twin"]["counts"]["recorded"] == 12
+    findings = score_folder(RunFolder(bench.folder / "run")).findings
+    found = {(each.name, each.vendor) for each in findings if each.name in ("probe_answers", "tokenizer")}
+    assert found == {("probe_answers", "other"), ("tokenizer", "padded")}
+    assert model["vendors"]["twin"]["recorded"] == 12
     assert "probes" not in model["vendors"]["twin"]["suites"]
 
 
