@@ -116,7 +116,7 @@ def test_commands_of_findings_run(demo: RunFolder, scored: ScoredRun, capsys: py
     assert findings
     for finding in {each.command: each for each in findings}.values():
         words = shlex.split(finding.command)
-        assert words[:3] == ["agent-vendor-verifier", "explain", str(demo.path)]
+        assert words[:3] == ["agent-vendor-verifier", "explain", f"runs/{scored.report.run}"]
         assert f"\n{finding.facet.replace('_', ' ')}: " in explained(capsys, demo, *words[3:])
 
 

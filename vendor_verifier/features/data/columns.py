@@ -93,11 +93,12 @@ SAMPLES = (
     Column("dataset", "string", "", "file it comes from"),
     Column("line", "float64", "", "its line there"),
 )
+RECORDS = (*RECORD_COLUMNS, Column("misrouted", "bool", "", "answered by another provider than the pinned one"))
 TABLES: Mapping[str, TableKind] = {
     "ranking": TableKind("a vendor of a model, best place first", RANKING),
     "verdicts": TableKind("a facet of a vendor ([verdict](verdict.md))", VERDICTS),
     "findings": TableKind("something that was seen at a vendor, worst first", FINDINGS),
-    "records": TableKind("a record of the plan; of several under one key a success, else the first", RECORD_COLUMNS),
+    "records": TableKind("a record of the plan; of several under one key a success, else the first", RECORDS),
     "texts": TableKind("a record, with what the vendor wrote", TEXTS),
     "calls": TableKind("a tool call of a successful answer, checked against the schema of its turn", CALLS),
     "attempts": TableKind("a request that did not end a turn of a success", ATTEMPT_COLUMNS),
