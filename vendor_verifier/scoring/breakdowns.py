@@ -6,16 +6,13 @@ They take the rows of one model as figures read them (``Scored.records`` without
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import pandas as pd
 
 from vendor_verifier.scoring.answer import MOST_DISCARDED
 from vendor_verifier.scoring.calls import of_words
-
-if TYPE_CHECKING:
-    from vendor_verifier.findings.gates import Gate
 
 _Rows = Callable[[pd.DataFrame], Any]
 # Metric of a single answer → its values, and the name under which it is discarded where this program was late.
@@ -35,6 +32,17 @@ REQUEST_VALUES: Mapping[str, tuple[_Rows, str]] = {
 }
 _SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 _SPREADS = ("ttft_ms", "ttft_due_ms", "ttfat_ms", "tpot_ms", "request_tps", "e2e_ms", "connect_ms")
+
+
+class Limit(Protocol):
+    """An SLO: a limit of a metric of every single request."""
+
+    @property
+    def metric(self) -> str: ...
+    @property
+    def comparison(self) -> Literal["<=", ">="]: ...
+    @property
+    def limit(self) -> float: ...
 
 
 def distributions(records: pd.DataFrame, by: str = "label") -> pd.DataFrame:
@@ -125,7 +133,7 @@ def pace(records: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_dict(found, orient="index")
 
 
-def goodput(records: pd.DataFrame, slos: Sequence[Gate]) -> pd.DataFrame:
+def goodput(records: pd.DataFrame, slos: Sequence[Limit]) -> pd.DataFrame:
     """By label: asked, good, failed, unmeasured and their ``share`` good ÷ asked.
 
     A request is good when it succeeded and keeps every SLO; unmeasured when it breaks none and some cannot be measured.
