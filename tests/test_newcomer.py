@@ -101,7 +101,7 @@ def test_a_newcomer_gets_from_the_wheel_to_the_evidence(newcomer: Newcomer) -> N
     ).splitlines()
     assert [Path(name).name for name in written] == ["ranking.csv", "verdicts.csv", "findings.csv"]
     assert all((newcomer.folder / name).stat().st_size > 0 for name in written)
-    assert "in 20 answers" in newcomer.types("explain", "runs/latest", "--vendor", "reseller")
+    assert newcomer.types("explain", "runs/latest", "--vendor", "reseller").startswith("verdict: ")
 
 
 @pytest.mark.slow
@@ -111,9 +111,9 @@ def test_the_newcomer_takes_the_run_along_as_tables(newcomer: Newcomer) -> None:
     files = newcomer.types("report", "taken", "--table", "ranking,verdicts,findings").split()
     assert files == [f"taken/export/{name}.csv" for name in ("ranking", "verdicts", "findings")]
     rows = (newcomer.folder / files[0]).read_text("utf-8-sig").splitlines()
-    assert rows[0].startswith("model,place,label,verdict,")
+    assert {"model", "place", "label", "verdict"} <= set(rows[0].split(","))
     assert len(rows) > 5
-    (answers,) = newcomer.types("report", "taken", "--table", "records", "--wide", "-o", "answers.jsonl").split()
+    (answers,) = newcomer.types("report", "taken", "--table", "records", "-o", "answers.jsonl").split()
     assert len((newcomer.folder / answers).read_text("utf-8").splitlines()) >= 15
     newcomer.types("report", "taken", "--format", "xlsx", code=2)
 

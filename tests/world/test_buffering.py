@@ -8,6 +8,8 @@ import pytest
 from world_runs import Place
 from world_servers import haproxy, nginx, simulated
 
+from vendor_verifier import load_run
+
 pytestmark = pytest.mark.world
 
 # nginx buffers an answer that ends with its connection, as haproxy gives it, at once, to who speaks HTTP/1.0.
@@ -31,7 +33,7 @@ def test_buffering(
         record_property("server", f"{server.name}, {between.name}")
         place.configure({"faithful": f"{server.address}/faithful/v1"})
         code, told = place.run("--request-concurrency", "3")
-    seen = place.vendors()["faithful"]["anomalies"].get("buffered", 0)
+    seen = int(load_run(place.folder / "run").records["anomalies"].str.contains("buffered", na=False).sum())
     record_property("found", f"{seen} of {len(place.records())} seen as buffered")
     assert code == 0, told
     assert (place.failures(), len(place.records())) == ({}, 60)
