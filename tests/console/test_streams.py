@@ -13,6 +13,7 @@ CONFIG = """
 m:
   vendors:
     - {name: simulated, label: one, model_id: m, url: "sim://faithful", validator: openai, is_baseline: true}
+    - {name: simulated, label: two, model_id: m, url: "sim://faithful", validator: openai}
 """
 PROGRAM = f"{sys.executable} -m vendor_verifier.cli.main"
 RUN = "-n 3 --no-history"
@@ -72,11 +73,11 @@ def test_a_run_nobody_listens_to_leaves_whole_files(folder: Path, redirection: s
     code, told = shell(f"{PROGRAM} {RUN} -o {name} {redirection}", folder)
     assert (code, "Traceback" in told) == (0, False), told
     rows = (folder / name / "records.jsonl").read_text().splitlines()
-    assert len([json.loads(row) for row in rows]) == 6
+    assert len([json.loads(row) for row in rows]) == 9
     assert json.loads((folder / name / "manifest.json").read_text())["status"] == "finished"
 
 
 @pytest.mark.slow  # a run in a process of its own
 def test_a_failed_gate_keeps_its_exit_code_in_a_broken_pipe(folder: Path) -> None:
     """Who only reads the first line of a report is told of the gate all the same."""
-    assert shell(f"{PROGRAM} score run --gate 'avg_tokens <= 0' | head -c 1", folder)[0] == 1
+    assert shell(f"{PROGRAM} score run --gate 'verdict >= matches' | head -c 1", folder)[0] == 1

@@ -269,7 +269,7 @@ class Site:
 
     def decisions(self, output: str) -> dict[str, Any]:
         """What of the scores does not depend on the clock."""
-        keys = ("f1", "success_rate", "schema_accuracy", "avg_tokens", "counts", "decisions", "failures")
+        keys = ("f1", "success_rate", "schema_accuracy", "counts", "failures")
         return {label: {key: figures[key] for key in keys} for label, figures in self.scores(output).items()}
 
     def scores(self, output: str) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def test_two_runs_at_once_both_end_whole_and_warn_of_each_other(site: Site, clus
     for name, other in (("one", "two"), ("two", "one")):
         told = site.manifest(name)["executors"][-1]["beside"]
         assert told == {runs[other]: ["simulated-model: official", "simulated-model: twin"]}
-        assert f"run {runs[other]} asked the same accounts" in (site.folder / name / "report.md").read_text()
+        assert f"Run {runs[other]} used the same accounts" in (site.folder / name / "report.md").read_text()
 
 
 def test_a_worker_of_another_version_is_refused_before_anything_is_sent(site: Site, tmp_path: Path) -> None:
