@@ -59,7 +59,7 @@ def test_one_vendor_with_a_baseline(persona: str) -> None:
 def test_one_honest_vendor_among_bad_ones() -> None:
     """It alone is recommended. So many rivals need more samples than the default."""
     personas = ("faithful", "quantised", "padded", "substitute", "slow", "down", "bursty")
-    found = choice(played(*personas, samples=480))
+    found = choice(played(*personas, samples=900))
     assert (found.kind, found.labels) == ("recommended", ("faithful",))
 
 
