@@ -22,8 +22,7 @@ from vendor_verifier.loaders.base import (
     Loader,
     Row,
     data_error,
-    read_array,
-    read_objects,
+    read_document,
     read_rows,
     shortened,
 )
@@ -117,12 +116,11 @@ def _rows(lines: Iterator[bytes], file: Path) -> tuple[Iterator[Row | Problem], 
         text = line.removeprefix(_BOM).strip()
         if text.startswith(_PARQUET):
             raise data_error([Problem(_AS_LINES.format(file=file.name, target=f"{file.stem}.jsonl"), file)])
-        if text == b"{":
-            return iter(read_objects(_joined(chain(head, lines), file), file)), "line"
+        # A line such as [] or [1] in the middle of JSON lines is the line reader's to refuse.
+        if text == b"{" or text.startswith(b"["):
+            document = _joined(chain(head, lines), file)
+            return iter(read_document(document, file)), "line" if text == b"{" else "row"
         if text:
-            # A line such as [] or [1] in the middle of JSON lines is the line reader's to refuse.
-            if text.startswith(b"["):
-                return iter(read_array(_joined(chain(head, lines), file), file)), "row"
             break
     return read_rows(chain(head, lines), file), "line"
 

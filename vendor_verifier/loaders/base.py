@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from vendor_verifier.errors import DataError, Problem
-from vendor_verifier.loaders.declared_tools import QuickRows, quotes_in
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.text import counted
@@ -95,99 +94,82 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class _Unreadable(ValueError):
-    """A line that is not a row; the message is the reason, ``key`` the offending key if there is one."""
+    """Text that is no row; the message is the reason, ``key`` the offending key, ``line`` counts from 1 in the text."""
 
-    def __init__(self, message: str, key: str | None = None) -> None:
+    def __init__(self, message: str, key: str | None = None, line: int = 1) -> None:
         super().__init__(message)
         self.key = key
+        self.line = line
 
 
 def read_rows(lines: Iterable[bytes], file: Path) -> Iterator[Row | Problem]:
     """Every non-blank line as a row, or as the problem it has. Line numbers are physical and start at 1."""
-    quick = QuickRows()
     for number, line in enumerate(lines, 1):
         content = line.removeprefix(_BOM)
         if not content.strip():
             continue
-        fields = quick.read(content) if len(content) <= MAX_LINE_BYTES else None
         try:
-            yield _row(number, content) if fields is None else Row(number, fields)
+            if len(content) > MAX_LINE_BYTES:
+                most = MAX_LINE_BYTES // 2**20
+                raise _Unreadable(f"the line is longer than {most} MB; expected one request, not a whole file")
+            yield _row(number, _decoded(content))
         except _Unreadable as problem:
             yield Problem(str(problem), file, number, problem.key)
 
 
-def _row(number: int, content: bytes) -> Row:
-    if len(content) > MAX_LINE_BYTES:
-        raise _Unreadable(
-            f"the line is longer than {MAX_LINE_BYTES // 2**20} MB; expected one request, not a whole file"
-        )
-    text = _decoded(content)
-    pairs = _Pairs()
+def _row(number: int, text: str) -> Row:
+    """The object in ``text``, which must be sendable and name each of its keys once."""
+    repeated: list[tuple[str, ...]] = []
+
+    def note_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        seen: set[str] = set()
+        twice = (key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        repeated.append(tuple(twice) if len(found) < len(pairs) else ())
+        return found
+
     try:
-        value = parse_json(text)
-        if _may_repeat_keys(content, value):
-            value = parse_json(text, object_pairs_hook=pairs.take)
+        value = parse_json(text, object_pairs_hook=note_repeated_keys)
     except PayloadError as error:
-        raise _Unreadable(_explained(str(error), text)) from None
+        raise _explained(str(error), text) from None
     if not isinstance(value, dict):
         raise _Unreadable(
             f"expected a JSON object, read {kind_of(value)}; write one object per line, without a surrounding array"
         )
-    # The hook sees inner objects first, so what it saw last is the row itself.
-    if pairs.last:
-        raise _Unreadable("the key occurs twice on this line; keep the one that is meant", pairs.last[0])
-    half = half_character(value) if _SURROGATE.search(text) else None
-    if half:
-        raise _Unreadable(_HALF.format(half=half))
-    return Row(number, value, tuple(pairs.inner))
+    # The reader ends inner objects first, so the last one is the row itself.
+    *inner, outer = repeated
+    if outer:
+        raise _Unreadable("the key occurs twice on this line; keep the one that is meant", outer[0])
+    if _SURROGATE.search(text):
+        _refuse_half_characters(value)
+    return Row(number, value, tuple(dict.fromkeys(key for keys in inner for key in keys)))
 
 
 def _decoded(content: bytes) -> str:
     try:
-        return content.decode()
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        byte = content[error.start]
-        utf16 = (
-            "it looks like UTF-16; " if b"\x00" in content[:100] or content[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
-        )
-        raise _Unreadable(
-            f"not UTF-8: byte 0x{byte:02x} at position {error.start + 1}; {utf16}save the file as UTF-8"
-        ) from None
+        looks = b"\x00" in content[:100] or content[:2] in (b"\xff\xfe", b"\xfe\xff")
+        where = f"byte 0x{content[error.start]:02x} at position {error.start + 1}"
+        raise _Unreadable(f"not UTF-8: {where}; {'it looks like UTF-16; ' * looks}save the file as UTF-8") from None
 
 
-def _explained(reason: str, text: str) -> str:
-    """A parser's words with the column and what stands there."""
+def _explained(reason: str, text: str) -> _Unreadable:
+    """A parser's words with the place and the text there."""
     found = _POSITION.search(reason)
     if found is None:
-        return f"not usable JSON: {reason}"
-    position = int(found[3])
-    what = _POSITION.sub("", reason)
-    read = shortened(text[position : position + 30].strip(), 30) if text[position:].strip() else "the end of the line"
+        return _Unreadable(f"not usable JSON: {reason}")
+    line, column, position = (int(number) for number in found.groups())
+    rest = text[position:].strip()
+    read = shortened(rest[:30], 30) if rest else f"the end of the {'file' if line > 1 else 'line'}"
     hint = "; write each object on one line" if text.strip() in ("{", "[", "}", "]", "},") else ""
-    return f"not JSON at column {found[2]}: {what}, read {read}{hint}"
+    return _Unreadable(f"not JSON at column {column}: {_POSITION.sub('', reason)}, read {read}{hint}", line=line)
 
 
-def _may_repeat_keys(content: bytes, value: object) -> bool:
-    """Whether a key may occur twice in one object of ``content``, whose ``value`` then has fewer texts than it."""
-    try:
-        return quotes_in(content) != quotes_in(msgspec.json.encode(value))
-    except UnicodeEncodeError:
-        # Half a character, of which nothing can be written.
-        return True
-
-
-class _Pairs:
-    """Collects repeated keys while the parser builds objects from the inside out."""
-
-    def __init__(self) -> None:
-        self.last: tuple[str, ...] = ()
-        self.inner: dict[str, None] = {}
-
-    def take(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        self.inner.update(dict.fromkeys(self.last))
-        seen: set[str] = set()
-        self.last = tuple(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        return dict(pairs)
+def _refuse_half_characters(value: object) -> None:
+    half = half_character(value)
+    if half:
+        raise _Unreadable(f"half a character, {half}, which cannot be sent; complete the pair or remove it")
 
 
 def half_character(value: object) -> str | None:
@@ -210,81 +192,59 @@ def half_character(value: object) -> str | None:
     return None
 
 
-def read_array(content: bytes, file: Path) -> list[Row | Problem]:
-    """Every member as a row, or as the problem it has. ``Row.line`` is the member's number, from 1.
+def read_document(content: bytes, file: Path) -> list[Row | Problem]:
+    """The members of a JSON array, or pretty-printed objects one after the other, as rows or problems.
 
-    Of a key that occurs twice in an object the last one counts, as in every JSON reader.
-
-    Raises:
-        DataError: not UTF-8, not a JSON array, or larger than ``MAX_ARRAY_BYTES``.
-    """
-    if len(content) > MAX_ARRAY_BYTES:
-        message = f"a JSON array of more than {MAX_ARRAY_BYTES // 2**20} MB; write its members as JSON lines"
-        raise data_error([Problem(message, file)])
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        message = f"not UTF-8: byte 0x{content[error.start]:02x} at byte {error.start + 1}; save the file as UTF-8"
-        raise data_error([Problem(message, file)]) from None
-    try:
-        value = parse_json(text)
-    except PayloadError as error:
-        raise data_error([_unread_array(str(error), text, file)]) from None
-    if not isinstance(value, list):
-        raise data_error([Problem(f"expected a JSON array, read {kind_of(value)}", file)])
-    check_halves = _SURROGATE.search(text) is not None
-    return [_member(number, item, file, check_halves) for number, item in enumerate(value, 1)]
-
-
-def read_objects(content: bytes, file: Path) -> list[Row | Problem]:
-    """Every one of some pretty-printed objects, one after the other, as a row. ``Row.line`` is where it begins.
+    ``Row.line`` is a member's number from 1, or the line where an object begins. Of a key that occurs twice in an
+    object the last one counts, as in every JSON reader.
 
     Raises:
         DataError: not UTF-8, or not JSON; with the place.
     """
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        message = f"not UTF-8: byte 0x{content[error.start]:02x} at byte {error.start + 1}; save the file as UTF-8"
-        raise data_error([Problem(message, file)]) from None
-    check_halves = _SURROGATE.search(text) is not None
-    decoder, rows, position, line = json.JSONDecoder(), list[Row | Problem](), 0, 1
-    while (found := _BEGIN.search(text, position)) is not None:
-        begin = found.start()
-        line += text.count("\n", position, begin)
-        try:
-            _, position = decoder.raw_decode(text, begin)
-            value = parse_json(text[begin:position])
-        except (ValueError, RecursionError) as error:
-            raise data_error([_unread_array(str(error), text, file)]) from None
-        if isinstance(value, dict):
-            half = half_character(value) if check_halves else None
-            rows.append(Problem(_HALF.format(half=half), file, line) if half else Row(line, value))
-        else:
-            rows.append(Problem(f"expected a JSON object, read {kind_of(value)}", file, line))
-        line += text.count("\n", begin, position)
-    return rows
+        text = _decoded(content)
+        if text.lstrip().startswith("["):
+            may_be_half = _SURROGATE.search(text) is not None
+            members = enumerate(_parsed(text, 1), 1)
+            return [_member(number, None, item, file, may_be_half) for number, item in members]
+        rows: list[Row | Problem] = []
+        decoder, position, line = json.JSONDecoder(), 0, 1
+        while (found := _BEGIN.search(text, position)) is not None:
+            begin = found.start()
+            line += text.count("\n", position, begin)
+            try:
+                position = decoder.raw_decode(text, begin)[1]
+            except (ValueError, RecursionError):
+                # What is no JSON by itself is refused below, with the reason.
+                position = len(text)
+            value = _parsed(text[begin:position], line)
+            rows.append(_member(line, line, value, file, may_be_half=True))
+            line += text.count("\n", begin, position)
+        return rows
+    except _Unreadable as problem:
+        raise data_error([Problem(str(problem), file, problem.line)]) from None
 
 
 _BEGIN = re.compile(r"\S")
-_HALF = "half a character, {half}, which cannot be sent; complete the pair or remove it"
 
 
-def _member(number: int, item: object, file: Path, check_halves: bool) -> Row | Problem:
-    key = f"row {number}"
-    if not isinstance(item, dict):
-        return Problem(f"expected an object, read {kind_of(item)}", file, None, key)
-    half = half_character(item) if check_halves else None
-    if half:
-        return Problem(_HALF.format(half=half), file, None, key)
-    return Row(number, item)
+def _parsed(text: str, first_line: int) -> Any:
+    try:
+        return parse_json(text)
+    except PayloadError as error:
+        problem = _explained(str(error), text)
+        problem.line += first_line - 1
+        raise problem from None
 
 
-def _unread_array(reason: str, text: str, file: Path) -> Problem:
-    """A parser's words with the line, the column and what stands there."""
-    found = _POSITION.search(reason)
-    if found is None:
-        return Problem(f"not usable JSON: {reason}", file)
-    rest = text[int(found[3]) :].strip()
-    read = shortened(rest[:30], 30) if rest else "the end of the file"
-    return Problem(f"not JSON at column {found[2]}: {_POSITION.sub('', reason)}, read {read}", file, int(found[1]))
+def _member(number: int, line: int | None, value: object, file: Path, may_be_half: bool) -> Row | Problem:
+    """The row that is ``value``; a member of an array is named by its number, an object by its line."""
+    key = f"row {number}" if line is None else None
+    if not isinstance(value, dict):
+        return Problem(f"expected an object, read {kind_of(value)}", file, line, key)
+    try:
+        if may_be_half:
+            _refuse_half_characters(value)
+    except _Unreadable as problem:
+        return Problem(str(problem), file, line, key)
+    return Row(number, value)

@@ -18,7 +18,6 @@ from vendor_verifier.loaders.base import (
     kind_of,
     shortened,
 )
-from vendor_verifier.loaders.declared_tools import DeclaredTools, Usable
 from vendor_verifier.loaders.parameters import parameter_defects
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Digests, Sample, Source, ToolSets, numbered
@@ -121,21 +120,13 @@ def _message(position: int, item: object) -> Mapping[str, Any]:
     return {**item, "role": "system"} if role == "_input" else item
 
 
-def _tools(body: Mapping[str, Any]) -> Usable:
+def _tools(body: Mapping[str, Any]) -> tuple[tuple[Mapping[str, Any], ...], tuple[str, ...]]:
+    """The tools that are objects, and what is wrong with any of them."""
     tools = _array(body, "tools")
     if tools is None or tools == "":
         return (), ()
     if not isinstance(tools, list):
         raise UnusableRequest(f"expected an array of tools, read {kind_of(tools)}; put it in brackets", "tools")
-    if not isinstance(tools, DeclaredTools):
-        return _usable(tools)
-    if tools.usable is None:
-        tools.usable = _usable(tools)
-    return tools.usable
-
-
-def _usable(tools: list[Any]) -> Usable:
-    """The tools that are objects, and what is wrong with any of them."""
     defects: list[str] = []
     usable: list[Mapping[str, Any]] = []
     names: set[str] = set()
@@ -209,7 +200,7 @@ def build_samples(
     samples: list[Sample] = []
     take = samples.append if keep is None else keep
     problems: list[Problem] = []
-    defects = _Defects()
+    defects: list[str] = []
     seen = _Seen()
     tool_sets = ToolSets()
     for row in rows:
@@ -218,15 +209,19 @@ def build_samples(
             problems.append(question)
             continue
         assert isinstance(row, Row)
-        take(_sample(question, tool_sets.shared(question.turn), row, dataset, seen))
-        if question.defects or row.repeated:
-            for defect in _row_defects(question, row, place):
-                defects.add(defect)
+        turn = tool_sets.shared(question.turn)
+        source = Source(dataset, row.line)
+        take(Sample(seen.named(turn, row.line), turn, question.expected, question.tags, source))
+        twice = (f"key {key!r} occurs twice in one object; the last one counts" for key in row.repeated)
+        defects.extend(f"{place} {row.line}: {defect}" for defect in (*question.defects, *twice))
     if problems and not skip_bad:
         raise data_error(problems)
     if not seen.occurrences:
         raise data_error([Problem(f"no usable sample: expected {holds}", file), *problems])
-    return LoadedSamples(tuple(samples), tuple(problems), (*defects.notices(), *seen.notices(place)))
+    hidden = len(defects) - _MAX_DEFECTS
+    if hidden > 0:
+        defects[_MAX_DEFECTS:] = [f"and {counted(hidden, 'more defect')} like these"]
+    return LoadedSamples(tuple(samples), tuple(problems), (*defects, *seen.notices(place)))
 
 
 def place_in(file: Path, place: str, number: int, key: str | None, message: str) -> Problem:
@@ -243,40 +238,6 @@ def _question(
         return read_row(row.fields)
     except UnusableRequest as reason:
         return place_in(file, place, row.line, reason.key, str(reason))
-
-
-def _sample(question: Question, turn: Turn, row: Row, dataset: str, seen: _Seen) -> Sample:
-    return Sample(
-        id=seen.named(turn, row.line),
-        turn=turn,
-        expected=question.expected,
-        tags=question.tags,
-        source=Source(dataset, row.line),
-    )
-
-
-def _row_defects(question: Question, row: Row, place: str) -> list[str]:
-    repeated = [f"key {key!r} occurs twice in one object; the last one counts" for key in row.repeated]
-    return [f"{place} {row.line}: {defect}" for defect in (*question.defects, *repeated)]
-
-
-class _Defects:
-    """The first ``_MAX_DEFECTS`` in full, the others counted."""
-
-    def __init__(self) -> None:
-        self._shown: list[str] = []
-        self._hidden = 0
-
-    def add(self, defect: str) -> None:
-        if len(self._shown) < _MAX_DEFECTS:
-            self._shown.append(defect)
-        else:
-            self._hidden += 1
-
-    def notices(self) -> list[str]:
-        if not self._hidden:
-            return self._shown
-        return [*self._shown, f"and {counted(self._hidden, 'more defect')} like these"]
 
 
 class _Seen:
