@@ -235,3 +235,15 @@ def test_accepted_rows_keep_their_id_when_written_and_read_again(bodies: list[di
     assert [sample.id for sample in again.samples] == [sample.id for sample in loaded.samples]
     for sample in again.samples:
         assert sample.id == numbered(content_digest(sample.turn), int(sample.id.partition("-")[2]))
+
+
+@pytest.mark.parametrize("key", ["parameters", "input_schema", "inputSchema"])
+def test_bare_tools_are_read_as_functions(key: str) -> None:
+    """A tool without ``function`` around it would never be offered; the report says that it was added."""
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    bare = {"name": "weather", key: schema}
+    loaded = read(line(tools=[bare]), line(tools=[{"type": "builtin_function", "name": "search"}]))
+    [tool] = loaded.samples[0].turn.tools
+    assert tool == {"type": "function", "function": {"name": "weather", "parameters": schema}}
+    assert loaded.defects[0].startswith("line 1: tool 1 has no")
+    assert loaded.samples[1].turn.tools == ({"type": "builtin_function", "name": "search"},)

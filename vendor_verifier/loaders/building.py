@@ -19,6 +19,7 @@ from vendor_verifier.loaders.base import (
     shortened,
 )
 from vendor_verifier.loaders.parameters import parameter_defects
+from vendor_verifier.loaders.tools import read_tool
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Digests, Sample, Source, ToolSets, numbered
 from vendor_verifier.text import counted
@@ -134,6 +135,10 @@ def _tools(body: Mapping[str, Any]) -> tuple[tuple[Mapping[str, Any], ...], tupl
         if not isinstance(tool, dict):
             defects.append(f"tool {position} is not an object but {kind_of(tool)}; it is left out")
             continue
+        if "name" in tool and "function" not in tool and tool.get("type", "function") == "function":
+            # Otherwise no vendor offers it, and no call of it is valid.
+            tool = read_tool(tool)[0] or tool
+            defects.append(f'tool {position} has no {{"type": "function", "function": …}} around it; it is added')
         usable.append(tool)
         name = as_dict(tool.get("function")).get("name") or tool.get("name")
         if not isinstance(name, str) or not name:

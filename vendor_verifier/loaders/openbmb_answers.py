@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.loaders.base import Loader, Question, half_character, kind_of
+from vendor_verifier.loaders.base import Loader, Question, kind_of
 from vendor_verifier.loaders.building import UnusableRequest
 from vendor_verifier.loaders.tool_rows import (
     NormalCall,
@@ -18,8 +18,9 @@ from vendor_verifier.loaders.tool_rows import (
     question_of,
     read_query,
     row_tags,
+    tool_output,
 )
-from vendor_verifier.wire.payload import PayloadError, as_dict, as_list, parse_json
+from vendor_verifier.wire.payload import as_dict, as_list
 
 KEY = "answer_generation"
 _FINISH = "Finish"
@@ -60,20 +61,9 @@ def _calls(path: object) -> list[NormalCall]:
         if message.get("role") != "assistant" or not call or call.get("name") == _FINISH:
             continue
         following = messages[at + 1] if at + 1 < len(messages) else {}
-        output = {"output": _result(following.get("content"))} if following.get("role") == "function" else {}
+        output = {"output": tool_output(following.get("content"))} if following.get("role") == "function" else {}
         made.append({"name": call.get("name"), "arguments": call.get("arguments"), **output})
     return normal_calls(made, key)
-
-
-def _result(text: object) -> object:
-    """The result as JSON if it is some, else as it stands."""
-    if not isinstance(text, str):
-        return text
-    try:
-        found = parse_json(text)
-    except PayloadError:
-        return text
-    return text if found is None or half_character(found) else found
 
 
 FORMATS = (Loader("openbmb_answers", read_row, recognises, "answer_generation with train_messages"),)

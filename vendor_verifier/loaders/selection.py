@@ -96,7 +96,7 @@ def select(
             easy means single, medium and hard mean multi.
         category: any of these is contained in the tag ``category``.
         tags: each of these is contained in the tools or tags as JSON text.
-        stratify_by: a tag whose values share ``limit`` in proportion to their numbers (largest remainders).
+        stratify_by: a tag whose values share ``limit`` in proportion to their numbers.
         limit: at most so many; without ``stratify_by`` a choice that keeps classes and categories.
         head: the first ``limit`` instead.
         by_call_type: as MCPToolBench++ has it, a difficulty is one of the call type's and a category is equal.
@@ -218,17 +218,5 @@ def _stratified(samples: Sequence[Sample], key: str, limit: int) -> Sequence[int
     strata: dict[str, list[tuple[bytes, int]]] = {}
     for place, sample in enumerate(samples):
         strata.setdefault(_tag(sample, key), []).append((lot(sample.id), place))
-    shares = _shares([len(lots) for lots in strata.values()], limit)
-    drawn = (sorted(lots)[:share] for lots, share in zip(strata.values(), shares, strict=True))
-    return array("Q", sorted(place for lots in drawn for _, place in lots))
-
-
-def _shares(sizes: Sequence[int], limit: int) -> list[int]:
-    """``limit`` ≤ Σ sizes in proportion to ``sizes`` (Hamilton's method); equal remainders go to the larger, then the
-    earlier one."""
-    total = sum(sizes)
-    shares = [size * limit // total for size in sizes]
-    order = sorted(range(len(sizes)), key=lambda at: (-(sizes[at] * limit % total), -sizes[at], at))
-    for at in order[: limit - sum(shares)]:
-        shares[at] += 1
-    return shares
+    order = _mixed({name: sorted(lots) for name, lots in strata.items()})
+    return array("Q", sorted(place for _, place in order[:limit]))

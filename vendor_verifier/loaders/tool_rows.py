@@ -19,18 +19,16 @@ from typing import Any
 
 from msgspec import structs
 
-from vendor_verifier.loaders.base import Loader, Question, kind_of, shortened
+from vendor_verifier.loaders.base import Loader, Question, half_character, kind_of, shortened
 from vendor_verifier.loaders.building import UnusableRequest, control_tags, read_question, unpacked
+from vendor_verifier.loaders.tools import Tool, read_tool
 from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.request import Turn
 from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.suites.tool_calls.calls import Call, first_problem, read_calls
-from vendor_verifier.wire.payload import as_dict
+from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 
-Tool = Mapping[str, Any]
 NormalCall = Mapping[str, Any] | str
-_SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema", "arguments")
-_SCHEMA_WORDS = frozenset({"type", "properties", "$ref", "$schema", "anyOf", "oneOf", "allOf", "additionalProperties"})
 
 
 def question_of(
@@ -88,6 +86,17 @@ def _normal(call: Call) -> NormalCall:
     return {"name": call.name, "parameters": dict(call.parameters), **output}
 
 
+def tool_output(text: object) -> object:
+    """What a tool answered: the value if the text is JSON, else the text."""
+    if not isinstance(text, str):
+        return text
+    try:
+        found = parse_json(text)
+    except PayloadError:
+        return text
+    return text if found is None or half_character(found) else found
+
+
 def declared_tools(value: object, key: str = "tools") -> tuple[list[Tool], list[str]]:
     """Tools as chat-completions declares them, and what is wrong with them.
 
@@ -103,7 +112,7 @@ def declared_tools(value: object, key: str = "tools") -> tuple[list[Tool], list[
     defects: list[str] = []
     names: set[str] = set()
     for position, item in enumerate(value, 1):
-        tool, defect = _tool(item)
+        tool, defect = read_tool(item)
         if defect:
             defects.append(f"tool {position} {defect}")
         if tool is None:
@@ -114,45 +123,6 @@ def declared_tools(value: object, key: str = "tools") -> tuple[list[Tool], list[
             defects.append(f"tool {shortened(name)} is declared twice; the first definition counts")
         names.add(name)
     return tools, defects if tools else [*defects, "no tool is offered"]
-
-
-def _tool(item: object) -> tuple[Tool | None, str | None]:
-    if isinstance(item, str) and item:
-        return _declared(item, None, {}), None
-    if not isinstance(item, dict):
-        return None, f"is not an object but {kind_of(item)}; it is left out"
-    inner = item.get("function")
-    body = inner if isinstance(inner, dict) else item
-    name = body.get("name")
-    if not isinstance(name, str) or not name:
-        return None, "has no name; it is left out"
-    spelled = next((body[key] for key in _SCHEMA_KEYS if body.get(key) is not None), None)
-    schema = {} if spelled is None else _schema(spelled)
-    if schema is None:
-        return _declared(name, body.get("description"), {}), f"has {kind_of(spelled)} for a schema; it takes anything"
-    if body is inner and spelled is body.get("parameters") is schema:
-        return item, None
-    return _declared(name, body.get("description"), schema), None
-
-
-def _schema(spelled: object) -> Mapping[str, Any] | None:
-    """A schema as it is, or one made of a mapping of properties."""
-    if not isinstance(spelled, dict):
-        return None
-    if not spelled or isinstance(spelled.get("type"), (str, list)) or (_SCHEMA_WORDS - {"type"}) & spelled.keys():
-        return spelled
-    if all(isinstance(value, dict) for value in spelled.values()):
-        return {"type": "object", "properties": spelled}
-    return spelled
-
-
-def _declared(name: str, description: object, schema: Mapping[str, Any]) -> Tool:
-    function: dict[str, Any] = {"name": name}
-    if isinstance(description, str) and description:
-        function["description"] = description
-    if schema:
-        function["parameters"] = schema
-    return {"type": "function", "function": function}
 
 
 def tool_names(tools: Sequence[Tool]) -> list[str]:

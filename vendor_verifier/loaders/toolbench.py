@@ -17,18 +17,19 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.loaders.base import Loader, Question, half_character, kind_of, shortened
+from vendor_verifier.loaders.base import Loader, Question, kind_of, shortened
 from vendor_verifier.loaders.building import UnusableRequest, unpacked
 from vendor_verifier.loaders.tool_rows import (
     NormalCall,
-    Tool,
     declared_tools,
     normal_calls,
     question_of,
     read_query,
     row_tags,
+    tool_output,
 )
-from vendor_verifier.wire.payload import PayloadError, as_dict, as_list, parse_json
+from vendor_verifier.loaders.tools import Tool
+from vendor_verifier.wire.payload import as_dict, as_list
 
 LABEL = "function_call_label"
 
@@ -301,7 +302,7 @@ def _calls(messages: list[_Message]) -> list[NormalCall]:
         call: dict[str, Any] = {"name": name, "parameters": _parameters(arguments, position)}
         following = messages[position] if position < len(messages) else ("", "")
         if following[0] == "function":
-            call["output"] = _result(following[1])
+            call["output"] = tool_output(following[1])
         calls.append(call)
     return calls
 
@@ -314,15 +315,6 @@ def _parameters(text: str, position: int) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise UnusableRequest(f"expected an object after `Action Input:`, read {shortened(text, 40)}", key)
     return value
-
-
-def _result(text: str) -> object:
-    """The result as JSON if it is some, else the text."""
-    try:
-        found = parse_json(text)
-    except PayloadError:
-        return text
-    return text if found is None or half_character(found) else found
 
 
 FORMATS = (
