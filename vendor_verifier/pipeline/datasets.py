@@ -20,7 +20,7 @@ from vendor_verifier.errors import DataError, Problem, ProblemsError
 from vendor_verifier.loaders import loader_named, read_dataset_file
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, Keep, LoadedSamples
 from vendor_verifier.loaders.selection import classes_of, expects_call, select, unmatched, words_there_are
-from vendor_verifier.pipeline.data_places import file_at
+from vendor_verifier.pipeline.downloads import file_at
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.records.plan import Task
 from vendor_verifier.records.sample import Sample

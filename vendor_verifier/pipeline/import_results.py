@@ -10,9 +10,8 @@ from pathlib import Path
 
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.loaders.results import Imported, import_results
-from vendor_verifier.pipeline.data_places import file_at
 from vendor_verifier.pipeline.datasets import Dataset, load_dataset, sample_defects
-from vendor_verifier.pipeline.downloads import Place
+from vendor_verifier.pipeline.downloads import Place, file_at
 from vendor_verifier.pipeline.gates import check_conditions
 from vendor_verifier.pipeline.manifest import imported_manifest
 from vendor_verifier.pipeline.score import score_folder, write_reports

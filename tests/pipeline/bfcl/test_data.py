@@ -15,7 +15,7 @@ from vendor_verifier.pipeline.bfcl.data import (
     find_data,
     load_categories,
 )
-from vendor_verifier.pipeline.data_places import folder_at
+from vendor_verifier.pipeline.downloads import folder_at
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN, SINGLE_TURN, expand
 
 if sys.version_info >= (3, 14):
