@@ -22,12 +22,6 @@ pytestmark = pytest.mark.slow  # clusters of real processes
 DASK = ("--executor", "dask", "--dask-scheduler")
 
 
-def headings(run: Path) -> list[str]:
-    """The parts of a run's report but its own name, and but the warnings: a busy machine has one of its own."""
-    found = re.findall(r"^##.*$", (run / "report.md").read_text(encoding="utf-8"), re.MULTILINE)
-    return [heading for heading in found if heading != "## Warnings"]
-
-
 def test_scores_equal_the_local_run_s_and_records_say_where_from(site: Site, cluster: Cluster) -> None:
     """Same seed, same scores; every planned record once, with worker and block; TTFT measured no worse than here."""
     site.configure("official: faithful", "poor: quantised", samples=60, baseline=True)
@@ -53,7 +47,6 @@ def test_scores_equal_the_local_run_s_and_records_say_where_from(site: Site, clu
         path.name for path in (site.folder / "here").iterdir()
     }
     assert site.manifest("there").keys() == site.manifest("here").keys()
-    assert headings(site.folder / "there") == headings(site.folder / "here")
     # A busy machine makes most of them late, and not the quickest; a detour over the scheduler would be in every one.
     assert site.ttft_ms("there")[0] < 2 * site.ttft_ms("here")[0]
 
@@ -209,12 +202,6 @@ def test_workers_use_their_own_keys_and_say_their_region(site: Site) -> None:
     assert {record["region"] for record in site.records("keys")} == {"eu-west"}
     assert site.manifest("keys")["executors"][-1]["regions"] == {"eu-west": 1}
     assert medians_of_the_page(site.folder / "keys").split()[:2] == ["official", "eu-west"]
-    (seen,) = site.scores("keys")["official"]["regions"]
-    assert (seen["region"], seen["succeeded"]) == ("eu-west", 30)
-    # A worker on a busy machine leaves rows out of times, all of them where more than a fifth would go, and says so.
-    left_out = seen["ttft_ms"]["stalled"]
-    assert seen["ttft_ms"]["n"] == (0 if left_out > 6 else 30 - left_out)
-    assert "| official | eu-west | 30 of 30 |" in (site.folder / "keys" / "report.md").read_text()
     everything = b"".join(path.read_bytes() for path in site.folder.rglob("*") if path.is_file())
     assert b"COORDINATOR-0123456789" not in everything
     assert key.encode() not in everything
