@@ -206,35 +206,6 @@ def test_one_pass_finds_what_a_search_for_each_piece_finds(secrets: list[str], s
     assert (quick.text(text), quick.bytes(data)) == (plain.text(text), plain.bytes(data))
 
 
-@given(
-    secrets=st.lists(SECRETS, min_size=1, max_size=3),
-    said=st.lists(st.sampled_from(sorted(DISGUISES)) | st.text(max_size=12), max_size=8),
-    window=st.integers(1, 60),
-)
-def test_windows_make_no_difference(secrets: list[str], said: list[str], window: int) -> None:
-    """What is masked window by window is what is masked at one go, wherever windows end, also in keys and escapes."""
-    words = [
-        DISGUISES[each](secrets[place % len(secrets)]) if each in DISGUISES else each for place, each in enumerate(said)
-    ]
-    text = "".join(words)
-    scrubber = Scrubber(secrets)
-    data = text.encode(errors="replace")
-    at_one_go = scrubber.text(text), scrubber.bytes(data)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(redaction, "_WINDOW", window)
-        patch.setattr(redaction, "_SEARCHED", window)
-        assert (scrubber.text(text), scrubber.bytes(data)) == at_one_go
-
-
-def test_the_work_of_a_step_is_bounded_however_often_a_key_stands_there() -> None:
-    """A key that begins at every place of a long answer is masked in ever more steps of the same size."""
-    scrubber = Scrubber([KEY, "aaaaaaaaaaaaaaaaaaaa"])
-    for content in (KEY.encode() * 4000, b"a" * 40_000, b"x" * 400_000):
-        once, twice = (sum(1 for _ in scrubber.bytes_in_steps(content * times)) for times in (1, 2))
-        assert once > len(content) / (2 * redaction._SEARCHED)
-        assert twice > 1.8 * once
-
-
 def test_a_scrubber_travels_to_another_process() -> None:
     """It masks there what it masks here."""
     travelled: Scrubber = pickle.loads(pickle.dumps(Scrubber([KEY])))

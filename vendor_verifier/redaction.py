@@ -20,7 +20,6 @@ from vendor_verifier.records.record import Attempt, Failure, Record, Response, T
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import CallVerdict, Score
-from vendor_verifier.records.steps import Steps, at_once
 from vendor_verifier.records.tool_use import ToolResult
 
 # Identifiers made by machines: too short for a sentence, and needed by reports for grouping.
@@ -177,9 +176,8 @@ _HEAD = 12
 _ESCAPE = 6
 # (text to search for, the whole text of which it is the beginning or the end).
 _Piece: TypeAlias = tuple[AnyStr, AnyStr]
-# Bytes searched for the pieces of all keys in one step; and those masked in one, where a key may begin at every place.
-_SEARCHED, _WINDOW = 16 * 1024, 2 * 1024
-_SPANS_A_STEP = 32
+# Bytes masked in one go, where a key may begin at every place.
+_WINDOW = 2 * 1024
 
 
 class Scrubber:
@@ -192,7 +190,7 @@ class Scrubber:
     Secrets shorter than six characters are too common to replace and are refused by the configuration instead.
     """
 
-    __slots__ = ("_bytes", "_holds", "_longest", "_texts")
+    __slots__ = ("_bytes", "_holds", "_texts")
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self.__setstate__(())
@@ -205,29 +203,11 @@ class Scrubber:
         self.__setstate__(tuple(sorted(found.union(self._texts))))
 
     def text(self, text: str) -> str:
-        return at_once(self.text_in_steps(text))
-
-    def text_in_steps(self, text: str) -> Steps[str]:
-        """As :meth:`text`, in steps."""
-        is_found = yield from self._is_found(text.encode(errors="surrogatepass"))
-        return (yield from _masked(text, self._texts, MASK)) if is_found else text
-
-    def bytes_in_steps(self, data: bytes) -> Steps[bytes]:
-        """As :meth:`bytes`, in steps."""
-        is_found = yield from self._is_found(data)
-        return (yield from _masked(data, self._bytes, MASK.encode())) if is_found else data
-
-    def _is_found(self, data: bytes) -> Steps[bool]:
-        """Whether any piece of a secret stands in ``data``."""
-        for start in range(0, len(data), _SEARCHED):
-            if start:
-                yield
-            if self._holds(data[start : start + _SEARCHED + self._longest].lower()):
-                return True
-        return False
+        is_found = self._holds(text.encode(errors="surrogatepass").lower())
+        return _masked(text, self._texts, MASK) if is_found else text
 
     def bytes(self, data: bytes) -> bytes:
-        return at_once(self.bytes_in_steps(data))
+        return _masked(data, self._bytes, MASK.encode()) if self._holds(data.lower()) else data
 
     def __getstate__(self) -> tuple[_Piece[str], ...]:
         return self._texts
@@ -236,7 +216,6 @@ class Scrubber:
         self._texts = texts
         self._bytes = tuple((sought.encode(), whole.encode()) for sought, whole in texts)
         self._holds = _holding([sought for sought, _ in self._bytes])
-        self._longest = max((len(sought) for sought, _ in self._bytes), default=0)
 
     def __repr__(self) -> str:
         return f"Scrubber({len(self._texts)} patterns)"
@@ -307,7 +286,7 @@ def _base64_disguises(secret: bytes) -> Iterator[str]:
             yield whole[-(-8 * before // 6) : 8 * (before + len(secret)) // 6]
 
 
-def _masked(content: AnyStr, pieces: Sequence[_Piece[AnyStr]], mask: AnyStr) -> Steps[AnyStr]:
+def _masked(content: AnyStr, pieces: Sequence[_Piece[AnyStr]], mask: AnyStr) -> AnyStr:
     """``content`` with every stretch that any secret covers replaced once, also where secrets overlap.
 
     ``pieces`` are folded, and searched for in the content folded likewise, window by window.
@@ -324,8 +303,6 @@ def _masked(content: AnyStr, pieces: Sequence[_Piece[AnyStr]], mask: AnyStr) -> 
         for sought, whole in pieces:
             for span in _spans(folded, sought, whole, first, last):
                 spans.append(span)
-                if not len(spans) % _SPANS_A_STEP:
-                    yield
         spans.sort()
         settled = bisect_left(spans, (last - reach,)) if last < len(folded) else len(spans)
         for start, end in spans[:settled]:
@@ -333,7 +310,6 @@ def _masked(content: AnyStr, pieces: Sequence[_Piece[AnyStr]], mask: AnyStr) -> 
                 kept += [content[kept_to:start], mask]
             kept_to = masked_to = max(masked_to, end)
         del spans[:settled]
-        yield
     kept.append(content[kept_to:])
     return content[:0].join(kept)
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,10 @@ import msgspec
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.record_files import lines_in, records_file
-from vendor_verifier.record_pieces import is_long, pieces_of
 from vendor_verifier.records.manifest import Manifest, UnreadableManifest, manifest_of
 from vendor_verifier.records.record import RECORD_SCHEMA, Record
 from vendor_verifier.records.sample import Sample, Samples
-from vendor_verifier.records.steps import Steps, at_once
+from vendor_verifier.redaction import Scrubber
 from vendor_verifier.sample_store import Shelf, lines_of
 from vendor_verifier.wire.payload import parse_json, well_formed
 
@@ -40,7 +38,6 @@ FILE_MODE = 0o600
 # Never through a link, which would redirect records to another place; they hold texts of vendors and users.
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _SAMPLES = "samples"
-_JOINED_A_STEP = 1024**2
 
 _decode_record = msgspec.json.Decoder(Record).decode
 _RECORD_READERS: Mapping[int, Callable[[bytes], Record]] = {1: _decode_record}
@@ -65,28 +62,15 @@ class UnreadableLine(ValueError):
 
 def encode_record(record: Record) -> bytes:
     """One line, newline included, UTF-8. A lone surrogate in it, which UTF-8 cannot write, becomes U+FFFD."""
-    return at_once(encode_record_in_steps(record))
-
-
-def encode_record_in_steps(record: Record) -> Steps[bytes]:
-    """As :func:`encode_record`, in steps."""
     try:
-        if is_long(record):
-            return (yield from _joined([*(yield from pieces_of(record)), b"\n"]))
         return msgspec.json.encode(record) + b"\n"
     except UnicodeEncodeError:
         return msgspec.json.encode(_well_formed_value(msgspec.to_builtins(record))) + b"\n"
 
 
-def _joined(pieces: Iterable[bytes]) -> Steps[bytes]:
-    """The pieces as one, in steps: the system takes as long to find the room for megabytes as it takes to fill it."""
-    line, waiting = BytesIO(), 0
-    for piece in pieces:
-        waiting += line.write(piece)
-        if waiting > _JOINED_A_STEP:
-            waiting = 0
-            yield
-    return line.getvalue()
+def scrubbed_line(record: Record, scrubber: Scrubber) -> bytes:
+    """The record's line without secrets."""
+    return scrubber.bytes(encode_record(record))
 
 
 def decode_record(line: bytes) -> Record:

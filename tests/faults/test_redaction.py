@@ -18,7 +18,6 @@ from vendor_verifier.records.record import Attempt, Failure, Record, Response, T
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import CallVerdict, Score
-from vendor_verifier.records.steps import Steps
 from vendor_verifier.redaction import digest_text, redacted_record, redacted_sample
 from vendor_verifier.store import decode_record, encode_record
 
@@ -95,8 +94,8 @@ def test_a_record_that_came_twice_is_redacted_too(tmp_path: Path, monkeypatch: p
     once = run.send
 
     def twice(*given: Any, emit: Any, emit_duplicate: Any, **more: Any) -> Any:
-        def both(records: Sequence[Record]) -> Steps[None]:
-            yield from emit(records)
+        def both(records: Sequence[Record]) -> None:
+            emit(records)
             for record in records:
                 emit_duplicate(record)
 

@@ -17,7 +17,6 @@ from costs import LONG_S, PATIENCE_S, held_until
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 
 from vendor_verifier.errors import StorageError
-from vendor_verifier.records.steps import Steps
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.local_run import run_local
 
@@ -57,8 +56,7 @@ async def test_a_full_disk_ends_the_run(server: FaultServer) -> None:
     """When records cannot be kept nothing more is asked."""
     server.answer = lambda _: after(0.01)
 
-    def emit(_records: object) -> Steps[None]:
-        yield
+    def emit(_records: object) -> None:
         raise StorageError("disk full")
 
     one = entry(server, "a")

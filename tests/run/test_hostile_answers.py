@@ -76,7 +76,7 @@ async def test_no_answer_holds_up_the_event_loop(
             one = entry(server, "a")
             plan = plan_of([one], samples(1), retry=RetryRules(0))
             with watched_callbacks(monkeypatch) as watched:
-                await run_local(plan, queue_of([one], samples(1)), "run", journal.appending, scrubber)
+                await run_local(plan, queue_of([one], samples(1)), "run", journal.append, scrubber)
         (record,) = folder.read_records(pytest.fail)
         stored = encode_record(record).decode()
         assert KEY not in stored

@@ -192,13 +192,14 @@ def test_after_a_refusal_nothing_more_is_written(folder: RunFolder, monkeypatch:
             raise OSError(28, "No space left on device")
         return write(fd, data[: len(data) - 50])
 
-    with Journal(folder, Scrubber()) as journal:
+    words = "No space left on device; 1 records"
+    with pytest.raises(StorageError, match=words), Journal(folder, Scrubber()) as journal:
         journal.append([record(1)])
         monkeypatch.setattr(journal_module.os, "write", half)
-        with pytest.raises(StorageError, match="No space left on device; 1 records"):
+        with pytest.raises(StorageError, match=words):
             journal.append([record(2)])
         monkeypatch.undo()
-        with pytest.raises(StorageError, match="No space left on device; 1 records"):
+        with pytest.raises(StorageError, match=words):
             journal.append([record(3)])
     assert readable(folder) == ["001-1"]
 

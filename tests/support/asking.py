@@ -11,7 +11,6 @@ from vendor_verifier.records.plan import Entry, Limits, Plan, RetryRules, Task
 from vendor_verifier.records.record import Attempt, Exchange, Record, Timing
 from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.records.sample import Sample, listed
-from vendor_verifier.records.steps import Steps
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.engine import Emit
@@ -115,9 +114,8 @@ def plan_of(entries: Sequence[Entry], asked: tuple[Sample, ...], **plan: Any) ->
 def kept_in(records: list[Record]) -> Emit:
     """Keeps records in a list, at once."""
 
-    def emit(made: Sequence[Record]) -> Steps[None]:
+    def emit(made: Sequence[Record]) -> None:
         records.extend(made)
-        yield from ()
 
     return emit
 

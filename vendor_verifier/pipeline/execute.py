@@ -41,7 +41,7 @@ from vendor_verifier.run.engine import Emit
 from vendor_verifier.run.executors import choose_executor
 from vendor_verifier.run.local_run import RunEnd, Work
 from vendor_verifier.run.work_queue import WorkItem, WorkQueue
-from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record
+from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, scrubbed_line
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -130,7 +130,7 @@ def duplicates_of(folder: RunFolder, scrubber: Scrubber) -> Callable[[Record], N
     """A function that stores records that came a second time: they were paid for, but are no results."""
 
     def keep(record: Record) -> None:
-        _append(folder.duplicates_file, scrubber.bytes(encode_record(record)))
+        _append(folder.duplicates_file, scrubbed_line(record, scrubber))
 
     return keep
 

@@ -38,7 +38,6 @@ from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.results import Report, SuiteResult
 from vendor_verifier.records.sample import listed
-from vendor_verifier.records.steps import Steps
 from vendor_verifier.records.tool_use import ToolRunner
 from vendor_verifier.redaction import Scrubber, redacted_sample
 from vendor_verifier.run.budgets import CostOf
@@ -276,10 +275,10 @@ def _send(
 ) -> Sent:
     redact = redactor(queue.parts) if plan.redact_content else None
 
-    def emit(records: Sequence[Record]) -> Steps[None]:
+    def emit(records: Sequence[Record]) -> None:
         if redact is not None:
             records = [redact(record) for record in records]
-        yield from journal.appending(records)
+        journal.append(records)
         for record in records:
             on_record(record)
 

@@ -180,9 +180,7 @@ class Conversation:
             return ToolRun(failure="real tools are run by `run` and `check` alone, in one process of this machine")
         ran = await self.tools.run(step.requests)
         # A tool that reads files must not hand one vendor the key of another.
-        results = [
-            structs.replace(each, text=await in_slices(self.scrubber.text_in_steps(each.text))) for each in ran.results
-        ]
+        results = [structs.replace(each, text=self.scrubber.text(each.text)) for each in ran.results]
         return ToolRun(tuple(results), ran.failure)
 
     async def _send(

@@ -14,23 +14,12 @@ from typing import Protocol
 import anyio
 
 from vendor_verifier.records.record import Record
-from vendor_verifier.records.steps import Steps, at_once
 from vendor_verifier.run.baseline_pace import BaselinePace
 from vendor_verifier.run.conversation import Conversation, RunClosed
 from vendor_verifier.run.work_queue import DueAt, Stream, WorkItem
-from vendor_verifier.transport.policy import in_slices
 
-# Keeps finished records, in steps.
-Emit = Callable[[Sequence[Record]], Steps[None]]
-
-
-async def keep(steps: Steps[None]) -> None:
-    """Take the steps of keeping records; cancelled meanwhile, the rest at once: what was answered has been paid for."""
-    try:
-        await in_slices(steps)
-    except asyncio.CancelledError:
-        at_once(steps)
-        raise
+# Keeps finished records.
+Emit = Callable[[Sequence[Record]], None]
 
 
 class Slots(Protocol):
@@ -124,7 +113,7 @@ class Engine:
     async def _make(self, item: WorkItem, block: int) -> Record | None:
         record = await make_record(item, block, self._conversation, self._run)
         if record is not None:
-            await keep(self._emit((record,)))
+            self._emit((record,))
         return record
 
 

@@ -1,10 +1,9 @@
-"""The append-only journal of a run: a record is on disk the moment it is finished, and is never changed.
+"""The append-only journal of a run: a record is written the moment it is finished, and is never changed.
 
-Records are written as plain lines, and compressed once, at the end of the run, if asked to. One batch of lines is one
-``write`` to a descriptor opened for appending, so a crash can lose at most what is being written; the incomplete last
-line is dropped when the journal is next opened. A lock file keeps a second writer out and names who holds it. About
-every second a thread has the disk keep what was written, which may take a disk many milliseconds: on the event loop
-that would make every stream's times late.
+Records are plain lines while a run goes on, and are compressed once, at its end, if asked for. A crash loses at most
+what is being written: an incomplete last line is dropped when the journal is next opened. A lock file keeps a second
+writer out and names who holds it. About once a second a thread has the disk keep what was written, and the same thread
+scrubs, encodes and writes long records: on the event loop that would make every stream's times late.
 """
 
 from __future__ import annotations
@@ -12,10 +11,11 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import threading
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from types import TracebackType
 
 import filelock
@@ -23,13 +23,16 @@ import filelock
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.record_files import PACKED, RECORDS, pack, records_file, unpack
 from vendor_verifier.records.record import Record
-from vendor_verifier.records.steps import Steps, at_once
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record_in_steps
+from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, scrubbed_line
 
 _SYNC_EVERY_S = 1.0
-# A longer one is a millisecond or more of work by itself.
-_LONG_LINE = 256 * 1024
+# Longer texts take a millisecond or more to scrub and encode.
+_LONG_CHARACTERS = 256 * 1024
+# What a call weighs without its arguments.
+_CALL_CHARACTERS = 64
+# The thread may be so many long records behind; then the run waits for it, so that they cannot fill the memory.
+_MOST_BEHIND = 8
 _BLOCK = 64 * 1024
 
 
@@ -46,22 +49,30 @@ class Journal:
         self._folder = folder
         self._compress = compress
         self._file = folder.path / RECORDS
+        self._owner = folder.path / ".lock-owner"
         self._descriptor = -1
         self._size = 0
         self._scrubber = scrubber
         self._lock = filelock.FileLock(folder.path / ".lock", timeout=0, mode=FILE_MODE)
         self._broken: StorageError | None = None
         self._synced_at = 0.0
-        self._syncer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal")
         self._syncing: Future[None] | None = None
+        self._writing = threading.Lock()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal")
+        self._doing: deque[Future[None]] = deque()
 
     def __enter__(self) -> Journal:
+        """Lock the folder and open its records.
+
+        Raises:
+            RunFolderError: another process writes this run.
+            StorageError: the folder cannot be written.
+        """
         try:
             self._lock.acquire()
         except filelock.Timeout:
-            raise RunFolderError(
-                f"{self._folder.path} is being written by {self._holder()}; choose another folder"
-            ) from None
+            words = f"{self._folder.path} is being written by {self._holder()}; choose another folder"
+            raise RunFolderError(words) from None
         except OSError as error:
             raise StorageError(f"cannot lock {self._folder.path}: {error}") from error
         try:
@@ -70,6 +81,12 @@ class Journal:
             self._lock.release()
             raise
         return self
+
+    def _holder(self) -> str:
+        try:
+            return self._owner.read_text(encoding="utf-8").strip()
+        except OSError:
+            return "another process"
 
     def _open(self) -> None:
         self._folder.write(self._owner.name, f"process {os.getpid()} on {socket.gethostname()}\n")
@@ -85,97 +102,93 @@ class Journal:
         except OSError as error:
             raise StorageError(f"cannot open {self._file}: {error}") from error
 
-    @property
-    def _owner(self) -> Path:
-        return self._folder.path / ".lock-owner"
-
-    def _holder(self) -> str:
-        try:
-            return self._owner.read_text(encoding="utf-8").strip()
-        except OSError:
-            return "another process"
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self._syncer.shutdown()
-            if self._broken is None and self._is_kept():  # else the first refusal is the one to report
-                self._end()
+            self._thread.shutdown()
+            for done in self._doing:
+                done.result()
+            if self._broken is None:
+                self._sync()
+            if self._broken is None and self._compress:
+                try:
+                    pack(self._folder.path)
+                except OSError as refused:
+                    words = f"cannot compress {self._file}: {refused}; it is whole as it is"
+                    raise StorageError(words) from refused
+            # An error that ends the block is the first one, and the one to report.
+            if self._broken is not None and error is None:
+                raise self._broken
         finally:
             os.close(self._descriptor)
             self._owner.unlink(missing_ok=True)
             self._lock.release()
 
     def append(self, records: Sequence[Record]) -> None:
-        """Write finished records.
+        """Write finished records, several of them together; long ones are written by the thread soon after.
 
         Raises:
-            StorageError: the disk refused, now or before, or did not keep what it took; what was written until then
-                stays readable.
+            StorageError: the disk refused, now or before; what was written until then stays readable.
         """
-        at_once(self.appending(records))
-
-    def appending(self, records: Sequence[Record]) -> Steps[None]:
-        """As :meth:`append`, in steps, and raises the same; others may append between them."""
-        lines: list[bytes] = []
-        for record in records:
-            line = yield from encode_record_in_steps(record)
-            if len(line) > _LONG_LINE:
-                yield
-            lines.append((yield from self._scrubber.bytes_in_steps(line)))
+        short = [record for record in records if not _is_long(record)]
+        for record in records if len(short) < len(records) else ():
+            if _is_long(record):
+                self._in_thread(self._write, [record])
+        if self._broken is None and short:
+            self._write(short)
+        now = time.monotonic()
+        if now - self._synced_at >= _SYNC_EVERY_S and (self._syncing is None or self._syncing.done()):
+            self._synced_at = now
+            self._syncing = self._in_thread(self._sync)
         if self._broken is not None:
             raise self._broken
-        try:
-            self._write(b"".join(lines))
-        except OSError as error:
-            words = f"cannot write {self._file}: {error}; {self.written} records just written are safe"
-            self._broken = StorageError(words)
-            raise self._broken from error
-        self.written += len(lines)
-        now = time.monotonic()
-        if now - self._synced_at >= _SYNC_EVERY_S and self._is_kept():
-            self._synced_at = now
-            self._syncing = self._syncer.submit(self._sync)
 
-    def _write(self, lines: bytes) -> None:
-        left = memoryview(lines)
-        try:
-            while left:
-                left = left[os.write(self._descriptor, left) :]
-        except OSError:
-            # A half line would swallow the next one. What cannot be cut off now is dropped on opening.
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._descriptor, self._size)
-            raise
-        self._size += len(lines)
+    def _in_thread(self, work: Callable[..., None], *given: Sequence[Record]) -> Future[None]:
+        while self._doing and (len(self._doing) >= _MOST_BEHIND or self._doing[0].done()):
+            self._doing.popleft().result()
+        self._doing.append(self._thread.submit(work, *given))
+        return self._doing[-1]
 
-    def _is_kept(self) -> bool:
-        """Whether the disk has done what it was last asked to.
-
-        Raises:
-            StorageError: it could not.
-        """
-        if self._syncing is None:
-            return True
-        if not self._syncing.done():
-            return False
-        self._syncing.result()
-        return True
+    def _write(self, records: Sequence[Record]) -> None:
+        lines = b"".join([scrubbed_line(record, self._scrubber) for record in records])
+        with self._writing:
+            left = memoryview(lines)
+            try:
+                while left:
+                    left = left[os.write(self._descriptor, left) :]
+            except OSError as error:
+                # A half line would swallow the next one. What cannot be cut off now is dropped on opening.
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._descriptor, self._size)
+                self._break(error, f"; {self.written} records just written are safe")
+                return
+            self._size += len(lines)
+            self.written += len(records)
 
     def _sync(self) -> None:
         try:
             os.fsync(self._descriptor)
         except OSError as error:
-            raise StorageError(f"cannot write {self._file}: {error}") from error
+            self._break(error)
 
-    def _end(self) -> None:
-        self._sync()
-        if self._compress:
-            try:
-                pack(self._folder.path)
-            except OSError as error:
-                raise StorageError(f"cannot compress {self._file}: {error}; it is whole as it is") from error
+    def _break(self, error: OSError, more: str = "") -> None:
+        """Remember the first refusal: nothing is written after it, even if the disk recovers."""
+        if self._broken is None:
+            self._broken = StorageError(f"cannot write {self._file}: {error}{more}")
+
+
+def _is_long(record: Record) -> bool:
+    characters = 0
+    for turn in record.turns:
+        for attempt in turn.attempts:
+            if (response := attempt.response) is not None:
+                characters += len(response.text) + len(response.reasoning)
+                for call in response.tool_calls:
+                    characters += _CALL_CHARACTERS + len(call.arguments)
+        for result in turn.tool_results:
+            characters += len(result.text)
+    return characters > _LONG_CHARACTERS
 
 
 def _end_of_lines(descriptor: int) -> int:

@@ -20,7 +20,7 @@ import anyio
 from vendor_verifier.records.plan import Plan
 from vendor_verifier.records.record import Record
 from vendor_verifier.run.conversation import Conversation
-from vendor_verifier.run.engine import Emit, Slots, keep, make_record
+from vendor_verifier.run.engine import Emit, Slots, make_record
 from vendor_verifier.run.load_lane import Lane, Start, due_times, lanes_of, opening_times
 from vendor_verifier.run.work_queue import DueAt, WorkItem, WorkQueue
 
@@ -206,7 +206,7 @@ class Load:
             lag = lag_ms(record)
             if lag is not None:
                 self._lags.setdefault(_key(lane), array("d")).append(lag)
-            await keep(self._emit((record,)))
+            self._emit((record,))
         return record
 
     def _cap(self, lane: Lane) -> int:

@@ -19,7 +19,6 @@ from vendor_verifier.records.plan import Entry, LoadShape, Plan
 from vendor_verifier.records.record import Attempt, Failure, Record, RecordKey, TurnRecord
 from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.records.sample import Sample, listed
-from vendor_verifier.records.steps import Steps
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.cluster.coordinator import MAX_FRUITLESS_LOSSES, Coordinator, block_size
 from vendor_verifier.run.cluster.job import Block, Job
@@ -229,8 +228,7 @@ def test_work_that_kills_one_worker_after_another_ends_the_run() -> None:
 def test_a_record_that_cannot_be_kept_ends_the_run() -> None:
     """The disk's refusal is the run's end, and is told as it is."""
 
-    def full(_records: object) -> Steps[None]:
-        yield
+    def full(_records: object) -> None:
         raise StorageError("disk full")
 
     bench = Bench(5, emit=full)

@@ -19,7 +19,6 @@ import msgspec
 
 from vendor_verifier.errors import ClusterError
 from vendor_verifier.records.record import Record, RecordKey
-from vendor_verifier.records.steps import at_once
 from vendor_verifier.run.cluster.job import Message, SessionReport, pack, worst_loop
 from vendor_verifier.run.engine import is_skipped
 from vendor_verifier.run.local_run import RunEnd, Work
@@ -200,7 +199,7 @@ class Coordinator:
         finally:
             # Those before one that cannot be read were paid for, too.
             if kept:
-                at_once(self._work.emit(kept))
+                self._work.emit(kept)
 
     def _keep(self, dispatch: int, record: Record) -> bool:
         """Expect a record no longer; whether it is to be written."""

@@ -20,7 +20,6 @@ from msgspec import structs
 
 from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.record import Attempt, Record, Response
-from vendor_verifier.records.steps import Steps
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import Ask
 from vendor_verifier.run.cluster.job import (
@@ -35,10 +34,10 @@ from vendor_verifier.run.cluster.job import (
     linger_of,
 )
 from vendor_verifier.run.conversation import Conversation
-from vendor_verifier.run.engine import Engine, keep, make_record
+from vendor_verifier.run.engine import Engine, make_record
 from vendor_verifier.run.event_loop_lag import LoopLag, Stall
 from vendor_verifier.run.rate_limiter import Permit, places_of
-from vendor_verifier.store import encode_record_in_steps
+from vendor_verifier.store import scrubbed_line
 from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.connect import ensure_descriptors
 
@@ -144,11 +143,10 @@ class _Session:
         block = pickle.loads(data)  # noqa: S301 the cluster's own channel carries code anyway
         assert isinstance(block, Block)
 
-        def emit(records: Sequence[Record]) -> Steps[None]:
+        def emit(records: Sequence[Record]) -> None:
             for record in records:
                 placed = structs.replace(record, worker=self._worker, region=self._bench.region)
-                line = yield from encode_record_in_steps(placed)
-                line = yield from self._bench.scrubber.bytes_in_steps(line)
+                line = scrubbed_line(placed, self._bench.scrubber)
                 self._outbox.send("rows", [dispatch, line])
             self.records += len(records)
 
@@ -160,7 +158,7 @@ class _Session:
             while (left_ns := block.due.due_ns - time.perf_counter_ns()) > 0:
                 await anyio.sleep(left_ns / 1e9)
             record = await make_record(items[0], block.number, self._conversation, self._run, block.due)
-            await keep(emit(() if record is None else (record,)))
+            emit(() if record is None else (record,))
         self._outbox.send("ended", dispatch)
 
     async def _beat(self) -> None:
