@@ -8,19 +8,36 @@ import html
 import json
 import re
 import urllib.parse
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, AnyStr, TypeAlias, cast
+from os.path import commonprefix
+from typing import Any, TypeVar, cast
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from vendor_verifier.records.record import Attempt, Failure, Record, Response, TurnRecord
+from vendor_verifier.records.record import Record
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import CallVerdict, Score
-from vendor_verifier.records.tool_use import ToolResult
+
+# Fields of a turn's record that hold no word of a vendor or a tool, but ours.
+_OURS = frozenset({"timing", "usage", "kind", "phase", "outcome", "finish_reason", "anomalies"})
+Part = TypeVar("Part")
+
+
+def _changed(part: Part, change: Callable[[str, str], str], field: str = "") -> Part:
+    """A part of a record in which every text that is not ours is what ``change`` makes of its field and of it."""
+    new: Any = part
+    if isinstance(part, str):
+        new = change(field, part)
+    elif isinstance(part, tuple):
+        new = tuple([_changed(each, change, field) for each in part])
+    elif isinstance(part, Struct):
+        fields = [name for name in part.__struct_fields__ if name not in _OURS]
+        new = structs.replace(part, **{name: _changed(getattr(part, name), change, name) for name in fields})
+    return cast(Part, new)
+
 
 # Identifiers made by machines: too short for a sentence, and needed by reports for grouping.
 _MACHINE_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,79}")
@@ -38,10 +55,12 @@ _KEPT_TAGS = (
 )
 # Details that hold a suite's own words, never the sample's or the vendor's.
 _KEPT_DETAILS = frozenset({"category", "outcome", "error_type", "format", "check", "status", "resolved"})
+# Their length counts: that of an answer as its tokens, and no two different ones may look alike.
+_KEEP_LENGTH = frozenset({"text", "reasoning", "name", "arguments", "id"})
 
 
 def is_digest(text: str) -> bool:
-    """Whether a text was replaced by :func:`digest_text`, which keeps its characters' number and not their bytes."""
+    """Whether a text was replaced by :func:`digest_text`, which keeps its number of characters, not of bytes."""
     body = text.lstrip().removeprefix(_INLINE_REASONING)[: len(_MARK)]
     return bool(body) and _MARK.startswith(body)
 
@@ -51,21 +70,12 @@ def digest_text(text: str) -> str:
     if not text.strip():
         return text
     lead = _INLINE_REASONING if text.lstrip().startswith(_INLINE_REASONING) else ""
-    digest = hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()[:16]
-    return f"{lead}{_MARK}{digest} ".ljust(len(text), ".")[: len(text)]
+    return f"{lead}{_digest(text)} ".ljust(len(text), ".")[: len(text)]
 
 
 def redacted_record(record: Record, score: Score) -> Record:
     """The record without its texts, but with its score, which can no longer be computed from it."""
-    turns = tuple(
-        TurnRecord(
-            tuple(map(_attempt, turn.attempts)),
-            tuple(map(_note, turn.rewritten)),
-            tuple(map(_tool_result, turn.tool_results)),
-        )
-        for turn in record.turns
-    )
-    return structs.replace(record, turns=turns, score=redacted_score(score))
+    return structs.replace(record, turns=_changed(record.turns, _redacted), score=redacted_score(score))
 
 
 def redacted_score(score: Score) -> Score:
@@ -93,56 +103,17 @@ def redacted_words(words: str) -> str:
     return f"(left out) {_digest(words)}"
 
 
-def _attempt(attempt: Attempt) -> Attempt:
-    response, failure = attempt.response, attempt.failure
-    return structs.replace(
-        attempt,
-        response=None if response is None else _response(response),
-        failure=None if failure is None else _failure(failure),
-    )
-
-
-def _tool_result(result: ToolResult) -> ToolResult:
-    return structs.replace(result, name=digest_text(result.name), text=digest_text(result.text))
-
-
-def _response(response: Response) -> Response:
-    return structs.replace(
-        response,
-        text=digest_text(response.text),
-        reasoning=digest_text(response.reasoning),
-        tool_calls=tuple(
-            structs.replace(
-                call,
-                name=digest_text(call.name),
-                arguments=digest_text(call.arguments),
-                id=None if call.id is None else digest_text(call.id),
-            )
-            for call in response.tool_calls
-        ),
-        finish_raw=_name(response.finish_raw),
-        served_model=_name(response.served_model),
-        served_provider=_name(response.served_provider),
-        native_finish_reason=_name(response.native_finish_reason),
-        fingerprint=_name(response.fingerprint),
-        request_id=_name(response.request_id),
-    )
-
-
-def _failure(failure: Failure) -> Failure:
-    return structs.replace(
-        failure, message=redacted_words(failure.message), code=_name(failure.code), request_id=_name(failure.request_id)
-    )
-
-
-def _name(text: str | None) -> str | None:
-    return text if text is None or _MACHINE_WORD.fullmatch(text) else _digest(text)
-
-
-def _note(text: str) -> str:
-    """A wire's note of a change with its kind kept and the rest, which may quote the sample, as a digest."""
-    kind, colon, _ = text.partition(":")
-    return f"{kind}:{_digest(text)}" if colon and _MACHINE_WORD.fullmatch(kind) else _digest(text)
+def _redacted(field: str, text: str) -> str:
+    """The text of a field of an answer, a failure or a tool's result."""
+    if field in _KEEP_LENGTH:
+        return digest_text(text)
+    if field == "message":
+        return redacted_words(text)
+    if field == "rewritten":
+        # A wire's note of a change: its kind says nothing, the rest may quote the sample.
+        kind, colon, _ = text.partition(":")
+        return f"{kind}:{_digest(text)}" if colon and _MACHINE_WORD.fullmatch(kind) else _digest(text)
+    return text if _MACHINE_WORD.fullmatch(text) else _digest(text)
 
 
 def _role(message: Mapping[str, Any]) -> str:
@@ -164,7 +135,7 @@ def _detail(value: object) -> object:
 def _digest(value: object) -> str:
     """A short digest of any JSON-able value."""
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
-    return "sha256:" + hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()[:16]
+    return _MARK + hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()[:16]
 
 
 MASK = "[secret]"
@@ -172,60 +143,79 @@ _MIN_LENGTH = 6
 _TAIL = 8
 # The number of first characters that reveal a secret cut off behind them, as in capped messages.
 _HEAD = 12
-# A JSON escape such as \u000a.
-_ESCAPE = 6
-# (text to search for, the whole text of which it is the beginning or the end).
-_Piece: TypeAlias = tuple[AnyStr, AnyStr]
-# Bytes masked in one go, where a key may begin at every place.
-_WINDOW = 2 * 1024
+# A text to search for, and the whole text of which it is the beginning or the end.
+_Piece = tuple[str, str]
 
 
 class Scrubber:
-    """Replaces every known secret, and its usual disguises, by ``[secret]``.
+    """Replaces every known secret, and its usual disguises, by ``[secret]`` in what vendors and tools sent.
 
     Disguises: URL-encoded (once or twice), escaped in JSON (once or twice, in any spelling) or in HTML, in hexadecimal,
     base64 alone or inside longer text (``user:secret``), each in any mixture of upper and lower case (of base64: of the
     secret as it is, all upper or all lower case). Of a secret of sixteen characters or more a piece is masked
     too, as far as it goes: from its beginning (a message that was cut) or to its end (vendors echo ``sk-…abcd1234``).
     Secrets shorter than six characters are too common to replace and are refused by the configuration instead.
+
+    ``names`` are public (labels, vendors, models): what is a part of one is never masked, whatever the secrets are.
     """
 
-    __slots__ = ("_bytes", "_holds", "_texts")
-
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self.__setstate__(())
+    def __init__(self, secrets: Iterable[str] = (), names: Iterable[str] = ()) -> None:
+        self.__setstate__((_folded("\n".join(names)), []))
         self.add(*secrets)
 
     def add(self, *secrets: str) -> None:
         """Add further secrets, such as a key fetched during the run."""
-        long_enough = [secret for secret in secrets if len(secret) >= _MIN_LENGTH]
-        found = {(_folded(a), _folded(b)) for secret in long_enough for a, b in _pieces(secret)}
-        self.__setstate__(tuple(sorted(found.union(self._texts))))
+        new = {piece for secret in secrets if len(secret) >= _MIN_LENGTH for piece in _pieces(secret, self._names)}
+        self.__setstate__((self._names, sorted(new.union(self._pieces))))
 
     def text(self, text: str) -> str:
-        is_found = self._holds(text.encode(errors="surrogatepass").lower())
-        return _masked(text, self._texts, MASK) if is_found else text
+        """The text without secrets; the same object where there are none."""
+        return _masked(text, self._pieces) if self._is_found(text) else text
 
-    def bytes(self, data: bytes) -> bytes:
-        return _masked(data, self._bytes, MASK.encode()) if self._holds(data.lower()) else data
+    def record(self, record: Record, tools: Sequence[Mapping[str, Any]] = ()) -> Record:
+        """The record with every text of the vendor and of tools scrubbed; names of the sample's ``tools`` are public,
+        too."""
+        said: list[str] = []
+        for turn in record.turns:
+            _collect(turn, said)
+        if not self._is_found("\0".join(said)):
+            return record
+        names = _folded("\n".join(str(tool.get("function", {}).get("name")) for tool in tools))
+        pieces = [piece for piece in self._pieces if piece[0] not in names]
+        return structs.replace(record, turns=_changed(record.turns, lambda _field, text: _masked(text, pieces)))
 
-    def __getstate__(self) -> tuple[_Piece[str], ...]:
-        return self._texts
+    def _is_found(self, text: str) -> object:
+        return self._holds(text.encode(errors="surrogatepass").lower())
 
-    def __setstate__(self, texts: tuple[_Piece[str], ...]) -> None:
-        self._texts = texts
-        self._bytes = tuple((sought.encode(), whole.encode()) for sought, whole in texts)
-        self._holds = _holding([sought for sought, _ in self._bytes])
+    def __getstate__(self) -> tuple[str, list[_Piece]]:
+        return self._names, self._pieces
+
+    def __setstate__(self, state: tuple[str, list[_Piece]]) -> None:
+        self._names, self._pieces = state
+        self._holds = _holding([sought.encode() for sought, _ in self._pieces])
 
     def __repr__(self) -> str:
-        return f"Scrubber({len(self._texts)} patterns)"
+        return f"Scrubber({len(self._pieces)} patterns)"
+
+
+def _collect(part: Struct, texts: list[str]) -> None:
+    """Add to ``texts`` all that :func:`_changed` would ask for."""
+    for name in part.__struct_fields__:
+        value = None if name in _OURS else getattr(part, name)
+        if isinstance(value, str):
+            texts.append(value)
+        elif value and isinstance(value, (tuple, Struct)):
+            for each in value if isinstance(value, tuple) else (value,):
+                if isinstance(each, Struct):
+                    _collect(each, texts)
+                else:
+                    texts.append(each)
 
 
 def _holding(pieces: Sequence[bytes]) -> Callable[[bytes], object]:
-    """A function that says whether any of ``pieces`` stands in some bytes.
+    """A function that says whether any of ``pieces`` is in some bytes; with the extra ``fast`` in one pass.
 
-    A key has a dozen pieces, and a record is searched for those of all keys. With the extra ``fast`` that is one pass,
-    however many there are.
+    A key has a dozen pieces, and every record is searched for those of all keys.
     """
     if pieces and find_spec("ahocorasick_rs") is not None:
         sought = import_module("ahocorasick_rs").BytesAhoCorasick(pieces)
@@ -233,24 +223,71 @@ def _holding(pieces: Sequence[bytes]) -> Callable[[bytes], object]:
     return lambda content: any(map(content.__contains__, pieces))
 
 
-def _pieces(secret: str) -> Iterator[_Piece[str]]:
-    """The texts to search for to find a secret, each with the whole that it is a piece of."""
-    # Characters that JSON escapes cannot be searched for in pieces of JSON; no key has them.
-    is_long = len(secret) >= 2 * _TAIL and '"' not in secret and "\\" not in secret
-    for whole in _disguises(secret):
-        yield whole[:_HEAD] if is_long else whole, whole
+def _masked(text: str, pieces: Iterable[_Piece]) -> str:
+    """``text`` with every stretch that any secret covers replaced once, also where secrets overlap.
+
+    A piece found is extended as far as the whole of which it is the beginning or the end.
+    """
+    folded, covered = _folded(text), bytearray(len(text))
+    for sought, whole in pieces:
+        at = folded.find(sought)
+        while at >= 0:
+            start, end = at, at + len(sought)
+            if whole.startswith(sought):
+                end = at + _common(folded[at : at + len(whole)], whole)
+            else:
+                start = end - _common(folded[max(0, end - len(whole)) : end][::-1], whole[::-1])
+            covered[start:end] = b"\1" * (end - start)
+            at = folded.find(sought, at + 1)
+    kept: list[str] = []
+    kept_to = 0
+    for run in re.finditer(b"\1+", covered):
+        kept += (text[kept_to : run.start()], MASK)
+        kept_to = run.end()
+    return "".join((*kept, text[kept_to:]))
+
+
+def _common(one: str, other: str) -> int:
+    """The length of the common beginning of two texts."""
+    return len(commonprefix((one, other)))  # noqa: RUF071 they are no paths
+
+
+def _folded(text: str) -> str:
+    """The text with A to Z in lower case, place by place: no other letter of a key has a case that gets lost."""
+    return (
+        text.lower()
+        if text.isascii()
+        else text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
+    )
+
+
+def _pieces(secret: str, names: str) -> Iterator[_Piece]:
+    """The texts to search for to find a secret, folded, each with its whole; none stands in ``names``."""
+    is_long = len(secret) >= 2 * _TAIL
+    wholes = [_folded(whole) for whole in _disguises(secret)]
+    found = [(whole[:_HEAD] if is_long else whole, whole) for whole in wholes]
+    # A beginning that is public does not hide the rest.
+    found = [(whole, whole) if sought in names else (sought, whole) for sought, whole in found]
     if is_long:
         tail = secret[-_TAIL:]
-        yield tail, secret
-        yield from ((spelling, spelling) for spelling in set(_spellings(tail)) - {tail})
+        found += [
+            (_folded(tail), _folded(secret)),
+            *((_folded(each),) * 2 for each in _spellings(tail) if each != tail),
+        ]
+    return (piece for piece in found if piece[0] not in names)
 
 
 def _disguises(secret: str) -> Iterator[str]:
     yield from _spellings(secret)
     # In base64 a change of case gives other characters altogether.
-    for cased in dict.fromkeys((secret, secret.upper(), secret.lower())):
+    for cased in (secret, secret.upper(), secret.lower()):
         yield cased.encode().hex()
-        yield from _base64_disguises(cased.encode())
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            yield encode(cased.encode()).decode().rstrip("=")
+            # After 0, 1 or 2 other bytes, without the characters shared with neighbours.
+            for before in range(3):
+                whole = encode(bytes(before) + cased.encode()).decode()
+                yield whole[-(-8 * before // 6) : 8 * (before + len(cased.encode())) // 6]
 
 
 def _spellings(word: str) -> Iterator[str]:
@@ -261,116 +298,11 @@ def _spellings(word: str) -> Iterator[str]:
         for escaped in (once, once.replace("/", "\\/")):
             yield escaped
             yield json.dumps(escaped, ensure_ascii=ascii_only)[1:-1]
-    for form in ("\\u{:04x}", "\\u{:04X}", "&#{};", "&#x{:x};", "&#x{:X};"):
+    for form in ("\\u{:04x}", "&#{};", "&#x{:x};"):
         # Programs differ in the characters that they escape: none of those common in keys, or only the rarest.
         for plain in ("-_.~", "-_.~/=:", "-_.~/"):
             yield "".join(one if one.isalnum() or one in plain else form.format(ord(one)) for one in word)
     yield html.escape(word)
     for quoted in (urllib.parse.quote(word), urllib.parse.quote(word, safe=""), urllib.parse.quote_plus(word)):
-        for once in (quoted, _lower_hex(quoted)):
-            yield once
-            yield once.replace("%", "%25")
-
-
-def _lower_hex(quoted: str) -> str:
-    first, *rest = quoted.split("%")
-    return "%".join([first, *(part[:2].lower() + part[2:] for part in rest)])
-
-
-def _base64_disguises(secret: bytes) -> Iterator[str]:
-    """The secret in base64 after 0, 1 or 2 other bytes, without the characters shared with neighbours."""
-    for encode in (base64.b64encode, base64.urlsafe_b64encode):
-        yield encode(secret).decode().rstrip("=")
-        for before in range(3):
-            whole = encode(bytes(before) + secret).decode()
-            yield whole[-(-8 * before // 6) : 8 * (before + len(secret)) // 6]
-
-
-def _masked(content: AnyStr, pieces: Sequence[_Piece[AnyStr]], mask: AnyStr) -> AnyStr:
-    """``content`` with every stretch that any secret covers replaced once, also where secrets overlap.
-
-    ``pieces`` are folded, and searched for in the content folded likewise, window by window.
-    """
-    folded = _folded(content)
-    # A span may begin so far before the place where it was found.
-    reach = max(len(whole) for _, whole in pieces)
-    kept: list[AnyStr] = []
-    kept_to = 0
-    masked_to = -1
-    spans: list[tuple[int, int]] = []
-    for first in range(0, len(folded), _WINDOW):
-        last = first + _WINDOW
-        for sought, whole in pieces:
-            for span in _spans(folded, sought, whole, first, last):
-                spans.append(span)
-        spans.sort()
-        settled = bisect_left(spans, (last - reach,)) if last < len(folded) else len(spans)
-        for start, end in spans[:settled]:
-            if start > masked_to:
-                kept += [content[kept_to:start], mask]
-            kept_to = masked_to = max(masked_to, end)
-        del spans[:settled]
-    kept.append(content[kept_to:])
-    return content[:0].join(kept)
-
-
-def _folded(content: AnyStr) -> AnyStr:
-    """The content with A to Z in lower case, place by place: no other letter of a key has a case that gets lost."""
-    if isinstance(content, bytes) or content.isascii():
-        return content.lower()
-    return content.encode(errors="surrogatepass").lower().decode(errors="surrogatepass")
-
-
-def _spans(content: AnyStr, sought: AnyStr, whole: AnyStr, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """The spans of ``sought``, the beginning or the end of ``whole``, each extended as far as ``whole`` matches.
-
-    Only those found at a place from ``first`` on and before ``last``.
-
-    The content may be JSON: no escape in it is cut in two.
-    """
-    is_beginning = whole.startswith(sought)
-    to = last + len(sought) - 1
-    at = content.find(sought, first, to)
-    while at >= 0:
-        start, end = at, at + len(sought)
-        # A whole one is known at a glance, of which a vendor may send very many.
-        if is_beginning and content.startswith(whole, at):
-            end = at + len(whole)
-        elif is_beginning:
-            length = _common(content[at : at + len(whole)], whole)
-            end = max(end, _escape(content, at + length)[0])
-        elif content.endswith(whole, 0, end):
-            start = end - len(whole)
-        else:
-            before = content[max(0, end - len(whole)) : end]
-            start = end - _common(before[::-1], whole[::-1])
-        yield _escape(content, start)[1], end
-        at = content.find(sought, at + 1, to)
-
-
-def _escape(content: AnyStr, place: int) -> tuple[int, int]:
-    """Begin and end of the escape in which ``place`` lies; the place itself, twice, when it lies in none."""
-    backslash, u = ("\\", "u") if isinstance(content, str) else (b"\\", b"u")
-    begin = content.rfind(backslash, max(0, place - _ESCAPE + 1), place)
-    if begin < 0:
-        return place, place
-    is_first = _ending(content, begin + 1, backslash) % 2 == 1
-    length = _ESCAPE if content[begin + 1 : begin + 2] == u else 2
-    return (begin, begin + length) if is_first and begin + length > place else (place, place)
-
-
-def _ending(content: AnyStr, end: int, mark: AnyStr) -> int:
-    """The number of ``mark`` in a row that end at ``end``; what stands far before them is not looked at."""
-    looked_at = 8
-    while True:
-        last = content[max(0, end - looked_at) : end]
-        count = len(last) - len(last.rstrip(mark))
-        if count < len(last) or count == end:
-            return count
-        looked_at *= 8
-
-
-def _common(one: AnyStr, other: AnyStr) -> int:
-    """The length of the common beginning of two texts."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
+        yield quoted
+        yield quoted.replace("%", "%25")

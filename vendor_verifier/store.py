@@ -29,7 +29,6 @@ from vendor_verifier.record_files import lines_in, records_file
 from vendor_verifier.records.manifest import Manifest, UnreadableManifest, manifest_of
 from vendor_verifier.records.record import RECORD_SCHEMA, Record
 from vendor_verifier.records.sample import Sample, Samples
-from vendor_verifier.redaction import Scrubber
 from vendor_verifier.sample_store import Shelf, lines_of
 from vendor_verifier.wire.payload import parse_json, well_formed
 
@@ -66,11 +65,6 @@ def encode_record(record: Record) -> bytes:
         return msgspec.json.encode(record) + b"\n"
     except UnicodeEncodeError:
         return msgspec.json.encode(_well_formed_value(msgspec.to_builtins(record))) + b"\n"
-
-
-def scrubbed_line(record: Record, scrubber: Scrubber) -> bytes:
-    """The record's line without secrets."""
-    return scrubber.bytes(encode_record(record))
 
 
 def decode_record(line: bytes) -> Record:

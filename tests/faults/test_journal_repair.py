@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from vendor_verifier.errors import StorageError
 from vendor_verifier.records.record import Record
-from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run import journal as journal_module
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.store import RunFolder, encode_record
@@ -38,12 +37,12 @@ def test_repair_keeps_whole_lines_and_drops_the_tail(lines: bytes, tail: bytes) 
     with tempfile.TemporaryDirectory() as place:
         folder = RunFolder(Path(place))
         folder.records_file.write_bytes(lines + tail)
-        with Journal(folder, Scrubber()) as journal:
+        with Journal(folder) as journal:
             assert journal.torn == bool(tail)
             assert folder.records_file.read_bytes() == lines
             journal.append([record(7)])
         assert folder.records_file.read_bytes() == lines + line(7)
-        with Journal(folder, Scrubber()) as journal:
+        with Journal(folder) as journal:
             assert not journal.torn
         bad: list[str] = []
         good = list(folder.read_records(lambda line, _reason: bad.append(line)))
@@ -60,7 +59,7 @@ def test_cut_anywhere_loses_at_most_the_line_that_was_cut(count: int, data: st.D
     with tempfile.TemporaryDirectory() as place:
         folder = RunFolder(Path(place))
         folder.records_file.write_bytes(content[:cut])
-        with Journal(folder, Scrubber()):
+        with Journal(folder):
             pass
         unreadable: list[str] = []
         kept = list(folder.read_records(lambda line, _reason: unreadable.append(line)))
@@ -80,14 +79,14 @@ def test_a_device_that_is_always_full(tmp_path: Path, monkeypatch: pytest.Monkey
     folder = RunFolder(tmp_path)
 
     def fill() -> None:
-        with Journal(folder, Scrubber()) as journal:
+        with Journal(folder) as journal:
             journal.append([record(1)])
 
     monkeypatch.setattr(journal_module.os, "open", full)
     with pytest.raises(StorageError, match="No space left on device; 0 records just written are safe"):
         fill()
     monkeypatch.undo()
-    with Journal(folder, Scrubber()) as journal:
+    with Journal(folder) as journal:
         journal.append([record(2)])
     assert folder.records_file.read_bytes() == line(2)
 
@@ -99,6 +98,6 @@ def test_records_go_through_no_link(tmp_path: Path, target: str) -> None:
     folder.create()
     (tmp_path / "elsewhere.txt").write_text("mine")
     folder.records_file.symlink_to(tmp_path / target)
-    with pytest.raises(StorageError, match=r"records\.jsonl"), Journal(folder, Scrubber()):
+    with pytest.raises(StorageError, match=r"records\.jsonl"), Journal(folder):
         pass
     assert (tmp_path / "elsewhere.txt").read_text() == "mine"

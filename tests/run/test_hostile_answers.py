@@ -72,7 +72,7 @@ async def test_no_answer_holds_up_the_event_loop(
         folder = next(folders)
         folder.create()
         scrubber = Scrubber([KEY, *OTHERS])
-        with FloodServer(ANSWERS[answer]) as server, Journal(folder, scrubber, compress=compressed) as journal:
+        with FloodServer(ANSWERS[answer]) as server, Journal(folder, compress=compressed) as journal:
             one = entry(server, "a")
             plan = plan_of([one], samples(1), retry=RetryRules(0))
             with watched_callbacks(monkeypatch) as watched:

@@ -24,7 +24,6 @@ from vendor_verifier.records.plan import RetryRules
 from vendor_verifier.records.record import Attempt, Exchange, Failure, Record, TurnRecord
 from vendor_verifier.records.request import Endpoint, HttpRequest
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
 from vendor_verifier.store import RunFolder
@@ -137,7 +136,7 @@ def run_folder(
     folder.create()
     folder.write_samples(suite, samples)
     folder.write_manifest(manifest_of(manifest(list(_entries(vendors, baseline)), suite, len(samples))))
-    with Journal(folder, Scrubber()) as journal:
+    with Journal(folder) as journal:
         for vendor in vendors:
             journal.append(vendor.records(samples, suite))
     return folder

@@ -41,7 +41,7 @@ from vendor_verifier.run.engine import Emit
 from vendor_verifier.run.executors import choose_executor
 from vendor_verifier.run.local_run import RunEnd, Work
 from vendor_verifier.run.work_queue import WorkItem, WorkQueue
-from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, scrubbed_line
+from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -126,11 +126,11 @@ def _raise_first(group: BaseExceptionGroup[BaseException]) -> NoReturn:
     raise first
 
 
-def duplicates_of(folder: RunFolder, scrubber: Scrubber) -> Callable[[Record], None]:
+def duplicates_of(folder: RunFolder) -> Callable[[Record], None]:
     """A function that stores records that came a second time: they were paid for, but are no results."""
 
     def keep(record: Record) -> None:
-        _append(folder.duplicates_file, scrubbed_line(record, scrubber))
+        _append(folder.duplicates_file, encode_record(record))
 
     return keep
 
@@ -185,7 +185,11 @@ def open_bench(job: Job) -> Bench:
     registry = find_vendors(job.vendor_paths)
     targets = _targets(job, entries, registry)
     return RemoteBench(
-        job, structs.replace(job.plan, entries=entries), targets, Scrubber(secrets), environment.get(REGION) or None
+        job,
+        structs.replace(job.plan, entries=entries),
+        targets,
+        Scrubber(secrets, job.plan.names),
+        environment.get(REGION) or None,
     )
 
 

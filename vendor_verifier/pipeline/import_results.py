@@ -16,7 +16,6 @@ from vendor_verifier.pipeline.gates import check_conditions
 from vendor_verifier.pipeline.manifest import imported_manifest
 from vendor_verifier.pipeline.score import score_folder, write_reports
 from vendor_verifier.records.manifest import ScoreRequest
-from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.sample_store import file_digest, open_lines
 from vendor_verifier.scoring.scored_run import ScoredRun
@@ -61,7 +60,7 @@ def import_run(
     folder.create()
     folder.write_samples(TRIGGER, imported.samples)
     # Other people's files hold no key of ours, so nothing needs scrubbing.
-    with Journal(folder, Scrubber()) as journal:
+    with Journal(folder) as journal:
         journal.append(imported.records)
         sources = {
             label if number == 1 else f"{label} #{number}": {"file": path.name, "sha256": file_digest(path)}

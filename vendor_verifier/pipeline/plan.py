@@ -24,6 +24,7 @@ from vendor_verifier.pipeline.task_results import run_folder
 from vendor_verifier.records.manifest import ScoreRequest
 from vendor_verifier.records.plan import Entry, ExecutorChoice, Limits, LoadShape, Plan, RetryRules, Task
 from vendor_verifier.records.sample import Samples
+from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import WIRES, Registry, find_vendors
 from vendor_verifier.run.cluster.workers import is_loopback, scheduler_address
 from vendor_verifier.run.executors import check_choice
@@ -101,6 +102,10 @@ class Prepared:
     def secrets(self) -> frozenset[str]:
         """The secrets that must never be written anywhere."""
         return self.configuration.secrets.union(*(each.secrets for each in self.hooks.values()))
+
+    def scrubber(self) -> Scrubber:
+        """What removes these secrets, and no name of the plan."""
+        return Scrubber(self.secrets, self.plan.names)
 
     @property
     def written(self) -> dict[str, Samples]:

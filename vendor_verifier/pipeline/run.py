@@ -141,9 +141,9 @@ def _run(
     prepared: Prepared, tools: ToolRunner | None, on_start: OnStart, on_record: OnRecord, on_notice: OnNotice
 ) -> RunOutcome:
     folder, manifest = _open_folder(prepared)
-    scrubber = Scrubber(prepared.secrets)
+    scrubber = prepared.scrubber()
     compress = prepared.options.compress
-    with _withdrawn_if_refused(folder, prepared), Journal(folder, scrubber, compress=compress) as journal:
+    with _withdrawn_if_refused(folder, prepared), Journal(folder, compress=compress) as journal:
         with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed, prepared.known_answers) as entries:
             plan = structs.replace(prepared.plan, entries=entries)
             queue = _queue(plan, prepared)
@@ -282,7 +282,7 @@ def _send(
         for record in records:
             on_record(record)
 
-    keep_duplicate = duplicates_of(folder, scrubber)
+    keep_duplicate = duplicates_of(folder)
 
     def emit_duplicate(record: Record) -> None:
         keep_duplicate(redact(record) if redact is not None else record)

@@ -164,6 +164,14 @@ class Plan(msgspec.Struct, frozen=True):
     load: LoadShape = msgspec.field(default_factory=LoadShape)
     executor: ExecutorChoice = msgspec.field(default_factory=ExecutorChoice)
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The words of the configuration for models, vendors and evaluations: no secrets, whatever the keys are."""
+        found = {task.suite for task in self.tasks}
+        for entry in self.entries:
+            found |= {entry.model, entry.label, entry.vendor, entry.endpoint.model_id, entry.provider or ""}
+        return frozenset(found)
+
     def repeat_of(self, entry: Entry) -> int:
         """The number of times ``entry`` is asked every sample."""
         return max(self.repeat, self.baseline_repeats) if entry.is_baseline else self.repeat

@@ -18,7 +18,10 @@ from vendor_verifier.run.baseline_pace import BaselinePace
 from vendor_verifier.run.conversation import Conversation, RunClosed
 from vendor_verifier.run.work_queue import DueAt, Stream, WorkItem
 
-# Keeps finished records.
+# Scrubbing so long texts takes a millisecond or more, in which no stream would be read.
+_LONG_CHARACTERS = 256 * 1024
+
+# Keeps finished records, which hold no secret any more.
 Emit = Callable[[Sequence[Record]], None]
 
 
@@ -149,10 +152,7 @@ async def make_record(
         turns = await conversation.play(item.suite.play(item.sample), item.target, item.total_s, due_ns, taken_ns)
     except RunClosed:
         return None
-    if not [attempt for turn in turns for attempt in turn.attempts if attempt.timing is not None]:
-        # Nothing was sent, so nothing was awaited: many such records in a row must not block the loop.
-        await asyncio.sleep(0)
-    return Record(
+    made = Record(
         run=run,
         model=entry.model,
         label=entry.label,
@@ -164,3 +164,21 @@ async def make_record(
         block=block,
         offered_s=None if due is None else due.offered_s,
     )
+    if not [attempt for turn in turns for attempt in turn.attempts if attempt.timing is not None]:
+        # Nothing was sent, so nothing was awaited: many such records in a row must not block the loop.
+        await asyncio.sleep(0)
+    scrubber, tools = conversation.scrubber, item.sample.turn.tools
+    if _characters(made) > _LONG_CHARACTERS:
+        return await anyio.to_thread.run_sync(scrubber.record, made, tools)
+    return scrubber.record(made, tools)
+
+
+def _characters(record: Record) -> int:
+    """The characters of the record's answers, without names and ids."""
+    found = 0
+    for turn in record.turns:
+        for attempt in turn.attempts:
+            if (response := attempt.response) is not None:
+                found += len(response.text) + len(response.reasoning)
+                found += sum([len(call.arguments) for call in response.tool_calls])
+    return found

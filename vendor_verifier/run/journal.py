@@ -2,8 +2,8 @@
 
 Records are plain lines while a run goes on, and are compressed once, at its end, if asked for. A crash loses at most
 what is being written: an incomplete last line is dropped when the journal is next opened. A lock file keeps a second
-writer out and names who holds it. About once a second a thread has the disk keep what was written, and the same thread
-scrubs, encodes and writes long records: on the event loop that would make every stream's times late.
+writer out and names who holds it. About once a second a thread has the disk keep what was written, which may take many
+milliseconds: on the event loop that would make every stream's times late.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import threading
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
@@ -23,16 +21,9 @@ import filelock
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.record_files import PACKED, RECORDS, pack, records_file, unpack
 from vendor_verifier.records.record import Record
-from vendor_verifier.redaction import Scrubber
-from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, scrubbed_line
+from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record
 
 _SYNC_EVERY_S = 1.0
-# Longer texts take a millisecond or more to scrub and encode.
-_LONG_CHARACTERS = 256 * 1024
-# What a call weighs without its arguments.
-_CALL_CHARACTERS = 64
-# The thread may be so many long records behind; then the run waits for it, so that they cannot fill the memory.
-_MOST_BEHIND = 8
 _BLOCK = 64 * 1024
 
 
@@ -42,7 +33,7 @@ class Journal:
     Records that were compressed stay so when a run is resumed.
     """
 
-    def __init__(self, folder: RunFolder, scrubber: Scrubber, *, compress: bool = False) -> None:
+    def __init__(self, folder: RunFolder, *, compress: bool = False) -> None:
         self.written = 0
         # Whether an earlier session left an incomplete last line, which is dropped.
         self.torn = False
@@ -52,14 +43,11 @@ class Journal:
         self._owner = folder.path / ".lock-owner"
         self._descriptor = -1
         self._size = 0
-        self._scrubber = scrubber
         self._lock = filelock.FileLock(folder.path / ".lock", timeout=0, mode=FILE_MODE)
         self._broken: StorageError | None = None
         self._synced_at = 0.0
         self._syncing: Future[None] | None = None
-        self._writing = threading.Lock()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal")
-        self._doing: deque[Future[None]] = deque()
 
     def __enter__(self) -> Journal:
         """Lock the folder and open its records.
@@ -107,8 +95,6 @@ class Journal:
     ) -> None:
         try:
             self._thread.shutdown()
-            for done in self._doing:
-                done.result()
             if self._broken is None:
                 self._sync()
             if self._broken is None and self._compress:
@@ -126,45 +112,33 @@ class Journal:
             self._lock.release()
 
     def append(self, records: Sequence[Record]) -> None:
-        """Write finished records, several of them together; long ones are written by the thread soon after.
+        """Write finished records, several of them in one go.
 
         Raises:
             StorageError: the disk refused, now or before; what was written until then stays readable.
         """
-        short = [record for record in records if not _is_long(record)]
-        for record in records if len(short) < len(records) else ():
-            if _is_long(record):
-                self._in_thread(self._write, [record])
-        if self._broken is None and short:
-            self._write(short)
+        if self._broken is None:
+            self._write(b"".join(map(encode_record, records)))
+        if self._broken is not None:
+            raise self._broken
+        self.written += len(records)
         now = time.monotonic()
         if now - self._synced_at >= _SYNC_EVERY_S and (self._syncing is None or self._syncing.done()):
             self._synced_at = now
-            self._syncing = self._in_thread(self._sync)
-        if self._broken is not None:
-            raise self._broken
+            self._syncing = self._thread.submit(self._sync)
 
-    def _in_thread(self, work: Callable[..., None], *given: Sequence[Record]) -> Future[None]:
-        while self._doing and (len(self._doing) >= _MOST_BEHIND or self._doing[0].done()):
-            self._doing.popleft().result()
-        self._doing.append(self._thread.submit(work, *given))
-        return self._doing[-1]
-
-    def _write(self, records: Sequence[Record]) -> None:
-        lines = b"".join([scrubbed_line(record, self._scrubber) for record in records])
-        with self._writing:
-            left = memoryview(lines)
-            try:
-                while left:
-                    left = left[os.write(self._descriptor, left) :]
-            except OSError as error:
-                # A half line would swallow the next one. What cannot be cut off now is dropped on opening.
-                with contextlib.suppress(OSError):
-                    os.ftruncate(self._descriptor, self._size)
-                self._break(error, f"; {self.written} records just written are safe")
-                return
+    def _write(self, lines: bytes) -> None:
+        left = memoryview(lines)
+        try:
+            while left:
+                left = left[os.write(self._descriptor, left) :]
+        except OSError as error:
+            # A half line would swallow the next one. What cannot be cut off now is dropped on opening.
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, self._size)
+            self._break(error, f"; {self.written} records just written are safe")
+        else:
             self._size += len(lines)
-            self.written += len(records)
 
     def _sync(self) -> None:
         try:
@@ -176,19 +150,6 @@ class Journal:
         """Remember the first refusal: nothing is written after it, even if the disk recovers."""
         if self._broken is None:
             self._broken = StorageError(f"cannot write {self._file}: {error}{more}")
-
-
-def _is_long(record: Record) -> bool:
-    characters = 0
-    for turn in record.turns:
-        for attempt in turn.attempts:
-            if (response := attempt.response) is not None:
-                characters += len(response.text) + len(response.reasoning)
-                for call in response.tool_calls:
-                    characters += _CALL_CHARACTERS + len(call.arguments)
-        for result in turn.tool_results:
-            characters += len(result.text)
-    return characters > _LONG_CHARACTERS
 
 
 def _end_of_lines(descriptor: int) -> int:

@@ -54,7 +54,6 @@ def capacity_command(
     from vendor_verifier.config.gates import NO_F1
     from vendor_verifier.features.capacity.sweep import Sweep, read_limits, sweep_vendors
     from vendor_verifier.pipeline.plan import prepare
-    from vendor_verifier.redaction import Scrubber
     from vendor_verifier.store import RunFolder
 
     folder = RunFolder(output_dir or Path("runs") / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-capacity")
@@ -74,7 +73,7 @@ def capacity_command(
     # F1 compares with level 1 here and needs no baseline.
     for warning in (words for words in prepared.plan.warnings if NO_F1 not in words):
         warn(warning)
-    scrubber, progress = Scrubber(prepared.secrets), None if quiet else say
+    scrubber, progress = prepared.scrubber(), None if quiet else say
     found = sweep_vendors(Sweep(prepared, by, levels, limits, folder.path, max_requests, max_cost, progress))
     code = _exit_code(found, at_least)
     about = {"by": by, "limits": [*map(str, limits)], "at_least": at_least, "exit_code": code, "vendors": found}

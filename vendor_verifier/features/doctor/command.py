@@ -48,7 +48,6 @@ def doctor_command(
     from vendor_verifier.features.doctor.checks import diagnose
     from vendor_verifier.pipeline.plan import prepare
     from vendor_verifier.pipeline.run import run
-    from vendor_verifier.redaction import Scrubber
 
     with TemporaryDirectory(prefix="doctor-") as folder:
         asked = RunOptions(
@@ -81,7 +80,7 @@ def doctor_command(
         text = format(encode({"vendors": found, "exit_code": code}), indent=2).decode() + "\n"
     else:
         text = "".join(f"{line.rstrip()}\n" for line in _lines(found, verbose=verbose))
-    sys.stdout.write(Scrubber(prepared.secrets).text(text))
+    sys.stdout.write(prepared.scrubber().text(text))
     return code
 
 

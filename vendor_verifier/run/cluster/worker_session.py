@@ -37,7 +37,7 @@ from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Engine, make_record
 from vendor_verifier.run.event_loop_lag import LoopLag, Stall
 from vendor_verifier.run.rate_limiter import Permit, places_of
-from vendor_verifier.store import scrubbed_line
+from vendor_verifier.store import encode_record
 from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.connect import ensure_descriptors
 
@@ -146,7 +146,7 @@ class _Session:
         def emit(records: Sequence[Record]) -> None:
             for record in records:
                 placed = structs.replace(record, worker=self._worker, region=self._bench.region)
-                line = scrubbed_line(placed, self._bench.scrubber)
+                line = encode_record(placed)
                 self._outbox.send("rows", [dispatch, line])
             self.records += len(records)
 
