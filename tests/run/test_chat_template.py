@@ -32,45 +32,44 @@ class TemplateError(Exception):
 
 
 class Library:
-    """Stands in for the tokenizer library: what it was asked for, and what it does when asked to render."""
+    """Stands in for the library: the files of a hub's models, and what was rendered."""
 
-    def __init__(self) -> None:
-        self.loaded: list[tuple[str, dict[str, Any]]] = []
+    def __init__(self, hub: Path) -> None:
+        self.hub = hub
         self.rendered: list[tuple[Any, dict[str, Any]]] = []
-        self.chat_template: str | None = "template"
-        self.refusal: Exception | None = None
         self.on_render: Callable[[Any], None] = lambda messages: None
 
-    def from_pretrained(self, name: str, **options: Any) -> Library:
-        self.loaded.append((name, options))
-        if self.refusal is not None:
-            raise self.refusal
-        return self
-
-    def apply_chat_template(self, messages: Any, **options: Any) -> str:
-        self.on_render(messages)
-        self.rendered.append((messages, options))
-        return "prompt"
+    def cached_file(self, model: str, name: str, **_options: Any) -> str | None:
+        if not (self.hub / model).is_dir():
+            raise OSError(f"{model} is no model\nlong story")
+        file = self.hub / model / name
+        return str(file) if file.is_file() else None
 
     def render_jinja_template(self, conversations: Any, **options: Any) -> tuple[list[str], list[Any]]:
-        self.rendered.append((conversations, options))
-        return ["bare prompt"], []
+        self.on_render(conversations[0])
+        self.rendered.append((conversations[0], options))
+        return ["prompt"], []
 
 
 @pytest.fixture
-def library(monkeypatch: pytest.MonkeyPatch) -> Library:
-    stand_in = Library()
-    transformers, utilities, templates, jinja2 = map(
-        ModuleType, ("transformers", "transformers.utils", "transformers.utils.chat_template_utils", "jinja2")
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    stand_in = Library(tmp_path)
+    write(tmp_path / "some" / "model", chat_template="template", bos_token="[BOS]")
+    utilities, templates, jinja2 = map(
+        ModuleType, ("transformers.utils", "transformers.utils.chat_template_utils", "jinja2")
     )
-    transformers.AutoTokenizer = stand_in  # type: ignore[attr-defined]
-    transformers.utils = utilities  # type: ignore[attr-defined]
-    utilities.cached_file = lambda *args, **options: None  # type: ignore[attr-defined]
+    utilities.cached_file = stand_in.cached_file  # type: ignore[attr-defined]
     templates.render_jinja_template = stand_in.render_jinja_template  # type: ignore[attr-defined]
     jinja2.TemplateError = TemplateError  # type: ignore[attr-defined]
-    for module in (transformers, utilities, templates, jinja2):
+    for module in (utilities, templates, jinja2):
         monkeypatch.setitem(sys.modules, module.__name__, module)
     return stand_in
+
+
+def write(folder: Path, **config: Any) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    return folder
 
 
 def test_missing_extra_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,12 +77,6 @@ def test_missing_extra_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(UsageError, match=r"pip install '\.\[tokenizer\]' in a checkout"):
         load_renderer("some/model")
-
-
-def test_code_of_a_model_is_never_trusted(library: Library) -> None:
-    """The tokenizer is asked for by name with remote code off."""
-    load_renderer("some/model")
-    assert library.loaded == [("some/model", {"trust_remote_code": False})]
 
 
 def test_what_the_template_gets(library: Library) -> None:
@@ -94,8 +87,9 @@ def test_what_the_template_gets(library: Library) -> None:
     assert messages[1]["tool_calls"][0]["function"] == {"name": "f", "arguments": {"x": 1}}
     assert options == {
         "tools": [{"type": "function", "function": {"name": "f"}}],
-        "tokenize": False,
+        "chat_template": "template",
         "add_generation_prompt": True,
+        "bos_token": "[BOS]",
         "enable_thinking": False,
         "reasoning_effort": "low",
     }
@@ -134,40 +128,39 @@ def test_a_template_that_refuses(library: Library, error: Exception) -> None:
         load_renderer("some/model")(TURN)
 
 
-@pytest.mark.parametrize("error", [OSError("no such model\nlong story"), ValueError("needs trust_remote_code=True")])
-def test_a_name_that_leads_nowhere(library: Library, error: Exception) -> None:
-    """What cannot be loaded is a usage error of one line that names the model."""
-    library.refusal = error
-    with pytest.raises(UsageError, match="some/model") as raised:
-        load_renderer("some/model")
+@pytest.mark.parametrize(("name", "words"), [("no/model", "no/model is no model"), ("base", "no chat template")])
+def test_a_name_without_a_template(library: Library, name: str, words: str) -> None:
+    """An unknown model, or one that was not trained to talk, is a usage error of one line before anything is sent."""
+    write(library.hub / "base", bos_token="[BOS]")
+    with pytest.raises(UsageError, match=words) as raised:
+        load_renderer(name)
     assert "\n" not in str(raised.value)
 
 
-def test_a_tokenizer_without_a_template(library: Library) -> None:
-    """A base model's tokenizer has no chat template, and that is said before anything is sent."""
-    library.chat_template = None
-    with pytest.raises(UsageError, match="no chat template"):
-        load_renderer("some/model")
-
-
 @pytest.mark.parametrize("has_file", [True, False])
-def test_template_alone_where_the_tokenizer_needs_code(library: Library, tmp_path: Path, has_file: bool) -> None:
-    """A folder whose tokenizer would need its own code still renders, by its template and special tokens."""
-    library.refusal = ValueError("needs trust_remote_code=True")
+def test_a_folder_with_template_and_special_tokens(library: Library, tmp_path: Path, has_file: bool) -> None:
+    """The template's own file comes before the configuration's; tokens are text or objects that hold it."""
     config = {"chat_template": "inline", "bos_token": "[BOS]", "eos_token": {"content": "[EOS]"}, "pad_token": None}
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    folder = write(tmp_path / "mine", **config)
     if has_file:
-        (tmp_path / "chat_template.jinja").write_text("own file", encoding="utf-8")
-    assert load_renderer(str(tmp_path))(TURN) == "bare prompt"
+        (folder / "chat_template.jinja").write_text("own file", encoding="utf-8")
+    assert load_renderer(str(folder))(TURN) == "prompt"
     options = library.rendered[0][1]
     assert options["chat_template"] == ("own file" if has_file else "inline")
     assert (options["bos_token"], options["eos_token"]) == ("[BOS]", "[EOS]")
     assert "pad_token" not in options
 
 
-def test_folder_without_anything(library: Library, tmp_path: Path) -> None:
-    """A folder with no template and an unreadable configuration is a usage error."""
-    library.refusal = OSError("nothing here")
-    (tmp_path / "tokenizer_config.json").write_text("{", encoding="utf-8")
-    with pytest.raises(UsageError, match="nothing here"):
-        load_renderer(str(tmp_path))
+def test_of_several_templates_the_one_for_tools(library: Library, tmp_path: Path) -> None:
+    """Some models have a template for tools and another one without."""
+    several = [{"name": "default", "template": "plain"}, {"name": "tool_use", "template": "with tools"}]
+    load_renderer(str(write(tmp_path / "mine", chat_template=several)))(TURN)
+    assert library.rendered[0][1]["chat_template"] == "with tools"
+
+
+def test_a_folder_that_cannot_be_read(library: Library, tmp_path: Path) -> None:
+    """A broken configuration is a usage error."""
+    folder = write(tmp_path / "mine")
+    (folder / "tokenizer_config.json").write_text("{", encoding="utf-8")
+    with pytest.raises(UsageError, match="cannot be read"):
+        load_renderer(str(folder))

@@ -6,14 +6,13 @@ import random
 
 import anyio
 import pytest
-import tenacity
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.plan import RetryRules
 from vendor_verifier.records.record import Attempt, Failure, FailureKind, Response, Timing
-from vendor_verifier.run.retry import attempt_until_done, retry_policy, should_retry, stops_vendor, wait_policy
+from vendor_verifier.run.retry import attempt_until_done, should_retry, stops_vendor
 from vendor_verifier.wire.errors import kind_of_status
 
 RETRIED_STATUS = (408, 409, 429, 500, 502, 503, 504, 520, 529)
@@ -99,41 +98,6 @@ def test_what_stops_a_vendor(kind: FailureKind, status: int, stops: bool) -> Non
     assert stops_vendor(Failure(kind, "headers", "words", status)) == stops
 
 
-RULES = RetryRules(retries=3, max_wait_s=60)
-
-
-def waited_s(failure: Failure, number: int, rules: RetryRules, seed: int) -> float:
-    """The wait after attempt ``number``, as tenacity asks the policy for it."""
-    state = tenacity.RetryCallState(None, None, (), {})  # type: ignore[arg-type]
-    state.attempt_number = number
-    state.set_result(Attempt(number, failure=failure))
-    return wait_policy(rules, random.Random(seed))(state)
-
-
-@pytest.mark.parametrize(("asked_s", "expected_s"), [(0.0, 0.0), (7.0, 7.0), (60.0, 60.0), (9999.0, 60.0)])
-def test_waits_as_asked_up_to_the_cap(asked_s: float, expected_s: float) -> None:
-    """The vendor's own wish is kept exactly, but not for ever."""
-    failure = Failure("rate_limited", "headers", "words", 429, retry_after_s=asked_s)
-    assert waited_s(failure, 1, RULES, 0) == expected_s
-
-
-@given(attempt=st.integers(1, 5000), seed=st.integers(), cap=st.floats(0, 100))
-def test_own_waits_double_and_stay_bounded(attempt: int, seed: int, cap: float) -> None:
-    """0.5, 1, 2, 4, 8, 8 … seconds, at most a quarter less, and never above the rule's cap."""
-    waited = waited_s(Failure("http_5xx", "headers", "words", 500), attempt, RetryRules(9, cap), seed)
-    whole = min(0.5 * 2 ** min(attempt - 1, 4), 8.0, cap)
-    assert 0.75 * whole <= waited <= whole
-
-
-def test_tenacity_carries_the_policy() -> None:
-    """Which, how often and how long are one object of tenacity's, so whoever knows it can read the rules off."""
-    policy = retry_policy(RULES, random.Random(0), anyio.sleep, lambda _failure, _seconds: None)
-    assert isinstance(policy.retry, tenacity.retry_if_result)
-    assert policy.retry.predicate is should_retry
-    assert isinstance(policy.stop, tenacity.stop_after_attempt)
-    assert policy.stop.max_attempt_number == RULES.retries + 1
-
-
 class Script:
     """A sender that fails as told and then succeeds, and what was asked of the clock and the limiter meanwhile."""
 
@@ -150,15 +114,15 @@ class Script:
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
 
-    def play(self, retries: int = 3) -> tuple[Attempt, ...]:
+    def play(self, retries: int = 3, max_wait_s: float = 60, seed: int = 0) -> tuple[Attempt, ...]:
         async def main() -> tuple[Attempt, ...]:
             return await attempt_until_done(
                 await self.send(1),
                 self.send,
-                RetryRules(retries),
-                random.Random(0),
+                RetryRules(retries, max_wait_s),
+                random.Random(seed),
                 self.sleep,
-                lambda _failure, seconds: self.paused.append(seconds),
+                self.paused.append,
             )
 
         return anyio.run(main)
@@ -166,6 +130,24 @@ class Script:
 
 def http(status: int, retry_after_s: float | None = None) -> Failure:
     return Failure(kind_of_status(status), "headers", "words", status, retry_after_s=retry_after_s)
+
+
+@pytest.mark.parametrize(("asked_s", "expected_s"), [(0.0, 0.0), (7.0, 7.0), (60.0, 60.0), (9999.0, 60.0)])
+def test_waits_as_asked_up_to_the_cap(asked_s: float, expected_s: float) -> None:
+    """The vendor's own wish is kept exactly, but not for ever."""
+    script = Script(http(429, asked_s))
+    script.play()
+    assert script.slept == [expected_s]
+
+
+@given(tries=st.integers(1, 30), seed=st.integers(), cap=st.floats(0, 100))
+def test_own_waits_double_and_stay_bounded(tries: int, seed: int, cap: float) -> None:
+    """0.5, 1, 2, 4, 8, 8 … seconds, at most a quarter less, and never above the rule's cap."""
+    script = Script(*[http(500)] * tries)
+    script.play(tries, cap, seed)
+    for number, waited in enumerate(script.slept):
+        whole = min(0.5 * 2 ** min(number, 4), 8.0, cap)
+        assert 0.75 * whole <= waited <= whole
 
 
 def test_every_attempt_is_kept_in_order() -> None:

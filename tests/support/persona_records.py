@@ -86,7 +86,7 @@ class Vendor:
             return None
 
         first = await once(1)
-        return await attempt_until_done(first, once, RetryRules(), dice, at_once, lambda _failure, _seconds: None)
+        return await attempt_until_done(first, once, RetryRules(), dice, at_once, lambda _seconds: None)
 
     def _exchange(
         self, request: HttpRequest, asked: int, refused: int, dice: random.Random, moment: datetime

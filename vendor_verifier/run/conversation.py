@@ -5,7 +5,6 @@ When a request may be sent is the limiter's business, how often it is tried agai
 
 from __future__ import annotations
 
-import math
 import random
 import time
 import traceback
@@ -13,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import anyio
 from msgspec import structs
 
 from vendor_verifier.errors import UsageError
@@ -195,7 +193,7 @@ class Conversation:
         else:
             await self.starts.take()
         try:
-            endpoint = self.keys.ready(entry) or await self._fetched(entry)
+            endpoint = await self.keys.endpoint(entry)
         except UsageError as error:
             # No key, no vendor; the others go on.
             self.limiter.stop(entry, str(error))
@@ -224,33 +222,9 @@ class Conversation:
             self.retry,
             self.rng,
             sleep=lambda seconds: self.limiter.rest(entry, seconds),
-            pause=lambda _failure, seconds: self.limiter.pause(entry, seconds),
+            pause=lambda seconds: self.limiter.pause(entry, seconds),
         )
         return _without_unsent(attempts)
-
-    async def _fetched(self, entry: Entry) -> Endpoint:
-        """The endpoint with a fresh key, or as it is if the entry ends while waiting: then no permit follows.
-
-        Raises:
-            UsageError: there will be no key.
-        """
-        found: list[Endpoint] = []
-        failed: list[UsageError] = []
-
-        async def fetch(scope: anyio.CancelScope) -> None:
-            try:
-                found.append(await self.keys.endpoint(entry))
-            except UsageError as error:
-                failed.append(error)
-            scope.cancel()
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(fetch, group.cancel_scope)
-            await self.limiter.rest(entry, math.inf)
-            group.cancel_scope.cancel()
-        if failed:
-            raise failed[0]
-        return found[0] if found else entry.endpoint
 
     async def _attempt(self, number: int, question: _Question) -> Attempt:
         """An attempt with an answer, or with a failure that is not our doing."""

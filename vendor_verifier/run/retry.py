@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
 from vendor_verifier.records.plan import RetryRules
 from vendor_verifier.records.record import Attempt, Failure
-
-if TYPE_CHECKING:
-    import tenacity
 
 _FIRST_WAIT_S = 0.5
 _LONGEST_OWN_WAIT_S = 8.0
@@ -52,85 +48,46 @@ def slows_account(failure: Failure) -> bool:
     return failure.rules.charge == "rate_limit"
 
 
-def retry_policy(
-    rules: RetryRules,
-    rng: random.Random,
-    sleep: Callable[[float], Awaitable[None]],
-    pause: Callable[[Failure, float], None],
-) -> tenacity.AsyncRetrying:
-    """The whole policy, as tenacity carries it: which attempts are repeated, how often, and after which wait.
-
-    ``pause`` is called with failures that hold back the whole account, also with the last one, and their wait in
-    seconds.
-    """
-    # Most runs never come here, and loading it takes as long as a dozen requests.
-    import tenacity
-
-    wait = wait_policy(rules, rng)
-
-    def wait_and_tell(state: tenacity.RetryCallState) -> float:
-        seconds = wait(state)
-        failure = _attempt_of(state).failure
-        if failure is not None and _holds_back(failure):
-            pause(failure, seconds)
-        return seconds
-
-    return tenacity.AsyncRetrying(
-        retry=tenacity.retry_if_result(should_retry),
-        stop=tenacity.stop_after_attempt(rules.retries + 1),
-        wait=wait_and_tell,
-        sleep=sleep,
-        retry_error_callback=_attempt_of,
-    )
-
-
-def wait_policy(rules: RetryRules, rng: random.Random) -> Callable[[tenacity.RetryCallState], float]:
-    """Seconds before the next attempt.
-
-    What the vendor asked for, capped at ``rules.max_wait_s``; else 0.5 s doubling per attempt up to 8 s, less up to a
-    quarter at random so that a crowd does not come back as one.
-    """
-    import tenacity
-
-    doubling = tenacity.wait_exponential(_FIRST_WAIT_S, max=min(_LONGEST_OWN_WAIT_S, rules.max_wait_s))
-
-    def wait(state: tenacity.RetryCallState) -> float:
-        failure = _attempt_of(state).failure
-        if failure is not None and failure.retry_after_s is not None:
-            return min(failure.retry_after_s, rules.max_wait_s)
-        return float(doubling(state)) * (1 - 0.25 * rng.random())
-
-    return wait
-
-
 async def attempt_until_done(
     first: Attempt,
     send: Callable[[int], Awaitable[Attempt]],
     rules: RetryRules,
     rng: random.Random,
     sleep: Callable[[float], Awaitable[None]],
-    pause: Callable[[Failure, float], None],
+    pause: Callable[[float], None],
 ) -> tuple[Attempt, ...]:
     """``first`` and all attempts after it: ``send(attempt_number)`` is called until it succeeds, fails for good, or the
     tries are used up.
 
-    ``sleep`` and ``pause`` are :func:`retry_policy`'s.
+    The wait before the next is what the vendor asked for, at most ``rules.max_wait_s``; else 0.5 s doubling up to 8 s,
+    less up to a quarter at random so that a crowd does not come back as one. ``pause`` is called with the wait after
+    failures that hold back the whole account, also after the last one.
     """
+    # Most runs never come here, and loading it takes as long as a dozen requests.
+    import tenacity
+
     attempts: list[Attempt] = []
+    doubling = tenacity.wait_exponential(_FIRST_WAIT_S, max=min(_LONGEST_OWN_WAIT_S, rules.max_wait_s))
 
     async def once() -> Attempt:
         attempts.append(await send(len(attempts) + 1) if attempts else first)
         return attempts[-1]
 
-    await retry_policy(rules, rng, sleep, pause)(once)
+    def wait(state: tenacity.RetryCallState) -> float:
+        seconds = float(doubling(state)) * (1 - 0.25 * rng.random())
+        failure = attempts[-1].failure
+        if failure is not None and failure.retry_after_s is not None:
+            seconds = min(failure.retry_after_s, rules.max_wait_s)
+        if failure is not None and (failure.rules.pauses or failure.retry_after_s is not None):
+            pause(seconds)
+        return seconds
+
+    retrying = tenacity.AsyncRetrying(
+        retry=tenacity.retry_if_result(should_retry),
+        stop=tenacity.stop_after_attempt(rules.retries + 1),
+        wait=wait,
+        sleep=sleep,
+        retry_error_callback=lambda _state: None,
+    )
+    await retrying(once)
     return tuple(attempts)
-
-
-def _attempt_of(state: tenacity.RetryCallState) -> Attempt:
-    assert state.outcome is not None
-    attempt: Attempt = state.outcome.result()
-    return attempt
-
-
-def _holds_back(failure: Failure) -> bool:
-    return failure.rules.pauses or failure.retry_after_s is not None
