@@ -23,18 +23,18 @@ VALUES = (None, True, 1, -1, 1.5, 10**7, "x", "", [], {"a": "b"}, {"input": 1}, 
 READ_LATER = "suites"
 # Whole floats are whole numbers to JSON Schema; names, addresses and keys it can only know to be text.
 BEYOND_A_SCHEMA = ("unknown validator", "no url for", "expected a url", "would be sent", "may not stand in this file",
-                   "nobody has told")  # fmt: skip
+                   "is known: ask")  # fmt: skip
 
 
 def documents() -> Iterator[tuple[str, Any]]:
     """A right configuration with every key, at each place where a key may stand, set to every value."""
     for value in VALUES:
         entry = {"name": "novita", "model_id": "x"}
-        for key in (*VendorEntry.__struct_fields__, "unknown"):
+        for key in (*VendorEntry.model_fields, "unknown"):
             yield f"entry {key}", {"m": {"vendors": [entry | {key: value}]}}
-        for key in (*Settings.__struct_fields__, "name"):
+        for key in (*Settings.model_fields, "name"):
             yield f"defaults {key}", {"defaults": {key: value}, "m": {"vendors": [entry]}}
-        for key in (*ModelSection.__struct_fields__, "unknown"):
+        for key in (*ModelSection.model_fields, "unknown"):
             yield f"model {key}", {"m": {"vendors": [entry]} | {key: value}}
         for key in (*RESERVED, "another model"):
             yield f"top {key}", {"m": {"vendors": [entry]}, key: value}

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from msgspec import structs
 
-from vendor_verifier.config.entries import OWN_BODY_KEYS, Draft, build_entries, describe, read_drafts
 from vendor_verifier.config.env_file import has_known_form, read_environment, read_limited, read_variables, shown
-from vendor_verifier.config.gates import (
-    NO_F1,
-    StatedGate,
-    all_gates,
-    conditions,
-    default_baseline,
-    is_absent,
-)
+from vendor_verifier.config.gates import NO_F1, StatedGate, default_baseline, stated_gates
 from vendor_verifier.config.mcpbr import in_our_words, is_of_mcpbr
 from vendor_verifier.config.model_names import known_models
-from vendor_verifier.config.problems import Findings, key_text, listed, nearest
-from vendor_verifier.config.schema import RESERVED, Settings, check_overrides, check_shape, describe_node
-from vendor_verifier.config.yaml_tree import SourceError, Table, find, line_of, parse, plain
+from vendor_verifier.config.words import key_text, listed, nearest
+from vendor_verifier.config.yaml_source import Source, SourceError, read_yaml
 from vendor_verifier.errors import ConfigError, Problem
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.registry import Registry
+
+if TYPE_CHECKING:
+    from vendor_verifier.config.entries import Written
+    from vendor_verifier.config.problems import Findings
 
 _HOW_TO_START = (
     "no such file. `agent-vendor-verifier init --model kimi-k2.5` writes one (`init --list` lists the names), "
@@ -69,90 +65,91 @@ def load_config(
 
     ``models`` and ``vendors`` (a vendor's name or label) select entries before keys are looked up. ``overrides`` are
     ``temperature``, ``max_tokens`` and ``extra_body`` from the command line and win over the file. ``env_file`` None
-    means ``.env`` beside the config, if there is one. ``further`` finds problems in what the file states beside its
-    entries, to be told with theirs. Raises ConfigError with all problems, in the order of the file.
+    means ``.env`` beside the config, if there is one. ``further`` finds problems in what the file states besides its
+    entries, to be reported with theirs.
+
+    Raises:
+        ConfigError: all problems, in the order of the file.
     """
+    # Pydantic is slow to load, and most commands read no configuration.
+    from vendor_verifier.config.entries import EntryReader, check_settings, read_models, refuse_literal_secrets
+    from vendor_verifier.config.problems import Findings
+    from vendor_verifier.config.schema import RESERVED, Settings, Top
+
+    source = _read(config_path)
+    findings = Findings(config_path, source)
+    content = source.content if isinstance(source.content, dict) else {}
+    if not isinstance(source.content, dict):
+        findings.problem((), "expected model names, each with `vendors:` under it")
+    elif not set(content) - set(RESERVED):
+        findings.problem((), "names no model; add one, as in config_example.yaml")
+    reserved = {key: content[key] for key in RESERVED if key in content and key != "defaults"}
+    top = findings.fitted(Top, (), reserved)[0] or Top()
+    stated = content.get("defaults")
+    defaults = (findings.fitted(Settings, ("defaults",), stated)[0] if stated is not None else None) or Settings()
+    refuse_literal_secrets(content, findings)
+    check_settings(("defaults",), defaults, findings)
     wanted = {name: value for name, value in (overrides or {}).items() if value is not None}
-    findings, root = _open(config_path)
-    defaults = _defaults(root, findings)
-    suites, gates = _suites(root, findings), all_gates(root, findings)
-    slos = tuple(conditions(root, ("slos",), None, findings))
     refused = _override_problems(wanted)
     findings.add(Problem(text, key="--" + name.replace("_", "-")) for name, text in refused.items())
     wanted = {name: value for name, value in wanted.items() if name not in refused}
-    drafts = read_drafts(root, defaults, registry, findings)
-    selected = _select(drafts, root, models, vendors, findings)
+
+    written = read_models(content, findings)
+    selected = _select(written, [name for name in content if name not in RESERVED], models, vendors, findings)
     variables = read_variables(config_path, env_file, environ)
     findings.add(variables.problems)
     findings.warnings += variables.warnings
-    keyed = build_entries(selected, variables, wanted, findings, require_keys=require_keys)
-    suite_lines = _suite_lines(root)
-    findings.add(further(Configuration((), suites=suites, gates=gates, slos=slos, suite_lines=suite_lines)))
+    reader = EntryReader(registry, defaults, variables, wanted, findings, require_keys)
+    found = [(each, reader.read(each, selected=each in selected)) for each in written]
+    reader.report_missing()
+    suite_lines = {
+        key_text(path): line for path, line in source.lines.items() if path[:1] == ("suites",) and 2 <= len(path) <= 3
+    }
+    configuration = Configuration(
+        (),
+        defaults=stated if isinstance(stated, dict) else {},
+        suites=top.suites or {},
+        gates=tuple(stated_gates(content, "gates", findings)),
+        slos=tuple(stated_gates(content, "slos", findings)),
+        suite_lines=suite_lines,
+    )
+    findings.add(further(configuration))
     findings.stop_on_problems()
-    entries = _with_baselines(keyed.entries, drafts, findings)
-    _warn(selected, findings)
-    written = plain(root.items["defaults"]) if "defaults" in root.items else {}
-    return Configuration(
-        entries, written or {}, suites, gates, slos, tuple(findings.warnings), keyed.secrets,
-        suite_lines,
-    )  # fmt: skip
+    usable = [entry for each, entry in found if entry is not None and each in selected]
+    entries = _with_baselines(usable, written, findings)
+    _warn([(each, entry) for each, entry in found if entry is not None and each in selected], findings)
+    return replace(configuration, entries=entries, warnings=tuple(findings.warnings), secrets=frozenset(reader.secrets))
 
 
-def _open(path: Path) -> tuple[Findings, Table]:
-    """The file as nodes, with what the YAML reader refused already among the findings."""
+def _read(path: Path) -> Source:
     try:
-        root, flaws = parse(read_limited(path))
+        source = read_yaml(read_limited(path))
     except FileNotFoundError:
         raise ConfigError([Problem(_HOW_TO_START, file=path)]) from None
     except OSError as error:
         raise ConfigError([Problem(f"cannot be read: {error.strerror}", file=path)]) from None
     except SourceError as error:
         raise ConfigError([Problem(error.message, file=path, line=error.line)]) from None
-    if isinstance(root, Table) and is_of_mcpbr(content := plain(root)):
-        raise ConfigError([Problem(in_our_words(content, path.name), file=path)])
-    findings = Findings(path, root)
-    for flaw in flaws:
-        findings.flaw(flaw)
-    if not isinstance(root, Table):
-        findings.problem((), f"read {describe_node(root, ())}; expected model names, each with `vendors:` under it")
-        root = Table(1, {}, {})
-    elif not set(root.items) - set(RESERVED):
-        findings.problem((), "names no model; add one, as in config_example.yaml")
-    return findings, root
-
-
-def _defaults(root: Table, findings: Findings) -> Settings:
-    if is_absent(root, "defaults"):
-        return Settings()
-    return check_shape(Settings, ("defaults",), findings)[0] or Settings()
-
-
-def _suites(root: Table, findings: Findings) -> Mapping[str, Any]:
-    if is_absent(root, "suites"):
-        return {}
-    node = root.items["suites"]
-    if not isinstance(node, Table):
-        findings.problem(
-            ("suites",), f"read {describe_node(node, ('suites',))}; expected suite names with their settings"
-        )
-        return {}
-    settings: dict[str, Any] = plain(node)
-    return settings
-
-
-def _suite_lines(root: Table) -> dict[str, int]:
-    """The line of each suite and of each of its options, by the name that messages give it."""
-    suites = root.items.get("suites")
-    paths = [("suites", name) for name in (suites.items if isinstance(suites, Table) else ())]
-    options = [(*path, key) for path in paths if isinstance(node := find(root, path), Table) for key in node.items]
-    return {key_text(path): line_of(root, path) for path in (*paths, *options)}
+    if isinstance(source.content, dict) and is_of_mcpbr(source.content):
+        raise ConfigError([Problem(in_our_words(source.content, path.name), file=path)])
+    return source
 
 
 def _override_problems(overrides: Mapping[str, Any]) -> dict[str, str]:
-    unknown = set(overrides) - set(_OVERRIDES)
-    if unknown:
+    """The problems of settings from the command line: name → message."""
+    from pydantic import ValidationError
+
+    from vendor_verifier.config.entries import OWN_BODY_KEYS
+    from vendor_verifier.config.problems import misfit
+    from vendor_verifier.config.schema import Settings
+
+    if unknown := set(overrides) - set(_OVERRIDES):
         raise TypeError(f"not an override: {', '.join(sorted(unknown))}")
-    messages = dict(check_overrides(overrides))
+    messages: dict[str, str] = {}
+    try:
+        Settings.model_validate(overrides)
+    except ValidationError as error:
+        messages = {str(each["loc"][0]): misfit(each, Settings) for each in error.errors(include_url=False)}
     body = overrides.get("extra_body")
     if isinstance(body, Mapping):
         if set(OWN_BODY_KEYS) & set(body):
@@ -163,37 +160,40 @@ def _override_problems(overrides: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _select(
-    drafts: Sequence[Draft], root: Table, models: Sequence[str], vendors: Sequence[str], findings: Findings
-) -> list[Draft]:
-    """The drafts that both filters let through. A filter word that matches nothing is a mistake, never an empty run."""
-    present = [name for name in root.items if name not in RESERVED]
+    written: Sequence[Written],
+    present: Sequence[str],
+    models: Sequence[str],
+    vendors: Sequence[str],
+    findings: Findings,
+) -> list[Written]:
+    """The entries that both filters let through; a filter word that matches nothing is a problem."""
     problems = _unmatched("--model", models, present)
-    chosen = [draft for draft in drafts if not models or draft.entry.model in models]
-    names = dict.fromkeys(name for draft in chosen for name in (draft.entry.vendor, draft.entry.label))
+    chosen = [each for each in written if not models or each.model in models]
+    names = dict.fromkeys(name for each in chosen for name in (each.entry.name, each.label))
     if not problems and not findings.has_problems():
-        problems = _unmatched("--vendor", vendors, names)
+        problems = _unmatched("--vendor", vendors, list(names))
     findings.add(problems)
-    return [draft for draft in chosen if not vendors or draft.entry.vendor in vendors or draft.entry.label in vendors]
+    return [each for each in chosen if not vendors or each.entry.name in vendors or each.label in vendors]
 
 
-def _unmatched(flag: str, words: Sequence[str], present: Iterable[str]) -> list[Problem]:
-    names = list(present)
+def _unmatched(flag: str, words: Sequence[str], present: Sequence[str]) -> list[Problem]:
     return [
-        Problem(f"{shown(word)} matches nothing{nearest(word, names)}; there is {listed(names)}", key=flag)
+        Problem(f"{shown(word)} matches nothing{nearest(word, present)}; there is {listed(present)}", key=flag)
         for word in words
-        if word not in names
+        if word not in present
     ]
 
 
-def _with_baselines(entries: tuple[Entry, ...], drafts: Sequence[Draft], findings: Findings) -> tuple[Entry, ...]:
+def _with_baselines(entries: Sequence[Entry], written: Sequence[Written], findings: Findings) -> tuple[Entry, ...]:
     """Entries with a default baseline where the file marks none; a model left without one is warned about."""
     chosen: list[Entry] = []
     for model in dict.fromkeys(entry.model for entry in entries):
-        if any(draft.entry.is_baseline for draft in drafts if draft.entry.model == model):
-            if not any(entry.is_baseline for entry in entries if entry.model == model):
+        own = [entry for entry in entries if entry.model == model]
+        if any(each.entry.is_baseline for each in written if each.model == model):
+            if not any(entry.is_baseline for entry in own):
                 findings.warn((model,), f"the baseline is filtered out; {NO_F1}")
             continue
-        maker = default_baseline(model, [entry for entry in entries if entry.model == model])
+        maker = default_baseline(model, own)
         if maker is None:
             findings.warn((model,), f"no baseline: mark one entry `is_baseline: true`, or {NO_F1}")
         else:
@@ -201,22 +201,39 @@ def _with_baselines(entries: tuple[Entry, ...], drafts: Sequence[Draft], finding
     return tuple(structs.replace(entry, is_baseline=True) if entry in chosen else entry for entry in entries)
 
 
-def _warn(selected: Sequence[Draft], findings: Findings) -> None:
+def _warn(entries: Sequence[tuple[Written, Entry]], findings: Findings) -> None:
     """Warn of settings that are allowed but measure something else than most people want."""
-    for model in dict.fromkeys(draft.entry.model for draft in selected):
+    for model in dict.fromkeys(entry.model for _, entry in entries):
         if model not in known_models():
             hint = nearest(model, known_models()) or "; `agent-vendor-verifier init --list` lists them"
             findings.warn((model,), f"not a known unified model name{hint}")
-    for draft in selected:
-        router = draft.entry.vendor == "openrouter" or draft.address.host.endswith("openrouter.ai")
-        routed = draft.entry.endpoint.body.get("provider")
-        pinned = isinstance(routed, Mapping) and "only" in routed
-        if router and not pinned:
-            findings.warn(
-                draft.path, "no `provider:` pins it, so the router and whom it picks is measured, not a vendor"
-            )
-        elif draft.entry.provider and not router:
-            findings.warn((*draft.path, "provider"), "only OpenRouter is known to read this; it is sent as it is")
+    for written, entry in entries:
+        host = urlsplit(entry.endpoint.base_url).hostname or ""
+        is_router = entry.vendor == "openrouter" or host.endswith("openrouter.ai")
+        routed = entry.endpoint.body.get("provider")
+        if is_router and not (isinstance(routed, Mapping) and "only" in routed):
+            words = "no `provider:` pins it, so the router and whom it picks is measured, not a vendor"
+            findings.warn(written.path, words)
+        elif entry.provider and not is_router:
+            words = "only OpenRouter is known to read this; it is sent as it is"
+            findings.warn((*written.path, "provider"), words)
+
+
+def describe(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """Entries as JSON-able mappings without any secret: no key, and of the headers only their names."""
+    same = ("model", "label", "vendor", "wire", "account", "is_baseline", "provider", "key_name", "concurrency")
+    return [
+        {
+            **{name: getattr(entry, name) for name in (*same, "requests_per_minute", "tokens_per_minute")},
+            "url": entry.endpoint.base_url,
+            "model_id": entry.endpoint.model_id,
+            "parameters": dict(entry.parameters),
+            "extra_body": dict(entry.endpoint.body),
+            "extra_headers": sorted(entry.endpoint.headers),
+            "price": dict(entry.price) if entry.price is not None else None,
+        }
+        for entry in entries
+    ]
 
 
 __all__ = ["Configuration", "describe", "load_config", "read_environment"]

@@ -21,7 +21,7 @@ from vendor_verifier.config.env_file import (
 )
 from vendor_verifier.config.problems import Findings
 from vendor_verifier.config.schema import VendorEntry
-from vendor_verifier.config.yaml_tree import Path
+from vendor_verifier.config.yaml_source import Path
 from vendor_verifier.transport.proxies import is_loopback
 
 _HOST = re.compile(r"[A-Za-z0-9._:%-]+")

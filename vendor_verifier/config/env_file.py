@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vendor_verifier.config.yaml_tree import MAX_BYTES, SourceError
+from vendor_verifier.config.yaml_source import MAX_BYTES, SourceError
 from vendor_verifier.errors import Problem
 
 _PLACEHOLDER = re.compile(

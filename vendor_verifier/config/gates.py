@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from vendor_verifier.config.model_names import series_of
-from vendor_verifier.config.problems import Findings, key_text
-from vendor_verifier.config.schema import RESERVED, describe_node
-from vendor_verifier.config.yaml_tree import Listing, Scalar, Table
-from vendor_verifier.config.yaml_tree import Path as KeyPath
+from vendor_verifier.config.words import key_text
 from vendor_verifier.errors import Problem
 from vendor_verifier.records.plan import Entry
+
+if TYPE_CHECKING:
+    from vendor_verifier.config.problems import Findings
 
 # The end of a warning that only matters when vendors are compared with each other.
 NO_F1 = "F1 will not be measured"
@@ -47,35 +48,13 @@ class StatedGate(msgspec.Struct, frozen=True):
     place: Problem
 
 
-def is_absent(root: Table, key: str) -> bool:
-    node = root.items.get(key)
-    return node is None or (isinstance(node, Scalar) and node.kind == "nothing")
-
-
-def all_gates(root: Table, findings: Findings) -> tuple[StatedGate, ...]:
-    """The conditions for all models, then those of each model, as they stand in the file."""
-    owners = [name for name, node in root.items.items() if name not in RESERVED and isinstance(node, Table)]
-    found = list(conditions(root, ("gates",), None, findings))
-    for model in owners:
-        section = root.items[model]
-        assert isinstance(section, Table)
-        found += conditions(section, (model, "gates"), model, findings)
-    return tuple(found)
-
-
-def conditions(owner: Table, path: KeyPath, model: str | None, findings: Findings) -> Iterator[StatedGate]:
-    """The list under the last key of ``path``."""
-    key = str(path[-1])
-    if is_absent(owner, key):
-        return
-    node = owner.items[key]
-    if not isinstance(node, Listing):
-        findings.problem(path, f"read {describe_node(node, path)}; expected a list of conditions")
-        return
-    for position, gate in enumerate(node.items):
-        place = (*path, position)
-        if isinstance(gate, Scalar) and gate.kind == "text":
-            yield StatedGate(gate.raw, model, Problem("", findings.file, findings.line(place), key_text(place)))
-        else:
-            message = f'read {describe_node(gate, place)}; expected a condition such as "f1 >= 0.9", in quotes'
-            findings.problem(place, message)
+def stated_gates(content: Mapping[str, Any], key: str, findings: Findings) -> Iterator[StatedGate]:
+    """The conditions under ``key`` for all models, then those of each model, as they stand in the file."""
+    for owner, section in ((None, content), *content.items()):
+        stated = section.get(key) if isinstance(section, Mapping) else None
+        path = (key,) if owner is None else (owner, key)
+        for place, gate in enumerate(stated if isinstance(stated, list) else []):
+            if isinstance(gate, str):
+                where = (*path, place)
+                problem = Problem("", findings.file, findings.source.line(where), key_text(where))
+                yield StatedGate(gate, owner, problem)

@@ -8,17 +8,18 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, count
 from typing import Literal
 
 import msgspec
+import yaml
 
 from vendor_verifier.config.env_file import has_known_form, is_placeholder, parse_env
-from vendor_verifier.config.yaml_tree import Written, scalars
+from vendor_verifier.config.yaml_source import compose
 
 How = Literal["moved", "there", "renamed"]
-_PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9_./+=:@%~-]+")
 _USABLE_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
@@ -61,55 +62,55 @@ def move_keys(config: str, env: str, name_of: Callable[[str], str]) -> Moved:
     """
     held = {name: value.strip() for name, value in parse_env(env)[0].items() if not is_placeholder(value)}
     known = dict(held)
-    found = [each for each in scalars(config) if is_literal(each)]
     keys: list[MovedKey] = []
-    for each in found:
-        usual, key = _variable(name_of(each.beside.get("name", "")) or "key"), each.value.strip()
-        name = next(name for name in _names(usual) if known.get(name, key) == key)
+    made, at = "", 0
+    for node, vendor in _literals(compose(config)):
+        usual, key = _variable(name_of(vendor)), str(node.value).strip()
+        names = chain([usual], (f"{usual}_{number}" for number in count(2)))
+        name = next(name for name in names if known.get(name, key) == key)
         how: How = "there" if name in known else "moved" if name == usual else "renamed"
         known[name] = key
-        keys.append(MovedKey(each.line, name, usual, how))
+        keys.append(MovedKey(node.start_mark.line + 1, name, usual, how))
+        # A block of several lines ends with the line's end, which stays.
+        written = config[node.start_mark.index : node.end_mark.index]
+        blank = written[len(written.rstrip()) :]
+        made += config[at : node.start_mark.index] + json.dumps(f"${{{name}}}", ensure_ascii=False) + blank
+        at = node.end_mark.index
+    made += config[at:]
+    if any(_literals(compose(made))):
+        raise NotMovable
     added = {name: value for name, value in known.items() if name not in held}
-    text = _with_references(config, found, [each.name for each in keys])
-    return Moved(text, _with_values(env, added), tuple(keys), tuple(_suspects(text, known.values())), added)
+    return Moved(made, _with_values(env, added), tuple(keys), tuple(_suspects(made, known.values())), added)
 
 
-def is_literal(scalar: Written) -> bool:
-    """Whether a scalar is a key itself, and not a variable or the space for one."""
-    text = scalar.value.strip()
-    return scalar.key == "api_key" and bool(text) and not text.startswith("$") and not is_placeholder(text)
+def _literals(root: yaml.Node | None) -> list[tuple[yaml.ScalarNode, str]]:
+    """Every ``api_key`` that is a key itself, in the order of the file, with the ``name`` beside it."""
+    found: dict[int, tuple[yaml.ScalarNode, str]] = {}
+    pending = [] if root is None else [root]
+    seen: set[int] = set()
+    while pending:
+        node = pending.pop()
+        if id(node) in seen or isinstance(node, yaml.ScalarNode):
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            pending += node.value
+            continue
+        names = [str(value.value) for key, value in node.value if key.value == "name"]
+        for key, value in node.value:
+            pending.append(value)
+            if key.value == "api_key" and isinstance(value, yaml.ScalarNode) and _is_literal(str(value.value)):
+                found[value.start_mark.index] = value, names[0] if names else "key"
+    return [found[index] for index in sorted(found)]
+
+
+def _is_literal(text: str) -> bool:
+    """Whether a value is a key itself, and not a variable or the space for one."""
+    return bool(text.strip()) and not text.strip().startswith("$") and not is_placeholder(text.strip())
 
 
 def _variable(name: str) -> str:
     return name if _USABLE_NAME.fullmatch(name) else re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "key"
-
-
-def _names(usual: str) -> Iterator[str]:
-    yield usual
-    number = 2
-    while True:
-        yield f"{usual}_{number}"
-        number += 1
-
-
-def _with_references(text: str, found: Sequence[Written], names: Sequence[str]) -> str:
-    """``text`` with a reference in the place of each key."""
-    made, at = "", 0
-    for each, name in zip(found, names, strict=True):
-        start, end = each.span
-        source = text[start:end]
-        properties = _PROPERTIES.match(source)
-        assert properties is not None  # it matches nothing, too
-        made += text[at:start] + properties[0] + json.dumps(f"${{{name}}}", ensure_ascii=False)
-        # A block of several lines ends with the line's end.
-        made += source[len(source.rstrip()) :]
-        at = end
-    made += text[at:]
-    wanted = {each.span: f"${{{name}}}" for each, name in zip(found, names, strict=True)}
-    before = [(each.key, wanted.get(each.span, each.value)) for each in scalars(text)]
-    if [(each.key, each.value) for each in scalars(made)] != before:
-        raise NotMovable
-    return made
 
 
 def _with_values(text: str, added: Mapping[str, str]) -> str:

@@ -16,7 +16,7 @@ from msgspec import structs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from vendor_verifier.config.suite_options import TaskOptions, known_suite, read_options
-from vendor_verifier.config.yaml_tree import SourceError, line_of, parse
+from vendor_verifier.config.yaml_source import Source, SourceError, read_yaml
 from vendor_verifier.errors import BFCL_DATA, ConfigError, Problem, ProblemsError, UsageError
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.loaders.selection import classes_of
@@ -113,14 +113,15 @@ def read_job_file(path: Path) -> Job:
         return read_job(parse_json(text))
     except ConfigError as error:
         try:
-            root = parse(text)[0]
+            source = read_yaml(text)
         except SourceError:  # JSON that is no YAML
-            root = None
-        problems = []
-        for each in error.problems:
-            line = line_of(root, tuple((each.key or "").split("."))) if root else None
-            problems.append(Problem(each.message, path, line, each.key))
-        raise ConfigError(problems) from None
+            source = Source()
+        raise ConfigError(
+            [
+                Problem(each.message, path, source.line(tuple((each.key or "").split("."))), each.key)
+                for each in error.problems
+            ]
+        ) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ConfigError([Problem(f"cannot be read: {reason}", path)]) from None
