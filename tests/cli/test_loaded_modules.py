@@ -19,7 +19,7 @@ HEAVY = frozenset(
     "dotenv backports sqlite3 multiprocessing".split()
 )
 READING = {"filelock", "jsonschema_rs", "yaml"}
-SENDING = READING | {"anyio", "asyncio", "ssl", "httptools", "aiohappyeyeballs"}
+SENDING = READING | {"pydantic", "anyio", "asyncio", "ssl", "httptools", "aiohappyeyeballs"}
 SCORING = {"numpy", "pandas", "scipy"}
 _HISTORY = {"sqlite3", "platformdirs"}
 MAY_LOAD = {

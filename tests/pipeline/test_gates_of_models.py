@@ -37,7 +37,7 @@ def test_a_bad_gate_is_named_by_file_line_and_key(bench: Any) -> None:
     assert not (bench.folder / "run" / "records.jsonl").exists()
     path.write_text(text.replace(":\n", ":\n  gates: f1\n", 1), encoding="utf-8")
     err = bench("--test-file-path", "samples.jsonl", "-o", "run")[2]
-    assert err.count("expected a list of conditions") == 1
+    assert err.count("simulated-model.gates: ") == 1
 
 
 def test_cost_gates(bench: Any) -> None:
