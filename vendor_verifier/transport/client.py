@@ -1,7 +1,7 @@
 """The client of a run by name (:func:`open_client`), and the transport that costs little (:class:`FastTransport`).
 
-The fast transport has one protocol object a connection, stamps time in the byte callback and has no pool to wait for.
-It follows no redirect, keeps no cookie, retries nothing and raises nothing on a vendor's behaviour: whatever stops an
+The transport has one protocol object a connection, stamps time in the byte callback and has no pool to wait for. It
+follows no redirect, keeps no cookie, retries nothing and raises nothing on a vendor's behaviour: whatever stops an
 exchange is a :class:`Failure` in it. Origins behind a proxy (``HTTP_PROXY`` and the like) are reached through it.
 """
 
@@ -12,64 +12,79 @@ import contextlib
 import functools
 import ssl
 import time
+from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
 from types import TracebackType
 
+from vendor_verifier import __version__
 from vendor_verifier.lazy_import import load_without
 from vendor_verifier.records.plan import ClientName, Limits
 from vendor_verifier.records.record import Exchange, Failure
 from vendor_verifier.records.request import HttpRequest
-from vendor_verifier.transport import policy
 from vendor_verifier.transport.connection import HttpConnection, Origin, RequestHead, request_head
-from vendor_verifier.transport.exchange import ActiveExchange, Deadlines
+from vendor_verifier.transport.exchange import ActiveExchange
 from vendor_verifier.transport.policy import Client, Sending
 from vendor_verifier.transport.proxies import Proxy, proxy_for
 
 _KEEP_ALIVE_NS = 30 * 10**9
+# Kept connections that a server closed, one after the other, before it counts as one that keeps none.
+_CLOSED_IN_A_ROW = 8
+# Of such a server's connections every so many-th is kept all the same, to learn when it keeps them again.
+_TRIED = 16
 
 
-class IdleConnections:
-    """Idle connections by origin."""
+class _Kept:
+    """The idle connections to one origin, and how many of them its server closed in a row.
+
+    A request that crosses the closing of its connection on the way has to be sent twice, so connections of a server
+    that closes them again and again are hardly ever used again.
+    """
 
     def __init__(self) -> None:
-        self._idle: dict[Origin, list[HttpConnection]] = {}
-        self._closings = policy.Closings()
+        self._idle: list[HttpConnection] = []
+        self._closed_in_a_row = 0
+        self._passed_over = 0
 
-    def take(self, origin: Origin) -> HttpConnection | None:
+    def take(self) -> HttpConnection | None:
         """An idle connection that still stands as far as can be seen from here, or None; report to :meth:`learn`."""
-        kept = self._idle.get(origin, [])
         oldest_ns = time.perf_counter_ns() - _KEEP_ALIVE_NS
-        while kept:
-            connection = kept.pop()
+        while self._idle:
+            connection = self._idle.pop()
             if connection.idle_since_ns > oldest_ns:
                 if connection.can_be_used():
                     return connection
-                self._closings.learn(origin, was_open=False)
+                self.learn(was_open=False)
             connection.abort()
         return None
 
-    def learn(self, origin: Origin, *, was_open: bool) -> None:
+    def learn(self, *, was_open: bool) -> None:
         """Note whether a connection taken from here took one more request."""
-        self._closings.learn(origin, was_open=was_open)
+        self._closed_in_a_row = 0 if was_open else self._closed_in_a_row + 1
 
-    def put(self, origin: Origin, connection: HttpConnection) -> None:
+    def put(self, connection: HttpConnection) -> None:
         """Keep an idle connection, or close it where its server closes kept ones anyway."""
-        if self._closings.is_worth_keeping(origin):
-            self._idle.setdefault(origin, []).append(connection)
-        else:
-            connection.abort()
+        if self._closed_in_a_row >= _CLOSED_IN_A_ROW:
+            self._passed_over = (self._passed_over + 1) % _TRIED
+            if self._passed_over:
+                connection.abort()
+                return
+        self._idle.append(connection)
 
     def close(self) -> None:
         """Close all idle connections."""
-        for connections in self._idle.values():
-            for connection in connections:
-                connection.abort()
-        self._idle.clear()
+        while self._idle:
+            self._idle.pop().abort()
 
 
-_DEFAULT_HEADERS = {"accept": "*/*", "connection": "keep-alive", **policy.DEFAULT_HEADERS}
+_DEFAULT_HEADERS = {
+    "accept": "*/*",
+    "connection": "keep-alive",
+    # No compression: a compressing proxy holds tokens back until its block is full.
+    "accept-encoding": "identity",
+    "user-agent": f"agent-vendor-verifier/{__version__}",
+}
 _HEADS_KEPT = 256
 
 
@@ -78,8 +93,7 @@ class FastTransport:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._kept = IdleConnections()
-        self._deadlines = Deadlines()
+        self._kept: defaultdict[Origin, _Kept] = defaultdict(_Kept)
         self._heads: dict[tuple[object, ...], tuple[RequestHead, Proxy | None]] = {}
         self._context = functools.cache(_tls_context)
 
@@ -89,28 +103,29 @@ class FastTransport:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._kept.close()
-        self._deadlines.close()
+        for kept in self._kept.values():
+            kept.close()
         # Aborted connections close in the next round of the loop.
         await asyncio.sleep(0)
 
     async def exchange(self, sending: Sending) -> Exchange:
         """Send one request and collect the answer."""
         request = sending.request
-        attempt = ActiveExchange(self._limits, sending, self._deadlines)
+        attempt = ActiveExchange(self._limits, sending)
         try:
             head, proxy = self._head(request)
         except ValueError as error:
             attempt.failure = Failure.of("harness", f"the request cannot be sent: {error}")
             return attempt.exchange()
-        kept = None if sending.fresh else self._kept.take(head.origin)
-        connection = kept or await attempt.connect(head.origin, self._context, proxy)
+        kept = self._kept[head.origin]
+        taken = None if sending.fresh else kept.take()
+        connection = taken or await attempt.connect(head.origin, self._context, proxy)
         if connection is not None:
-            await attempt.talk(connection, head.with_body(request.body), is_reused=kept is not None)
-            if kept is not None:
-                self._kept.learn(head.origin, was_open=not attempt.is_lost)
+            await attempt.talk(connection, head.with_body(request.body), is_reused=taken is not None)
+            if taken is not None:
+                kept.learn(was_open=not attempt.is_lost)
             if connection.reusable:
-                self._kept.put(head.origin, connection)
+                kept.put(connection)
         return attempt.exchange()
 
     def _head(self, request: HttpRequest) -> tuple[RequestHead, Proxy | None]:

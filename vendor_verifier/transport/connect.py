@@ -96,7 +96,10 @@ async def connect_through(proxy: Proxy, origin: Origin) -> socket.socket:
         # The caller's time limit holds; the library's own would be shorter.
         return await tunnel.connect(origin.host, origin.port, timeout=3600)
     except (ProxyError, OSError, ValueError) as error:
-        raise ProxyRefused(str(error) or type(error).__name__) from error
+        words = str(error) or type(error).__name__
+        if getattr(error, "error_code", None) == 407 or "authentication" in words.lower():
+            words += f"; check the user name and password in {proxy.variable}"
+        raise ProxyRefused(words) from error
 
 
 async def connect(

@@ -1,35 +1,26 @@
-"""One HTTP/1.1 connection: the head of a POST as bytes, and the answer handed to a handler as it arrives.
+"""One HTTP/1.1 connection: a request's head as bytes, and the answer handed to a handler as it arrives.
 
-:func:`request_head` writes heads once for many bodies and refuses whatever is out of the ordinary; another client may
-send that. :class:`HttpConnection` stamps the moment bytes arrive before it parses them. Bodies may be chunked, of a
-stated length, or end with the connection; interim (1xx) answers are passed over; compressed bodies are unpacked up to a
-bound. After a whole answer the connection is idle and may be used again, unless either side said otherwise. Bytes
-beyond the end of an answer are dropped, and the connection with them.
-
-Nothing a server sends holds up the event loop. What arrives is stamped at once, and where there is much of it or it is
-compressed it is read in slices of half a millisecond; between them the loop serves others, while this connection is not
-read from. Headers, trailers and chunk extensions are bounded in bytes and in number.
+:func:`request_head` writes heads once for many bodies and refuses whatever is out of the ordinary.
+:class:`HttpConnection` stamps the moment bytes arrive before it parses them. Bodies may be chunked, of a stated length,
+or end with the connection; interim (1xx) answers are passed over; bodies packed by gzip or deflate are unpacked. After
+a whole answer the connection is idle and may be used again, unless either side said otherwise. Bytes beyond the end of
+an answer are dropped, and the connection with them. Headers, trailers and chunk extensions are bounded in bytes and in
+number, and a body is unpacked a little at a time, no further than its handler wants it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import re
 import select
 import time
 import zlib
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Protocol, cast
 from urllib.parse import quote, urlsplit
 
 import httptools
 import msgspec
-
-from vendor_verifier.transport.header_fields import headers_of
-from vendor_verifier.transport.unpacking import Unpacker, unpacked, unpacker_of
-from vendor_verifier.wire.sse import PIECE_BYTES, is_quickly_read, small_pieces
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
@@ -98,26 +89,11 @@ def _line(name: str, value: str) -> str:
 MAX_HEAD_BYTES = 100 * 1024
 # Of head and trailers together; real ones have some thirty.
 MAX_FIELDS = 1000
-_TURN_NS = 500_000
+_UNPACKED_BYTES = 64 * 1024
+_PACKINGS = frozenset({"gzip", "x-gzip", "deflate"})
+_EITHER_PACKING = 32 + zlib.MAX_WBITS
+_GZIP = b"\x1f\x8b"
 _NO_BODY = frozenset({204, 304})
-
-
-def watcher_of(transport: asyncio.BaseTransport) -> Callable[[], bool]:
-    """A function that says whether unread bytes or the end have arrived on an open connection.
-
-    The loop looks at its sockets once a round; a request that is sent within the round would be sent over a connection
-    that is known to be closed.
-    """
-    connected = transport.get_extra_info("socket")
-    if connected is None:
-        return lambda: False
-    number = connected.fileno()
-    if not hasattr(select, "poll"):
-        # Windows, where select takes any socket however many there are.
-        return lambda: bool(select.select([number], [], [], 0)[0])
-    looking = select.poll()
-    looking.register(number, select.POLLIN)
-    return lambda: bool(looking.poll(0))
 
 
 class ResponseHandler(Protocol):
@@ -134,9 +110,6 @@ class ResponseHandler(Protocol):
     def on_error(self, at_ns: int, why: str, error: Exception | None) -> None:
         """End the answer with an error; ``why`` is ``closed``, ``protocol`` or ``payload``."""
 
-    def remaining(self) -> int:
-        """Bytes of body that are still wanted."""
-
 
 class HttpConnection(asyncio.Protocol):
     """A connection: :meth:`send` writes a request and hands its answer to a handler, :meth:`abort` ends it at once."""
@@ -152,24 +125,19 @@ class HttpConnection(asyncio.Protocol):
         self.on_body = self._pieces.append
         self._parser = httptools.HttpResponseParser(self)
         self._handler: ResponseHandler | None = None
-        self._is_paused = False
         self._start()
 
     def _start(self) -> None:
         self._at_ns = 0
         self._headers: dict[str, str] = {}
-        self._fields: list[tuple[bytes, bytes]] = []
         self._field_count = 0
         self._bare_bytes = 0
         self._has_head = False
         self._to_the_end = False
         self._pieces.clear()
-        self._over = False
+        self._is_over = False
         self._keep_alive = False
-        self._unpacker: Unpacker | None = None
-        self._arrived: deque[tuple[int, bytes]] = deque()
-        self._work: Iterator[None] | None = None
-        self._loss: Callable[[], None] | None = None
+        self._unpacker: zlib._Decompress | None = None
 
     # --- for the sender
 
@@ -182,7 +150,7 @@ class HttpConnection(asyncio.Protocol):
         """Whether the connection is idle and silent. Unread bytes are its end, or were never asked for."""
         transport = self._transport
         # The number of a closed socket may be another one's.
-        return self.reusable and transport is not None and not (transport.is_closing() or self._has_waiting())
+        return self.reusable and transport is not None and not (transport.is_closing() or _has_unread(transport))
 
     def send(self, data: bytes, handler: ResponseHandler) -> None:
         """Write one request; its answer goes to ``handler``."""
@@ -203,82 +171,34 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._has_waiting = watcher_of(transport)
 
     def data_received(self, data: bytes) -> None:
-        at_ns = time.perf_counter_ns()
+        at_ns = self._at_ns = time.perf_counter_ns()
         handler = self._handler
         if handler is None:
             self.abort()
             return
-        if self._work is None and self._unpacker is None and len(data) <= PIECE_BYTES:
-            self._at_ns = at_ns
-            error = self._parse(data)
-            # Of an answer that is over the handler reads nothing now.
-            if self._unpacker is None and (self._over or is_quickly_read(data)):
-                self._deliver(error, more=False)
-                return
-            # The head in this very piece declared a compressed body, or the lines in it are many.
-            self._work = self._slices(error)
-        else:
-            self._arrived.append((at_ns, data))
-            if self._work is not None:
-                return
-            self._work = self._slices()
-        self._continue()
-
-    def _continue(self) -> None:
-        """Read what has arrived until all is read or the slice is used up."""
-        transport = self._transport
-        assert transport is not None
-        over_ns = time.perf_counter_ns() + _TURN_NS
-        for _ in self._work or ():
-            if time.perf_counter_ns() >= over_ns:
-                if not (self._is_paused or transport.is_closing()):
-                    self._is_paused = True
-                    transport.pause_reading()
-                asyncio.get_running_loop().call_soon(self._continue)
-                return
-        self._work = None
-        if self._is_paused:
-            self._is_paused = False
-            if not transport.is_closing():
-                transport.resume_reading()
-        if self._loss is not None:
-            self._loss()
-
-    def _slices(self, error: Exception | None = None) -> Iterator[None]:
-        """Read what has arrived, pausing after each piece; the parser has taken the first already, with ``error``."""
-        yield from self._unpacked(error, more=False)
-        while self._arrived:
-            at_ns, data = self._arrived.popleft()
-            left = len(data)
-            for piece in small_pieces(data):
-                if self._handler is None:
-                    return
-                self._at_ns = at_ns
-                left -= len(piece)
-                error = self._parse(piece)
-                yield from self._unpacked(error, more=self._over and self._follows(data[len(data) - left :]))
-                yield
-
-    def _unpacked(self, error: Exception | None, *, more: bool) -> Iterator[None]:
-        """As :meth:`_deliver`, pausing after each step of unpacking, or after each piece of many lines."""
-        if self._pieces and (self._unpacker is not None or not self._over):
-            data = b"".join(self._pieces)
+        error = self._parse(data)
+        if self._pieces:
+            body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
             self._pieces.clear()
-            if self._unpacker is not None:
-                yield from self._unpack(data, self._unpacker)
+            if self._unpacker is None:
+                handler.on_data(at_ns, body, is_last=self._is_over)
             else:
-                for piece in small_pieces(data):
-                    if self._handler is not None:
-                        self._handler.on_data(self._at_ns, piece, is_last=False)
-                        yield
-        self._deliver(error, more=more)
-
-    def _follows(self, rest: bytes) -> bool:
-        """Whether more has arrived behind the answer than line ends, which parsers pass over."""
-        return any(data.strip(b"\r\n") for data in (rest, *(data for _, data in self._arrived)))
+                self._unpack(body, handler, self._unpacker)
+        if self._handler is None:
+            # It has what it wants.
+            return
+        if self._is_over:
+            self._handler = None
+            self.reusable = self._keep_alive and not self._to_the_end and error is None
+            self.idle_since_ns = at_ns
+            if not self.reusable:
+                self.abort()
+            handler.on_complete(at_ns, has_surplus=error is not None)
+        elif error is not None:
+            self.abort()
+            handler.on_error(at_ns, "protocol", error)
 
     def _parse(self, data: bytes) -> Exception | None:
         """Feed the parser; the error that stopped it, or None."""
@@ -297,46 +217,26 @@ class HttpConnection(asyncio.Protocol):
         what = "trailers or chunk extensions" if self._has_head else "headers"
         return ConnectionError(f"{what} of more than {MAX_HEAD_BYTES} bytes")
 
-    def _deliver(self, error: Exception | None, *, more: bool) -> None:
-        """Hand the handler what the parser found, then the error if it stopped. ``more``: bytes beyond the end have
-        arrived."""
-        if self._pieces and self._handler is not None:
-            data = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-            self._pieces.clear()
-            self._handler.on_data(self._at_ns, data, is_last=self._over)
-        handler = self._handler
-        if handler is None:
-            return
-        if self._over:
-            has_surplus = more or error is not None
-            is_clean = self._keep_alive and not self._to_the_end and not has_surplus
-            self._end(handler, reusable=is_clean, has_surplus=has_surplus)
-        elif error is not None:
-            self.abort()
-            handler.on_error(self._at_ns, "protocol", error)
-
-    def _unpack(self, data: bytes, unpacker: Unpacker) -> Iterator[None]:
+    def _unpack(self, data: bytes, handler: ResponseHandler, unpacker: zlib._Decompress) -> None:
+        """Hand on what is packed in ``data``, until the handler wants no more."""
         try:
-            for plain in unpacked(unpacker, data):
-                if plain and self._handler is not None:
-                    self._handler.on_data(self._at_ns, plain, is_last=False)
-                # No further than the handler wants.
-                if self._handler is None or self._handler.remaining() < 0:
+            while self._handler is not None:
+                plain = unpacker.decompress(data, _UNPACKED_BYTES)
+                data = unpacker.unconsumed_tail
+                if plain:
+                    handler.on_data(self._at_ns, plain, is_last=False)
+                if unpacker.eof:
+                    data = unpacker.unused_data
+                    if not data.startswith(_GZIP):
+                        # The end; what follows is padding.
+                        return
+                    # Packed bodies in a row are one body.
+                    self._unpacker = unpacker = zlib.decompressobj(_EITHER_PACKING)
+                elif not plain:
                     return
-                yield
         except zlib.error as error:
-            handler = self._handler
             self.abort()
-            if handler is not None:
-                handler.on_error(self._at_ns, "payload", error)
-
-    def _end(self, handler: ResponseHandler, *, reusable: bool, has_surplus: bool) -> None:
-        self._handler = None
-        self.reusable = reusable
-        self.idle_since_ns = self._at_ns
-        if not reusable and self._transport is not None:
-            self._transport.abort()
-        handler.on_complete(self._at_ns, has_surplus=has_surplus)
+            handler.on_error(self._at_ns, "payload", error)
 
     def eof_received(self) -> bool:
         # The loop says that the connection is lost a round later; until then a request could still be sent over it.
@@ -345,10 +245,6 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self.reusable = False
-        if self._work is not None:
-            # What came before the end is read first.
-            self._loss = functools.partial(self.connection_lost, error)
-            return
         handler, self._handler = self._handler, None
         if handler is None:
             return
@@ -361,7 +257,7 @@ class HttpConnection(asyncio.Protocol):
     # --- httptools
 
     def on_message_begin(self) -> None:
-        if self._over:
+        if self._is_over:
             # No second request was sent: the parser must not read on, or both answers would become one.
             raise ConnectionError("another answer follows the one that was asked for")
 
@@ -369,24 +265,50 @@ class HttpConnection(asyncio.Protocol):
         self._field_count += 1
         if self._field_count > MAX_FIELDS:
             raise ConnectionError(f"more than {MAX_FIELDS} header fields")
-        if not self._has_head:
-            # Trailers are counted and passed over: the answer has been read by its head.
-            self._fields.append((name, value))
+        if self._has_head:
+            # A trailer: the answer has been read by its head.
+            return
+        key, text = name.decode("latin-1").lower(), _text(value)
+        self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
-        fields, self._fields = self._fields, []
+        headers, self._headers = self._headers, {}
         if status < 200:
             return
         self._has_head = True
-        headers = self._headers = headers_of(fields)
         coded = headers.get("transfer-encoding", "").lower().endswith("chunked")
         self._to_the_end = not coded and "content-length" not in headers and status not in _NO_BODY
-        self._unpacker = unpacker_of(headers)
+        if headers.get("content-encoding", "").strip().lower() in _PACKINGS:
+            self._unpacker = zlib.decompressobj(_EITHER_PACKING)
         if self._handler is not None:
             self._handler.on_head(self._at_ns, status, headers)
 
     def on_message_complete(self) -> None:
-        self._over = self._has_head
+        self._is_over = self._has_head
         # The parser forgets this when it is asked later.
         self._keep_alive = self._parser.should_keep_alive()
+
+
+def _has_unread(transport: asyncio.BaseTransport) -> bool:
+    """Whether unread bytes or the end have arrived on an open connection.
+
+    The loop looks at its sockets once a round; a request that is sent within the round would be sent over a connection
+    that is known to be closed.
+    """
+    connected = transport.get_extra_info("socket")
+    if connected is None:
+        return False
+    if not hasattr(select, "poll"):
+        # Windows, where select takes any socket however many there are.
+        return bool(select.select([connected.fileno()], [], [], 0)[0])
+    looking = select.poll()
+    looking.register(connected.fileno(), select.POLLIN)
+    return bool(looking.poll(0))
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")

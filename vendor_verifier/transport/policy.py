@@ -16,15 +16,13 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Protocol
 
 import msgspec
 
-from vendor_verifier import __version__
 from vendor_verifier.records.event import SseEvent
-from vendor_verifier.records.plan import Limits
-from vendor_verifier.records.record import Exchange, Failure, FailureKind, Phase
+from vendor_verifier.records.record import Exchange
 from vendor_verifier.records.request import HttpRequest
 from vendor_verifier.records.steps import Result, Steps
 from vendor_verifier.wire.assembler import characters_of
@@ -101,11 +99,6 @@ MAX_ERROR_BYTES = 64 * 1024
 MAX_CHUNKS = 500_000
 # A connection that the server gave up while a request was on its way to it ends no later than this after the sending.
 _MOMENT_NS = 10**9
-DEFAULT_HEADERS: Mapping[str, str] = {
-    # No compression: a compressing proxy holds tokens back until its block is full.
-    "accept-encoding": "identity",
-    "user-agent": f"agent-vendor-verifier/{__version__}",
-}
 # As late as a time stamp may be for it. The work behind most awaits is shorter, and goes on without a pause.
 _SLICE_NS = 250_000
 # Callers that go on in one round of the event loop. Each reads, records and asks again for a fifth of a millisecond;
@@ -115,67 +108,9 @@ _FEW, _MANY_SHARE = 8, 1 / 8
 HTTP_LOGGERS = ("httpx2", "httpcore2")
 
 
-def timeout_failure(kind: FailureKind, limits: Limits, total_s: float, phase: Phase, status: int | None) -> Failure:
-    """The failure for the limit that was met."""
-    seconds = {"timeout_first_token": limits.first_token_s, "timeout_idle": limits.idle_s}.get(kind, total_s)
-    words = {
-        "timeout_first_token": f"no token within {seconds:g} s",
-        "timeout_idle": f"no data for {seconds:g} s in the middle of the answer",
-    }.get(kind, f"not finished within {seconds:g} s")
-    return Failure.of(kind, words, status, phase=phase)
-
-
 def moment_ns(round_trip_ns: int) -> int:
     """Nanoseconds after sending within which a kept connection's end may have crossed the request on the way."""
     return max(_MOMENT_NS, 2 * round_trip_ns)
-
-
-def over_cap(status: int) -> Failure:
-    """The failure of an answer larger than what is kept of one."""
-    words = f"the answer is larger than {MAX_ANSWER_BYTES} bytes or {MAX_CHUNKS} pieces"
-    return Failure.of("limit_exceeded", words, status)
-
-
-def flooded(status: int | None) -> Failure:
-    """The failure of a stream that goes on without a token."""
-    words = f"more than {MAX_EVENTS_WITHOUT_TOKEN} events, or three times as many lines, without a token"
-    return Failure.of("limit_exceeded", words, status, phase="first_token")
-
-
-def advised(kind: FailureKind, words: str) -> str:
-    """The error's words with the remedy, where the user has one."""
-    if kind != "tls":
-        return words
-    return f"{words[:300]}; check the address, or trust the host's authority by SSL_CERT_FILE=<file.pem>"
-
-
-# Kept connections that a server closed, one after the other, before it counts as one that keeps none.
-_CLOSED_IN_A_ROW = 8
-# Of such a server's connections every so many-th is kept all the same, to learn when it keeps them again.
-_TRIED = 16
-
-
-class Closings:
-    """The record of kept connections by server: how many it closed in a row.
-
-    A request that crosses the closing of its connection on the way has to be sent twice, so connections of a server
-    that closes them again and again are hardly ever used again.
-    """
-
-    def __init__(self) -> None:
-        self._in_a_row: dict[Hashable, int] = {}
-        self._passed_over: dict[Hashable, int] = {}
-
-    def learn(self, server: Hashable, *, was_open: bool) -> None:
-        """Note whether a kept connection of ``server`` took one more request."""
-        self._in_a_row[server] = 0 if was_open else self._in_a_row.get(server, 0) + 1
-
-    def is_worth_keeping(self, server: Hashable) -> bool:
-        """Whether the next connection to ``server`` is to be kept; ask once for each."""
-        if self._in_a_row.get(server, 0) < _CLOSED_IN_A_ROW:
-            return True
-        self._passed_over[server] = passed = (self._passed_over.get(server, 0) + 1) % _TRIED
-        return passed == 0
 
 
 class Slices:

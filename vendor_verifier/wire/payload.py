@@ -37,7 +37,7 @@ def packed_message(coding: str) -> str:
     """The message for a body that cannot be read for its packing."""
     return (
         f"the body is still packed with {coding}: the request asked for none ('accept-encoding: identity'), "
-        "and only gzip and deflate are unpacked, once for each time that content-encoding declares them"
+        "and only a single gzip or deflate is unpacked"
     )
 
 
