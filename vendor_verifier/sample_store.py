@@ -1,8 +1,4 @@
-"""Samples as lines of JSON, and stores of them that decode one by one: in memory are only ids and offsets of lines.
-
-A store is filled through an unnamed temporary file, or opened over a stored one. Only recently read samples are kept
-as objects, because several vendors are asked the same sample at about the same time.
-"""
+"""Sample files as lines, and sequences of samples that stay in a file: in memory are their ids and offsets."""
 
 from __future__ import annotations
 
@@ -14,9 +10,9 @@ import os
 import tempfile
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeGuard
+from typing import TypeGuard, TypeVar
 
 import msgspec
 from msgspec import structs
@@ -25,8 +21,7 @@ from vendor_verifier.errors import DataError, Problem, RunFolderError, StorageEr
 from vendor_verifier.loaders.base import MAX_LINE_BYTES
 from vendor_verifier.record_files import most_unpacked, zstd_module
 from vendor_verifier.records.bounded_cache import BoundedCache
-from vendor_verifier.records.request import Turn
-from vendor_verifier.records.sample import MOST_TOOLS_BYTES, ChosenSamples, Sample, Samples, Source, Tools
+from vendor_verifier.records.sample import ChosenSamples, Sample, Samples, ToolSets
 
 MAX_FILE_BYTES = 8 * 1024**3
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -118,139 +113,41 @@ def _unreadable(path: Path, error: OSError) -> DataError:
     return DataError([Problem(f"cannot be read: {error.strerror or error}", path)])
 
 
-_decode_tools = msgspec.json.Decoder(Tools).decode
+# Bytes of JSON of the samples that are kept as objects: several vendors are asked the same one at about the same time.
+_MOST_RECENT_BYTES = 4 * 2**20
+_PIECE_BYTES = 2**18
 
-
-class _StoredTurn(msgspec.Struct):
-    """A turn whose tools are not read yet: a data set repeats a few sets of them thousands of times."""
-
-    messages: tuple[Mapping[str, Any], ...]
-    tools: msgspec.Raw = msgspec.Raw(b"[]")
-    parameters: Mapping[str, Any] = {}
-    stream: bool = True
-    thinking: Literal["on", "off"] | None = None
-    fixed: tuple[str, ...] = ()
-
-
-class _StoredSample(msgspec.Struct):
-    turn: _StoredTurn
-    expected: Mapping[str, Any] = {}
-    tags: Mapping[str, Any] = {}
-    source: Source | None = None
+T = TypeVar("T")
 
 
 class _Named(msgspec.Struct):
     id: str
 
 
-_TOO_DEEP = "nested too deeply to be a sample"
-_decode_stored = msgspec.json.Decoder(_StoredSample).decode
-_decode_named = msgspec.json.Decoder(_Named).decode
-
-
-def encode_sample(sample: Sample) -> bytes:
-    """Without newline, as it was sent: a lone surrogate stays the escape it came as."""
-    try:
-        return msgspec.json.encode(sample)
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(sample), ensure_ascii=True, separators=(",", ":")).encode()
-
-
-def id_in(line: bytes) -> str:
-    """The id of the sample on a line, of which nothing else is read.
-
-    Raises:
-        ValueError: no JSON, or nothing with an id.
-    """
-    try:
-        return _decode_named(line).id
-    except msgspec.DecodeError:
-        # The fast reader refuses lone surrogates; any other error is raised here again.
-        return msgspec.convert(_slowly(line), _Named).id
-    except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
-
-
-def _slowly(line: bytes) -> Any:
-    try:
-        return json.loads(line)
-    except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
-
-
-class SampleReader:
-    """Reads samples from lines; equal tools are one shared object, which must not be changed."""
-
-    def __init__(self) -> None:
-        self._tools: BoundedCache[bytes, Tools] = BoundedCache(MOST_TOOLS_BYTES)
-
-    def read(self, line: bytes, sample_id: str) -> Sample:
-        """The sample of a line whose id is known; it shares the caller's text of the id.
-
-        Raises:
-            ValueError: the line is no sample.
-        """
-        try:
-            stored = _decode_stored(line)
-            turn = stored.turn
-            written = bytes(turn.tools)
-            tools = self._tools.get(written)
-            if tools is None:
-                tools = _decode_tools(written)
-                self._tools.keep(written, tools, len(written))
-        except msgspec.DecodeError:
-            return structs.replace(msgspec.convert(_slowly(line), Sample), id=sample_id)
-        except RecursionError:
-            raise ValueError(_TOO_DEEP) from None
-        return Sample(
-            sample_id,
-            Turn(turn.messages, tools, turn.parameters, turn.stream, turn.thinking, turn.fixed),
-            stored.expected,
-            stored.tags,
-            stored.source,
-        )
-
-
-# Bytes of JSON; the shortest line is an object of some size too.
-_MOST_RECENT_BYTES = 4 * 2**20
-_LEAST_BYTES = 2**13
-_PIECE_BYTES = 2**18
-# A system call costs as much as decoding a sample, so blocks of the file are cached, small files whole.
-_BLOCK_BYTES = 2**14
-_MOST_BLOCKS_BYTES = 16 * 2**20
-
-
 class Shelf(Samples):
-    """A sequence of samples in a file that grows by ``append``; it is not thread-safe."""
+    """A sequence of samples in a file, which grows by ``append``; it is not thread-safe."""
 
     def __init__(self, stored: Path | None = None) -> None:
-        """Make an empty shelf, or one over the ``stored`` file, whose ids are read.
+        """Make an empty one in a temporary file, or one over the ``stored`` file, whose ids are read.
 
         Raises:
-            RunFolderError: the stored file cannot be read, or a line of it is no sample.
+            RunFolderError: the stored file cannot be read, or a line of it has no id.
+            StorageError: there is no room for a temporary file.
         """
         self._stored = stored
         self._ids: list[str] = []
         self._starts = array("Q", [0])
-        self._reader = SampleReader()
+        self._tools = ToolSets()
         self._recent: BoundedCache[int, Sample] = BoundedCache(_MOST_RECENT_BYTES)
-        self._blocks: BoundedCache[int, bytes] = BoundedCache(_MOST_BLOCKS_BYTES)
-        self._waiting = bytearray()
-        if stored is None:
-            self._file = _nameless()
-        else:
-            try:
-                self._file = stored.open("rb", buffering=0)
-                lines = io.BufferedReader(self._file)
-                for line in lines:
-                    self._note(id_in(line), line)
-                lines.detach()
-            except (OSError, ValueError) as error:
-                raise self._unreadable(error) from None
+        try:
+            self._file = tempfile.TemporaryFile() if stored is None else stored.open("rb")  # noqa: SIM115 as long as this
+            for line in self._file:
+                self._note(_decode(line, _Named).id, line)
+        except (OSError, ValueError) as error:
+            raise self._failure(error) from None
 
     def __del__(self) -> None:
-        file: io.FileIO | None = getattr(self, "_file", None)
-        if file is not None:
+        if (file := getattr(self, "_file", None)) is not None:
             file.close()
 
     @property
@@ -263,14 +160,16 @@ class Shelf(Samples):
         Raises:
             StorageError: the disk refused.
         """
-        line = encode_sample(sample) + b"\n"
-        self._waiting += line
+        line = _encode(sample) + b"\n"
+        try:
+            self._file.seek(0, io.SEEK_END)
+            self._file.write(line)
+        except OSError as error:
+            raise self._failure(error) from None
         self._note(sample.id, line)
-        if len(self._waiting) >= _PIECE_BYTES:
-            self._write_waiting()
 
     def at(self, place: int) -> Sample:
-        """The sample at a place from 0 on.
+        """The sample at a place from 0 on; equal tools of several are one object.
 
         Raises:
             RunFolderError: its line cannot be read or is no sample.
@@ -279,68 +178,47 @@ class Shelf(Samples):
         if found is None:
             line = self.line(place)
             try:
-                found = self._reader.read(line, self._ids[place])
+                found = _decode(line, Sample)
             except ValueError as error:
-                raise self._unreadable(error) from None
-            self._recent.keep(place, found, max(len(line), _LEAST_BYTES))
+                raise self._failure(error) from None
+            found = structs.replace(found, id=self._ids[place], turn=self._tools.shared(found.turn))
+            self._recent.keep(place, found, len(line))
         return found
 
     def line(self, place: int) -> bytes:
-        """The sample at a place as JSON, with its newline; by way of cached blocks, because reads come in any order."""
+        """The sample at a place as JSON, with its newline."""
         begin, end = self._starts[place], self._starts[place + 1]
-        first = begin // _BLOCK_BYTES
-        found = self._block(first)
-        begin, end = begin - first * _BLOCK_BYTES, end - first * _BLOCK_BYTES
-        if end > _BLOCK_BYTES:
-            found += b"".join(map(self._block, range(first + 1, first + 1 + (end - 1) // _BLOCK_BYTES)))
-        return found[begin:end]
+        return self._read(begin, end - begin)
 
     def pieces(self) -> Iterator[bytes]:
         """The bytes of all lines, in large pieces."""
         for begin in range(0, self._starts[-1], _PIECE_BYTES):
             yield self._read(begin, min(_PIECE_BYTES, self._starts[-1] - begin))
 
-    def _block(self, number: int) -> bytes:
-        found = self._blocks.get(number)
-        if found is None:
-            found = self._read(number * _BLOCK_BYTES, _BLOCK_BYTES)
-            # The last one may still grow.
-            if len(found) == _BLOCK_BYTES or self._stored is not None:
-                self._blocks.keep(number, found, _BLOCK_BYTES)
-        return found
-
     def _read(self, begin: int, size: int) -> bytes:
-        if self._waiting:
-            self._write_waiting()
         try:
             self._file.seek(begin)
             return self._file.read(size)
         except OSError as error:
-            raise self._unreadable(error) from None
-
-    def _write_waiting(self) -> None:
-        try:
-            self._file.seek(0, io.SEEK_END)
-            while self._waiting:
-                del self._waiting[: self._file.write(self._waiting)]
-        except OSError as error:
-            raise _refused(error) from error
+            raise self._failure(error) from None
 
     def _note(self, sample_id: str, line: bytes) -> None:
         self._ids.append(sample_id)
         self._starts.append(self._starts[-1] + len(line))
 
-    def _unreadable(self, error: Exception) -> RunFolderError:
-        return RunFolderError(f"{self._stored or 'a temporary file of samples'} cannot be read: {error}")
+    def _failure(self, error: Exception) -> RunFolderError | StorageError:
+        if self._stored is not None:
+            return RunFolderError(f"{self._stored} cannot be read: {error}")
+        return StorageError(f"samples cannot be kept in a temporary file (TMPDIR): {error}")
 
 
 def lines_of(samples: Iterable[Sample]) -> Iterator[bytes]:
-    """The content of a file with these samples, piece by piece; samples on a shelf are copied undecoded."""
+    """The content of a file with these samples, piece by piece; samples of a file are copied undecoded."""
     if isinstance(samples, Shelf):
         return samples.pieces()
     if isinstance(samples, ChosenSamples) and isinstance(samples.whole, Shelf):
         return map(samples.whole.line, samples.places)
-    return (encode_sample(sample) + b"\n" for sample in samples)
+    return (_encode(sample) + b"\n" for sample in samples)
 
 
 def is_shelved(samples: Iterable[Sample]) -> TypeGuard[Samples]:
@@ -348,12 +226,25 @@ def is_shelved(samples: Iterable[Sample]) -> TypeGuard[Samples]:
     return isinstance(samples, Shelf) or (isinstance(samples, ChosenSamples) and isinstance(samples.whole, Shelf))
 
 
-def _nameless() -> io.FileIO:
+def _encode(sample: Sample) -> bytes:
+    """Without newline. A lone surrogate, which UTF-8 cannot write, stays the escape it came as."""
     try:
-        return tempfile.TemporaryFile(buffering=0)
-    except OSError as error:
-        raise _refused(error) from error
+        return msgspec.json.encode(sample)
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(sample), ensure_ascii=True, separators=(",", ":")).encode()
 
 
-def _refused(error: OSError) -> StorageError:
-    return StorageError(f"samples cannot be kept in a temporary file (TMPDIR): {error}")
+def _decode(line: bytes, kind: type[T]) -> T:
+    """What is on a line.
+
+    Raises:
+        ValueError: it is not JSON, or not of this ``kind``.
+    """
+    try:
+        try:
+            return msgspec.json.decode(line, type=kind)
+        except msgspec.DecodeError:
+            # The fast reader refuses lone surrogates; any other error is raised here again.
+            return msgspec.convert(json.loads(line), kind)
+    except RecursionError:
+        raise ValueError("nested too deeply to be a sample") from None
