@@ -112,11 +112,15 @@ class RunFolder(msgspec.Struct, frozen=True):
         """Records that came a second time: paid for, but no results."""
         return self.path / "duplicates.jsonl"
 
-    def create(self) -> None:
+    def create(self) -> bool:
+        """Create the folder, and say whether there was none."""
         try:
-            self.path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+            self.path.mkdir(mode=FOLDER_MODE, parents=True)
         except OSError as error:
+            if self.path.is_dir():
+                return False
             raise StorageError(f"cannot create the run folder {self.path}: {error}") from error
+        return True
 
     def withdraw(self, suites: Iterable[str]) -> None:
         """Remove what a run of ``suites`` that never began wrote, and the folder if nothing else is in it; where there

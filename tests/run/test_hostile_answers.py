@@ -60,11 +60,8 @@ ANSWERS: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("compressed", [False, True], ids=["plain", "compressed"])
 @pytest.mark.parametrize("answer", ANSWERS)
-async def test_no_answer_holds_up_the_event_loop(
-    answer: str, compressed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_answer_holds_up_the_event_loop(answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked, read, scrubbed of forty keys, written: each step takes a moment of processor time, and no key is kept."""
     folders = (RunFolder(tmp_path / str(number)) for number in range(100))
 
@@ -72,7 +69,7 @@ async def test_no_answer_holds_up_the_event_loop(
         folder = next(folders)
         folder.create()
         scrubber = Scrubber([KEY, *OTHERS])
-        with FloodServer(ANSWERS[answer]) as server, Journal(folder, compress=compressed) as journal:
+        with FloodServer(ANSWERS[answer]) as server, Journal(folder) as journal:
             one = entry(server, "a")
             plan = plan_of([one], samples(1), retry=RetryRules(0))
             with watched_callbacks(monkeypatch) as watched:

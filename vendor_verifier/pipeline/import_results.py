@@ -16,7 +16,7 @@ from vendor_verifier.pipeline.gates import check_conditions
 from vendor_verifier.pipeline.manifest import imported_manifest
 from vendor_verifier.pipeline.score import score_folder, write_reports
 from vendor_verifier.records.manifest import ScoreRequest
-from vendor_verifier.run.journal import Journal
+from vendor_verifier.run.journal import Journal, locked
 from vendor_verifier.sample_store import file_digest, open_lines
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
@@ -43,8 +43,6 @@ def import_run(
     judged = score or ScoreRequest()
     check_conditions(judged, (TRIGGER,))
     folder = RunFolder(output_dir)
-    if folder.manifest_file.exists():
-        raise RunFolderError(f"{folder.path} already holds a run; choose another --output-dir")
     run = f"import-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
     asked = file_at(test_file) if test_file else None
     samples = load_dataset(asked.path) if asked else None
@@ -57,11 +55,13 @@ def import_run(
         paths=files,
         skip_bad=skip_bad,
     )
-    folder.create()
-    folder.write_samples(TRIGGER, imported.samples)
-    # Other people's files hold no key of ours, so nothing needs scrubbing.
-    with Journal(folder) as journal:
-        journal.append(imported.records)
+    with locked(folder):
+        if folder.manifest_file.exists():
+            raise RunFolderError(f"{folder.path} already holds a run; choose another --output-dir")
+        folder.write_samples(TRIGGER, imported.samples)
+        # Other people's files hold no key of ours, so nothing needs scrubbing.
+        with Journal(folder) as journal:
+            journal.append(imported.records)
         sources = {
             label if number == 1 else f"{label} #{number}": {"file": path.name, "sha256": file_digest(path)}
             for label, paths in files.items()

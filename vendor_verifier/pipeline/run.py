@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain, count
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -45,7 +44,8 @@ from vendor_verifier.run.cluster.job import Job
 from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.event_loop_lag import quiet_collector
 from vendor_verifier.run.interruption import ensure_interruptible
-from vendor_verifier.run.journal import Journal
+from vendor_verifier.run.journal import Journal, locked
+from vendor_verifier.run.local_run import RunEnd
 from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
@@ -140,30 +140,9 @@ def _live(prepared: Prepared) -> Iterator[tuple[Prepared, ToolRunner | None]]:
 def _run(
     prepared: Prepared, tools: ToolRunner | None, on_start: OnStart, on_record: OnRecord, on_notice: OnNotice
 ) -> RunOutcome:
-    folder, manifest = _open_folder(prepared)
-    scrubber = prepared.scrubber()
-    compress = prepared.options.compress
-    with _withdrawn_if_refused(folder, prepared), Journal(folder, compress=compress) as journal:
-        with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed, prepared.known_answers) as entries:
-            plan = structs.replace(prepared.plan, entries=entries)
-            queue = _queue(plan, prepared)
-            found = _cross_off(queue, folder, journal)
-            manifest = manifest.changed(warnings=list(dict.fromkeys([*manifest.warnings, *found])))
-            folder.write_manifest(manifest)
-            costs = costs_of(prepared.plan)
-            resent: Counter[str] = Counter(manifest.resent)
-            in_flight: Counter[Name] | None = None if plan.executor.name == "dask" else Counter()
-            noted = _counting(resent, on_record)
-            on_start(outlook_of(prepared.plan, queue, in_flight))
-            job = job_of(manifest.run, plan, prepared)
-            with _keeping_facts(folder, manifest):
-                sent = _send(job, plan, queue, folder, journal, scrubber, costs, noted, on_notice, in_flight, tools)
-        end = sent.end
-        if end.signal_number is None:
-            for task in prepared.plan.tasks:
-                prepared.hooks[task.suite].after_run(folder, task.samples, scrubber)
-        manifest = with_ending(manifest, end, prepared.plan, executor=sent.executor, resent=resent)
-        folder.write_manifest(manifest)
+    folder = _folder(prepared)
+    with locked(folder), _withdrawn_if_refused(folder, prepared):
+        manifest, end = _fill(folder, prepared, tools, on_start, on_record, on_notice)
     # pandas and scipy are loaded for scoring only, so that sending does not wait for them.
     from vendor_verifier.pipeline.score import score_folder, write_pages, write_reports
 
@@ -179,6 +158,39 @@ def _run(
     return RunOutcome(folder, scored, end.signal_number, end.limit)
 
 
+def _fill(
+    folder: RunFolder,
+    prepared: Prepared,
+    tools: ToolRunner | None,
+    on_start: OnStart,
+    on_record: OnRecord,
+    on_notice: OnNotice,
+) -> tuple[Manifest, RunEnd]:
+    """Write the records that are missing in a locked folder; its manifest, and how sending ended."""
+    manifest, scrubber = _begin(folder, prepared), prepared.scrubber()
+    with Journal(folder, compress=prepared.options.compress) as journal:
+        with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed, prepared.known_answers) as entries:
+            plan = structs.replace(prepared.plan, entries=entries)
+            queue = _queue(plan, prepared)
+            found = _cross_off(queue, folder, journal)
+            manifest = manifest.changed(warnings=list(dict.fromkeys([*manifest.warnings, *found])))
+            folder.write_manifest(manifest)
+            costs = costs_of(prepared.plan)
+            resent: Counter[str] = Counter(manifest.resent)
+            in_flight: Counter[Name] | None = None if plan.executor.name == "dask" else Counter()
+            noted = _counting(resent, on_record)
+            on_start(outlook_of(prepared.plan, queue, in_flight))
+            job = job_of(manifest.run, plan, prepared)
+            with _keeping_facts(folder, manifest):
+                sent = _send(job, plan, queue, folder, journal, scrubber, costs, noted, on_notice, in_flight, tools)
+        if sent.end.signal_number is None:
+            for task in prepared.plan.tasks:
+                prepared.hooks[task.suite].after_run(folder, task.samples, scrubber)
+        manifest = with_ending(manifest, sent.end, prepared.plan, executor=sent.executor, resent=resent)
+        folder.write_manifest(manifest)
+    return manifest, sent.end
+
+
 def _counting(resent: Counter[str], on_record: OnRecord) -> OnRecord:
     """``on_record`` that also counts in ``resent``, by entry, the requests sent twice."""
 
@@ -190,32 +202,39 @@ def _counting(resent: Counter[str], on_record: OnRecord) -> OnRecord:
     return noted
 
 
-def _open_folder(prepared: Prepared) -> tuple[RunFolder, Manifest]:
-    """A new run folder with its manifest, or the one to resume."""
-    score, output_dir = prepared.score, run_folder(prepared.options.output_dir)
+def _folder(prepared: Prepared) -> RunFolder:
+    """The folder of the run: a new one, the one that was asked for, or the one to resume."""
+    output_dir = run_folder(prepared.options.output_dir)
     if prepared.options.incremental:
         folder = RunFolder(output_dir or latest_run(RUNS))
-        manifest = folder.read_manifest()
+        # A lock is not to be left in a folder that is none of ours.
+        folder.read_manifest()
+        return folder
+    return RunFolder(output_dir) if output_dir else _unused_folder()
+
+
+def _begin(folder: RunFolder, prepared: Prepared) -> Manifest:
+    """Write the samples of a new run into its locked folder, or check the one to resume; the manifest."""
+    if prepared.options.incremental:
+        score, manifest = prepared.score, folder.read_manifest()
         refuse_other_plan(folder, manifest, prepared.plan)
         gates = {"gates": score.gates, "model_gates": score.model_gates} if score.gates or score.model_gates else {}
         slos = {"slos": score.slos} if score.slos else {}
-        return folder, manifest.changed(status="running", score={**manifest.raw.get("score", {}), **gates, **slos})
-    folder = RunFolder(output_dir or _unused_folder())
+        return manifest.changed(status="running", score={**manifest.raw.get("score", {}), **gates, **slos})
     if folder.manifest_file.exists():
         raise RunFolderError(f"{folder.path} already holds a run; add --incremental to go on with it, or name another")
-    folder.create()
     for task in prepared.plan.tasks:
         hide = prepared.plan.redact_content and not keeps_texts(task.suite)
         folder.write_samples(task.suite, map(redacted_sample, task.samples) if hide else task.samples)
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
-    return folder, new_manifest(run_id, prepared)
+    return new_manifest(run_id, prepared)
 
 
-def _unused_folder() -> Path:
-    """A folder under ``runs`` that no run has: named by the second (UTC), and numbered after the second's first."""
+def _unused_folder() -> RunFolder:
+    """A new folder under ``runs``, named by the second (UTC), and numbered after the second's first."""
     second = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     names = chain([second], (f"{second}-{number}" for number in count(2)))
-    return next(folder for name in names if not (folder := RUNS / name).exists())
+    return next(folder for name in names if (folder := RunFolder(RUNS / name)).create())
 
 
 def _cross_off(queue: WorkQueue, folder: RunFolder, journal: Journal) -> list[str]:
@@ -309,7 +328,7 @@ def _withdrawn_if_refused(folder: RunFolder, prepared: Prepared) -> Iterator[Non
     try:
         yield
     except RunFolderError:
-        # Somebody else's run holds it.
+        # It holds another run.
         raise
     except (UsageError, NobodyToSend, KeyboardInterrupt):
         if not prepared.options.incremental:

@@ -1,9 +1,9 @@
 """The append-only journal of a run: a record is written the moment it is finished, and is never changed.
 
 Records are plain lines while a run goes on, and are compressed once, at its end, if asked for. A crash loses at most
-what is being written: an incomplete last line is dropped when the journal is next opened. A lock file keeps a second
-writer out and names who holds it. About once a second a thread has the disk keep what was written, which may take many
-milliseconds: on the event loop that would make every stream's times late.
+what is being written: an incomplete last line is dropped when the journal is next opened. About once a second a thread
+has the disk keep what was written, which may take many milliseconds: on the event loop that would make every stream's
+times late.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 
 import filelock
@@ -27,8 +29,41 @@ _SYNC_EVERY_S = 1.0
 _BLOCK = 64 * 1024
 
 
+@contextmanager
+def locked(folder: RunFolder) -> Iterator[None]:
+    """Keep every other writer out of a run folder, created if need be, until the block ends.
+
+    Raises:
+        RunFolderError: another process writes this run.
+        StorageError: the folder cannot be written.
+    """
+    folder.create()
+    owner = folder.path / ".lock-owner"
+    lock = filelock.FileLock(folder.path / ".lock", timeout=0, mode=FILE_MODE)
+    try:
+        lock.acquire()
+    except filelock.Timeout:
+        words = f"{folder.path} is being written by {_written(owner)}; choose another folder"
+        raise RunFolderError(words) from None
+    except OSError as error:
+        raise StorageError(f"cannot lock {folder.path}: {error}") from error
+    try:
+        folder.write(owner.name, f"process {os.getpid()} on {socket.gethostname()}\n")
+        yield
+    finally:
+        owner.unlink(missing_ok=True)
+        lock.release()
+
+
+def _written(owner: Path) -> str:
+    try:
+        return owner.read_text(encoding="utf-8").strip()
+    except OSError:
+        return "another process"
+
+
 class Journal:
-    """The one writer of a run folder's records. Use as a context manager.
+    """The one writer of the records of a run folder that is :func:`locked`. Use as a context manager.
 
     Records that were compressed stay so when a run is resumed.
     """
@@ -40,44 +75,19 @@ class Journal:
         self._folder = folder
         self._compress = compress
         self._file = folder.path / RECORDS
-        self._owner = folder.path / ".lock-owner"
         self._descriptor = -1
         self._size = 0
-        self._lock = filelock.FileLock(folder.path / ".lock", timeout=0, mode=FILE_MODE)
         self._broken: StorageError | None = None
         self._synced_at = 0.0
         self._syncing: Future[None] | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal")
 
     def __enter__(self) -> Journal:
-        """Lock the folder and open its records.
+        """Open the records.
 
         Raises:
-            RunFolderError: another process writes this run.
             StorageError: the folder cannot be written.
         """
-        try:
-            self._lock.acquire()
-        except filelock.Timeout:
-            words = f"{self._folder.path} is being written by {self._holder()}; choose another folder"
-            raise RunFolderError(words) from None
-        except OSError as error:
-            raise StorageError(f"cannot lock {self._folder.path}: {error}") from error
-        try:
-            self._open()
-        except BaseException:
-            self._lock.release()
-            raise
-        return self
-
-    def _holder(self) -> str:
-        try:
-            return self._owner.read_text(encoding="utf-8").strip()
-        except OSError:
-            return "another process"
-
-    def _open(self) -> None:
-        self._folder.write(self._owner.name, f"process {os.getpid()} on {socket.gethostname()}\n")
         try:
             if records_file(self._folder.path).suffix == PACKED:
                 unpack(self._folder.path)
@@ -89,6 +99,7 @@ class Journal:
                 os.ftruncate(self._descriptor, self._size)
         except OSError as error:
             raise StorageError(f"cannot open {self._file}: {error}") from error
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -97,7 +108,7 @@ class Journal:
             self._thread.shutdown()
             if self._broken is None:
                 self._sync()
-            if self._broken is None and self._compress:
+            if self._broken is None and self._compress and self._size:
                 try:
                     pack(self._folder.path)
                 except OSError as refused:
@@ -108,8 +119,6 @@ class Journal:
                 raise self._broken
         finally:
             os.close(self._descriptor)
-            self._owner.unlink(missing_ok=True)
-            self._lock.release()
 
     def append(self, records: Sequence[Record]) -> None:
         """Write finished records, several of them in one go.
