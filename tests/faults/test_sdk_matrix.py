@@ -10,7 +10,7 @@ from matrix import ROWS, Row
 from sending import OpenTransport, limits_for, send
 
 from vendor_verifier.run.retry import should_retry
-from vendor_verifier.transport.sdk_client import SdkTransport
+from vendor_verifier.transport.sdk import SdkTransport
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ from vendor_verifier.records.record import Attempt
 from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.policy import Client, ProgressMeter, Sending
-from vendor_verifier.transport.sdk_client import SdkTransport
+from vendor_verifier.transport.sdk import SdkTransport
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.gemini import Gemini

@@ -172,7 +172,7 @@ def open_client(name: ClientName, limits: Limits, wires: Iterable[str]) -> Abstr
     _load_ahead()
     if name == "sdk":
         # Loaded only by those who ask for it.
-        from vendor_verifier.transport.sdk_client import SdkTransport
+        from vendor_verifier.transport.sdk import SdkTransport
 
         return SdkTransport(FastTransport(limits), wires)
     return FastTransport(limits)
