@@ -41,12 +41,12 @@ test: lint
 test-slow: $(VENV)/.installed-test
 	$(BIN)/pytest -n 2 -m 'slow and not world'
 
-# Servers that nobody here wrote (nginx, haproxy, tinyproxy, llama.cpp, LiteLLM), as far as they can be installed; the last
-# results are in benchmarks/WORLD.md. `make test-world WORLD=-k\ llama` runs some and writes no page.
-WORLD ?=
+# Servers that nobody here wrote (nginx, haproxy, tinyproxy, llama.cpp, LiteLLM), as far as they can be installed.
+# `make test-world TESTS='-k llama'` runs some.
+TESTS ?=
 test-world: $(VENV)/.installed-test
 	$(BIN)/python tests/world/install.py
-	WORLD=$(if $(WORLD),some,page) $(BIN)/pytest -m world tests/world $(WORLD)
+	WORLD=1 $(BIN)/pytest -m world tests/world $(TESTS)
 
 # The product beside its peers, each in an environment of its own under .bench (several GB, downloaded once). Needs a C
 # compiler and says so when there is none. `make bench BENCH=--help` tells what else there is.

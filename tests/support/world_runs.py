@@ -15,7 +15,7 @@ from typing import Any
 from costs import PATIENCE_S
 from world_servers import ROOT
 
-_TOOL = {
+TOOL = {
     "type": "function",
     "function": {
         "name": "look_up",
@@ -44,22 +44,19 @@ class Place:
         (self.folder / "config.yaml").write_text(text, encoding="utf-8")
 
     def samples(self, count: int, *, tools: bool = True) -> None:
-        """So many questions, each another one."""
+        """Write ``count`` different questions."""
         with (self.folder / "samples.jsonl").open("w", encoding="utf-8") as out:
             for number in range(count):
                 row = {"messages": [{"role": "user", "content": f"Please look up record {number}."}]}
-                out.write(json.dumps(row | ({"tools": [_TOOL]} if tools else {})) + "\n")
+                out.write(json.dumps(row | ({"tools": [TOOL]} if tools else {})) + "\n")
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         """Begin a run into the folder ``run``, without retries and with no proxy but a given one."""
         command = [
             sys.executable, "-m", "vendor_verifier.cli.main", "run", "--config-file-path", "config.yaml",
             "--test-file-path", "samples.jsonl", "-o", "run", "--quiet", "--no-history",
-            "--retries", "0", *arguments,
+            "--retries", "0", "--baseline-repeats", "1", *arguments,
         ]  # fmt: skip
-        if "--replay-schedule" not in arguments:
-            # A schedule says itself how often is asked.
-            command += ["--baseline-repeats", "1"]
         known = {name: value for name, value in os.environ.items() if name.lower() not in _PROXIES}
         return subprocess.Popen(
             command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -78,6 +75,11 @@ class Place:
     def records(self) -> list[dict[str, Any]]:
         path = self.folder / "run" / "records.jsonl"
         return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+
+    def asked(self) -> dict[str, list[dict[str, Any]]]:
+        """The messages that were sent, by sample."""
+        lines = (self.folder / "run" / "samples" / "trigger.jsonl").read_bytes().splitlines()
+        return {sample["id"]: sample["turn"]["messages"] for sample in map(json.loads, lines)}
 
     def attempts(self) -> list[dict[str, Any]]:
         """Every attempt of every record."""

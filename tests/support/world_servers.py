@@ -179,13 +179,13 @@ backend back
 
 
 @contextmanager
-def haproxy(folder: Path, behind: Server, keep_alive: str) -> Iterator[Server]:
-    """A haproxy before another server that closes idle connections after ``keep_alive``."""
+def haproxy(folder: Path, behind: Server, keep_alive: str = "60s") -> Iterator[Server]:
+    """A haproxy with a master process before another server; it closes idle connections after ``keep_alive``."""
     command, port = program("haproxy"), free_port()
     upstream = behind.address.removeprefix("http://")
     text = _HAPROXY.format(port=port, upstream=upstream, keep_alive=keep_alive)
     (folder / "haproxy.cfg").write_text(text, encoding="utf-8")
-    arguments = [command, "-db", "-f", str(folder / "haproxy.cfg")]
+    arguments = [command, "-W", "-db", "-f", str(folder / "haproxy.cfg")]
     with started(f"haproxy {version_of(command, '-v')}", arguments, folder, port) as server:
         yield server
 
@@ -215,7 +215,7 @@ _LITELLM = """
 model_list:
   - model_name: simulated-model
     litellm_params:
-      model: openai/simulated-model
+      model: hosted_vllm/simulated-model
       api_base: {upstream}/faithful/v1
       api_key: none
 litellm_settings:

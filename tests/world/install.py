@@ -1,8 +1,8 @@
 """Installs what `make test-world` can have of the servers of others; what it cannot, it says, and fails nothing.
 
 nginx, haproxy and tinyproxy come from Debian (as root), a llama.cpp server (xllamacpp, with gguf to write a model) and
-LiteLLM, an MCP server, Dask's job queues and operator, and bfcl_eval, with which verdicts are compared, from PyPI, each
-in an environment of its own under .world, another MCP server from npm.
+LiteLLM, an MCP server and bfcl_eval, with which verdicts are compared, from PyPI, each in an environment of its own
+under .world, another MCP server from npm.
 """
 
 from __future__ import annotations
@@ -16,16 +16,13 @@ from pathlib import Path
 WORLD = Path(__file__).parents[2] / ".world"
 # Its own list of dependencies wants every vendor's SDK.
 BFCL = ("bfcl-eval==2026.3.23", "mpmath==1.3.0")
-# Dask's own additions are read, or go with the Dask that the tests have.
-DASK = ("dask-jobqueue", "dask-kubernetes")
-WITHOUT_DEPENDENCIES = ("bfcl-eval", *DASK)
+WITHOUT_DEPENDENCIES = ("bfcl-eval",)
 DEBIAN = {"nginx": "nginx-light", "haproxy": "haproxy", "tinyproxy": "tinyproxy"}
 PYPI = {
     "llama": ("xllamacpp", "gguf"),
     "litellm": ("litellm[proxy]",),
     "mcp": ("mcp-server-time",),
     "bfcl": BFCL,
-    "dask": DASK,
 }
 NPM = ("@modelcontextprotocol/server-everything",)
 LONGEST_S = 900
