@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from scored import bare_run
@@ -41,28 +39,6 @@ def test_a_wrong_name_is_an_error() -> None:
         late("vendor_verifier.records.nowhere:thing")
     with pytest.raises(AttributeError):
         late("vendor_verifier.lazy_import:nothing")
-
-
-def test_a_library_is_loaded_without_another(tmp_path: Path) -> None:
-    """It sees that the other is not there; whoever wants the other gets it, and what is in memory stays."""
-    (tmp_path / "heavy.py").write_text("")
-    (tmp_path / "light.py").write_text("try:\n    import heavy\nexcept ImportError:\n    heavy = None\n")
-    script = """
-import sys
-from vendor_verifier.lazy_import import load_without
-if sys.argv[1:]:
-    import heavy
-load_without("light", "heavy")
-assert "light" in sys.modules
-import light, heavy
-print(light.heavy is None, heavy.__name__, sys.modules["heavy"] is heavy)
-"""
-    for first, alone in ([], True), (["heavy"], False):
-        words = [sys.executable, "-c", script, *first]
-        done = subprocess.run(
-            words, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(tmp_path)}
-        )
-        assert done.stdout.split() == [str(alone), "heavy", "True"]
 
 
 def test_a_plain_run_loads_no_other_evaluation_and_no_report_before_it_writes_one() -> None:

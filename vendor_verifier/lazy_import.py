@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import Any
 
@@ -18,21 +17,6 @@ def late(reference: str) -> Any:
     """
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
-
-
-def load_without(module: str, unused: str) -> None:
-    """Load ``module`` as where the library ``unused`` is not installed, which it would load only to support it.
-
-    A library that is in memory already stays there, and one that is not can be loaded afterwards.
-    """
-    if unused in sys.modules:
-        import_module(module)
-        return
-    sys.modules[unused] = None  # type: ignore[assignment]  # an import of it fails
-    try:
-        import_module(module)
-    finally:
-        del sys.modules[unused]
 
 
 def register(seam: str, reference: str) -> None:

@@ -18,13 +18,6 @@ pytestmark = [
 ]
 
 
-class Kept(asyncio.Protocol):
-    """Keeps its connection, to close it."""
-
-    def connection_made(self, transport: Any) -> None:
-        self.transport = transport
-
-
 @pytest.mark.parametrize("dead", [1, 2, 4, 8])
 async def test_dead_addresses_of_one_family_are_not_all_waited_for(
     dead: int, server: FaultServer, monkeypatch: pytest.MonkeyPatch
@@ -47,8 +40,8 @@ async def test_dead_addresses_of_one_family_are_not_all_waited_for(
 
     monkeypatch.setattr(loop, "getaddrinfo", looked_up)
     monkeypatch.setattr(loop, "sock_connect", connecting)
-    connected = await connect(Origin("http", "vendor.invalid", port), Kept, lambda: pytest.fail("no TLS"))
-    connected.protocol.transport.abort()
+    connected = await connect(Origin("http", "vendor.invalid", port), lambda: pytest.fail("no TLS"))
+    connected.connection.abort()
     assert tried[:2] == ["100::1", "127.0.0.1"]
     assert connected.dns_ns is not None
     assert connected.tcp_ns > 0
@@ -69,4 +62,4 @@ async def test_an_address_that_refuses_is_told_as_a_refusal(monkeypatch: pytest.
     monkeypatch.setattr(loop, "getaddrinfo", looked_up)
     monkeypatch.setattr(loop, "sock_connect", refusing)
     with pytest.raises(ConnectionRefusedError):
-        await connect(Origin("http", "vendor.invalid", 1), asyncio.Protocol, lambda: pytest.fail("no TLS"))
+        await connect(Origin("http", "vendor.invalid", 1), lambda: pytest.fail("no TLS"))

@@ -8,13 +8,13 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar, cast
+from typing import Any
 
 import msgspec
 from aiohappyeyeballs import start_connection
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.transport.connection import Origin
+from vendor_verifier.transport.connection import HttpConnection, Origin
 from vendor_verifier.transport.proxies import Proxy
 
 # Files of the run, the event loop, idle connections that are being replaced, name look-ups.
@@ -57,28 +57,21 @@ def ensure_descriptors(connections: int) -> None:
     )
 
 
-# RFC 8305, "connection attempt delay".
-_NEXT_ADDRESS_S = 0.25
-
-AnyProtocol = TypeVar("AnyProtocol", bound=asyncio.Protocol)
-_Address = tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[object, ...]]
-
-
 class TlsFailed(OSError):
     """Raised when the TCP connection stood and the handshake failed; the cause has the reason."""
 
 
-class Connected(msgspec.Struct, Generic[AnyProtocol], frozen=True):
+class ProxyRefused(OSError):
+    """Raised when a proxy is not there or does not let us through; the message has the reason and no password."""
+
+
+class Connected(msgspec.Struct, frozen=True):
     """An open connection; ``tls_ns`` is None without TLS, ``dns_ns`` where the address was stated instead of a name."""
 
-    protocol: AnyProtocol
+    connection: HttpConnection
     dns_ns: int | None
     tcp_ns: int
     tls_ns: int | None
-
-
-class ProxyRefused(OSError):
-    """Raised when a proxy is not there or does not let us through; the message has the reason and no password."""
 
 
 async def connect_through(proxy: Proxy, origin: Origin) -> socket.socket:
@@ -103,67 +96,51 @@ async def connect_through(proxy: Proxy, origin: Origin) -> socket.socket:
 
 
 async def connect(
-    origin: Origin,
-    make: Callable[[], AnyProtocol],
-    context: Callable[[], ssl.SSLContext],
-    tunnel: socket.socket | None = None,
-) -> Connected[AnyProtocol]:
-    """Connect to ``origin``, or take the ``tunnel`` to it, and hand the connection to a protocol from ``make``.
-
-    ``context`` is asked for the TLS settings only when they are needed.
+    origin: Origin, context: Callable[[], ssl.SSLContext], tunnel: socket.socket | None = None
+) -> Connected:
+    """Connect to ``origin``, or take the ``tunnel`` to it; ``context`` is asked for TLS settings only when needed.
 
     Raises:
         TlsFailed: the handshake failed.
         OSError: no address (``socket.gaierror``), or none that answers.
     """
     loop = asyncio.get_running_loop()
-    began_ns = time.perf_counter_ns()
-    dns_ns, named_ns, stream = None, began_ns, tunnel
+    dns_ns, begun_ns, stream = None, time.perf_counter_ns(), tunnel
     if stream is None:
-        addresses = _stated(origin)
-        if addresses is None:
-            addresses = await _looked_up(origin)
-            named_ns = time.perf_counter_ns()
-            dns_ns = named_ns - began_ns
-        stream = await _first_to_answer(addresses)
+        addresses, dns_ns = await _addresses(origin)
+        try:
+            # Families alternate; the next address is tried after the delay of RFC 8305, or when one fails.
+            stream = await start_connection(addresses, happy_eyeballs_delay=0.25, interleave=1)
+        except RuntimeError as error:
+            # What uvloop raises where others raise OSError.
+            raise OSError(str(error)) from error
     connected_ns = time.perf_counter_ns()
+    tcp_ns = connected_ns - begun_ns - (dns_ns or 0)
     try:
         if origin.scheme != "https":
-            _, protocol = await loop.create_connection(make, sock=stream)
-            return Connected(protocol, dns_ns, connected_ns - named_ns, None)
+            _, connection = await loop.create_connection(HttpConnection, sock=stream)
+            return Connected(connection, dns_ns, tcp_ns, None)
         try:
-            _, protocol = await loop.create_connection(make, sock=stream, ssl=context(), server_hostname=origin.host)
+            _, connection = await loop.create_connection(
+                HttpConnection, sock=stream, ssl=context(), server_hostname=origin.host
+            )
         except (OSError, EOFError) as error:
             raise TlsFailed(str(error) or "the server hung up in the TLS handshake") from error
     except BaseException:
         stream.close()
         raise
-    return Connected(protocol, dns_ns, connected_ns - named_ns, time.perf_counter_ns() - connected_ns)
+    return Connected(connection, dns_ns, tcp_ns, time.perf_counter_ns() - connected_ns)
 
 
-async def _looked_up(origin: Origin) -> Sequence[_Address]:
-    loop = asyncio.get_running_loop()
+async def _addresses(origin: Origin) -> tuple[Sequence[Any], int | None]:
+    """The origin's addresses, and how long the look-up took; None where the address is given in figures."""
+    with contextlib.suppress(socket.gaierror, UnicodeError):
+        stated = socket.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+        return stated, None
+    begun_ns = time.perf_counter_ns()
     try:
-        return await loop.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
+        found = await asyncio.get_running_loop().getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
     except UnicodeError as error:
         # A label that is empty or too long: it is not even looked up.
         raise socket.gaierror(socket.EAI_NONAME, "no host can have this name") from error
-
-
-def _stated(origin: Origin) -> Sequence[_Address] | None:
-    """The address of an origin given in figures; None for a name, which has to be looked up."""
-    try:
-        found = socket.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
-    except (socket.gaierror, UnicodeError):
-        return None
-    return cast("Sequence[_Address]", found)
-
-
-async def _first_to_answer(addresses: Sequence[_Address]) -> socket.socket:
-    """A connection to the first address that answers; families alternate, the next one starts when one fails or is
-    slow."""
-    try:
-        return await start_connection(addresses, happy_eyeballs_delay=_NEXT_ADDRESS_S, interleave=1)
-    except RuntimeError as error:
-        # What uvloop raises where others raise OSError.
-        raise OSError(str(error)) from error
+    return found, time.perf_counter_ns() - begun_ns

@@ -1,11 +1,11 @@
-"""One HTTP/1.1 connection: a request's head as bytes, and the answer handed to a handler as it arrives.
+"""One HTTP/1.1 connection: a request's head as bytes, and the answer handed on as it arrives.
 
 :func:`request_head` writes heads once for many bodies and refuses whatever is out of the ordinary.
 :class:`HttpConnection` stamps the moment bytes arrive before it parses them. Bodies may be chunked, of a stated length,
 or end with the connection; interim (1xx) answers are passed over; bodies packed by gzip or deflate are unpacked. After
 a whole answer the connection is idle and may be used again, unless either side said otherwise. Bytes beyond the end of
 an answer are dropped, and the connection with them. Headers, trailers and chunk extensions are bounded in bytes and in
-number, and a body is unpacked a little at a time, no further than its handler wants it.
+number, and a body is unpacked a little at a time, no further than it is wanted.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ import select
 import time
 import zlib
 from collections.abc import Mapping
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import quote, urlsplit
 
 import httptools
-import msgspec
+
+if TYPE_CHECKING:
+    from vendor_verifier.transport.exchange import ActiveExchange
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
@@ -32,7 +34,7 @@ _PORTS = {"http": 80, "https": 443}
 _FRAMING = frozenset({"content-length", "transfer-encoding", "expect", "upgrade"})
 
 
-class Origin(msgspec.Struct, frozen=True):
+class Origin(NamedTuple):
     """The scheme, host and port to connect to."""
 
     scheme: str
@@ -40,20 +42,12 @@ class Origin(msgspec.Struct, frozen=True):
     port: int
 
 
-class RequestHead(msgspec.Struct, frozen=True):
-    """A request's head up to the number after ``content-length: ``, for any body."""
-
-    origin: Origin
-    start: bytes
-
-    def with_body(self, body: bytes) -> bytes:
-        return b"%b%d\r\n\r\n%b" % (self.start, len(body), body)
-
-
 def request_head(
     url: str, headers: Mapping[str, str], defaults: Mapping[str, str], method: str = "POST"
-) -> RequestHead:
-    """The head of a request to ``url``; ``headers`` win over ``defaults``, whatever their case.
+) -> tuple[Origin, bytes]:
+    """Where to send, and the head of the request up to the number after ``content-length: ``, for any body.
+
+    ``headers`` win over ``defaults``, whatever their case.
 
     Raises:
         ValueError: not http or https, user data in the address, framing headers of the caller's own, or an address
@@ -64,7 +58,6 @@ def request_head(
     host = parts.hostname or ""
     if not host.isascii():
         host = host.encode("idna").decode()
-    target = quote((parts.path or "/") + ("?" + parts.query if parts.query else ""), safe=_AS_IT_IS)
     if port is None or not _HOST.fullmatch(host):
         raise ValueError("the address is not valid")
     if "@" in parts.netloc:
@@ -73,17 +66,15 @@ def request_head(
         origin = Origin(parts.scheme, host, parts.port or port)
     except ValueError:
         raise ValueError("the port is not a number") from None
+    target = quote((parts.path or "/") + ("?" + parts.query if parts.query else ""), safe=_AS_IT_IS)
     named = f"[{host}]" if ":" in host else host
     shown = named if origin.port == port else f"{named}:{origin.port}"
     merged = {"host": shown, **defaults, **{name.lower(): value for name, value in headers.items()}}
-    lines = [f"{method} {target} HTTP/1.1", *(_line(name, value) for name, value in merged.items()), "content-length: "]
-    return RequestHead(origin, "\r\n".join(lines).encode("ascii"))
-
-
-def _line(name: str, value: str) -> str:
-    if name in _FRAMING or not _TOKEN.fullmatch(name) or not _VALUE.fullmatch(value):
-        raise ValueError("a header is not valid HTTP")
-    return f"{name}: {value}"
+    for name, value in merged.items():
+        if name in _FRAMING or not _TOKEN.fullmatch(name) or not _VALUE.fullmatch(value):
+            raise ValueError("a header is not valid HTTP")
+    lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in merged.items())]
+    return origin, "\r\n".join([*lines, "content-length: "]).encode("ascii")
 
 
 MAX_HEAD_BYTES = 100 * 1024
@@ -96,23 +87,11 @@ _GZIP = b"\x1f\x8b"
 _NO_BODY = frozenset({204, 304})
 
 
-class ResponseHandler(Protocol):
-    """Takes one answer as it arrives. No method may wait."""
-
-    def on_head(self, at_ns: int, status: int, headers: Mapping[str, str]) -> None: ...
-
-    def on_data(self, at_ns: int, data: bytes, *, is_last: bool) -> None:
-        """Take a piece of the body; ``is_last``: :meth:`on_complete` follows it."""
-
-    def on_complete(self, at_ns: int, *, has_surplus: bool) -> None:
-        """End the answer; ``has_surplus``: bytes came with its end that are no part of it."""
-
-    def on_error(self, at_ns: int, why: str, error: Exception | None) -> None:
-        """End the answer with an error; ``why`` is ``closed``, ``protocol`` or ``payload``."""
-
-
 class HttpConnection(asyncio.Protocol):
-    """A connection: :meth:`send` writes a request and hands its answer to a handler, :meth:`abort` ends it at once."""
+    """A connection: :meth:`send` writes a request and hands its answer to an exchange, :meth:`abort` ends it at once.
+
+    ``answered_ns`` is when the last bytes came since a request was sent, 0 before the first.
+    """
 
     def __init__(self) -> None:
         self.reusable = False
@@ -124,11 +103,11 @@ class HttpConnection(asyncio.Protocol):
         # What the parser calls for every chunk, without a frame of ours between them.
         self.on_body = self._pieces.append
         self._parser = httptools.HttpResponseParser(self)
-        self._handler: ResponseHandler | None = None
+        self._exchange: ActiveExchange | None = None
         self._start()
 
     def _start(self) -> None:
-        self._at_ns = 0
+        self.answered_ns = 0
         self._headers: dict[str, str] = {}
         self._field_count = 0
         self._bare_bytes = 0
@@ -141,28 +120,23 @@ class HttpConnection(asyncio.Protocol):
 
     # --- for the sender
 
-    @property
-    def has_answered(self) -> bool:
-        """Whether any byte came since the last request was sent."""
-        return self._at_ns > 0
-
     def can_be_used(self) -> bool:
         """Whether the connection is idle and silent. Unread bytes are its end, or were never asked for."""
         transport = self._transport
         # The number of a closed socket may be another one's.
         return self.reusable and transport is not None and not (transport.is_closing() or _has_unread(transport))
 
-    def send(self, data: bytes, handler: ResponseHandler) -> None:
-        """Write one request; its answer goes to ``handler``."""
+    def send(self, data: bytes, exchange: ActiveExchange) -> None:
+        """Write one request; its answer goes to ``exchange``."""
         assert self._transport is not None
         self._start()
-        self._handler = handler
+        self._exchange = exchange
         self.reusable = False
         self._transport.write(data)
 
     def abort(self) -> None:
-        """Close at once, without a word to the handler."""
-        self._handler = None
+        """Close at once, without a word to the exchange."""
+        self._exchange = None
         self.reusable = False
         if self._transport is not None:
             self._transport.abort()
@@ -173,9 +147,9 @@ class HttpConnection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        at_ns = self._at_ns = time.perf_counter_ns()
-        handler = self._handler
-        if handler is None:
+        at_ns = self.answered_ns = time.perf_counter_ns()
+        exchange = self._exchange
+        if exchange is None:
             self.abort()
             return
         error = self._parse(data)
@@ -183,22 +157,22 @@ class HttpConnection(asyncio.Protocol):
             body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
             self._pieces.clear()
             if self._unpacker is None:
-                handler.on_data(at_ns, body, is_last=self._is_over)
+                exchange.on_data(at_ns, body, is_last=self._is_over)
             else:
-                self._unpack(body, handler, self._unpacker)
-        if self._handler is None:
+                self._unpack(body, exchange, self._unpacker)
+        if self._exchange is None:
             # It has what it wants.
             return
         if self._is_over:
-            self._handler = None
+            self._exchange = None
             self.reusable = self._keep_alive and not self._to_the_end and error is None
             self.idle_since_ns = at_ns
             if not self.reusable:
                 self.abort()
-            handler.on_complete(at_ns, has_surplus=error is not None)
+            exchange.on_complete(at_ns, has_surplus=error is not None)
         elif error is not None:
             self.abort()
-            handler.on_error(at_ns, "protocol", error)
+            exchange.on_error(at_ns, "protocol", error)
 
     def _parse(self, data: bytes) -> Exception | None:
         """Feed the parser; the error that stopped it, or None."""
@@ -217,14 +191,14 @@ class HttpConnection(asyncio.Protocol):
         what = "trailers or chunk extensions" if self._has_head else "headers"
         return ConnectionError(f"{what} of more than {MAX_HEAD_BYTES} bytes")
 
-    def _unpack(self, data: bytes, handler: ResponseHandler, unpacker: zlib._Decompress) -> None:
-        """Hand on what is packed in ``data``, until the handler wants no more."""
+    def _unpack(self, data: bytes, exchange: ActiveExchange, unpacker: zlib._Decompress) -> None:
+        """Hand on what is packed in ``data``, until the exchange wants no more."""
         try:
-            while self._handler is not None:
+            while self._exchange is not None:
                 plain = unpacker.decompress(data, _UNPACKED_BYTES)
                 data = unpacker.unconsumed_tail
                 if plain:
-                    handler.on_data(self._at_ns, plain, is_last=False)
+                    exchange.on_data(self.answered_ns, plain, is_last=False)
                 if unpacker.eof:
                     data = unpacker.unused_data
                     if not data.startswith(_GZIP):
@@ -236,7 +210,7 @@ class HttpConnection(asyncio.Protocol):
                     return
         except zlib.error as error:
             self.abort()
-            handler.on_error(self._at_ns, "payload", error)
+            exchange.on_error(self.answered_ns, "payload", error)
 
     def eof_received(self) -> bool:
         # The loop says that the connection is lost a round later; until then a request could still be sent over it.
@@ -245,14 +219,14 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self.reusable = False
-        handler, self._handler = self._handler, None
-        if handler is None:
+        exchange, self._exchange = self._exchange, None
+        if exchange is None:
             return
         now_ns = time.perf_counter_ns()
         if error is None and self._to_the_end:
-            handler.on_complete(now_ns, has_surplus=False)
+            exchange.on_complete(now_ns, has_surplus=False)
         else:
-            handler.on_error(now_ns, "closed", error)
+            exchange.on_error(now_ns, "closed", error)
 
     # --- httptools
 
@@ -268,7 +242,7 @@ class HttpConnection(asyncio.Protocol):
         if self._has_head:
             # A trailer: the answer has been read by its head.
             return
-        key, text = name.decode("latin-1").lower(), _text(value)
+        key, text = name.decode("latin-1").lower(), value.decode(errors="replace")
         self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
 
     def on_headers_complete(self) -> None:
@@ -281,8 +255,8 @@ class HttpConnection(asyncio.Protocol):
         self._to_the_end = not coded and "content-length" not in headers and status not in _NO_BODY
         if headers.get("content-encoding", "").strip().lower() in _PACKINGS:
             self._unpacker = zlib.decompressobj(_EITHER_PACKING)
-        if self._handler is not None:
-            self._handler.on_head(self._at_ns, status, headers)
+        if self._exchange is not None:
+            self._exchange.on_head(self.answered_ns, status, headers)
 
     def on_message_complete(self) -> None:
         self._is_over = self._has_head
@@ -305,10 +279,3 @@ def _has_unread(transport: asyncio.BaseTransport) -> bool:
     looking = select.poll()
     looking.register(connected.fileno(), select.POLLIN)
     return bool(looking.poll(0))
-
-
-def _text(raw: bytes) -> str:
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")

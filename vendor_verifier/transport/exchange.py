@@ -21,8 +21,9 @@ from vendor_verifier.transport.proxies import Proxy
 class ActiveExchange:
     """One request and its answer as it arrives: the bytes with their moments, and the limits and caps that hold for it.
 
-    It is the handler of an :class:`HttpConnection`. Moments (``at_ns``) are ``perf_counter_ns``; zero of the exchange
-    is when the request was handed to a connected socket.
+    An :class:`HttpConnection` hands it the answer. Moments (``at_ns``) are ``perf_counter_ns``; zero of the exchange is
+    when the request was handed to a connected socket. ``is_lost``: the request may never have been read, because it
+    was sent over a kept connection that ended at that moment.
     """
 
     def __init__(self, limits: Limits, sending: Sending) -> None:
@@ -58,25 +59,33 @@ class ActiveExchange:
         try:
             async with asyncio.timeout(limit_s):
                 tunnel = None if proxy is None else await connect_through(proxy, origin)
-                connected = await connect(origin, HttpConnection, context, tunnel)
+                connected = await connect(origin, context, tunnel)
         except (ProxyRefused, TimeoutError) as error:
             words = str(error) or f"not connected within {limit_s:g} s"
             kind: FailureKind = "timeout_total" if self._total_s < self._limits.connect_s else "timeout_connect"
             if proxy is not None and tunnel is None:
                 # Not the vendor's failure: it has not received the request.
-                kind, words = "proxy", f"{proxy.words} does not let us through: {words}"
+                shown = f"the proxy {proxy.shown} (from {proxy.variable})"
+                kind, words = "proxy", f"{shown} does not let us through: {words}"
             self.failure = Failure.of(kind, words, phase="connect")
         except OSError as error:
-            self.failure = _not_connected(error)
+            words = str(error) or type(error).__name__
+            kind = "connect_refused" if isinstance(error, ConnectionRefusedError) else "connect"
+            if isinstance(error, socket.gaierror):
+                kind = "dns"
+            elif isinstance(error, (TlsFailed, ssl.SSLError)):
+                remedy = "check the address, or trust the host's authority by SSL_CERT_FILE=<file.pem>"
+                kind, words = "tls", f"{words[:300]}; {remedy}"
+            self.failure = Failure.of(kind, words)
         else:
-            connected.protocol.round_trip_ns = connected.tcp_ns
+            connected.connection.round_trip_ns = connected.tcp_ns
             self._connect_times = {
                 "connect_ns": time.perf_counter_ns() - self._begun_ns,
                 "dns_ns": connected.dns_ns,
                 "tcp_ns": connected.tcp_ns,
                 "tls_ns": connected.tls_ns,
             }
-            return connected.protocol
+            return connected.connection
         return None
 
     async def talk(self, connection: HttpConnection, data: bytes, *, is_reused: bool) -> None:
@@ -85,7 +94,7 @@ class ActiveExchange:
         self._is_reused = is_reused
         self._zero_ns = self._progress_ns = time.perf_counter_ns()
         connection.send(data, self)
-        self._look_at_limits()
+        self._watch_limits()
         try:
             await self._done
         except BaseException:
@@ -97,11 +106,9 @@ class ActiveExchange:
 
     def exchange(self) -> Exchange:
         """The exchange as far as it came."""
-        if self._end_ns is None:
-            self._end_ns = time.perf_counter_ns() - self._zero_ns
         return Exchange(
             sent_at=self._sent_at,
-            end_ns=self._end_ns,
+            end_ns=time.perf_counter_ns() - self._zero_ns if self._end_ns is None else self._end_ns,
             status=self._status,
             headers=self._headers,
             chunks=self._chunks,
@@ -114,7 +121,7 @@ class ActiveExchange:
             **self._connect_times,
         )
 
-    # --- as it arrives
+    # --- as it arrives; nothing here may wait
 
     def on_head(self, at_ns: int, status: int, headers: Mapping[str, str]) -> None:
         self._headers_ns = at_ns - self._zero_ns
@@ -125,10 +132,16 @@ class ActiveExchange:
             self._meter.expect_body()
 
     def on_data(self, at_ns: int, data: bytes, *, is_last: bool) -> None:
-        self._chunks.append((at_ns - self._zero_ns, data))
+        """Take a piece of the body; ``is_last``: :meth:`on_complete` follows it."""
         self._received += len(data)
-        if self._received > self._cap or len(self._chunks) > policy.MAX_CHUNKS:
-            self._leave_over_cap(at_ns, self._received - self._cap)
+        excess = self._received - self._cap
+        self._chunks.append((at_ns - self._zero_ns, data if excess <= 0 else data[:-excess]))
+        if excess > 0 or len(self._chunks) > policy.MAX_CHUNKS:
+            # Of a refusal what was kept is enough; an answer without its end is none.
+            if self._status is not None and 200 <= self._status < 300:
+                words = f"the answer is larger than {policy.MAX_ANSWER_BYTES} bytes or {policy.MAX_CHUNKS} pieces"
+                self.failure = Failure.of("limit_exceeded", words, self._status)
+            self._leave(at_ns)
             return
         if is_last:
             # No time limit waits for its tokens.
@@ -147,10 +160,12 @@ class ActiveExchange:
             self._leave(at_ns)
 
     def on_complete(self, at_ns: int, *, has_surplus: bool) -> None:
+        """End the answer; ``has_surplus``: bytes came with its end that are no part of it."""
         self._has_surplus = has_surplus
         self._finish(at_ns)
 
     def on_error(self, at_ns: int, why: str, error: Exception | None) -> None:
+        """End the answer with an error; ``why`` is ``closed``, ``protocol`` or ``payload``."""
         words = str(error) if error is not None and str(error) else "the server closed the connection"
         if why == "payload":
             self.failure = Failure.of("bad_payload", words, self._status, phase="stream")
@@ -158,28 +173,15 @@ class ActiveExchange:
             self.failure = Failure.truncated(words, self._status)
         else:
             self.failure = Failure.of("protocol" if why == "protocol" else "connection_reset", words)
-            self.is_lost = why == "closed" and self._was_given_up(at_ns)
+            connection = self._connection
+            if why == "closed" and self._is_reused and connection is not None and not connection.answered_ns:
+                # An end that crossed the request on its way came no later than this.
+                moment_ns = max(policy.MOMENT_NS, 2 * connection.round_trip_ns)
+                self.is_lost = at_ns - self._zero_ns <= moment_ns
         self._finish(at_ns)
 
-    def _was_given_up(self, at_ns: int) -> bool:
-        """Whether a reused connection ended at once and without a byte: the server may not have read the request."""
-        connection = self._connection
-        if connection is None or not self._is_reused or connection.has_answered:
-            return False
-        return at_ns - self._zero_ns <= policy.moment_ns(connection.round_trip_ns)
-
-    def _leave_over_cap(self, at_ns: int, excess: int) -> None:
-        """Keep what fits. Of a refusal that is enough; an answer without its end is none."""
-        if excess > 0:
-            stamp_ns, data = self._chunks[-1]
-            self._chunks[-1] = (stamp_ns, data[:-excess])
-        if self._status is not None and 200 <= self._status < 300:
-            words = f"the answer is larger than {policy.MAX_ANSWER_BYTES} bytes or {policy.MAX_CHUNKS} pieces"
-            self.failure = Failure.of("limit_exceeded", words, self._status)
-        self._leave(at_ns)
-
     def _leave(self, at_ns: int, error: Exception | None = None) -> None:
-        """Take no more of the answer; whoever asked gets ``error``, a bug of a reader."""
+        """Take no more of the answer."""
         if self._connection is not None:
             self._connection.abort()
         self._finish(at_ns, error)
@@ -193,41 +195,26 @@ class ActiveExchange:
         else:
             self._done.set_exception(error)
 
-    # --- limits
-
-    def _look_at_limits(self) -> None:
+    def _watch_limits(self) -> None:
         """End the exchange if a limit is met, else look again when the next one may be.
 
-        A limit moves with every sign of progress, at the cost of one assignment: no timer is set for it. The first
-        token may bring it nearer, to the idle limit from then on, so no timer is longer than that.
+        A limit moves with every sign of progress at the cost of one assignment: no timer is set for it. No look is
+        further away than the idle limit, for the first token may bring it that near.
         """
         if self._done.done():
             return
-        now_ns = time.perf_counter_ns()
+        now_ns, has_token = time.perf_counter_ns(), self._meter.has_token
+        patience_s = self._limits.idle_s if has_token else self._limits.first_token_s
         total_due_ns = self._begun_ns + int(self._total_s * 1e9)
-        kind: FailureKind = "timeout_idle" if self._meter.has_token else "timeout_first_token"
-        patience_s = self._limits.idle_s if self._meter.has_token else self._limits.first_token_s
         due_ns = min(self._progress_ns + int(patience_s * 1e9), total_due_ns)
         if now_ns < due_ns:
             left_s = min((due_ns - now_ns) / 1e9, self._limits.idle_s)
-            self._timer = self._loop.call_later(left_s + 0.0005, self._look_at_limits)
+            self._timer = self._loop.call_later(left_s + 0.0005, self._watch_limits)
             return
+        kind: FailureKind = "timeout_idle" if has_token else "timeout_first_token"
+        words = f"no data for {patience_s:g} s in the middle of the answer" if has_token else ""
         if due_ns == total_due_ns:
             kind, words = "timeout_total", f"not finished within {self._total_s:g} s"
-        elif self._meter.has_token:
-            words = f"no data for {patience_s:g} s in the middle of the answer"
-        else:
-            words = f"no token within {patience_s:g} s"
-        phase: Phase = "headers" if self._status is None else "stream" if self._meter.has_token else "first_token"
-        self.failure = Failure.of(kind, words, self._status, phase=phase)
+        phase: Phase = "headers" if self._status is None else "stream" if has_token else "first_token"
+        self.failure = Failure.of(kind, words or f"no token within {patience_s:g} s", self._status, phase=phase)
         self._leave(now_ns)
-
-
-def _not_connected(error: OSError) -> Failure:
-    words = str(error) or type(error).__name__
-    if isinstance(error, socket.gaierror):
-        return Failure.of("dns", words)
-    if isinstance(error, (TlsFailed, ssl.SSLError)):
-        remedy = "check the address, or trust the host's authority by SSL_CERT_FILE=<file.pem>"
-        return Failure.of("tls", f"{words[:300]}; {remedy}")
-    return Failure.of("connect_refused" if isinstance(error, ConnectionRefusedError) else "connect", words)

@@ -98,7 +98,7 @@ MAX_ERROR_BYTES = 64 * 1024
 # Every chunk is kept with its moment, so an answer of single bytes costs far more memory than its size.
 MAX_CHUNKS = 500_000
 # A connection that the server gave up while a request was on its way to it ends no later than this after the sending.
-_MOMENT_NS = 10**9
+MOMENT_NS = 10**9
 # As late as a time stamp may be for it. The work behind most awaits is shorter, and goes on without a pause.
 _SLICE_NS = 250_000
 # Callers that go on in one round of the event loop. Each reads, records and asks again for a fifth of a millisecond;
@@ -106,24 +106,6 @@ _SLICE_NS = 250_000
 ONE_PER_ROUND, MOST_PER_ROUND = 1, 4
 _FEW, _MANY_SHARE = 8, 1 / 8
 HTTP_LOGGERS = ("httpx2", "httpcore2")
-
-
-def moment_ns(round_trip_ns: int) -> int:
-    """Nanoseconds after sending within which a kept connection's end may have crossed the request on the way."""
-    return max(_MOMENT_NS, 2 * round_trip_ns)
-
-
-class Slices:
-    """The time slices of one piece of work. The first starts when this is made."""
-
-    def __init__(self) -> None:
-        self._over_ns = time.perf_counter_ns() + _SLICE_NS
-
-    async def rest_if_over(self) -> None:
-        """Let the loop serve others once the slice is used up, and start the next."""
-        if time.perf_counter_ns() >= self._over_ns:
-            await asyncio.sleep(0)
-            self._over_ns = time.perf_counter_ns() + _SLICE_NS
 
 
 async def in_slices(steps: Steps[Result]) -> Result:

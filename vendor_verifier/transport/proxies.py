@@ -1,9 +1,8 @@
-"""The one reader of ``HTTPS_PROXY`` and its like: the proxy that the environment prescribes for an address.
+"""The proxy that the environment prescribes for an address; it connects nowhere.
 
 ``http_proxy``, ``https_proxy`` and ``all_proxy`` in either case, the lower one first; an empty value means none.
-``no_proxy`` exempts hosts with their subdomains (``example.com`` and ``.example.com`` alike), addresses, networks
-(``10.0.0.0/8``), any of them on one port only (``host:8080``), and by ``*`` everything. This machine's own addresses
-are never asked for through a proxy. It connects nowhere.
+``no_proxy`` exempts hosts with their subdomains, addresses, networks (``10.0.0.0/8``), any of them on one port only
+(``host:8080``), and by ``*`` everything. This machine's own addresses are never asked for through a proxy.
 """
 
 from __future__ import annotations
@@ -16,19 +15,19 @@ from urllib.parse import urlsplit
 
 from vendor_verifier.errors import UsageError
 
-
-def is_loopback(host: str) -> bool:
-    """Whether a host's name or address, in lower case, stands for this machine."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 _PORTS = {"http": 80, "https": 443}
 _KINDS = frozenset({"http", "socks5", "socks5h"})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host's name or address stands for this machine."""
+    name = host.lower().rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,27 +38,26 @@ class Proxy:
     shown: str
     variable: str
 
-    @property
-    def words(self) -> str:
-        return f"the proxy {self.shown} (from {self.variable})"
-
 
 def proxy_for(address: str, environ: Mapping[str, str] | None = None) -> Proxy | None:
     """The proxy for ``address`` by ``environ`` (this process's own), or None for a direct connection."""
     environ = os.environ if environ is None else environ
     parts = urlsplit(address)
     host = (parts.hostname or "").lower()
-    port = parts.port or _PORTS.get(parts.scheme)
     if parts.scheme not in _PORTS or is_loopback(host):
         return None
-    name, stated = _read(f"{parts.scheme}_proxy", environ)
-    if not stated:
-        name, stated = _read("all_proxy", environ)
-    rules = _read("no_proxy", environ)[1].split(",")
-    if not stated or any(_exempts(rule.strip().lower(), host, port) for rule in rules if rule.strip()):
+    variable = stated = ""
+    for name in (f"{parts.scheme}_proxy", "all_proxy"):
+        variable = name if name in environ else name.upper()
+        stated = environ.get(variable, "").strip()
+        if stated:
+            break
+    rules = environ.get("no_proxy", environ.get("NO_PROXY", "")).lower().split(",")
+    port = parts.port or _PORTS[parts.scheme]
+    if not stated or any(_exempts(rule.strip(), host, port) for rule in rules):
         return None
     url = stated if "://" in stated else f"http://{stated}"
-    return Proxy(url, _without_credentials(url), name)
+    return Proxy(url, _without_credentials(url), variable)
 
 
 def require_proxies(addresses: Iterable[str], environ: Mapping[str, str] | None = None) -> None:
@@ -68,52 +66,29 @@ def require_proxies(addresses: Iterable[str], environ: Mapping[str, str] | None 
     Raises:
         UsageError: a proxy's address is none, or its kind is unknown.
     """
-    for address in addresses:
-        proxy = proxy_for(address, environ)
-        if proxy is not None:
-            _require(proxy)
+    for proxy in filter(None, (proxy_for(address, environ) for address in addresses)):
+        if urlsplit(proxy.url).scheme.lower() not in _KINDS or "(" in proxy.shown:
+            raise UsageError(
+                f"{proxy.variable} names no proxy that can be used ({proxy.shown}); "
+                "expected http://host:port or socks5://host:port"
+            )
 
 
-def _require(proxy: Proxy) -> None:
-    if urlsplit(proxy.url).scheme.lower() not in _KINDS:
-        raise UsageError(
-            f"{proxy.variable} names a proxy of an unknown kind ({proxy.shown}); "
-            "expected http://host:port or socks5://host:port"
-        )
-    if "(" in proxy.shown:
-        raise UsageError(f"{proxy.variable} is no proxy's address ({proxy.shown}); expected http://host:port")
-
-
-def _read(name: str, environ: Mapping[str, str]) -> tuple[str, str]:
-    """The variable's name as it is set, and its value."""
-    if name in environ:
-        return name, environ[name].strip()
-    if name == "http_proxy" and "REQUEST_METHOD" in environ:
-        # Under CGI the upper-case name can be set by anyone who sends a header of that name.
-        return name, ""
-    return name.upper(), environ.get(name.upper(), "").strip()
-
-
-def _exempts(rule: str, host: str, port: int | None) -> bool:
+def _exempts(rule: str, host: str, port: int) -> bool:
     if rule == "*":
         return True
     rule = rule.partition("://")[2] or rule
-    bare, only_port = _split_port(rule)
-    if only_port is not None and only_port != port:
-        return False
     try:
-        return ip_address(host) in ip_network(bare, strict=False)
+        return ip_address(host) in ip_network(rule.strip("[]"), strict=False)
     except ValueError:
-        name = bare.removeprefix("*").removeprefix(".")
-        return bool(name) and (host == name or host.endswith(f".{name}"))
-
-
-def _split_port(rule: str) -> tuple[str, int | None]:
-    """Host and port of a rule; a bare IPv6 address or network has colons and no port."""
-    host, colon, port = rule.rpartition(":")
-    if colon and port.isdecimal() and (host.endswith("]") or ":" not in host):
-        return host.strip("[]"), int(port)
-    return rule.strip("[]"), None
+        # A name, or a rule for one port.
+        bare, _, only_port = rule.rpartition(":")
+    if bare and only_port.isdecimal():
+        if int(only_port) != port:
+            return False
+        rule = bare
+    name = rule.strip("[]").removeprefix("*").removeprefix(".")
+    return bool(name) and (host == name or host.endswith(f".{name}"))
 
 
 def _without_credentials(url: str) -> str:
