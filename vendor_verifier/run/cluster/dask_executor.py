@@ -30,7 +30,7 @@ _GRACE_S = 3.0
 # Records that make it worth starting one more worker, and the most that are asked for.
 _RECORDS_PER_WORKER = 4 * BLOCK
 _MOST_WORKERS = 64
-# Requests in flight that one process usually times truthfully (benchmarks/TIMING.md).
+# Requests in flight that one process usually times truthfully.
 _STREAMS_PER_WORKER = 300
 
 
