@@ -43,7 +43,7 @@ def test_a_wrong_name_is_an_error() -> None:
 
 def test_a_plain_run_loads_no_other_evaluation_and_no_report_before_it_writes_one() -> None:
     """Start-up is paid at every run: BFCL's modules, the template engine and the formats of machines wait."""
-    script = "import sys, vendor_verifier.console.main_job; print('\\n'.join(sys.modules))"
+    script = "import sys, vendor_verifier.cli.main_job; print('\\n'.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
     assert "vendor_verifier.pipeline.run" in loaded

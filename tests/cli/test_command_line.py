@@ -13,7 +13,7 @@ import pytest
 import vendor_verifier.cli.main as main_module
 from vendor_verifier import __version__
 from vendor_verifier.cli.main import EXAMPLES, build_app, run_app
-from vendor_verifier.console.output import TABLE
+from vendor_verifier.cli.output import TABLE
 from vendor_verifier.resources import shipped
 
 ROOT = Path(__file__).parents[2]

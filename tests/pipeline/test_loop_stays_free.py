@@ -16,7 +16,7 @@ from callback_watch import watched_callbacks
 from fault_server import DONE, chunk, delta, event, head, stream, text
 
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.console.output import EXIT_INCOMPLETE
+from vendor_verifier.cli.output import EXIT_INCOMPLETE
 
 # Of processor time: a sixth of it is measured on a quiet machine, a third on a busy one.
 LONGEST_S = 0.015

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from changing import replace
 
-from vendor_verifier.console import main_job
-from vendor_verifier.console.output import EXIT_INCOMPLETE, EXIT_OK
+from vendor_verifier.cli import main_job
+from vendor_verifier.cli.output import EXIT_INCOMPLETE, EXIT_OK
 from vendor_verifier.pipeline.plan import prepare
 
 

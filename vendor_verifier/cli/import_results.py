@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vendor_verifier.console.output import gates_exit_code, print_report, say_where, warn
+from vendor_verifier.cli.output import gates_exit_code, print_report, say_where, warn
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.history.database import history_file, remember
 from vendor_verifier.pipeline.import_results import import_run

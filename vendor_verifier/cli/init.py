@@ -14,8 +14,8 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
+from vendor_verifier.cli.output import EXIT_OK, say
 from vendor_verifier.config.model_names import MODEL_IDS, known_models, series_of
-from vendor_verifier.console.output import EXIT_OK, say
 from vendor_verifier.errors import Problem, ProblemsError, StorageError
 from vendor_verifier.pipeline.options import WHAT, flag, many, option
 from vendor_verifier.registry import Registry, find_vendors

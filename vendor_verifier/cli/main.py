@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vendor_verifier import __version__
-from vendor_verifier.console import output
-from vendor_verifier.console.output import never_raising, say
+from vendor_verifier.cli import output
+from vendor_verifier.cli.output import never_raising, say
 from vendor_verifier.errors import UsageError, VerifierError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ COMMANDS = {
         "vendor_verifier.features.doctor.command:doctor_command",
         "Check each vendor with two small requests.",
     ),
-    "score": ("vendor_verifier.cli.stored:score_command", "Score a stored run again."),
+    "score": ("vendor_verifier.cli.score:score_command", "Score a stored run again."),
     "report": ("vendor_verifier.cli.report:report_command", "Write or open the report of a stored run."),
     "import": ("vendor_verifier.cli.import_results:import_command", "Turn other people's result files into a run."),
     "compare": (

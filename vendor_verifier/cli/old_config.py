@@ -9,11 +9,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from vendor_verifier.cli.output import EXIT_OK, EXIT_USAGE, say
 from vendor_verifier.config import load_config, read_environment
 from vendor_verifier.config.env_file import read_limited
 from vendor_verifier.config.literal_keys import Moved, MovedKey, NotMovable, move_keys
 from vendor_verifier.config.yaml_source import SourceError
-from vendor_verifier.console.output import EXIT_OK, EXIT_USAGE, say
 from vendor_verifier.errors import ConfigError, Problem, StorageError
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.reports.escape import plain

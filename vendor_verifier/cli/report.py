@@ -10,7 +10,7 @@ from typing import Annotated, get_args
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vendor_verifier.console.output import EXIT_OK, gates_exit_code, print_report, say
+from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_report, say
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
 from vendor_verifier.features.data import TableFormat
 from vendor_verifier.pipeline.latest_run import RUNS, pointed_to, run_named

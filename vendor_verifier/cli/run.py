@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts.validators import Number
 
-from vendor_verifier.console.options import CommandOptions
+from vendor_verifier.cli.options import CommandOptions
 from vendor_verifier.pipeline.options import OUTPUT, flag, many, option
 from vendor_verifier.resources import shipped
 
@@ -17,7 +17,7 @@ _NO_OPTIONS = CommandOptions()
 
 def run_command(options: CommandOptions = _NO_OPTIONS) -> int:
     """Send every sample to every configured vendor, score the answers, rank the vendors."""
-    from vendor_verifier.console.main_job import run_main_job
+    from vendor_verifier.cli.main_job import run_main_job
 
     return run_main_job(options)
 
@@ -44,8 +44,8 @@ def demo_command(
         from vendor_verifier.features.simulate.command import simulate_command
 
         return simulate_command(seed=seed)
+    from vendor_verifier.cli.main_job import run_main_job
     from vendor_verifier.config.model_names import SIMULATED_MODEL
-    from vendor_verifier.console.main_job import run_main_job
 
     options = replace(
         _NO_OPTIONS,

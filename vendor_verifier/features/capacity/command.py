@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 from cyclopts.validators import Number
 
-from vendor_verifier.console.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, say, warn
+from vendor_verifier.cli.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, say, warn
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, PACE, WHAT, RunOptions, flag, many, option
 

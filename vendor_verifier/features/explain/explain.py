@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vendor_verifier.console.output import EXIT_OK
+from vendor_verifier.cli.output import EXIT_OK
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.options import OUTPUT, WHAT, flag, option
 from vendor_verifier.records.manifest import Manifest

@@ -15,11 +15,11 @@ import pandas as pd
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from vendor_verifier.cli.options import CommandOptions
+from vendor_verifier.cli.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say, warn
+from vendor_verifier.cli.progress import progress
 from vendor_verifier.config import read_environment
 from vendor_verifier.config.env_file import read_variables
-from vendor_verifier.console.options import CommandOptions
-from vendor_verifier.console.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say, warn
-from vendor_verifier.console.progress import progress
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, VerifierError
 from vendor_verifier.features.history import compare, database, nightly
 from vendor_verifier.features.history.check import CheckResult, judge_check

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from vendor_verifier.config import read_environment
-from vendor_verifier.console.options import CommandOptions
-from vendor_verifier.console.output import (
+from vendor_verifier.cli.options import CommandOptions
+from vendor_verifier.cli.output import (
     EXIT_INCOMPLETE,
     EXIT_OK,
     SIGNAL_BASE,
@@ -16,7 +15,8 @@ from vendor_verifier.console.output import (
     say_where,
     warn,
 )
-from vendor_verifier.console.progress import progress
+from vendor_verifier.cli.progress import progress
+from vendor_verifier.config import read_environment
 from vendor_verifier.lazy_import import registered
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.run import RunOutcome, run, unfinished_vendors
@@ -42,7 +42,7 @@ def run_main_job(options: CommandOptions, *, meant_to_fail: Collection[str] = ()
     for warning in shown:
         warn(warning)
     if options.dry_run:
-        from vendor_verifier.console.dry_run import print_dry_run
+        from vendor_verifier.cli.dry_run import print_dry_run
 
         print_dry_run(prepared, as_json=options.json)
         return EXIT_OK

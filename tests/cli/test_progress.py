@@ -17,7 +17,7 @@ from changing import replace
 from costs import await_that, least_of
 from small_records import answer, failure
 
-from vendor_verifier.console.progress import progress
+from vendor_verifier.cli.progress import progress
 from vendor_verifier.pipeline.run import Outlook
 from vendor_verifier.run.event_loop_lag import LoopLag
 

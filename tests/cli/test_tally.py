@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from small_records import answer, failure
 
-from vendor_verifier.console.progress import Tally, whole
+from vendor_verifier.cli.progress import Tally, whole
 from vendor_verifier.pipeline.run import Outlook
 from vendor_verifier.records.event import Usage
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vendor_verifier.console.progress import Row, progress_lines, status_line
+from vendor_verifier.cli.progress import Row, progress_lines, status_line
 
 _FAST = Row("fast", 80, 100, 0, 5, 12.5, 210.4, 0.0312, 1.6)
 _SLOW = Row("slow", 7, 100, 2, 5, 0.5, 4100.0, None, 3725.0)

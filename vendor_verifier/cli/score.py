@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vendor_verifier.console.output import EXIT_OK, gates_exit_code, print_report, warn
+from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_report, warn
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.latest_run import run_named
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, AnswerFormat, BfclVersion, RunOptions, flag, many, option

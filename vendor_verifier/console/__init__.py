@@ -1,1 +1,0 @@
-"""The parts that commands share on the terminal: options, progress, output, streams."""
