@@ -1,16 +1,17 @@
-"""Has a reader listen: to recorded or made-up bytes in any chunks, or to single events."""
+"""Recorded and made-up streams, by the wire that reads them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.records.event import SseEvent, StreamEvent
-from vendor_verifier.wire.base import Reader
-from vendor_verifier.wire.sse import SseDecoder
+from vendor_verifier.registry import WIRES
+from vendor_verifier.wire.base import Wire
+from vendor_verifier.wire.openai_completions import OpenAICompletions
 
+ALL: dict[str, Wire] = {**WIRES, "openai_completions": OpenAICompletions(render=lambda _turn: "hi")}
 CALL = '<tool_call>\n{"name": "get-weather.v2", "arguments": {"city": "Paris"}}\n</tool_call>'
 
 
@@ -18,20 +19,6 @@ def captured(name: str) -> bytes:
     """The body of a recorded answer."""
     captures = Path(__file__).parents[1] / "wire" / "captures"
     return (captures / name).read_bytes().partition(b"\r\n\r\n")[2]
-
-
-def heard(reader: Reader, chunks: Iterable[bytes]) -> list[StreamEvent]:
-    """What the reader says to a stream that arrives in these chunks."""
-    decoder = SseDecoder()
-    events = [event for chunk in chunks for event in decoder.feed(chunk)]
-    events.extend(decoder.close())
-    return [said for event in events for said in reader.read(event)]
-
-
-def told(reader: Reader, *payloads: Any, name: str = "") -> list[StreamEvent]:
-    """What the reader says to these events; text is taken as it is, everything else as its JSON."""
-    texts = [payload if isinstance(payload, str) else json.dumps(payload) for payload in payloads]
-    return [said for text in texts for said in reader.read(SseEvent(text, name))]
 
 
 def sse(*payloads: Any) -> bytes:

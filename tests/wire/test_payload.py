@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import tracemalloc
 from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.record import Response
-from vendor_verifier.records.steps import at_once
 from vendor_verifier.wire import payload
 from vendor_verifier.wire.payload import (
     MAX_COUNT,
@@ -26,7 +22,6 @@ from vendor_verifier.wire.payload import (
     has_many_parts,
     parse_json,
     well_formed,
-    writable_in_steps,
 )
 
 JSON = st.recursive(
@@ -252,15 +247,3 @@ def test_values_are_counted_outside_of_texts(value: object, most: int) -> None:
         # Very many quotes are many values, too.
         if has_many or text.count('"') <= 4 * most:
             assert has_many_parts(text) == has_many_parts(text.encode()) == has_many
-
-
-def test_ids_of_many_calls_are_looked_at_once() -> None:
-    """A thousand calls with an id of 500 characters each made two gigabytes of it, and took a second."""
-    calls = tuple(ToolCall("f", "{}", f"{number:0500}") for number in range(1024))
-    response = Response(tool_calls=calls)
-    tracemalloc.start()
-    try:
-        assert at_once(writable_in_steps(response)) is response
-        assert tracemalloc.get_traced_memory()[1] < 10 * 1024**2
-    finally:
-        tracemalloc.stop()

@@ -12,8 +12,7 @@ from costs import assert_linear
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.records.event import SseEvent
-from vendor_verifier.wire.sse import MAX_LINE_BYTES, SseDecoder
+from vendor_verifier.wire.sse import MAX_LINE_BYTES, SseDecoder, SseEvent
 
 CAPTURES = sorted((Path(__file__).parent / "captures").glob("*.stream.txt"))
 

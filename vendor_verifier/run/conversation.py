@@ -5,13 +5,16 @@ When a request may be sent is the limiter's business, how often it is tried agai
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
+import anyio
 from msgspec import structs
 
 from vendor_verifier.errors import UsageError
@@ -27,15 +30,17 @@ from vendor_verifier.run.rate_limiter import Limiter
 from vendor_verifier.run.retry import attempt_until_done, refuses_usage, should_retry, stops_vendor
 from vendor_verifier.scoring.answer import LOOP_LAG
 from vendor_verifier.suites import AnyPlay
-from vendor_verifier.transport.policy import Client, ProgressMeter, RoundLimit, Sending, in_slices
+from vendor_verifier.transport.policy import Client, ProgressMeter, RoundLimit, Sending
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Reader, Wire
-from vendor_verifier.wire.parse_answer import answer_in_steps
+from vendor_verifier.wire.parse_answer import read_answer
 
 CLOCK_JUMP = "clock_jump"
 # Noted beside what a wire sends in other words.
 _WITHOUT_USAGE = "dropped:stream_options"
 MAX_DRIFT_S = 5.0
+# Read in a thread, so that no other answer is stamped late for it.
+_LONG_ANSWER = 256 * 1024
 
 
 class ClockWatch:
@@ -111,7 +116,8 @@ class Conversation:
 
     ``without_usage`` are model and label of entries that take no ``stream_options``. ``permits`` are the stretches in
     which another process, that gives the permits, stood still. ``streams`` is the most that may be open at a time.
-    ``has_turn``: an answer was read, and nothing asked since.
+    ``reading`` lets one answer be read in a round of the event loop. ``has_turn``: an answer was read, and nothing
+    asked since.
     """
 
     client: Client
@@ -124,7 +130,7 @@ class Conversation:
     lag: LoopLag = field(default_factory=LoopLag)
     permits: Stalls = field(default_factory=Stalls)
     streams: int = 0
-    answers: RoundLimit = field(init=False)
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     starts: RoundLimit = field(init=False)
     blocked_by_proxy: dict[str, str] = field(default_factory=dict)
     without_usage: set[tuple[str, str]] = field(default_factory=set)
@@ -132,7 +138,7 @@ class Conversation:
     has_turn: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        self.answers, self.starts = RoundLimit(self.streams), RoundLimit(self.streams)
+        self.starts = RoundLimit(self.streams)
 
     async def play(
         self,
@@ -274,18 +280,20 @@ class Conversation:
         late_ns = self._lateness_ns(exchange, scheduled_ns, began_ns)
         if exchange.chunks:
             # Where nobody answered there is nothing to read, and what it means must be known before the next is asked.
-            await self.answers.take()
+            async with self.reading:
+                await asyncio.sleep(0)
             self.has_turn = True
         try:
-            timing, response, failure = await in_slices(
-                answer_in_steps(
-                    exchange,
-                    question.reader(),
-                    tool_names=request.tool_names,
-                    classify=question.target.vendor.classify,
-                    asked_stream=question.turn.stream,
-                )
+            read = partial(
+                read_answer,
+                exchange,
+                question.reader(),
+                tool_names=request.tool_names,
+                classify=question.target.vendor.classify,
+                asked_stream=question.turn.stream,
             )
+            is_long = sum(len(chunk) for _, chunk in exchange.chunks) > _LONG_ANSWER
+            timing, response, failure = await anyio.to_thread.run_sync(read) if is_long else read()
         except Exception as error:  # noqa: BLE001 as above
             return Attempt(number, failure=self._plugin_failure(error, "parse"))
         if failure is not None:

@@ -21,13 +21,12 @@ from typing import Protocol
 
 import msgspec
 
-from vendor_verifier.records.event import SseEvent
 from vendor_verifier.records.record import Exchange
 from vendor_verifier.records.request import HttpRequest
 from vendor_verifier.records.steps import Result, Steps
-from vendor_verifier.wire.assembler import characters_of
+from vendor_verifier.wire.answer import Answer
 from vendor_verifier.wire.base import Reader
-from vendor_verifier.wire.sse import SseDecoder
+from vendor_verifier.wire.sse import SseDecoder, SseEvent
 
 # A model that thinks in secret may send an empty event for each of its tokens.
 MAX_EVENTS_WITHOUT_TOKEN = 100_000
@@ -47,6 +46,7 @@ class ProgressMeter:
         self.has_token = False
         self.is_flooded = False
         self._reader = reader
+        self._answer = Answer()
         self._decoder = SseDecoder(_READ_IN_PASSING, skips_long=True)
         self._events = 0
         self._last = b""
@@ -78,8 +78,8 @@ class ProgressMeter:
             return False
         for event in self._events_of(chunk):
             self._events += 1
-            # All of it is read, whatever comes first: the reader may have to know.
-            if sum(map(characters_of, self._reader.read(event))) > 0:
+            self._reader.read(event, self._answer)
+            if self._answer.token_moments:
                 # What follows in this chunk is read when the answer is over.
                 self.has_token = True
                 break

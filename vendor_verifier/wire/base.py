@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 from urllib.parse import quote
 
 import msgspec
 
-from vendor_verifier.records.event import SseEvent, StreamEvent
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire.answer import Answer
+from vendor_verifier.wire.sse import SseEvent
 
 _METHOD = ":streamGenerateContent"
 _WHOLE_METHOD = ":generateContent"
@@ -58,11 +59,12 @@ def whole_url(base_url: str, model_id: str) -> str:
 class Reader(Protocol):
     """Reads one answer; fresh for each attempt, may hold state between events."""
 
-    def read(self, event: SseEvent) -> Iterable[StreamEvent]:
-        """Normalise one server-sent event. Unknown events yield nothing; unreadable ones yield an Anomaly."""
+    def read(self, event: SseEvent, answer: Answer) -> None:
+        """Put into ``answer`` what one server-sent event says. Unknown events say nothing, unreadable ones are noted as
+        anomalies or losses."""
 
-    def read_body(self, body: object) -> Iterable[StreamEvent]:
-        """Normalise a whole, parsed JSON answer (a vendor that does not stream)."""
+    def read_body(self, body: object, answer: Answer) -> None:
+        """Read a whole, parsed JSON answer (a vendor that does not stream)."""
 
 
 class Wire(Protocol):

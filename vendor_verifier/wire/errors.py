@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+import msgspec
+
 from vendor_verifier.records import failures
-from vendor_verifier.records.event import Fault
 from vendor_verifier.records.record import MAX_MESSAGE, Failure, FailureKind
 from vendor_verifier.wire.payload import PayloadError, as_count, as_dict, as_text, parse_json, well_formed
 from vendor_verifier.wire.sse import SseDecoder
@@ -52,6 +53,19 @@ _STATUS_OF_BASE_RESP: Mapping[int, int] = {
 }  # fmt: skip
 
 
+class Fault(msgspec.Struct, frozen=True):
+    """An error inside a 200 answer. ``code`` is the vendor's, ``status`` the HTTP status it stands for if known."""
+
+    message: str
+    code: str | None = None
+    status: int | None = None
+
+    @classmethod
+    def of(cls, message: str, code: str | None = None, status: int | None = None) -> Fault:
+        """A fault in a vendor's words, which may be of any length and not fit for UTF-8."""
+        return cls(well_formed(message[:MAX_MESSAGE]), well_formed(code[:100]) if code else code, status)
+
+
 def read_fault(body: Mapping[str, Any], *, named_error: bool = False) -> Fault | None:
     """The error an object carries, if it carries one.
 
@@ -62,21 +76,17 @@ def read_fault(body: Mapping[str, Any], *, named_error: bool = False) -> Fault |
     if isinstance(error, dict) and error:
         return _fault(error)
     if isinstance(error, str) and error:
-        return _named(error, status=status_of(error))
+        return Fault.of(error, status=status_of(error))
     if error:
-        return _named(f"error: {str(error)[:500]}", status=status_of(error))
+        return Fault.of(f"error: {str(error)[:500]}", status=status_of(error))
     if body.get("object") == "error" or body.get("type") == "error" or named_error:
         return _fault(body)
     base = as_dict(body.get("base_resp"))
     code = as_count(base.get("status_code"))
     if code:
         message = as_text(base.get("status_msg")) or "base_resp error"
-        return _named(message, code=str(code), status=_STATUS_OF_BASE_RESP.get(code, 500))
+        return Fault.of(message, code=str(code), status=_STATUS_OF_BASE_RESP.get(code, 500))
     return None
-
-
-def _named(message: str, code: str | None = None, status: int | None = None) -> Fault:
-    return Fault(well_formed(message[:MAX_MESSAGE]), code=well_formed(code[:100]) if code else code, status=status)
 
 
 def _fault(error: Mapping[str, Any]) -> Fault:
@@ -84,7 +94,7 @@ def _fault(error: Mapping[str, Any]) -> Fault:
     status = next((found for found in map(status_of, words) if found is not None), None)
     code = next((str(word) for word in words if isinstance(word, (str, int)) and word not in ("", "error")), None)
     message = as_text(error.get("message")) or as_text(error.get("detail")) or str(dict(error))[:500]
-    return _named(message, code=code, status=status)
+    return Fault.of(message, code=code, status=status)
 
 
 def status_of(code: object) -> int | None:

@@ -7,13 +7,11 @@ from datetime import UTC, datetime
 
 from msgspec import structs
 
-from vendor_verifier.records.event import Fault, Lost
 from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.record import Exchange, Failure, Response, Timing
-from vendor_verifier.records.steps import Steps, at_once
-from vendor_verifier.wire.assembler import MAX_CHARACTERS, Assembler, Collected, TokenMoments
+from vendor_verifier.wire.answer import Answer
 from vendor_verifier.wire.base import Reader
-from vendor_verifier.wire.errors import http_failure, request_id_of
+from vendor_verifier.wire.errors import Fault, http_failure, request_id_of
 from vendor_verifier.wire.payload import (
     MAX_BYTES,
     MAX_PARTS,
@@ -23,7 +21,7 @@ from vendor_verifier.wire.payload import (
     packing,
     parse_json,
 )
-from vendor_verifier.wire.sse import SseDecoder, in_small_pieces
+from vendor_verifier.wire.sse import SseDecoder
 
 Classify = Callable[[int, Mapping[str, str], bytes], Failure | None]
 Outcome = tuple[Timing, Response | None, Failure | None]
@@ -32,13 +30,13 @@ _BOM = b"\xef\xbb\xbf"
 _HEAD_BYTES = 8
 _ENDLESS_BYTES = 512 * 1024
 # Several times what the longest answer of any model has; reading is bounded by them, not by a clock.
-MAX_EVENTS = 250_000
-MAX_LINES = 3 * MAX_EVENTS
+MAX_LINES = 750_000
+MAX_CHARACTERS = 1024 * 1024
+# Between two looks at these bounds.
+_PIECE_BYTES = 32 * 1024
 _STREAM_STARTS = (b":", b"data:", b"event:", b"id:", b"retry:")
 _BODY_STARTS = (b"{", b"[", b"<")
 _TEXT_STARTS = _STREAM_STARTS + _BODY_STARTS
-
-_NO_MOMENTS = TokenMoments()
 
 
 def read_answer(
@@ -49,27 +47,13 @@ def read_answer(
     classify: Classify | None = None,
     asked_stream: bool = True,
 ) -> Outcome:
-    """Read one exchange at one go; see :func:`answer_in_steps`."""
-    return at_once(
-        answer_in_steps(exchange, reader, tool_names=tool_names, classify=classify, asked_stream=asked_stream)
-    )
-
-
-def answer_in_steps(
-    exchange: Exchange,
-    reader: Reader,
-    *,
-    tool_names: Mapping[str, str] | None = None,
-    classify: Classify | None = None,
-    asked_stream: bool = True,
-) -> Steps[Outcome]:
-    """Read one exchange with a fresh ``reader``, in steps that are short whatever was sent.
+    """Read one exchange with a fresh ``reader``.
 
     ``tool_names`` maps names as sent to names as declared; ``classify`` is the vendor's opinion of a non-2xx answer.
     ``asked_stream``: whether an answer in one piece is odd.
     A cut stream gives both the partial response and the failure.
     """
-    timing, response, failure = yield from _read(exchange, reader, tool_names or {}, classify, asked_stream)
+    timing, response, failure = _read(exchange, reader, tool_names or {}, classify, asked_stream)
     request_id = request_id_of(exchange.headers)
     if request_id is not None:
         if response is not None and response.request_id is None:
@@ -80,7 +64,7 @@ def answer_in_steps(
 
 def _read(
     exchange: Exchange, reader: Reader, tool_names: Mapping[str, str], classify: Classify | None, asked_stream: bool
-) -> Steps[Outcome]:
+) -> Outcome:
     if exchange.status is None:
         return _timing(exchange), None, exchange.failure or Failure.of("protocol", "no answer")
     head = _head(exchange)
@@ -92,14 +76,25 @@ def _read(
         # Where an SDK failed on the payload before, the packing was the reason.
         stopped = exchange.failure if exchange.failure and exchange.failure.kind != "bad_payload" else packed
         return _timing(exchange), None, stopped
-    if _speaks_sse(exchange, head):
-        collected, unreadable = yield from _read_stream(exchange, reader)
+    answer = Answer(getattr(reader, "interpret", None))
+    streamed = _speaks_sse(exchange, head)
+    if streamed:
+        flags, unreadable = _read_stream(exchange, reader, answer)
     else:
-        collected, unreadable = yield from _read_body(exchange, reader, asked_stream=asked_stream)
-    response = None if not collected.complete and collected.empty else _named_back(collected.response, tool_names)
-    if response is not None and exchange.has_surplus:
-        response = structs.replace(response, anomalies=(*response.anomalies, "bytes_after_answer"))
-    return _timing(exchange, collected.moments), response, _judge(exchange, collected, unreadable)
+        flags, unreadable = _read_body(exchange, reader, answer, asked_stream=asked_stream)
+    response = answer.response(streamed=streamed)
+    empty = not (response.text or response.reasoning or response.tool_calls)
+    failure = _judge(exchange, answer, response, unreadable, empty=empty)
+    if empty and not answer.is_over:
+        return _timing(exchange, answer if streamed else None), None, failure
+    if tool_names and response.tool_calls:
+        calls = [structs.replace(call, name=tool_names.get(call.name, call.name)) for call in response.tool_calls]
+        response = structs.replace(response, tool_calls=tuple(calls))
+    if exchange.has_surplus:
+        flags = (*flags, "bytes_after_answer")
+    if flags:
+        response = structs.replace(response, anomalies=(*response.anomalies, *flags))
+    return _timing(exchange, answer if streamed else None), response, failure
 
 
 def _speaks_sse(exchange: Exchange, head: bytes) -> bool:
@@ -119,143 +114,93 @@ def _head(exchange: Exchange) -> bytes:
     return head
 
 
-def _read_stream(exchange: Exchange, reader: Reader) -> Steps[tuple[Collected, Failure | None]]:
-    in_blocks = getattr(reader, "read_stream", None)
-    if in_blocks is not None and exchange.failure is None:
-        # Some readers know an ordinary stream of theirs when they see it whole; see wire.chat_stream.
-        assembler = Assembler()
-        if (yield from in_blocks(exchange.chunks, assembler)):
-            return (yield from assembler.collecting()), None
+def _read_stream(exchange: Exchange, reader: Reader, answer: Answer) -> tuple[tuple[str, ...], Failure | None]:
+    """Fill ``answer``; the anomalies of its bytes, and the bound that it broke."""
     decoder = SseDecoder()
-    assembler = Assembler()
-    read, add = reader.read, assembler.add
-    left, last_ns = MAX_EVENTS, 0
-    for at_ns, chunk in in_small_pieces(_worth_reading(exchange)):
-        last_ns = at_ns
-        for event in decoder.feed(chunk):
-            if len(event.data) > MAX_PARTS:
-                # What is long has taken its time to be decoded.
-                yield
-                if has_many_parts(event.data):
-                    add(Lost(f"more than {MAX_PARTS} values"), at_ns)
-                    continue
-                yield
-            for found in read(event):
-                add(found, at_ns)
-            left -= 1
-            yield
-        if left < 0 or decoder.lines > MAX_LINES or assembler.characters > MAX_CHARACTERS or decoder.overflow:
+    for answer.at_ns, piece in _pieces(exchange):
+        for event in decoder.feed(piece):
+            if len(event.data) > MAX_PARTS and has_many_parts(event.data):
+                answer.lost(f"more than {MAX_PARTS} values")
+                continue
+            reader.read(event, answer)
+        if decoder.lines > MAX_LINES or answer.characters > MAX_CHARACTERS:
             break
-        yield
     for event in decoder.close():
-        for found in read(event):
-            add(found, last_ns)
-    yield
-    collected = yield from assembler.collecting()
-    if decoder.invalid_utf8:
-        collected = _flagged(collected, "invalid_utf8")
-    return collected, _beyond_bounds(decoder, assembler, left)
-
-
-def _beyond_bounds(decoder: SseDecoder, assembler: Assembler, events_left: int) -> Failure | None:
+        reader.read(event, answer)
+    words = None
     if decoder.overflow:
         words = "one event of the stream is longer than any answer"
-    elif events_left < 0 or decoder.lines > MAX_LINES:
-        words = f"the stream has more than {MAX_EVENTS} events or {MAX_LINES} lines"
-    elif assembler.characters > MAX_CHARACTERS:
+    elif decoder.lines > MAX_LINES:
+        words = f"the stream has more than {MAX_LINES} lines"
+    elif answer.characters > MAX_CHARACTERS:
         words = f"the answer has more than {MAX_CHARACTERS} characters"
-    else:
-        return None
-    return Failure.of("limit_exceeded", words)
+    flags = ("invalid_utf8",) if decoder.invalid_utf8 else ()
+    return flags, None if words is None else Failure.of("limit_exceeded", words)
 
 
-def _worth_reading(exchange: Exchange) -> Iterator[tuple[int, bytes]]:
-    """All chunks; of an answer that had no end only its start, which is evidence enough and costs no memory."""
+def _pieces(exchange: Exchange) -> Iterator[tuple[int, bytes]]:
+    """All chunks, long ones cut; of an answer that had no end only its start, which is evidence enough."""
     left = _ENDLESS_BYTES if exchange.failure is not None and exchange.failure.kind == "limit_exceeded" else None
     for at_ns, chunk in exchange.chunks:
-        yield at_ns, chunk
+        if len(chunk) <= _PIECE_BYTES:
+            yield at_ns, chunk
+        else:
+            for start in range(0, len(chunk), _PIECE_BYTES):
+                yield at_ns, chunk[start : start + _PIECE_BYTES]
         if left is not None:
             left -= len(chunk)
             if left <= 0:
                 return
 
 
-def _read_body(exchange: Exchange, reader: Reader, *, asked_stream: bool) -> Steps[tuple[Collected, Failure | None]]:
-    assembler = Assembler()
-    body = yield from _body_in_steps(exchange)
+def _read_body(
+    exchange: Exchange, reader: Reader, answer: Answer, *, asked_stream: bool
+) -> tuple[tuple[str, ...], Failure | None]:
+    """Fill ``answer``; the anomalies of the body, and why it could not be read."""
+    body = exchange.body.strip()
     if len(body) > MAX_BYTES:
         words = f"the answer came as one body of more than {MAX_BYTES} bytes"
-        return assembler.collected(streamed=False), Failure.of("limit_exceeded", words, exchange.status, phase="parse")
-    unreadable: Failure | None = None
-    yield
-    has_many = has_many_parts(body)
-    yield
+        return (), Failure.of("limit_exceeded", words, exchange.status, phase="parse")
+    if not body:
+        return (), None
     try:
-        if has_many:
+        if has_many_parts(body):
             raise PayloadError(f"more than {MAX_PARTS} values")
-        parsed = parse_json(body) if body else None
+        reader.read_body(parse_json(body), answer)
     except PayloadError as error:
         excerpt = body[:200].decode(errors="replace")
         kind_word = "an HTML page" if excerpt.lstrip().startswith("<") else "not JSON"
-        unreadable = Failure.of("not_an_api_response", f"{kind_word} ({error}): {excerpt}", exchange.status)
-    else:
-        yield
-        for found in reader.read_body(parsed) if body else ():
-            assembler.add(found)
-            yield
-    collected = yield from assembler.collecting(streamed=False)
-    if asked_stream and body and unreadable is None:
-        collected = _flagged(collected, "not_streamed")
-    return collected, unreadable
+        return (), Failure.of("not_an_api_response", f"{kind_word} ({error}): {excerpt}", exchange.status)
+    return ("not_streamed",) if asked_stream else (), None
 
 
-def _body_in_steps(exchange: Exchange) -> Steps[bytes]:
-    """The body without white space around it; no more of it than shows that it is too long."""
-    body = bytearray()
-    for place, (_, chunk) in enumerate(exchange.chunks):
-        body += chunk
-        if len(body) > MAX_BYTES:
-            break
-        if place % 64 == 0:
-            yield
-    return bytes(body.strip())
-
-
-def _judge(exchange: Exchange, collected: Collected, unreadable: Failure | None) -> Failure | None:
+def _judge(
+    exchange: Exchange, answer: Answer, response: Response, unreadable: Failure | None, *, empty: bool
+) -> Failure | None:
     """The reason why this 2xx answer is not a success, or None. The transport's failure comes first, unless the answer
     was whole."""
-    if collected.fault is not None:
-        return _inner_error(exchange, collected.fault)
-    if exchange.failure is not None and not (collected.complete and KINDS[exchange.failure.kind].after_end):
+    if answer.fault is not None:
+        return _inner_error(exchange, answer.fault)
+    if exchange.failure is not None and not (answer.is_over and KINDS[exchange.failure.kind].after_end):
         return exchange.failure
     if unreadable is not None:
         return unreadable
-    return _incomplete(exchange, collected)
-
-
-def _incomplete(exchange: Exchange, collected: Collected) -> Failure | None:
-    """The reason why an answer is incomplete although nothing broke on the way, or None."""
-    reason, raw = collected.response.finish_reason, collected.response.finish_raw
+    reason, raw, status = response.finish_reason, response.finish_raw, exchange.status
     if reason == "error":
-        words = f"the answer ended with finish reason {raw!r}"
-        return Failure.of("api_error_in_200", words, exchange.status, code=raw)
-    if reason is None and collected.empty:
-        return _empty(exchange, collected)
-    if reason == "content_filter" and collected.empty:
+        return Failure.of("api_error_in_200", f"the answer ended with finish reason {raw!r}", status, code=raw)
+    if reason is None and empty:
+        if "bad_event" in response.anomalies:
+            return Failure.of("bad_payload", "no event of the stream could be read", status)
+        return Failure.of("empty_response", "the answer is empty", status)
+    if reason == "content_filter" and empty:
         words = f"blocked before a word was said ({raw})"
-        return Failure.of("moderation", words, exchange.status, phase="stream", code=raw)
-    if not collected.complete:
-        return Failure.truncated("it ended without a finish reason or end marker", exchange.status)
-    if collected.lost is not None:
-        message = f"an event before the end could not be read, so a piece of the answer is missing: {collected.lost}"
-        return Failure.of("bad_payload", message, exchange.status)
+        return Failure.of("moderation", words, status, phase="stream", code=raw)
+    if not answer.is_over:
+        return Failure.truncated("it ended without a finish reason or end marker", status)
+    if answer.loss is not None:
+        message = f"an event before the end could not be read, so a piece of the answer is missing: {answer.loss}"
+        return Failure.of("bad_payload", message, status)
     return None
-
-
-def _empty(exchange: Exchange, collected: Collected) -> Failure:
-    if "bad_event" in collected.response.anomalies:
-        return Failure.of("bad_payload", "no event of the stream could be read", exchange.status)
-    return Failure.of("empty_response", "the answer is empty", exchange.status)
 
 
 def _inner_error(exchange: Exchange, fault: Fault) -> Failure:
@@ -268,38 +213,25 @@ def _refusal(exchange: Exchange, classify: Classify | None, coding: str | None) 
     status = exchange.status or 0
     body = exchange.body if coding is None else packed_message(coding).encode()
     own = classify(status, exchange.headers, body) if classify else None
-    return own or http_failure(status, exchange.headers, body, _received_at(exchange))
+    received_at = datetime.fromisoformat(exchange.sent_at).astimezone(UTC)
+    return own or http_failure(status, exchange.headers, body, received_at)
 
 
-def _received_at(exchange: Exchange) -> datetime:
-    return datetime.fromisoformat(exchange.sent_at).astimezone(UTC)
-
-
-def _named_back(response: Response, tool_names: Mapping[str, str]) -> Response:
-    if not tool_names or not response.tool_calls:
-        return response
-    calls = tuple(structs.replace(call, name=tool_names.get(call.name, call.name)) for call in response.tool_calls)
-    return structs.replace(response, tool_calls=calls)
-
-
-def _flagged(collected: Collected, anomaly: str) -> Collected:
-    response = structs.replace(collected.response, anomalies=(*collected.response.anomalies, anomaly))
-    return structs.replace(collected, response=response)
-
-
-def _timing(exchange: Exchange, moments: TokenMoments = _NO_MOMENTS) -> Timing:
+def _timing(exchange: Exchange, answer: Answer | None = None) -> Timing:
+    """The exchange's moments, and those of the tokens where there is an ``answer`` that came as a stream."""
+    moments = answer.token_moments if answer is not None else []
     return Timing(
         sent_at=exchange.sent_at,
         end_ns=exchange.end_ns,
         scheduled_ns=exchange.scheduled_ns,
         connect_ns=exchange.connect_ns,
         headers_ns=exchange.headers_ns,
-        first_event_ns=moments.first_event_ns,
-        first_token_ns=moments.first_token_ns,
-        first_answer_ns=moments.first_answer_ns,
-        last_token_ns=moments.last_token_ns,
-        gaps_ns=moments.gaps_ns,
-        first_chunk_share=moments.first_chunk_share,
+        first_event_ns=answer.first_event_ns if answer is not None else None,
+        first_token_ns=moments[0] if moments else None,
+        first_answer_ns=answer.first_answer_ns if answer is not None else None,
+        last_token_ns=moments[-1] if moments else None,
+        gaps_ns=answer.gaps_ns if answer is not None else (),
+        first_chunk_share=answer.first_chunk_share if answer is not None else None,
         dns_ns=exchange.dns_ns,
         tcp_ns=exchange.tcp_ns,
         tls_ns=exchange.tls_ns,

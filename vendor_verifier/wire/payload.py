@@ -10,15 +10,9 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from operator import attrgetter
 from typing import Any, NoReturn
 
 import msgspec
-from msgspec import structs
-
-from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.record import Response
-from vendor_verifier.records.steps import Steps
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _UNPACKED_HERE = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
@@ -47,7 +41,6 @@ MAX_COUNT = 2**53
 MAX_BYTES = 1024 * 1024
 MAX_PARTS = 10_000
 _BLANKS = " \t\n\r"
-_CHARACTERS_A_STEP = 4 * 1024
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -211,73 +204,3 @@ def well_formed(text: str) -> str:
         return text
     paired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return _SURROGATE.sub("\ufffd", paired)
-
-
-def well_formed_in_steps(text: str) -> Steps[str]:
-    """As :func:`well_formed`, in steps; the same object where there is nothing to change."""
-    if is_well_formed(text):
-        return text
-    pieces: list[str] = []
-    start = 0
-    while start < len(text):
-        end = start + _CHARACTERS_A_STEP
-        if "\ud800" <= text[end - 1 : end] <= "\udbff":
-            # Its other half may follow.
-            end += 1
-        pieces.append(well_formed(text[start:end]))
-        start = end
-        yield
-    return "".join(pieces)
-
-
-MAX_WORD = 500
-_TEXTS = ("text", "reasoning")
-_WORDS = ("finish_raw", "served_model", "served_provider", "native_finish_reason", "fingerprint", "request_id")
-_words_of = attrgetter(*_WORDS)
-
-
-def writable_in_steps(response: Response) -> Steps[Response]:
-    """The same answer with every text fit for UTF-8 and every identifying word at most ``MAX_WORD`` characters."""
-    if _is_plain(response):
-        return response
-    changes: dict[str, Any] = {}
-    for name in _TEXTS:
-        changes[name] = yield from well_formed_in_steps(getattr(response, name))
-    changes |= {name: well_formed(word[:MAX_WORD]) for name in _WORDS if (word := getattr(response, name))}
-    calls: list[ToolCall] = []
-    for call in response.tool_calls:
-        calls.append((yield from _writable_call(call)))
-    return structs.replace(response, **changes, tool_calls=tuple(calls))
-
-
-def _is_plain(response: Response) -> bool:
-    """Whether nothing has to be changed, as in nearly every answer: no lone surrogates and no long word."""
-    texts = [response.text, response.reasoning]
-    words = [word for word in _words_of(response) if word]
-    for call in response.tool_calls:
-        texts += (call.name, call.arguments)
-        words.append(call.id or "")
-    marks = "".join(words)
-    # Together they are hardly ever as long as one may be.
-    if len(marks) > MAX_WORD and max(map(len, words)) > MAX_WORD:
-        return False
-    # A surrogate in one of them is one in all of them together, and to look once is quick.
-    return is_well_formed("".join([marks, *texts]))
-
-
-def replacements(response: Response) -> int:
-    """The number of replacement characters (U+FFFD) in the answer."""
-    texts = [getattr(response, name) or "" for name in (*_TEXTS, *_WORDS)]
-    texts += [text for call in response.tool_calls for text in (call.name, call.arguments, call.id or "")]
-    return sum(text.count("\ufffd") for text in texts)
-
-
-def _writable_call(call: ToolCall) -> Steps[ToolCall]:
-    name = yield from well_formed_in_steps(call.name)
-    arguments = yield from well_formed_in_steps(call.arguments)
-    return structs.replace(
-        call,
-        name=name,
-        arguments=arguments,
-        id=None if call.id is None else well_formed(call.id[:MAX_WORD]),
-    )

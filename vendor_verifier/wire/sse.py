@@ -4,12 +4,12 @@ Theory of operation: bytes are buffered until a line end (LF, CR or CRLF; nothin
 survive). A line is a field of the event under construction; an empty line dispatches it. A CR at the very end of the
 buffer ends its line at once, so that nothing waits for a byte that may come much later; if that byte is an LF it was
 the other half of a CRLF and is dropped. At the end of the stream an unterminated event is dispatched too, because real
-servers forget the last blank line and usage would be lost with it.
+servers forget the last blank line and usage would be lost with it. Nearly every chunk consists of whole events of one
+data line each, and is cut up without all this.
 
 Bounds: a line longer than ``max_line`` bytes, or an event longer than that in all, stops the decoder for good
 (``overflow``), so that a hostile stream costs bounded memory; with ``skips_long`` such an event is left out and the
-next one read. Bytes that are not UTF-8 are replaced by U+FFFD and
-noted in ``invalid_utf8``.
+next one read. Bytes that are not UTF-8 are replaced by U+FFFD and noted in ``invalid_utf8``.
 """
 
 from __future__ import annotations
@@ -17,17 +17,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from vendor_verifier.records.event import SseEvent
+import msgspec
+
 from vendor_verifier.wire.payload import MAX_BYTES
 
-# An event is decoded and parsed between two looks at the clock; a whole body, which comes alone, may be twice as long.
+# A whole body, which comes alone, may be twice as long.
 MAX_LINE_BYTES = MAX_BYTES // 2
-# Read at one go: ordinary chunks of an answer, and what consists of little but line ends.
-PIECE_BYTES = 32 * 1024
-_PIECE_LINES = 512
-_DENSE_BYTES = 1024
 _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+_START, _BETWEEN, _END = b"data: ", "\n\ndata: ", "\n\n"
+
+
+class SseEvent(msgspec.Struct, frozen=True, gc=False):
+    """One server-sent event: its ``event:`` name ("" when absent) and its joined ``data:`` lines."""
+
+    data: str
+    name: str = ""
 
 
 class SseDecoder:
@@ -42,19 +47,31 @@ class SseDecoder:
         self._is_skipping = False
         self._buffer = bytearray()
         self._scanned = 0
+        self._is_between = True
         self._at_start = True
         self._after_cr = False
         self._data: bytearray | None = None
         self._name = b""
 
-    def feed(self, chunk: bytes) -> Iterator[SseEvent]:
-        """Yield the events that ``chunk`` completes."""
+    def feed(self, chunk: bytes) -> Iterable[SseEvent]:
+        """The events that ``chunk`` completes."""
+        if self._is_between and chunk[:6] == _START and 13 not in chunk and len(chunk) <= self._max_line:
+            try:
+                text = chunk.decode()
+            except UnicodeDecodeError:
+                return self._events(chunk)
+            datas = text[6:-2].split(_BETWEEN)
+            if text[-2:] == _END and "\n" not in "".join(datas):
+                self._at_start = False
+                self.lines += 2 * len(datas)
+                return [SseEvent(data) for data in datas]
+        return self._events(chunk)
+
+    def _events(self, chunk: bytes) -> Iterator[SseEvent]:
+        self._is_between = False
         if self.overflow:
             return
         self.lines += chunk.count(b"\n") + chunk.count(b"\r")
-        if self._is_plain(chunk):
-            yield from self._plain_events(chunk)
-            return
         if self._after_cr and chunk:
             chunk = chunk.removeprefix(b"\n")
             self._after_cr = False
@@ -67,39 +84,8 @@ class SseDecoder:
             # What is still to come of the line is read as a comment.
             self._buffer[:] = b"" if self.overflow else b":"
             self._scanned = 0
-
-    def _is_plain(self, chunk: bytes) -> bool:
-        """Nothing but LF ends lines, nothing is half read but perhaps a line, and no bound is near."""
-        return not (
-            self._after_cr
-            or self._is_skipping
-            or self._data is not None
-            or self._name
-            or b"\r" in chunk
-            # A line still growing is only added to: copying it for every chunk would stall the loop for seconds.
-            or (self._buffer and b"\n" not in chunk)
-            or len(self._buffer) + len(chunk) > self._max_line
-            or (self._at_start and (self._buffer or chunk[:1] in (b"", b"\xef")))
-        )
-
-    def _plain_events(self, chunk: bytes) -> Iterator[SseEvent]:
-        """The common case: whole events of one data line each are cut at blank lines; the rest goes line by line."""
-        self._at_start = False
-        whole = bytes(self._buffer) + chunk if self._buffer else chunk
-        end = whole.rfind(b"\n\n") + 2
-        self._buffer.clear()
-        self._scanned = 0
-        for block in whole[: end - 2].split(b"\n\n") if end > 1 else ():
-            if block[:6] == b"data: " and b"\n" not in block:
-                try:
-                    yield SseEvent(block[6:].decode())
-                except UnicodeDecodeError:
-                    yield SseEvent(self._text(block[6:]))
-            elif block and (block[:1] != b":" or b"\n" in block):
-                self._buffer += block + b"\n\n"
-                yield from self._lines()
-        self._buffer += whole[end:] if end > 1 else whole
-        yield from self._lines()
+        is_pending = self._buffer or self._after_cr or self._name or self._is_skipping or self.overflow
+        self._is_between = not is_pending and self._data is None
 
     def close(self) -> Iterator[SseEvent]:
         """Yield what an ended stream left unterminated."""
@@ -175,30 +161,3 @@ class SseDecoder:
     def _give_up(self) -> None:
         self._data = None
         self.overflow, self._is_skipping = not self._skips_long, self._skips_long
-
-
-def in_small_pieces(chunks: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """The stamped ``chunks``, large ones cut by :func:`small_pieces`."""
-    for at_ns, chunk in chunks:
-        if is_quickly_read(chunk):
-            yield at_ns, chunk
-        else:
-            for piece in small_pieces(chunk):
-                yield at_ns, piece
-
-
-def is_quickly_read(data: bytes) -> bool:
-    """Whether ``data`` can be decoded in a millisecond or two, whatever it holds: for lines cost, not bytes."""
-    size = len(data)
-    return size <= _DENSE_BYTES or (size <= PIECE_BYTES and data.count(b"\n") <= _PIECE_LINES)
-
-
-def small_pieces(data: bytes) -> Iterator[bytes]:
-    """``data`` in pieces each of which is quickly read."""
-    for start in range(0, len(data), PIECE_BYTES):
-        piece = data[start : start + PIECE_BYTES]
-        if is_quickly_read(piece):
-            yield piece
-        else:
-            for inner in range(0, len(piece), _DENSE_BYTES):
-                yield piece[inner : inner + _DENSE_BYTES]

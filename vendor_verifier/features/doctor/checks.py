@@ -18,7 +18,7 @@ from vendor_verifier.records.model_names import same_model
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.records.record import Attempt, Failure, Response
 from vendor_verifier.scoring import answer as answer_rules
-from vendor_verifier.wire.assembler import BUFFERED_CHARACTERS
+from vendor_verifier.wire.answer import BUFFERED_CHARACTERS
 from vendor_verifier.wire.payload import PayloadError, parse_json
 
 Status = Literal["ok", "warning", "failed", "unknown"]

@@ -9,33 +9,16 @@ number of each kind wins. The end is ``message_stop``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vendor_verifier.records.event import (
-    Anomaly,
-    Fault,
-    Finish,
-    FinishReason,
-    ReasoningDelta,
-    SseEvent,
-    StreamEnd,
-    StreamEvent,
-    TextDelta,
-    ToolCallDelta,
-    Usage,
-)
+from vendor_verifier.records.event import FinishReason, Usage
+from vendor_verifier.wire.answer import Answer
 from vendor_verifier.wire.history import argument_text
 from vendor_verifier.wire.payload import as_amount, as_count, as_dict, as_text, as_whole, as_word
-from vendor_verifier.wire.reader_support import (
-    END_MARKER,
-    IdentityChanges,
-    body_object,
-    event_object,
-    identity_of,
-    total,
-)
+from vendor_verifier.wire.reader_support import END_MARKER, body_object, event_object, read_identity, total
+from vendor_verifier.wire.sse import SseEvent
 
 STOP_REASONS: Mapping[str, FinishReason] = {
     "tool_use": "tool_calls",
@@ -69,113 +52,114 @@ class AnthropicReader:
         self._last = -1
         self._calls = 0
         self._counts: dict[str, int] = {}
-        self._identity = IdentityChanges()
 
-    def read(self, event: SseEvent) -> Iterator[StreamEvent]:
+    def read(self, event: SseEvent, answer: Answer) -> None:
         if event.data.strip() == END_MARKER:
-            yield Anomaly("foreign_end_marker")
-            yield StreamEnd()
+            answer.anomaly("foreign_end_marker")
+            answer.end()
             return
-        payload = event_object(event.data, event.name)
-        if isinstance(payload, dict):
-            yield from self._event(as_text(payload.get("type")) or event.name, payload)
-        elif event.name == "error" and isinstance(payload, Anomaly):
-            yield Fault(event.data)
-        else:
-            yield payload
+        payload = event_object(event, answer)
+        if payload is not None:
+            self._event(as_text(payload.get("type")) or event.name, payload, answer)
 
-    def read_body(self, body: object) -> Iterator[StreamEvent]:
-        answer = body_object(body, holding="content")
-        if isinstance(answer, Fault):
-            yield answer
-        else:
-            yield from self._message_start(answer)
-            for block in answer["content"]:
-                yield from self._whole_block(as_dict(block))
-            yield from _finish(answer)
-            yield StreamEnd()
+    def read_body(self, body: object, answer: Answer) -> None:
+        message = body_object(body, answer, holding="content")
+        if message is None:
+            return
+        self._message_start(message, answer)
+        for block in map(as_dict, message["content"]):
+            if block.get("type") == "tool_use":
+                arguments = _argument_text(block.get("input"))
+                answer.call(self._next_call(), as_text(block.get("id")), as_word(block.get("name")), arguments)
+            else:
+                _read_words(block, answer)
+        _finish(message, answer)
+        answer.end()
 
-    def _event(self, kind: str, payload: dict[str, Any]) -> Iterator[StreamEvent]:
+    def _event(self, kind: str, payload: dict[str, Any], answer: Answer) -> None:
         match kind:
             case "message_start":
-                yield from self._message_start(as_dict(payload.get("message")))
+                self._message_start(as_dict(payload.get("message")), answer)
             case "content_block_start":
-                yield from self._block_start(payload)
+                self._block_start(payload, answer)
             case "content_block_delta":
-                yield from self._block_delta(payload)
+                self._block_delta(payload, answer)
             case "content_block_stop":
-                yield from self._block_stop(self._number(payload))
+                self._block_stop(self._number(payload), answer)
             case "message_delta":
-                yield from self._usage(payload.get("usage"))
-                for finish in _finish(as_dict(payload.get("delta"))):
-                    yield from self._stop_all()
-                    yield finish
+                self._usage(payload.get("usage"), answer)
+                delta = as_dict(payload.get("delta"))
+                if as_word(delta.get("stop_reason")):
+                    self._stop_all(answer)
+                    _finish(delta, answer)
             case "message_stop":
-                yield from self._stop_all()
-                yield StreamEnd()
+                self._stop_all(answer)
+                answer.end()
             case _:
                 return  # ping, and whatever is invented next
 
-    def _message_start(self, message: dict[str, Any]) -> Iterator[StreamEvent]:
-        yield from self._identity.changes(identity_of(message))
-        yield from self._usage(message.get("usage"))
+    def _message_start(self, message: dict[str, Any], answer: Answer) -> None:
+        read_identity(message, answer)
+        self._usage(message.get("usage"), answer)
+
+    def _next_call(self) -> int:
+        self._calls += 1
+        return self._calls - 1
 
     def _number(self, payload: dict[str, Any]) -> int:
         """The block an event speaks of; the latest one when the event does not say."""
         number = as_whole(payload.get("index"))
         return self._last if number is None else number
 
-    def _block_start(self, payload: dict[str, Any]) -> Iterator[StreamEvent]:
+    def _block_start(self, payload: dict[str, Any], answer: Answer) -> None:
         number = self._number(payload) if "index" in payload else self._last + 1
         content = as_dict(payload.get("content_block"))
         block = _Block(as_text(content.get("type")) or "", as_text(content.get("id")))
         known = self._blocks.get(number)
         if known is not None:
             if block.kind == "tool_use" and known.kind == block.kind and block.id and known.id == block.id:
-                yield Anomaly("block_repeated")
+                answer.anomaly("block_repeated")
                 return
-            yield Anomaly("index_reused")
-            yield from self._block_stop(number)
+            answer.anomaly("index_reused")
+            self._block_stop(number, answer)
         self._blocks[number] = block
         self._last = number
         if block.kind == "tool_use":
-            block.call, self._calls = self._calls, self._calls + 1
+            block.call = self._next_call()
             given = content.get("input")
             block.input = given if isinstance(given, (dict, str)) else None
-            yield ToolCallDelta(block.call, block.id, as_word(content.get("name")))
+            answer.call(block.call, block.id, as_word(content.get("name")))
         else:
-            yield from _spoken(content)
+            _read_words(content, answer)
 
-    def _block_delta(self, payload: dict[str, Any]) -> Iterator[StreamEvent]:
+    def _block_delta(self, payload: dict[str, Any], answer: Answer) -> None:
         delta = as_dict(payload.get("delta"))
         match delta.get("type"):
             case "text_delta":
-                yield from _text(delta.get("text"))
+                answer.text(as_text(delta.get("text")) or "")
             case "thinking_delta":
-                yield from _reasoning(delta.get("thinking"))
+                answer.reasoning(as_text(delta.get("thinking")) or "")
             case "input_json_delta":
-                yield from self._arguments(self._number(payload), delta.get("partial_json"))
+                self._arguments(self._number(payload), delta.get("partial_json"), answer)
             case _:
                 return  # signatures, citations
 
-    def _arguments(self, number: int, fragment: object) -> Iterator[StreamEvent]:
+    def _arguments(self, number: int, fragment: object, answer: Answer) -> None:
         block = self._blocks.get(number)
         if block is None:
             # A call whose beginning was lost: it has no name, and the answer must show that.
-            block = self._blocks[number] = _Block("tool_use", call=self._calls)
-            self._calls += 1
-            yield Anomaly("block_not_started")
-        if block.call is None or not isinstance(fragment, (str, dict)) or not fragment:
-            return
-        block.has_arguments = True
-        yield ToolCallDelta(block.call, arguments=fragment)
+            block = self._blocks[number] = _Block("tool_use", call=self._next_call())
+            answer.anomaly("block_not_started")
+        if block.call is not None and isinstance(fragment, (str, dict)) and fragment:
+            block.has_arguments = True
+            answer.call(block.call, arguments=fragment)
 
-    def _stop_all(self) -> Iterator[StreamEvent]:
+    def _stop_all(self, answer: Answer) -> None:
         """Stop every open block, for gateways that forget ``content_block_stop``."""
         for number in self._blocks:
-            yield from self._block_stop(number)
+            self._block_stop(number, answer)
 
-    def _block_stop(self, number: int) -> Iterator[StreamEvent]:
+    def _block_stop(self, number: int, answer: Answer) -> None:
         block = self._blocks.get(number)
         if block is None or block.stopped:
             return
@@ -183,18 +167,10 @@ class AnthropicReader:
         if block.call is None or block.has_arguments:
             return
         if block.input:
-            yield Anomaly("input_in_block_start")
-        yield ToolCallDelta(block.call, arguments=_argument_text(block.input))
+            answer.anomaly("input_in_block_start")
+        answer.call(block.call, arguments=_argument_text(block.input))
 
-    def _whole_block(self, block: dict[str, Any]) -> Iterator[StreamEvent]:
-        if block.get("type") == "tool_use":
-            name, arguments = as_word(block.get("name")), _argument_text(block.get("input"))
-            yield ToolCallDelta(self._calls, as_text(block.get("id")), name, arguments)
-            self._calls += 1
-        else:
-            yield from _spoken(block)
-
-    def _usage(self, reported: object) -> Iterator[StreamEvent]:
+    def _usage(self, reported: object, answer: Answer) -> None:
         usage = as_dict(reported)
         if not usage:
             return
@@ -204,13 +180,14 @@ class AnthropicReader:
             if count is not None:
                 self._counts[key] = count or self._counts.get(key, 0)
         counts = self._counts
-        yield Usage(
+        report = Usage(
             input=total(counts, *_INPUT_COUNTS),
             output=counts.get("output_tokens"),
             cached=counts.get("cache_read_input_tokens"),
             reasoning=counts.get("thinking_tokens"),
             cost_usd=as_amount(usage.get("cost")),
         )
+        answer.usage(report)
 
 
 def _argument_text(given: object) -> str:
@@ -218,30 +195,20 @@ def _argument_text(given: object) -> str:
     return given if isinstance(given, str) and given else argument_text(as_dict(given))
 
 
-def _spoken(block: dict[str, Any]) -> Iterator[StreamEvent]:
-    """The text of a block that is no call of ours; of kinds without text an anomaly that names them."""
+def _read_words(block: dict[str, Any], answer: Answer) -> None:
+    """Read a block that is no call of ours; a kind without words is an anomaly that names it."""
     match block.get("type"):
         case "text":
-            yield from _text(block.get("text"))
+            answer.text(as_text(block.get("text")) or "")
         case "thinking":
-            yield from _reasoning(block.get("thinking"))
+            answer.reasoning(as_text(block.get("thinking")) or "")
         case "redacted_thinking":
             return
         case other:
-            yield Anomaly("host_tool_block" if isinstance(other, str) and "tool" in other else "unknown_block")
+            answer.anomaly("host_tool_block" if isinstance(other, str) and "tool" in other else "unknown_block")
 
 
-def _text(value: object) -> Iterator[StreamEvent]:
-    if isinstance(value, str) and value:
-        yield TextDelta(value)
-
-
-def _reasoning(value: object) -> Iterator[StreamEvent]:
-    if isinstance(value, str) and value:
-        yield ReasoningDelta(value)
-
-
-def _finish(message: dict[str, Any]) -> Iterator[StreamEvent]:
-    raw = as_text(message.get("stop_reason"))
+def _finish(message: dict[str, Any], answer: Answer) -> None:
+    raw = as_word(message.get("stop_reason"))
     if raw:
-        yield Finish(STOP_REASONS.get(raw, "unknown"), raw)
+        answer.finish(STOP_REASONS.get(raw, "unknown"), raw)

@@ -11,34 +11,16 @@ failure says why.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from vendor_verifier.records.event import (
-    Anomaly,
-    Fault,
-    Finish,
-    FinishReason,
-    Identity,
-    Lost,
-    ReasoningDelta,
-    SseEvent,
-    StreamEnd,
-    StreamEvent,
-    TextDelta,
-    ToolCallDelta,
-    Usage,
-)
+from vendor_verifier.records.event import FinishReason, Usage
+from vendor_verifier.wire.answer import Answer
+from vendor_verifier.wire.errors import Fault
 from vendor_verifier.wire.history import argument_text
 from vendor_verifier.wire.payload import as_count, as_dict, as_list, as_text, as_word
-from vendor_verifier.wire.reader_support import (
-    END_MARKER,
-    IdentityChanges,
-    answer_object,
-    body_object,
-    event_object,
-    total,
-)
+from vendor_verifier.wire.reader_support import END_MARKER, answer_object, body_object, event_object, total
+from vendor_verifier.wire.sse import SseEvent
 
 # Finish reasons that are failed tool calls, and the anomaly each is reported as.
 FAILED_CALLS: Mapping[str, str] = {
@@ -77,107 +59,92 @@ _COUNTS = (
 
 
 class GeminiReader:
-    """Reads one answer. State: the number of calls and the token counts so far, and the identity."""
+    """Reads one answer. State: the number of calls and the token counts so far."""
 
     def __init__(self) -> None:
         self._calls = 0
         self._counts: dict[str, int] = {}
-        self._identity = IdentityChanges()
-        self._finish: Finish | None = None
+        self._finish: tuple[FinishReason, str] | None = None
 
-    def read(self, event: SseEvent) -> Iterator[StreamEvent]:
+    def read(self, event: SseEvent, answer: Answer) -> None:
         if event.data.strip() == END_MARKER:
-            yield Anomaly("foreign_end_marker")
-            yield StreamEnd()
-        else:
-            yield from self._item(event_object(event.data, event.name, unwrap=_alone))
+            answer.anomaly("foreign_end_marker")
+            answer.end()
+            return
+        chunk = event_object(event, answer, unwrap=_alone)
+        if chunk is not None:
+            self._chunk(chunk, answer)
 
-    def read_body(self, body: object) -> Iterator[StreamEvent]:
+    def read_body(self, body: object, answer: Answer) -> None:
         """A whole answer: one object, or the array that a stream without ``alt=sse`` is."""
         if isinstance(body, list):
-            for item in body:
-                yield from self._item(answer_object(_alone(item)))
+            chunks = [answer_object(_alone(item), answer) for item in body]
             if not body:
-                yield Fault("the answer is an empty array", code="no_choices")
-            return
-        answer = body_object(body)
-        if isinstance(answer, dict) and not answer.keys() & {"candidates", "promptFeedback", "usageMetadata"}:
-            answer = Fault("the answer has no candidates", code="no_choices")
-        yield from self._item(answer)
-
-    def _item(self, item: dict[str, Any] | Fault | Anomaly | Lost) -> Iterator[StreamEvent]:
-        if isinstance(item, dict):
-            yield from self._chunk(item)
+                answer.failed(Fault.of("the answer is an empty array", code="no_choices"))
         else:
-            yield item
+            chunks = [body_object(body, answer)]
+            if chunks[0] is not None and not chunks[0].keys() & {"candidates", "promptFeedback", "usageMetadata"}:
+                answer.failed(Fault.of("the answer has no candidates", code="no_choices"))
+        for chunk in chunks:
+            if chunk is not None:
+                self._chunk(chunk, answer)
 
-    def _chunk(self, chunk: dict[str, Any]) -> Iterator[StreamEvent]:
-        identity = Identity(model=as_word(chunk.get("modelVersion")), response_id=as_word(chunk.get("responseId")))
-        yield from self._identity.changes(identity)
-        candidate: dict[str, Any] = {}
-        for item in as_list(chunk.get("candidates")):
-            if as_dict(item).get("index") in (0, None):
-                candidate = as_dict(item)
-                break
-        for part in as_list(as_dict(candidate.get("content")).get("parts")):
-            yield from self._part(as_dict(part))
-        yield from self._usage(as_dict(chunk.get("usageMetadata")))
-        yield from self._finished(candidate, as_dict(chunk.get("promptFeedback")))
+    def _chunk(self, chunk: dict[str, Any], answer: Answer) -> None:
+        answer.identity(as_word(chunk.get("modelVersion")), response_id=as_word(chunk.get("responseId")))
+        candidates = map(as_dict, as_list(chunk.get("candidates")))
+        candidate = next((one for one in candidates if one.get("index") in (0, None)), {})
+        for part in map(as_dict, as_list(as_dict(candidate.get("content")).get("parts"))):
+            self._part(part, answer)
+        self._usage(as_dict(chunk.get("usageMetadata")), answer)
+        self._finished(candidate, as_dict(chunk.get("promptFeedback")), answer)
 
-    def _part(self, part: dict[str, Any]) -> Iterator[StreamEvent]:
-        text = as_text(part.get("text"))
-        if text:
-            yield ReasoningDelta(text) if part.get("thought") is True else TextDelta(text)
-        if isinstance(part.get("functionCall"), dict):
-            yield from self._call(part["functionCall"])
+    def _part(self, part: dict[str, Any], answer: Answer) -> None:
+        say = answer.reasoning if part.get("thought") is True else answer.text
+        say(as_text(part.get("text")) or "")
+        call = part.get("functionCall")
+        if isinstance(call, dict):
+            given = call.get("args")
+            # An object, which may be left out; text is a gateway's departure.
+            arguments = given if isinstance(given, str) else argument_text(as_dict(given))
+            if given is not None and not isinstance(given, dict):
+                answer.anomaly("arguments_not_an_object")
+            answer.call(self._calls, as_word(call.get("id")), as_word(call.get("name")), arguments, is_whole=True)
+            self._calls += 1
         for word, anomaly in IGNORED_PARTS.items():
             if word in part:
-                yield Anomaly(anomaly)
+                answer.anomaly(anomaly)
 
-    def _call(self, call: dict[str, Any]) -> Iterator[StreamEvent]:
-        """One whole call. ``args`` is an object and may be left out; text there is a gateway's departure."""
-        given = call.get("args")
-        arguments = given if isinstance(given, str) else argument_text(as_dict(given))
-        if given is not None and not isinstance(given, dict):
-            yield Anomaly("arguments_not_an_object")
-        index, self._calls = self._calls, self._calls + 1
-        yield ToolCallDelta(index, as_word(call.get("id")), as_word(call.get("name")), arguments, is_whole=True)
-
-    def _usage(self, usage: dict[str, Any]) -> Iterator[StreamEvent]:
+    def _usage(self, usage: dict[str, Any], answer: Answer) -> None:
         """Usage by the last count of each kind: reports are cumulative but may leave a count out."""
         if not usage:
             return
-        for key in _COUNTS:
-            count = as_count(usage.get(key))
-            if count is not None:
-                self._counts[key] = count
+        found = {key: as_count(usage.get(key)) for key in _COUNTS}
+        self._counts.update({key: count for key, count in found.items() if count is not None})
         counts = self._counts
-        yield Usage(
+        report = Usage(
             input=total(counts, "promptTokenCount", "toolUsePromptTokenCount"),
             output=total(counts, "candidatesTokenCount", "thoughtsTokenCount"),
             cached=counts.get("cachedContentTokenCount"),
             reasoning=counts.get("thoughtsTokenCount"),
         )
+        answer.usage(report)
 
-    def _finished(self, candidate: dict[str, Any], feedback: dict[str, Any]) -> Iterator[StreamEvent]:
-        raw = as_text(candidate.get("finishReason"))
-        blocked = as_text(feedback.get("blockReason"))
+    def _finished(self, candidate: dict[str, Any], feedback: dict[str, Any], answer: Answer) -> None:
+        raw, blocked = as_word(candidate.get("finishReason")), as_word(feedback.get("blockReason"))
         if raw:
             reason = FINISH_REASONS.get(raw, "unknown")
-            if reason == "stop" and self._calls:
-                reason = "tool_calls"
-            finish = Finish(reason, raw)
+            finish = "tool_calls" if reason == "stop" and self._calls else reason, raw
         elif blocked:
-            finish = Finish("content_filter", blocked)
+            finish = "content_filter", blocked
         else:
             return
         if finish == self._finish:
             return  # some models repeat it in every event
         self._finish = finish
-        failed = FAILED_CALLS.get(raw or "")
+        failed = FAILED_CALLS.get(finish[1])
         if failed:
-            yield Anomaly(failed)
-        yield finish
+            answer.anomaly(failed)
+        answer.finish(*finish)
 
 
 def _alone(value: Any) -> Any:

@@ -1,160 +1,184 @@
 """Reads chat completions as OpenAI specified them and as two dozen other hosts really send them.
 
 The reader never trusts one place for anything: usage may stand in the chunk or in its choice, reasoning under three
-names, errors in four shapes, and a tool call's index may be absent. What departs from the standard is reported as an
-:class:`Anomaly`; whether an answer is complete is decided later from ``Finish`` and ``StreamEnd``.
+names, errors in four shapes, and a tool call's index may be absent.
+
+A chunk is decoded into typed fields; unknown ones are ignored, and what may hold an oddity is of any type. One whose
+objects and lists are not where they belong is decoded to plain values and put into the same fields.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
-from vendor_verifier.records.event import (
-    Anomaly,
-    Fault,
-    Identity,
-    ReasoningDelta,
-    SseEvent,
-    StreamEnd,
-    StreamEvent,
-    TextDelta,
-    ToolCallDelta,
-)
-from vendor_verifier.records.steps import Steps
-from vendor_verifier.wire.assembler import Assembler
+import msgspec
+
+from vendor_verifier.wire.answer import Answer
 from vendor_verifier.wire.errors import read_fault
-from vendor_verifier.wire.openai_chat.chat_chunk import ChatChunk, Names, events_of, identity_said, ordinary_chunk
-from vendor_verifier.wire.openai_chat.fast_reader import read_chat_stream
-from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
-from vendor_verifier.wire.reader_support import (
-    END_MARKER,
-    IdentityChanges,
-    body_object,
-    chat_finish,
-    chat_usage,
-    event_object,
-    identity_of,
-)
+from vendor_verifier.wire.payload import MAX_DEPTH, as_dict, as_list, as_text, as_whole, as_word, may_be_deep
+from vendor_verifier.wire.reader_support import END_MARKER, body_object, chat_finish, chat_usage, event_object
+from vendor_verifier.wire.sse import SseEvent
+from vendor_verifier.wire.tool_calls import Arguments
 
-_LONG = 64 * 1024
-_DELTAS = (TextDelta, ReasoningDelta, ToolCallDelta)
+
+class _Function(msgspec.Struct, gc=False):
+    name: Any = None
+    arguments: Any = None
+
+
+class _Call(msgspec.Struct, gc=False):
+    """``name`` and ``arguments`` stand here where a host leaves out ``function``."""
+
+    index: Any = None
+    id: Any = None
+    function: _Function | None = None
+    name: Any = None
+    arguments: Any = None
+
+
+class _Message(msgspec.Struct, gc=False):
+    content: Any = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+    reasoning_details: Any = None
+    refusal: Any = None
+    tool_calls: list[_Call] | None = None
+    function_call: _Function | None = None
+
+
+class Choice(msgspec.Struct, gc=False):
+    """One choice of a chunk or body; ``text`` is that of raw completions."""
+
+    index: Any = None
+    delta: _Message | None = None
+    message: _Message | None = None
+    text: Any = None
+    finish_reason: Any = None
+    native_finish_reason: Any = None
+    usage: Any = None
+    error: Any = None
+
+
+class _Chunk(msgspec.Struct, gc=False):
+    choices: list[Choice] | None = None
+    id: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    system_fingerprint: str | None = None
+    usage: Any = None
+    error: Any = None
+    base_resp: Any = None
+    object: Any = None
+    type: Any = None
+
+
+_decode = msgspec.json.Decoder(_Chunk).decode
+_LONG = 2 * MAX_DEPTH
 
 
 class OpenAIChatReader:
-    """Reads one answer. State: the identity last passed on, and whether any delta has come."""
+    """Reads one answer. State: the names of the host as they came last."""
 
     def __init__(self) -> None:
-        self._identity = IdentityChanges()
-        self._has_delta = False
-        self._last_names: Names | None = None
+        self._names: tuple[str | None, ...] = ()
 
-    def read_stream(self, chunks: Sequence[tuple[int, bytes]], assembler: Assembler) -> Steps[bool]:
-        """Read a whole stream by :mod:`vendor_verifier.wire.openai_chat.fast_reader`; subclasses do without."""
-        return type(self) is OpenAIChatReader and (yield from read_chat_stream(chunks, assembler))
-
-    def read(self, event: SseEvent) -> Iterable[StreamEvent]:
-        # What is long is read once: nothing is gained by trying the quick way first.
-        chunk = None if event.name or len(event.data) > _LONG else ordinary_chunk(event.data)
-        return self._any_event(event) if chunk is None else self._ordinary(chunk)
-
-    def _ordinary(self, chunk: ChatChunk) -> list[StreamEvent]:
-        events: list[StreamEvent] = []
-        if chunk.names != self._last_names:
-            self._last_names = chunk.names
-            events += self._identity.changes(identity_said(chunk.names))
-        found = events_of(chunk)
-        self._has_delta = self._has_delta or bool(found and isinstance(found[0], _DELTAS))
-        return events + found
-
-    def _any_event(self, event: SseEvent) -> Iterator[StreamEvent]:
-        self._last_names = None
-        data = event.data.strip()
-        if data == END_MARKER:
-            yield StreamEnd()
-        elif data:
-            chunk = event_object(event.data, event.name)
-            if isinstance(chunk, dict):
-                yield from self._chunk(chunk, "delta")
+    def read(self, event: SseEvent, answer: Answer) -> None:
+        data = event.data
+        # Brackets enough to be nested too deep need as many characters.
+        if not event.name and (len(data) < _LONG or not may_be_deep(data)):
+            try:
+                chunk = _decode(data)
+            except (msgspec.MsgspecError, UnicodeError):
+                pass
             else:
-                yield chunk
+                if not (chunk.error or chunk.base_resp or chunk.object == "error" or chunk.type == "error"):
+                    self._chunk(chunk, answer)
+                    return
+        if data.strip() == END_MARKER:
+            answer.end()
+        elif data and not data.isspace():
+            fields = event_object(event, answer)
+            if fields is not None:
+                self._chunk(_shaped(fields), answer)
 
-    def read_body(self, body: object) -> Iterator[StreamEvent]:
-        answer = body_object(body, holding="choices")
-        if isinstance(answer, Fault):
-            yield answer
+    def read_body(self, body: object, answer: Answer) -> None:
+        fields = body_object(body, answer, holding="choices")
+        if fields is not None:
+            self._chunk(_shaped(fields), answer, True)
+            answer.end()
+
+    def _chunk(self, chunk: _Chunk, answer: Answer, is_whole: bool = False) -> None:
+        names = (chunk.model, chunk.provider, chunk.system_fingerprint, chunk.id)
+        if names != self._names:
+            self._names = names
+            answer.identity(*names)
+        for choice in chunk.choices or ():
+            if choice.index == 0 or _is_first(choice.index):
+                break
         else:
-            yield from self._chunk(answer, "message")
-            yield StreamEnd()
-
-    def _chunk(self, chunk: dict[str, Any], part: str) -> Iterator[StreamEvent]:
-        yield from self._identity.changes(identity_of(chunk))
-        choice = next((as_dict(one) for one in as_list(chunk.get("choices")) if _is_first(as_dict(one))), {})
-        fault = read_fault({"error": choice.get("error")})
-        yield from self._message(choice, part)
+            choice = _NO_CHOICE
+        self._choice(choice, answer, is_whole)
+        fault = read_fault({"error": choice.error}) if choice.error else None
         if fault is not None:
-            yield fault
-        yield from self._usage(chunk, choice)
-        raw = as_text(choice.get("finish_reason"))
-        if raw:
-            native = as_text(choice.get("native_finish_reason"))
-            if native:
-                yield Identity(native_finish_reason=native)
-            yield chat_finish(raw)
-
-    def _message(self, choice: dict[str, Any], part: str) -> Iterator[StreamEvent]:
-        message = as_dict(choice.get(part))
-        whole = part == "message"
-        if not message and not whole and not self._has_delta:
-            # Some gateways put the whole message where a delta belongs.
-            message = as_dict(choice.get("message"))
-            whole = True
-        for delta in _deltas(message, whole=whole):
-            self._has_delta = True
-            yield delta
-
-    def _usage(self, chunk: dict[str, Any], choice: dict[str, Any]) -> Iterator[StreamEvent]:
-        usage = as_dict(chunk.get("usage"))
-        if not usage:
-            usage = as_dict(choice.get("usage"))
+            answer.failed(fault)
+        if chunk.usage or choice.usage:
+            usage = as_dict(chunk.usage)
+            if not usage and as_dict(choice.usage):
+                usage = choice.usage
+                answer.anomaly("usage_in_choice")
             if usage:
-                yield Anomaly("usage_in_choice")
-        if usage:
-            yield chat_usage(usage)
+                answer.usage(chat_usage(usage))
+        raw = choice.finish_reason
+        if raw and isinstance(raw, str):
+            if choice.native_finish_reason and isinstance(choice.native_finish_reason, str):
+                answer.native_finish(choice.native_finish_reason)
+            answer.finish(chat_finish(raw), raw)
+
+    def _choice(self, choice: Choice, answer: Answer, is_whole: bool) -> None:
+        if not is_whole and choice.delta is not None:
+            _read_message(choice.delta, answer)
+        # Some gateways put the whole message where a delta belongs; after deltas it is a repetition.
+        if choice.message is not None and (is_whole or not answer.token_moments):
+            _read_message(choice.message, answer, True)
 
 
-def _deltas(message: dict[str, Any], *, whole: bool) -> Iterator[StreamEvent]:
-    reasoning = _reasoning_text(message)
-    if reasoning:
-        yield ReasoningDelta(reasoning)
-    for key in ("content", "refusal"):
-        text = _content_text(message.get(key))
-        if text:
-            yield TextDelta(text)
-    calls = message.get("tool_calls")
-    for position, item in enumerate([calls] if isinstance(calls, dict) else as_list(calls)):
-        call = as_dict(item)
-        function = as_dict(call.get("function")) or call
-        name = as_word(function.get("name"))
-        yield ToolCallDelta(
-            index=position if whole else _index(call.get("index")),
-            # Many hosts leave the id of all later pieces empty, which says nothing.
-            id=as_text(call.get("id")) if name else as_word(call.get("id")),
-            name=name,
-            arguments=_arguments(function.get("arguments")),
-        )
-    legacy = as_dict(message.get("function_call"))
-    if legacy:
-        name, arguments = as_word(legacy.get("name")), _arguments(legacy.get("arguments"))
-        yield ToolCallDelta(0, None, name, arguments, is_legacy=True)
+_NO_CHOICE = Choice()
 
 
-def _is_first(choice: dict[str, Any]) -> bool:
+def _is_first(index: object) -> bool:
     """Whether it is the choice we asked for; only a real, positive index says that it is another one."""
-    index = choice.get("index")
     return not isinstance(index, int) or index <= 0
+
+
+def _read_message(message: _Message, answer: Answer, is_whole: bool = False) -> None:
+    """Read a delta, or a message that is the whole answer: its calls are numbered by position."""
+    if message.reasoning_content or message.reasoning or message.reasoning_details:
+        reasoning = _reasoning_text(message)
+        if reasoning:
+            answer.reasoning(reasoning)
+    content = message.content
+    if content:
+        answer.text(content if content.__class__ is str else _content_text(content))
+    if message.refusal:
+        answer.text(_content_text(message.refusal))
+    for position, call in enumerate(message.tool_calls or ()):
+        function = call.function
+        if function is None or (function.name is None and function.arguments is None):
+            function = _Function(call.name, call.arguments)
+        name = as_word(function.name)
+        answer.call(
+            position if is_whole else _index(call.index),
+            # Many hosts leave the id of all later pieces empty, which says nothing.
+            as_text(call.id) if name else as_word(call.id),
+            name,
+            _arguments(function.arguments),
+        )
+    legacy = message.function_call
+    if legacy is not None and (legacy.name or legacy.arguments is not None):
+        answer.call(0, None, as_word(legacy.name), _arguments(legacy.arguments), is_legacy=True)
 
 
 def _index(value: object) -> int | None:
@@ -164,7 +188,7 @@ def _index(value: object) -> int | None:
     return as_whole(value)
 
 
-def _arguments(value: object) -> str | Mapping[str, Any] | None:
+def _arguments(value: object) -> Arguments:
     """Arguments as text or an object; a list, number or boolean is kept as its JSON text, to be judged as sent."""
     if value is None or isinstance(value, (str, dict)):
         return value
@@ -178,13 +202,46 @@ def _content_text(content: object) -> str:
     return "".join(as_text(as_dict(part).get("text")) or "" for part in as_list(content))
 
 
-def _reasoning_text(message: dict[str, Any]) -> str:
+def _reasoning_text(message: _Message) -> str:
     """Visible reasoning under whichever of its names carries it; hosts that send two send the same text twice."""
-    for key in ("reasoning_content", "reasoning"):
-        text = _content_text(message.get(key))
-        if text:
-            return text
-    details = as_list(message.get("reasoning_details"))
-    return "".join(
-        as_text(as_dict(part).get("text")) or as_text(as_dict(part).get("summary")) or "" for part in details
+    details = as_list(message.reasoning_details)
+    return (
+        _content_text(message.reasoning_content)
+        or _content_text(message.reasoning)
+        or "".join(
+            as_text(as_dict(part).get("text")) or as_text(as_dict(part).get("summary")) or "" for part in details
+        )
     )
+
+
+Shape = TypeVar("Shape", bound=msgspec.Struct)
+
+
+def _filled(shape: type[Shape], fields: Mapping[str, Any], **parts: Any) -> Shape:
+    """The struct with those of ``fields`` that it knows, and ``parts`` instead of what they name."""
+    return shape(**{name: parts[name] if name in parts else fields.get(name) for name in shape.__struct_fields__})
+
+
+def _shaped(fields: Mapping[str, Any]) -> _Chunk:
+    """A chunk or body of any shape: what is not where it belongs counts as absent."""
+    words = {name: as_text(fields.get(name)) for name in ("id", "model", "provider", "system_fingerprint")}
+    choices = [
+        _filled(Choice, choice, delta=_message(choice.get("delta")), message=_message(choice.get("message")))
+        for choice in map(as_dict, as_list(fields.get("choices")))
+    ]
+    return _filled(_Chunk, fields, choices=choices, **words)
+
+
+def _message(value: object) -> _Message | None:
+    if not isinstance(value, dict):
+        return None
+    calls = value.get("tool_calls")
+    shaped = [
+        _filled(_Call, call, function=_function(call.get("function")))
+        for call in map(as_dict, [calls] if isinstance(calls, dict) else as_list(calls))
+    ]
+    return _filled(_Message, value, tool_calls=shaped, function_call=_function(value.get("function_call")))
+
+
+def _function(value: object) -> _Function | None:
+    return _filled(_Function, value) if isinstance(value, dict) else None

@@ -4,7 +4,7 @@ This wire measures the model as served. The chat template is applied by ``render
 it needs files. Whatever would have a host do more than generate text (forced tool choice, structured output) has no
 counterpart and makes a turn untranslatable.
 
-Text is yielded as it streams, for timing; its meaning is yielded once, as :class:`Parsed`, when the model has finished.
+Text is taken as it streams, for timing; its meaning is read once, when the answer is over.
 """
 
 from __future__ import annotations
@@ -13,19 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from msgspec import structs
-
-from vendor_verifier.records.event import Finish, Parsed, SseEvent, StreamEnd, StreamEvent, TextDelta
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire.answer import Answer, Parsed
 from vendor_verifier.wire.base import Notes, join_url
-from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
+from vendor_verifier.wire.openai_chat.reader import Choice, OpenAIChatReader
 from vendor_verifier.wire.openai_completions.text_tool_calls import parse_text
 from vendor_verifier.wire.payload import as_dict, as_text
 from vendor_verifier.wire.request_support import budget_or, headers_of, lay_over, post, switched
 
 DEFAULT_MAX_TOKENS = 4096
-# A host that finishes again and again has its text read this often.
-MAX_READINGS = 3
 # Read by the chat template, not by the host.
 _TEMPLATE = frozenset({"chat_template_kwargs", "reasoning_effort"})
 _NEUTRAL: Mapping[str, tuple[object, ...]] = {
@@ -127,50 +123,13 @@ class CompletionsReader(OpenAIChatReader):
     def __init__(self, tools: Iterable[Mapping[str, Any]] = ()) -> None:
         super().__init__()
         self._tools = tuple(tools)
-        self._raw: list[str] = []
-        self._parsed: Parsed | None = None
-        self._readings_left = MAX_READINGS
-        self._is_cut = False
 
-    def read(self, event: SseEvent) -> Iterator[StreamEvent]:
-        yield from self._interpreted(super().read(event))
+    def interpret(self, text: str, is_cut: bool) -> Parsed:
+        """The calls and the reasoning in the text of an answer that is over; ``is_cut``: the budget ran out."""
+        return parse_text(text, self._tools, is_cut=is_cut)
 
-    def read_body(self, body: object) -> Iterator[StreamEvent]:
-        yield from self._interpreted(super().read_body(body))
-
-    def _message(self, choice: dict[str, Any], part: str) -> Iterator[StreamEvent]:
-        text = as_text(choice.get("text"))
-        if text is None:
-            yield from super()._message(choice, part)
-        elif text:
-            yield TextDelta(text)
-
-    def _interpreted(self, events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
-        for event in events:
-            match event:
-                case TextDelta(text):
-                    self._raw.append(text)
-                    self._parsed = None
-                    yield event
-                case Finish():
-                    self._is_cut = event.reason == "length"
-                    yield from self._meaning()
-                    yield self._finish(event)
-                case StreamEnd():
-                    yield from self._meaning()
-                    yield event
-                case _:
-                    yield event
-
-    def _meaning(self) -> Iterator[StreamEvent]:
-        """The parsed text so far, unless that has been yielded already."""
-        if self._raw and self._parsed is None and self._readings_left:
-            self._readings_left -= 1
-            self._parsed = parse_text("".join(self._raw), self._tools, is_cut=self._is_cut)
-            yield self._parsed
-
-    def _finish(self, finish: Finish) -> Finish:
-        """The finish reason, which raw completions always call ``stop``: with a call it is ``tool_calls``, as
-        elsewhere."""
-        has_calls = self._parsed is not None and bool(self._parsed.tool_calls)
-        return structs.replace(finish, reason="tool_calls") if has_calls and finish.reason == "stop" else finish
+    def _choice(self, choice: Choice, answer: Answer, is_whole: bool) -> None:
+        if isinstance(choice.text, str):
+            answer.text(choice.text)
+        else:
+            super()._choice(choice, answer, is_whole)

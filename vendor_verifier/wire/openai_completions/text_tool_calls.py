@@ -25,8 +25,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vendor_verifier.records.event import Parsed, ToolCallDelta
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.wire.answer import Parsed
 from vendor_verifier.wire.payload import PayloadError, as_dict, as_list, as_text, parse_json
+from vendor_verifier.wire.tool_calls import MAX_CALLS
 
 DeclaredValues = Mapping[str, Mapping[str, Any]]
 """Tool name → parameter name → declared schema."""
@@ -73,13 +75,6 @@ _END_OF_TURN_WINDOW = 400
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
-    name: str
-    arguments: str
-    id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class _Marked:
     """The text between a start and an end marker. ``is_cut``: the end marker is missing because the budget ran out."""
 
@@ -93,7 +88,7 @@ class _Family:
     begin: str
     end: str
     wrappers: tuple[str, ...]
-    read: Callable[[_Marked], _Call | None]
+    read: Callable[[_Marked], ToolCall | None]
 
 
 def parse_text(text: str, tools: Iterable[Mapping[str, Any]] = (), *, is_cut: bool = False) -> Parsed:
@@ -110,8 +105,7 @@ def parse_text(text: str, tools: Iterable[Mapping[str, Any]] = (), *, is_cut: bo
     calls, left = _take_calls(rest, family, declared_values(tools), is_cut=is_cut)
     for wrapper in family.wrappers if calls else ():
         left = left.replace(wrapper, "")
-    deltas = (ToolCallDelta(index, call.id, call.name, call.arguments) for index, call in enumerate(calls))
-    return Parsed(left.strip(), reasoning, tuple(deltas))
+    return Parsed(left.strip(), reasoning, tuple(calls[:MAX_CALLS]))
 
 
 def _family_of(text: str) -> _Family | None:
@@ -128,8 +122,8 @@ def _split_reasoning(text: str) -> tuple[str, str]:
     return before.lstrip().removeprefix("<think>").strip() if opened else before.strip(), after
 
 
-def _take_calls(text: str, family: _Family, types: DeclaredValues, *, is_cut: bool) -> tuple[list[_Call], str]:
-    calls: list[_Call] = []
+def _take_calls(text: str, family: _Family, types: DeclaredValues, *, is_cut: bool) -> tuple[list[ToolCall], str]:
+    calls: list[ToolCall] = []
     left: list[str] = []
     at = 0
     for begin, inner, end in _marked(text, family.begin, family.end):
@@ -157,11 +151,11 @@ def _marked(text: str, begin: str, end: str) -> Iterator[tuple[int, str, int | N
         yield start, text[inner_at:stop], at
 
 
-def _read_kimi(marked: _Marked) -> _Call | None:
+def _read_kimi(marked: _Marked) -> ToolCall | None:
     call_id, separator, arguments = marked.inner.partition("<|tool_call_argument_begin|>")
     call_id = call_id.strip()
     name = re.sub(r":\d{1,9}\Z", "", call_id.removeprefix("functions."))
-    return _Call(name, _without_wrapper(arguments), call_id) if separator and name else None
+    return ToolCall(name, _without_wrapper(arguments), call_id) if separator and name else None
 
 
 def _without_wrapper(arguments: str) -> str:
@@ -169,17 +163,17 @@ def _without_wrapper(arguments: str) -> str:
     return arguments.partition("<|tool_calls_section_end|>")[0].strip()
 
 
-def _read_deepseek(marked: _Marked) -> _Call | None:
+def _read_deepseek(marked: _Marked) -> ToolCall | None:
     left, separator, right = marked.inner.partition("<｜tool▁sep｜>")
     name, arguments = left.strip(), right.strip()
     if name == "function" and not arguments.startswith("{"):
         name, _, arguments = arguments.partition("\n")
         arguments = arguments.strip().removeprefix("```json").removesuffix("```")
     arguments = arguments.partition("<｜tool▁calls▁end｜>")[0]
-    return _Call(name.strip(), arguments.strip()) if separator and name.strip() else None
+    return ToolCall(name.strip(), arguments.strip()) if separator and name.strip() else None
 
 
-def _read_tool_call(marked: _Marked) -> _Call | None:
+def _read_tool_call(marked: _Marked) -> ToolCall | None:
     """A call in ``<tool_call>``, which three families share; its inside tells them apart."""
     inner = marked.inner.strip()
     if inner.startswith("{"):
@@ -198,7 +192,7 @@ def _read_tool_call(marked: _Marked) -> _Call | None:
     )
 
 
-def _read_json_call(inner: str) -> _Call | None:
+def _read_json_call(inner: str) -> ToolCall | None:
     try:
         call = as_dict(parse_json(inner))
     except PayloadError:
@@ -206,17 +200,17 @@ def _read_json_call(inner: str) -> _Call | None:
     name = as_text(call.get("name"))
     arguments = call.get("arguments", call.get("parameters", ""))
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return _Call(name, text) if name else None
+    return ToolCall(name, text) if name else None
 
 
-def _read_broken_json_call(inner: str) -> _Call | None:
+def _read_broken_json_call(inner: str) -> ToolCall | None:
     """A call that is not JSON is still a call; its arguments are whatever stands in their place."""
     name = re.search(r'"name"\s*:\s*"([^"\n]{1,200})"', inner[:2_000])
     if name is None:
         return None
     place = re.search(r'"(?:arguments|parameters)"\s*:\s*', inner)
     arguments = inner[place.end() :].rstrip() if place else ""
-    return _Call(name.group(1), arguments.removesuffix("}") if _closes_twice(arguments) else arguments)
+    return ToolCall(name.group(1), arguments.removesuffix("}") if _closes_twice(arguments) else arguments)
 
 
 def _closes_twice(arguments: str) -> bool:
@@ -224,8 +218,8 @@ def _closes_twice(arguments: str) -> bool:
     return arguments.endswith("}") and arguments.count("}") > arguments.count("{")
 
 
-def _reader_of_invocations(mark: str) -> Callable[[_Marked], _Call | None]:
-    def read(marked: _Marked) -> _Call | None:
+def _reader_of_invocations(mark: str) -> Callable[[_Marked], ToolCall | None]:
+    def read(marked: _Marked) -> ToolCall | None:
         name, separator, body = marked.inner.partition('">')
         if not separator:
             return None
@@ -253,13 +247,13 @@ def _pairs(text: str, begin: str, middle: str, end: str, *, trim: str = "") -> I
             yield key.strip(), value.removeprefix(trim).removesuffix(trim) if trim else value
 
 
-def _written(name: str, pairs: Iterable[tuple[str, str, bool | None]], marked: _Marked) -> _Call | None:
+def _written(name: str, pairs: Iterable[tuple[str, str, bool | None]], marked: _Marked) -> ToolCall | None:
     """A call whose arguments were written as pairs, as the JSON text every other family would have written."""
     name = name.strip()
     types = marked.types.get(name, {})
     arguments = {key: read_value(value, types.get(key), is_text) for key, value, is_text in pairs}
     text = json.dumps(arguments, ensure_ascii=False)
-    return _Call(name, text[:-1] if marked.is_cut else text) if name else None
+    return ToolCall(name, text[:-1] if marked.is_cut else text) if name else None
 
 
 _FAMILIES = (

@@ -11,32 +11,23 @@ come is not taken twice. There is no ``[DONE]``: a completed or incomplete respo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from vendor_verifier.records.event import (
-    Anomaly,
-    Fault,
-    Finish,
-    FinishReason,
-    ReasoningDelta,
-    SseEvent,
-    StreamEnd,
-    StreamEvent,
-    TextDelta,
-    ToolCallDelta,
-)
-from vendor_verifier.wire.errors import read_fault
+from vendor_verifier.records.event import FinishReason
+from vendor_verifier.wire.answer import Answer
+from vendor_verifier.wire.errors import Fault, read_fault
 from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
 from vendor_verifier.wire.reader_support import (
     END_MARKER,
-    IdentityChanges,
     body_object,
     event_object,
-    identity_of,
+    read_identity,
     responses_usage,
 )
+from vendor_verifier.wire.sse import SseEvent
+from vendor_verifier.wire.tool_calls import Arguments
 
 
 class RepeatedText:
@@ -86,15 +77,21 @@ class CallState:
 
 
 class CallStates:
-    """The calls of one answer, in order; :meth:`item` and :meth:`arguments` yield only what is new."""
+    """The calls of one answer, in order; :meth:`item` and :meth:`arguments` pass on only what is new."""
 
     def __init__(self) -> None:
         self.calls: list[CallState] = []
         self._by_key: dict[tuple[str, object], CallState] = {}
 
     def item(
-        self, item: dict[str, Any], output_index: object, *, is_new: bool, fallback: CallState | None = None
-    ) -> Iterator[StreamEvent]:
+        self,
+        item: dict[str, Any],
+        output_index: object,
+        answer: Answer,
+        *,
+        is_new: bool,
+        fallback: CallState | None = None,
+    ) -> None:
         """Read a whole ``function_call`` item; ``fallback`` is the call it is if nothing in it says which."""
         call_id, item_id = as_word(item.get("call_id")), as_word(item.get("id"))
         known = self._by_key.get(("call", call_id)) if call_id else None
@@ -106,39 +103,36 @@ class CallStates:
             if key[1] is not None:
                 self._by_key[key] = call
         name = None if call.has_name else as_word(item.get("name"))
-        sent_id = call_id or item_id or as_text(item.get("call_id"))
-        arguments = item.get("arguments")
-        if isinstance(arguments, dict):
-            yield ToolCallDelta(call.index, sent_id, name, None if call.arrived else arguments)
-            call.arrived.add("{}")
-        else:
-            missing = call.arrived.missing(as_text(arguments) or "")
-            if missing is None:
-                yield Anomaly("retold_differently")
-            elif missing or known is None or name:
-                yield ToolCallDelta(call.index, sent_id, name, missing)
-                call.arrived.add(missing)
+        given = item.get("arguments")
+        missing: Arguments = given if isinstance(given, dict) else call.arrived.missing(as_text(given) or "")
+        if missing is None:
+            answer.anomaly("retold_differently")
+        elif missing or known is None or name or isinstance(missing, dict):
+            if isinstance(missing, dict) and call.arrived:
+                missing = None
+            sent_id = call_id or item_id or as_text(item.get("call_id"))
+            answer.call(call.index, sent_id, name, missing)
+            call.arrived.add(missing if isinstance(missing, str) else "{}")
         call.has_name = call.has_name or name is not None
 
-    def arguments(self, name: str, payload: dict[str, Any]) -> Iterator[StreamEvent]:
+    def arguments(self, name: str, payload: dict[str, Any], answer: Answer) -> None:
         """Read a ``function_call_arguments`` event, a piece or the whole."""
-        item_id = as_text(payload.get("item_id"))
-        call = self._by_key.get(("item", item_id)) if item_id else None
-        call = call or self._at(payload.get("output_index"))
+        item_id = as_word(payload.get("item_id"))
+        call = self._by_key.get(("item", item_id)) or self._at(payload.get("output_index"))
         if call is None:
             call = self.calls[-1] if self.calls else self._begin()
             if item_id:
                 self._by_key["item", item_id] = call
-                yield Anomaly("arguments_without_item")
+                answer.anomaly("arguments_without_item")
         if name.endswith(".delta"):
             words = as_text(payload.get("delta"))
         else:
             words = call.arrived.missing(as_text(payload.get("arguments")) or "")
             if words is None:
-                yield Anomaly("retold_differently")
+                answer.anomaly("retold_differently")
         if words:
             call.arrived.add(words)
-            yield ToolCallDelta(call.index, arguments=words)
+            answer.call(call.index, arguments=words)
 
     def _begin(self) -> CallState:
         call = CallState(len(self.calls))
@@ -170,61 +164,55 @@ class ResponsesReader:
         self._places: dict[tuple[str, object], int] = {}
         self._texts: dict[tuple[str, int, int], RepeatedText] = {}
         self._arrived: dict[str, list[str]] = {}
-        self._identity = IdentityChanges()
 
-    def read(self, event: SseEvent) -> Iterator[StreamEvent]:
+    def read(self, event: SseEvent, answer: Answer) -> None:
         data = event.data.strip()
         if data == END_MARKER:
-            yield StreamEnd()
+            answer.end()
         elif data:
-            payload = event_object(data, event.name)
-            if isinstance(payload, dict):
-                yield from self._event(as_text(payload.get("type")) or event.name, payload)
-            else:
-                yield payload
+            payload = event_object(event, answer)
+            if payload is not None:
+                self._event(as_text(payload.get("type")) or event.name, payload, answer)
 
-    def read_body(self, body: object) -> Iterator[StreamEvent]:
-        answer = body_object(body, holding="output")
-        if isinstance(answer, Fault):
-            yield answer
-        else:
-            yield from self._final(answer, as_text(answer.get("status")) or "completed")
+    def read_body(self, body: object, answer: Answer) -> None:
+        response = body_object(body, answer, holding="output")
+        if response is not None:
+            self._final(response, as_text(response.get("status")) or "completed", answer)
 
-    def _event(self, kind: str, payload: dict[str, Any]) -> Iterator[StreamEvent]:
+    def _event(self, kind: str, payload: dict[str, Any], answer: Answer) -> None:
         name = kind.removeprefix("response.")
         if name in ("completed", "incomplete", "failed", "cancelled"):
             response = as_dict(payload.get("response"))
-            yield from self._final(response, as_text(response.get("status")) or name)
+            self._final(response, as_text(response.get("status")) or name, answer)
         elif name in ("created", "in_progress", "queued"):
-            yield from self._identity.changes(identity_of(as_dict(payload.get("response"))))
+            read_identity(as_dict(payload.get("response")), answer)
         elif name in ("output_item.added", "output_item.done"):
-            item = as_dict(payload.get("item"))
-            yield from self._item(item, payload.get("output_index"), is_new=name == "output_item.added")
+            is_new = name == "output_item.added"
+            self._item(as_dict(payload.get("item")), payload.get("output_index"), answer, is_new=is_new)
         elif name.startswith("function_call_arguments."):
-            yield from self._calls.arguments(name, payload)
+            self._calls.arguments(name, payload, answer)
         elif name == "error":
-            yield Fault(as_text(payload.get("message")) or "error", code=as_text(payload.get("code")))
+            answer.failed(Fault.of(as_text(payload.get("message")) or "error", code=as_text(payload.get("code"))))
         else:
-            yield from self._text_event(name, payload)
+            self._text_event(name, payload, answer)
 
-    def _text_event(self, name: str, payload: dict[str, Any]) -> Iterator[StreamEvent]:
+    def _text_event(self, name: str, payload: dict[str, Any], answer: Answer) -> None:
         stem, _, telling = name.rpartition(".")
         part = as_whole(payload.get("content_index")) or as_whole(payload.get("summary_index")) or 0
         place = self._place(payload.get("item_id"), payload.get("output_index")), part
         if stem in ("content_part", "reasoning_summary_part") and telling == "done":
-            yield from self._whole_part(place, payload.get("part"))
+            self._whole_part(place, as_dict(payload.get("part")), answer)
         elif telling == "done":
-            yield from self._whole_text(_KINDS.get(stem), place, _words(payload))
+            self._whole_text(_KINDS.get(stem), place, _words(payload), answer)
         elif telling == "delta":
             kind, words = _KINDS.get(stem), as_text(payload.get("delta"))
             if kind and words:
-                yield self._say(kind, place, words)
+                self._say(kind, place, words, answer)
 
-    def _whole_part(self, place: tuple[int, int], part: object) -> Iterator[StreamEvent]:
-        fields = as_dict(part)
-        yield from self._whole_text(_KINDS.get(as_text(fields.get("type")) or ""), place, _words(fields))
+    def _whole_part(self, place: tuple[int, int], part: dict[str, Any], answer: Answer) -> None:
+        self._whole_text(_KINDS.get(as_text(part.get("type")) or ""), place, _words(part), answer)
 
-    def _whole_text(self, kind: str | None, place: tuple[int, int], words: str | None) -> Iterator[StreamEvent]:
+    def _whole_text(self, kind: str | None, place: tuple[int, int], words: str | None, answer: Answer) -> None:
         if kind is None or not words:
             return
         arrived = self._texts.get((kind, *place))
@@ -232,18 +220,21 @@ class ResponsesReader:
             return
         missing = words if arrived is None else arrived.missing(words)
         if missing is None:
-            yield Anomaly("retold_differently")
+            answer.anomaly("retold_differently")
         elif missing:
-            yield self._say(kind, place, missing)
+            self._say(kind, place, missing, answer)
 
-    def _say(self, kind: str, place: tuple[int, int], words: str) -> StreamEvent:
+    def _say(self, kind: str, place: tuple[int, int], words: str, answer: Answer) -> None:
         self._texts.setdefault((kind, *place), RepeatedText()).add(words)
         self._arrived.setdefault(kind, []).append(words)
-        return TextDelta(words) if kind == "text" else ReasoningDelta(words)
+        if kind == "text":
+            answer.text(words)
+        else:
+            answer.reasoning(words)
 
     def _place(self, item_id: object, output_index: object) -> int:
         """One number for an item however it is addressed; 0 when it is not."""
-        keys = [("item", as_text(item_id) or None), ("output", as_whole(output_index))]
+        keys = [("item", as_word(item_id)), ("output", as_whole(output_index))]
         keys = [key for key in keys if key[1] is not None]
         if not keys:
             return 0
@@ -252,45 +243,46 @@ class ResponsesReader:
             self._places.setdefault(key, place)
         return place
 
-    def _item(self, item: dict[str, Any], output_index: object, *, is_new: bool) -> Iterator[StreamEvent]:
+    def _item(self, item: dict[str, Any], output_index: object, answer: Answer, *, is_new: bool) -> None:
         kind = item.get("type")
         if kind == "function_call":
-            yield from self._calls.item(item, output_index, is_new=is_new)
+            self._calls.item(item, output_index, answer, is_new=is_new)
         elif kind in ("message", "reasoning"):
             for field_name in ("summary", "content"):
-                for position, part in enumerate(as_list(item.get(field_name))):
-                    yield from self._whole_part((self._place(item.get("id"), output_index), position), part)
+                for position, part in enumerate(map(as_dict, as_list(item.get(field_name)))):
+                    self._whole_part((self._place(item.get("id"), output_index), position), part, answer)
         elif is_new:
-            yield Anomaly("unknown_output_item")
+            answer.anomaly("unknown_output_item")
 
-    def _final(self, response: dict[str, Any], status: str) -> Iterator[StreamEvent]:
-        yield from self._identity.changes(identity_of(response))
-        yield from self._not_streamed(as_list(response.get("output")))
+    def _final(self, response: dict[str, Any], status: str, answer: Answer) -> None:
+        read_identity(response, answer)
+        self._not_streamed(map(as_dict, as_list(response.get("output"))), answer)
         usage = as_dict(response.get("usage"))
         if usage:
-            yield responses_usage(usage)
+            answer.usage(responses_usage(usage))
         if status in ("failed", "cancelled"):
-            yield read_fault({"error": response.get("error")}) or Fault(f"the response ended as {status}", code=status)
+            fault = read_fault({"error": response.get("error")})
+            answer.failed(fault or Fault.of(f"the response ended as {status}", code=status))
             return
         if status == "incomplete":
             raw = as_text(as_dict(response.get("incomplete_details")).get("reason")) or status
-            yield Finish(_INCOMPLETE.get(raw, "unknown"), raw)
+            answer.finish(_INCOMPLETE.get(raw, "unknown"), raw)
         elif status == "completed":
-            yield Finish("tool_calls" if self._calls.calls else "stop", status)
+            answer.finish("tool_calls" if self._calls.calls else "stop", status)
         else:
-            yield Finish("unknown", status)
-        yield StreamEnd()
+            answer.finish("unknown", status)
+        answer.end()
 
-    def _not_streamed(self, output: list[Any]) -> Iterator[StreamEvent]:
-        """The parts of the final response that the stream lacked. Where ids changed on the way, order decides."""
+    def _not_streamed(self, output: Iterable[dict[str, Any]], answer: Answer) -> None:
+        """Read the parts of the final response that the stream lacked. Where ids changed on the way, order decides."""
         arrived = frozenset(self._arrived)
         earlier = iter(tuple(self._calls.calls))
-        for position, item in enumerate(map(as_dict, output)):
+        for position, item in enumerate(output):
             kind = item.get("type")
             if kind == "function_call":
-                yield from self._calls.item(item, position, is_new=False, fallback=next(earlier, None))
+                self._calls.item(item, position, answer, is_new=False, fallback=next(earlier, None))
             elif not (arrived & ({"text"} if kind == "message" else {"reasoning", "summary"})):
-                yield from self._item(item, position, is_new=False)
+                self._item(item, position, answer, is_new=False)
 
 
 def _words(fields: dict[str, Any]) -> str | None:

@@ -1,0 +1,230 @@
+"""One answer out of what a reader says: what is over, what is timed, and what only the whole answer shows."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from operator import methodcaller
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.records.event import ToolCall, Usage
+from vendor_verifier.records.record import Response
+from vendor_verifier.wire.answer import BUFFERED_CHARACTERS, MAX_WORD, Answer, Parsed
+from vendor_verifier.wire.errors import Fault
+
+Step = Callable[[Answer], Any]
+END, STOP = methodcaller("end"), methodcaller("finish", "stop", "stop")
+
+
+def text(piece: str) -> Step:
+    return methodcaller("text", piece)
+
+
+def filled(*steps: Step | tuple[int, Step], interpret: Any = None) -> Answer:
+    """An answer to which this was said, each at its moment or at none in particular."""
+    answer = Answer(interpret)
+    for step in steps:
+        answer.at_ns, say = step if isinstance(step, tuple) else (0, step)
+        say(answer)
+    return answer
+
+
+def anomalies(*steps: Step | tuple[int, Step], streamed: bool = False) -> tuple[str, ...]:
+    return filled(*steps).response(streamed=streamed).anomalies
+
+
+@pytest.mark.parametrize(("steps", "is_over"), [((), False), ((END,), True), ((STOP,), True), ((text("a"),), False)])
+def test_an_answer_is_over_by_a_finish_or_the_end_marker(steps: tuple[Step, ...], is_over: bool) -> None:
+    """Nothing else ends it."""
+    assert filled(*steps).is_over is is_over
+
+
+def test_what_was_said_is_joined_in_order() -> None:
+    """Text, reasoning and calls are kept apart."""
+    response = filled(
+        methodcaller("reasoning", "h"), text("a"), methodcaller("reasoning", "m"), text("b"),
+        methodcaller("call", 0, "i", "f", "{}"),
+    ).response(streamed=True)  # fmt: skip
+    assert (response.text, response.reasoning, [call.name for call in response.tool_calls]) == ("ab", "hm", ["f"])
+
+
+def test_the_last_finish_counts_and_a_change_is_flagged() -> None:
+    """A repeated one is no change; an end without any is flagged, unless there was an error."""
+    changed = filled(STOP, methodcaller("finish", "tool_calls", "tool_calls")).response(streamed=False)
+    assert (changed.finish_reason, changed.anomalies) == ("tool_calls", ("finish_changed",))
+    assert anomalies(STOP, STOP) == ()
+    assert anomalies(text("a"), END) == ("no_finish_reason",)
+    assert anomalies(methodcaller("failed", Fault("x")), END) == ()
+
+
+def test_later_names_win_but_the_first_fault_and_id_stay() -> None:
+    """Another model within one answer is flagged."""
+    answer = filled(
+        methodcaller("identity", "m", response_id="1"),
+        methodcaller("identity", provider="p"),
+        methodcaller("identity", "n", response_id="2"),
+        methodcaller("failed", Fault("first")),
+        methodcaller("failed", Fault("second")),
+    )
+    response = answer.response(streamed=False)
+    assert (response.served_model, response.served_provider, response.request_id) == ("n", "p", "1")
+    assert response.anomalies == ("model_changed",)
+    assert answer.fault == Fault("first")
+
+
+@pytest.mark.parametrize(
+    ("reports", "expected"),
+    [
+        ([Usage(3, 1), Usage(3, 4)], Usage(3, 4)),
+        ([Usage(3, None), Usage(None, 4)], Usage(3, 4)),
+        ([Usage(0, 0), Usage(3, 4)], Usage(3, 4)),
+        ([Usage(3, 4, 1, 1, 0.5), Usage(0, 0, 0, 0, 0.0)], Usage(3, 4, 1, 1, 0.5)),
+        ([Usage(), Usage(0, None)], Usage(0, None)),
+        ([Usage()], Usage()),
+    ],
+)
+def test_usage_reports_are_merged(reports: list[Usage], expected: Usage) -> None:
+    """The last number wins, zero never erases, None is never turned into zero."""
+    assert filled(*(methodcaller("usage", one) for one in reports)).response(streamed=False).usage == expected
+
+
+def test_zero_output_tokens_of_an_answer_are_flagged() -> None:
+    """For an empty answer zero is the truth."""
+    assert "usage_zero" in anomalies(text("a"), methodcaller("usage", Usage(1, 0)))
+    assert "usage_zero" not in anomalies(methodcaller("usage", Usage(1, 0)), STOP)
+
+
+def test_moments() -> None:
+    """First event, first token, first answer, last token, the gaps between tokens; empty pieces are none."""
+    answer = filled(
+        (5, methodcaller("identity", "m")),
+        (10, text("")),
+        (20, methodcaller("reasoning", "abc")),
+        (20, methodcaller("reasoning", "d")),
+        (50, text("efgh")),
+        (60, methodcaller("call", 0, "i", None, "")),
+        (90, methodcaller("call", 0, None, "f", "{}")),
+        (95, methodcaller("usage", Usage(1, 2))),
+        (99, END),
+    )
+    assert (answer.first_event_ns, answer.first_answer_ns) == (5, 50)
+    assert answer.token_moments == [20, 20, 50, 90]
+    assert answer.gaps_ns == (0, 30, 40)
+    assert answer.first_chunk_share == pytest.approx(4 / 11)
+    nothing = filled((5, text("")), (7, methodcaller("call", 0, "i")))
+    assert (nothing.first_event_ns, nothing.gaps_ns, nothing.first_chunk_share) == (7, (), None)
+
+
+def test_a_long_answer_at_one_moment_was_held_back() -> None:
+    """A short one, a spread one, one that was not streamed and a call that comes whole by its protocol were not."""
+    long = "x" * BUFFERED_CHARACTERS
+    assert "buffered" in anomalies((1, text(long[1:])), (1, text("x")), (2, STOP), streamed=True)
+    assert "buffered" not in anomalies((1, text(long[1:])), (2, STOP), streamed=True)
+    assert "buffered" not in anomalies((1, text(long)), (2, text("x")), streamed=True)
+    assert "buffered" not in anomalies((1, text(long)), (2, STOP))
+    assert anomalies((1, methodcaller("call", 0, "i", "f", long, is_whole=True)), streamed=True) == ()
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<|tool_calls_section_begin|>", "<|tool_call_argument_begin|>", "<|tool_call_end|>", "<tool_call>",
+        "</tool_call>", "<｜tool▁calls▁begin｜>", "<｜DSML｜function_calls>", "<arg_key>city</arg_key>",
+        "<minimax:tool_call>", '<invoke name="f">', "<|python_tag|>", "<function=f-1.x>", "[TOOL_CALLS][{}]",
+        "<|channel|>commentary", "<seed:tool_call>", "<think>hm</think>", "hm</think>",
+    ],
+)  # fmt: skip
+def test_markup_in_the_text_of_an_answer_is_flagged(markup: str) -> None:
+    """Each family's marks, anywhere in it; half an answer proves nothing."""
+    assert anomalies(text(f"Sure! {markup} done"), STOP) == ("markup_in_text",)
+    assert anomalies(text(f"Sure! {markup} done")) == ()
+
+
+@pytest.mark.parametrize(
+    "plain", ["a < b and c > d", "[1, 2]", "<b>bold</b>", "use the tool_call now", "think>", "[tool_calls]", "<|end"]
+)
+def test_ordinary_text_is_no_markup(plain: str) -> None:
+    """Comparisons, lists, HTML and plain words."""
+    assert anomalies(text(plain), STOP) == ()
+
+
+def test_interpreted_text_keeps_its_timing() -> None:
+    """What raw text means replaces it once the answer is over; it brings no token. A cut one stays raw."""
+    meant = Parsed("Hello", "hm", (ToolCall("f", "{}", "i"),))
+    steps = [(1, text("<think>hm</think>")), (5, text("Hello<tool_call>…"))]
+    answer = filled(*steps, (9, STOP), interpret=lambda _text, _is_cut: meant)
+    response = answer.response(streamed=True)
+    assert (response.text, response.reasoning, response.tool_calls) == ("Hello", "hm", meant.tool_calls)
+    assert (response.finish_reason, response.finish_raw, response.anomalies) == ("tool_calls", "stop", ())
+    assert answer.gaps_ns == (4,)
+    cut = filled(*steps, interpret=lambda _text, _is_cut: meant).response(streamed=True)
+    assert cut.text == "<think>hm</think>Hello<tool_call>…"
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        text("\ud800"),
+        methodcaller("reasoning", "\ud800"),
+        methodcaller("call", 0, "i", "f", '{"a":"\ud800"}'),
+        methodcaller("call", 0, "i", "f", {"a": "\ud800"}),
+        methodcaller("call", 0, "i", "\ud800", "{}"),
+        methodcaller("call", 0, "\ud800", "f", "{}"),
+        methodcaller("identity", "\ud800"),
+        methodcaller("finish", "unknown", "\ud800"),
+    ],
+)
+def test_half_characters_are_replaced_and_flagged(step: Step) -> None:
+    """Anywhere in an answer, so that it can be written."""
+    response = filled(step).response(streamed=True)
+    assert "lone_surrogate" in response.anomalies
+    str(response).encode()
+
+
+def test_halves_of_a_pair_are_joined_and_endless_words_cut() -> None:
+    """Neither is flagged, nor is a replacement character that the vendor itself sent."""
+    response = filled(text("\ud83d"), text("\ude00\ufffd"), methodcaller("identity", "m" * 10**6)).response(
+        streamed=True
+    )
+    assert (response.text, response.anomalies) == ("😀\ufffd", ())
+    assert response.served_model == "m" * MAX_WORD
+
+
+def test_ids_of_many_calls_are_looked_at_once() -> None:
+    """A thousand calls with an id of 500 characters each made two gigabytes of it, and took a second."""
+    answer = filled(*(methodcaller("call", number, f"{number:0500}", "f", "{}") for number in range(1024)))
+    tracemalloc.start()
+    try:
+        assert isinstance(answer.response(streamed=True), Response)
+        assert tracemalloc.get_traced_memory()[1] < 10 * 1024**2
+    finally:
+        tracemalloc.stop()
+
+
+PIECE = st.text(alphabet=st.characters(codec=None), max_size=5)
+STEPS: st.SearchStrategy[Step] = st.one_of(
+    st.builds(text, PIECE),
+    st.builds(lambda piece: methodcaller("reasoning", piece), PIECE),
+    st.builds(lambda *piece: methodcaller("call", *piece), st.none() | st.integers(), st.none() | PIECE, PIECE, PIECE),
+    st.builds(lambda word: methodcaller("finish", "stop", word), st.none() | PIECE),
+    st.builds(lambda *names: methodcaller("identity", *names), PIECE, PIECE, PIECE, PIECE),
+    st.just(END),
+)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), STEPS), max_size=20))
+def test_anything_gives_an_answer_that_can_be_written(steps: list[tuple[int, Step]]) -> None:
+    """Gaps add up to last minus first token; the share lies in (0, 1]."""
+    at_ns, timed = 0, []
+    for waited_ns, step in steps:
+        at_ns += waited_ns
+        timed.append((at_ns, step))
+    answer = filled(*timed)
+    str(answer.response(streamed=True)).encode()
+    if answer.token_moments:
+        assert sum(answer.gaps_ns) == answer.token_moments[-1] - answer.token_moments[0]
+        assert 0 < (answer.first_chunk_share or 0) <= 1

@@ -1,0 +1,335 @@
+"""One answer: a reader fills it event by event, and it becomes a response and the moments of its tokens.
+
+An answer is over when the model gave a finish reason or the protocol its end marker. Neither means the stream was cut,
+whatever the HTTP layer thought of it.
+
+Every text that leaves here can be written as UTF-8: lone surrogates become U+FFFD with the anomaly ``lone_surrogate``.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from operator import sub
+
+import msgspec
+from msgspec import structs
+
+from vendor_verifier.records.event import FinishReason, ToolCall, Usage
+from vendor_verifier.records.record import Response
+from vendor_verifier.wire.errors import Fault
+from vendor_verifier.wire.payload import is_well_formed, well_formed
+from vendor_verifier.wire.tool_calls import Arguments, CallPiece, ToolCalls
+
+# More characters than one decoding step yields: arriving all at one moment, they were held back.
+BUFFERED_CHARACTERS = 40
+# The longest model name, id or finish word that is kept.
+MAX_WORD = 500
+# Markup of tool calls and of thinking, by model family; none of it belongs into an answer's text.
+_MARKUP = re.compile(
+    r"<\|tool_calls?_(?:section_)?(?:begin|end)\|>|<\|tool_call_argument_begin\|>"  # Kimi
+    r"|</?tool_call>"  # Hermes
+    r"|<[|｜]tool[▁_]calls?[▁_](?:begin|end)[|｜]>|<[|｜]DSML[|｜]"  # DeepSeek
+    r"|</?arg_(?:key|value)>"  # GLM
+    r"|</?minimax:tool_call>|<invoke name="  # MiniMax
+    r"|<\|python_tag\|>|<function=[\w.-]+>"  # Llama
+    r"|\[TOOL_CALLS\]"  # Mistral
+    r"|<\|(?:channel|message|call|constrain)\|>"  # Harmony
+    r"|</?seed:tool_call>"  # Seed
+    r"|</?think>"
+)
+
+
+class Parsed(msgspec.Struct, frozen=True):
+    """The meaning of raw text, where the markup is the protocol: what is left of it, and what was said in marks."""
+
+    text: str
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+
+
+Interpret = Callable[[str, bool], Parsed]
+"""Parses the raw text of an answer that is over; the second argument: the output budget ran out."""
+
+
+class Answer:
+    """What one answer has said so far; ``at_ns`` is the moment of the event that is being read.
+
+    ``characters`` counts text, reasoning and calls. Pieces of text, reasoning or a call with a character in them are
+    the answer's tokens.
+    """
+
+    def __init__(self, interpret: Interpret | None = None) -> None:
+        self.at_ns = 0
+        self.characters = 0
+        self.ended = False
+        self.fault: Fault | None = None
+        self.loss: str | None = None
+        self.finish_reason: FinishReason | None = None
+        self.first_answer_ns: int | None = None
+        self.token_moments: list[int] = []
+        self._interpret = interpret
+        self._sizes: list[int] = []
+        self._first_event_ns: int | None = None
+        self._texts: list[str] = []
+        self._reasonings: list[str] = []
+        self._calls, self._legacy_calls = ToolCalls(), ToolCalls()
+        self._whole_calls = 0
+        self._usage: Usage | None = None
+        self._finish_raw: str | None = None
+        self._names: tuple[str | None, ...] = ()
+        self._model: str | None = None
+        self._provider: str | None = None
+        self._fingerprint: str | None = None
+        self._response_id: str | None = None
+        self._native_finish: str | None = None
+        self._anomalies: dict[str, None] = {}
+
+    # --- what a reader says
+
+    def text(self, piece: str) -> None:
+        """Add a piece of text; an empty one says nothing."""
+        if piece:
+            # As in :meth:`_token`, without a call for each piece of every answer.
+            self._texts.append(piece)
+            self.characters += len(piece)
+            self.token_moments.append(self.at_ns)
+            self._sizes.append(len(piece))
+            if self.first_answer_ns is None:
+                self.first_answer_ns = self.at_ns
+
+    def reasoning(self, piece: str) -> None:
+        """Add a piece of visible reasoning; an empty one says nothing."""
+        if piece:
+            self._reasonings.append(piece)
+            self._token(len(piece))
+
+    def call(
+        self,
+        index: int | None = None,
+        id: str | None = None,
+        name: str | None = None,
+        arguments: Arguments = None,
+        *,
+        is_legacy: bool = False,
+        is_whole: bool = False,
+    ) -> None:
+        """Add a piece of a tool call; see :class:`~vendor_verifier.wire.tool_calls.CallPiece`.
+
+        ``is_legacy``: it came in the old ``function_call`` field. ``is_whole``: the protocol gives calls in one piece.
+        """
+        # Arguments as an object are as long as their text.
+        size = len(name or "") + (0 if arguments is None else len(str(arguments)))
+        piece = CallPiece(index, id, name, arguments)
+        if is_legacy:
+            self._legacy_calls.add(piece)
+            # Next to calls it is a copy, and a copy is no token.
+            size = 0 if self._calls else size
+        else:
+            self._calls.add(piece)
+            self._whole_calls += is_whole and size > 0
+        if not size:
+            self._note()
+            return
+        self._token(size)
+        if self.first_answer_ns is None:
+            self.first_answer_ns = self.at_ns
+
+    def usage(self, news: Usage) -> None:
+        """Take a report of tokens. Reports are cumulative: the last number wins, but a later zero never erases an
+        earlier positive one."""
+        self._note()
+        if self._usage is not None:
+            pairs = zip(structs.astuple(news), structs.astuple(self._usage), strict=True)
+            news = Usage(*(new or (new if old is None else old) for new, old in pairs))
+        self._usage = news
+
+    def finish(self, reason: FinishReason, raw: str | None) -> None:
+        """The model finished; ``raw`` is the vendor's own word."""
+        self._note()
+        if self.finish_reason is not None and (self.finish_reason, self._finish_raw) != (reason, raw):
+            self._anomalies["finish_changed"] = None
+        self.finish_reason, self._finish_raw = reason, raw
+
+    def native_finish(self, raw: str) -> None:
+        """The finish reason as a router's upstream worded it."""
+        self._note()
+        self._native_finish = raw
+
+    def identity(
+        self,
+        model: str | None = None,
+        provider: str | None = None,
+        fingerprint: str | None = None,
+        response_id: str | None = None,
+    ) -> None:
+        """Who answers. Later non-empty names win, but the first id stays; hosts repeat all of them in every event."""
+        names = (model, provider, fingerprint, response_id)
+        if names == self._names or not any(names):
+            return
+        self._note()
+        self._names = names
+        if model and self._model and model != self._model:
+            self._anomalies["model_changed"] = None
+        self._model = model or self._model
+        self._provider = provider or self._provider
+        self._fingerprint = fingerprint or self._fingerprint
+        self._response_id = self._response_id or response_id or None
+
+    def anomaly(self, name: str) -> None:
+        """Note a departure from the standard that did not stop the reading (see docs/metrics.md)."""
+        self._note()
+        self._anomalies[name] = None
+
+    def failed(self, fault: Fault) -> None:
+        """Take an error inside a 200 answer; the first one counts."""
+        self._note()
+        self.fault = self.fault or fault
+
+    def lost(self, why: str) -> None:
+        """An event that started as JSON cannot be read; before the end a piece of the answer is missing."""
+        self.anomaly("bad_event")
+        if not self.is_over:
+            self.loss = self.loss or why
+
+    def end(self) -> None:
+        """The protocol's end marker came."""
+        self._note()
+        self.ended = True
+
+    def _token(self, size: int) -> None:
+        self.characters += size
+        self.token_moments.append(self.at_ns)
+        self._sizes.append(size)
+
+    def _note(self) -> None:
+        if self._first_event_ns is None:
+            self._first_event_ns = self.at_ns
+
+    # --- what it is
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the model finished or the protocol ended; anything else was cut."""
+        return self.ended or self.finish_reason is not None
+
+    @property
+    def first_event_ns(self) -> int | None:
+        """When the first event came that said anything, a token or not."""
+        moments = [*self.token_moments[:1], *([] if self._first_event_ns is None else [self._first_event_ns])]
+        return min(moments, default=None)
+
+    @property
+    def gaps_ns(self) -> tuple[int, ...]:
+        """The time from each token to the next."""
+        return tuple(map(sub, self.token_moments[1:], self.token_moments))
+
+    @property
+    def first_chunk_share(self) -> float | None:
+        """The share of all characters that came at the moment of the first token."""
+        if not self.token_moments:
+            return None
+        return sum(self._sizes[: bisect_right(self.token_moments, self.token_moments[0])]) / self.characters
+
+    def response(self, *, streamed: bool) -> Response:
+        """The answer so far, as it is recorded."""
+        text, reasoning, reason = "".join(self._texts), "".join(self._reasonings), self.finish_reason
+        calls = self._calls.joined() or self._legacy_calls.joined()
+        if self._interpret is not None and text and self.is_over:
+            parsed = self._interpret(text, reason == "length")
+            text, reasoning, calls = parsed.text, parsed.reasoning, parsed.tool_calls
+            # Raw completions call every end ``stop``.
+            reason = "tool_calls" if reason == "stop" and calls else reason
+        calls_whole = 0 < self._whole_calls == len(self.token_moments)
+        noticed = self._noticed(text, calls, is_held_back=streamed and not calls_whole and self._came_at_once)
+        response = Response(
+            text=text,
+            reasoning=reasoning,
+            tool_calls=calls,
+            finish_reason=reason,
+            finish_raw=self._finish_raw,
+            usage=self._usage,
+            served_model=self._model,
+            served_provider=self._provider,
+            native_finish_reason=self._native_finish,
+            fingerprint=self._fingerprint,
+            request_id=self._response_id,
+            streamed=streamed,
+            anomalies=tuple(dict.fromkeys([*self._anomalies, *noticed])),
+            calls_whole=calls_whole,
+        )
+        return response if _is_plain(response) else _writable(response)
+
+    @property
+    def _came_at_once(self) -> bool:
+        moments = self.token_moments
+        return self.characters >= BUFFERED_CHARACTERS and moments[0] == moments[-1]
+
+    def _noticed(self, text: str, calls: Sequence[ToolCall], *, is_held_back: bool) -> Iterator[str]:
+        """The anomalies that only the whole answer shows."""
+        for call in calls:
+            yield from call.anomalies
+        if self._legacy_calls:
+            yield from _of_the_old_field(self._calls.joined(), self._legacy_calls.joined())
+        ids = [call.id for call in calls if call.id]
+        if len(set(ids)) < len(ids):
+            # A tool's answer could belong to several calls.
+            yield "id_reused"
+        if self.is_over and ("<" in text or "[" in text) and _MARKUP.search(text):
+            yield "markup_in_text"
+        if self.ended and self.finish_reason is None and self.fault is None:
+            yield "no_finish_reason"
+        if self._usage is not None and self._usage.output == 0 and self.token_moments:
+            yield "usage_zero"
+        if is_held_back:
+            yield "buffered"
+
+
+def _of_the_old_field(calls: Sequence[ToolCall], legacy: Sequence[ToolCall]) -> Iterator[str]:
+    """Anomalies of a call in ``function_call``: SDKs hand it on next to ``calls``, and their users read those."""
+    if not calls:
+        yield "legacy_function_call"
+        return
+    yield "call_in_both_fields"
+    known = {(call.name, call.arguments) for call in calls}
+    if any((copy.name, copy.arguments) not in known for copy in legacy):
+        yield "retold_differently"
+
+
+_TEXTS = ("text", "reasoning")
+_WORDS = ("finish_raw", "served_model", "served_provider", "native_finish_reason", "fingerprint", "request_id")
+
+
+def _is_plain(response: Response) -> bool:
+    """Whether nothing has to be changed, as in nearly every answer: no lone surrogate and no long word."""
+    words = [getattr(response, name) or "" for name in _WORDS] + [call.id or "" for call in response.tool_calls]
+    texts = [response.text, response.reasoning]
+    for call in response.tool_calls:
+        texts += (call.name, call.arguments)
+    return max(map(len, words)) <= MAX_WORD and is_well_formed("".join([*words, *texts]))
+
+
+def _writable(response: Response) -> Response:
+    """The same answer with every text fit for UTF-8 and every identifying word at most ``MAX_WORD`` characters."""
+    repaired: list[str] = []
+
+    def fit(text: str) -> str:
+        fitting = well_formed(text)
+        if fitting.count("\ufffd") > text.count("\ufffd"):
+            repaired.append(fitting)
+        return fitting
+
+    def word(text: str | None) -> str | None:
+        return None if text is None else fit(text[:MAX_WORD])
+
+    changed = structs.replace(
+        response,
+        **{name: fit(getattr(response, name)) for name in _TEXTS},
+        **{name: word(getattr(response, name)) for name in _WORDS},
+        tool_calls=tuple(
+            structs.replace(call, name=fit(call.name), arguments=fit(call.arguments), id=word(call.id))
+            for call in response.tool_calls
+        ),
+    )
+    return structs.replace(changed, anomalies=(*changed.anomalies, "lone_surrogate")) if repaired else changed
