@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from base64 import b64encode
 from types import TracebackType
 from urllib.parse import urlsplit
 
 
 class ProxyServer:
-    """Refuses with ``refusal`` where that is set. What it is asked for is answered by whoever listens at ``upstream``,
-    so that names need not resolve. ``asked`` are the request lines; an async context manager."""
+    """Refuses with ``refusal`` where that is set, and who has no ``login`` (``user:password``) if there is one. What it
+    is asked for is answered by whoever listens at ``upstream``, so that names need not resolve. ``asked`` are the
+    request lines; an async context manager."""
 
-    def __init__(self, upstream: int = 0, refusal: int | None = None) -> None:
+    def __init__(self, upstream: int = 0, refusal: int | None = None, login: str | None = None) -> None:
         self.asked: list[str] = []
         self._upstream = upstream
         self._refusal = refusal
+        self._login = login
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> ProxyServer:
@@ -47,8 +50,11 @@ class ProxyServer:
         line, _, rest = head.partition("\r\n")
         self.asked.append(line)
         method, target, _ = line.split(" ")
-        if self._refusal is not None:
-            writer.write(f"HTTP/1.1 {self._refusal} Not Here\r\nContent-Length: 0\r\n\r\n".encode())
+        refusal = self._refusal
+        if self._login is not None and b64encode(self._login.encode()).decode() not in rest:
+            refusal = 407
+        if refusal is not None:
+            writer.write(f"HTTP/1.1 {refusal} Not Here\r\nContent-Length: 0\r\n\r\n".encode())
             await writer.drain()
             # Until the client has read it; leaving what it sent unread would be a reset.
             await reader.read()
@@ -90,7 +96,15 @@ class SocksServer(ProxyServer):
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         _, methods = await reader.readexactly(2)
         await reader.readexactly(methods)
-        writer.write(b"\x05\x00")
+        writer.write(b"\x05\x00" if self._login is None else b"\x05\x02")
+        if self._login is not None:
+            name = await reader.readexactly((await reader.readexactly(2))[1])
+            password = await reader.readexactly((await reader.readexactly(1))[0])
+            is_right = name + b":" + password == self._login.encode()
+            writer.write(b"\x01\x00" if is_right else b"\x01\x01")
+            if not is_right:
+                await reader.read()
+                return
         *_, length = await reader.readexactly(5)
         self.asked.append((await reader.readexactly(length)).decode())
         await reader.readexactly(2)

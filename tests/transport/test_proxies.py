@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 
 import pytest
 from asking import KEY, ask, entry, run
@@ -87,38 +88,48 @@ def test_a_proxy_that_cannot_be_spoken_to_is_refused_before_anything_is_sent() -
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("status", [401, 403, 407, 502])
-async def test_a_proxy_that_refuses_to_connect_is_nobodys_failure(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever it refuses with, the kind is ``proxy``; the variable is named, the password is not."""
-    async with ProxyServer(refusal=status) as proxy, FastTransport(LIMITS) as transport:
-        monkeypatch.setenv("HTTPS_PROXY", proxy.url.replace("http://", "http://user:canary@"))
-        asked = await ask("https://vendor.invalid/v", transport, LIMITS)
-    assert proxy.asked == ["CONNECT vendor.invalid:443 HTTP/1.1"]
-    assert (asked.kind, asked.phase) == ("proxy", "connect")
-    assert asked.attempt.failure is not None
-    assert all(word in asked.attempt.failure.message for word in ("HTTPS_PROXY", proxy.url, str(status)))
-    assert "canary" not in asked.attempt.failure.message
+@pytest.mark.parametrize("server_kind", [ProxyServer, SocksServer])
+async def test_a_proxy_with_a_login_lets_who_knows_it_through(
+    server_kind: type[ProxyServer], server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HTTP and SOCKS carry the answer; a wrong password or none is named, charged to nobody, and not shown."""
+    server.answer = lambda _: say(stream(text("hello"), DONE))
+    kinds: list[str | None] = []
+    messages: list[str] = []
+    async with server_kind(server.port, login="user:canary") as proxy:
+        url = proxy.url.replace("http://", "socks5://" if server_kind is SocksServer else "http://")
+        for login in ("user:canary@", "user:canary-false@", ""):
+            monkeypatch.setenv("ALL_PROXY", url.replace("//", f"//{login}"))
+            async with FastTransport(LIMITS) as transport:
+                asked = await ask("http://vendor.invalid/v", transport, LIMITS)
+            kinds.append(asked.kind)
+            messages += [asked.attempt.failure.message] if asked.attempt.failure else []
+    assert kinds == [None, "proxy", "proxy"]
+    assert all("ALL_PROXY" in message and "canary" not in message for message in messages)
+    assert "check the user name and password in ALL_PROXY" in messages[0]
+    assert len(server.seen) == 1
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("scheme", ["http", "https"])
-async def test_a_proxy_that_is_not_there_is_nobodys_failure(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody listens where the variable points."""
-    async with ProxyServer() as proxy:
-        gone = proxy.url
-    monkeypatch.setenv("ALL_PROXY", gone)
-    async with FastTransport(LIMITS) as transport:
-        asked = await ask(f"{scheme}://vendor.invalid/v", transport, LIMITS)
-    assert asked.kind == "proxy"
-
-
-@pytest.mark.anyio
-async def test_a_proxy_that_wants_a_password_for_plain_http_is_nobodys_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """407 in place of an answer is the proxy's own word: the vendor has not heard the question."""
-    async with ProxyServer(refusal=407) as proxy, FastTransport(LIMITS) as transport:
-        monkeypatch.setenv("http_proxy", proxy.url)
-        asked = await ask("http://vendor.invalid/v", transport, LIMITS)
-    assert asked.kind == "proxy"
+@pytest.mark.parametrize("refusal", [403, 407, 502, "gone", "silent"])
+async def test_a_proxy_that_does_not_let_us_through_is_nobodys_failure(
+    refusal: int | str, scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it refuses with, and where nobody listens or answers: the variable is named."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        gone = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    status = refusal if isinstance(refusal, int) else None
+    limits = replace(LIMITS, connect_s=0.1) if refusal == "silent" else LIMITS
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        silent = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        async with ProxyServer(refusal=status) as proxy, FastTransport(limits) as transport:
+            monkeypatch.setenv("ALL_PROXY", {"gone": gone, "silent": silent}.get(str(refusal), proxy.url))
+            asked = await ask(f"{scheme}://vendor.invalid/v", transport, limits)
+    assert (asked.kind, asked.phase) == ("proxy", "connect")
+    assert asked.attempt.failure is not None
+    assert "ALL_PROXY" in asked.attempt.failure.message
+    assert status is None or str(status) in asked.attempt.failure.message
 
 
 async def _no_tls(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -127,21 +138,16 @@ async def _no_tls(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
     writer.close()
 
 
-def _port(server: asyncio.Server) -> int:
-    return int(server.sockets[0].getsockname()[1])
-
-
 @pytest.mark.anyio
 async def test_a_tunnel_carries_the_answer_and_the_vendors_own_failures(
     server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Behind a proxy that lets us through a good answer is one, and what breaks at the far end is the vendor's."""
     server.answer = lambda _: say(stream(text("hello"), DONE))
-    deaf = await asyncio.start_server(_no_tls, "127.0.0.1", 0)
     async with (
-        deaf,
+        await asyncio.start_server(_no_tls, "127.0.0.1", 0) as deaf,
         ProxyServer(server.port) as proxy,
-        ProxyServer(_port(deaf)) as other,
+        ProxyServer(deaf.sockets[0].getsockname()[1]) as other,
         FastTransport(LIMITS) as transport,
     ):
         monkeypatch.setenv("http_proxy", proxy.url)
@@ -201,18 +207,9 @@ async def test_a_proxy_in_the_way_stops_the_vendor_and_every_sample_is_nobodys_f
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(("refusal", "expected"), [(None, None), (5, "proxy")])
-async def test_socks_carries_the_answer_or_is_nobodys_failure(
-    refusal: int | None,
-    expected: str | None,
-    server: FaultServer,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """ALL_PROXY=socks5://… works, and a proxy that cannot connect is charged to nobody."""
-    server.answer = lambda _: say(stream(text("hello"), DONE))
-    async with SocksServer(server.port, refusal) as proxy, FastTransport(LIMITS) as transport:
-        monkeypatch.setenv("ALL_PROXY", proxy.url.replace("http://", "socks5://"))
+async def test_a_socks_proxy_that_cannot_connect_is_nobodys_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its reply says that the host refused; whose fault that is nobody knows here. It looks the name up."""
+    async with SocksServer(0, 5) as proxy, FastTransport(LIMITS) as transport:
+        monkeypatch.setenv("ALL_PROXY", proxy.url.replace("http://", "socks5h://"))
         asked = await ask("http://vendor.invalid/v", transport, LIMITS)
-    assert proxy.asked == ["vendor.invalid"]
-    assert asked.kind == expected
-    assert (asked.attempt.response is None) == (expected is not None)
+    assert (proxy.asked, asked.kind) == (["vendor.invalid"], "proxy")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import ssl
 import time
-from collections.abc import Awaitable, Callable
+import zlib
+from pathlib import Path
+from typing import Any
 
 import anyio
-import asking
 import pytest
-from asking import KEY, QUICK, TURN, ask
+from asking import KEY, QUICK, TURN, Asked, ask
 from changing import replace
 from costs import least_of
 from fault_server import (
@@ -19,12 +22,13 @@ from fault_server import (
     chunk,
     head,
     say,
+    stream,
     text,
-    whole,
 )
 
 from vendor_verifier.records.request import Endpoint
 from vendor_verifier.transport import connect
+from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.policy import ProgressMeter, Sending
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
@@ -34,17 +38,14 @@ TOLERANCE_NS = 20_000_000
 
 
 def connect_slowly(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """Connecting takes that long, whichever transport does it."""
+    """Connecting takes that long."""
+    start_connection = connect.start_connection
 
-    def slowed(connect: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[object]]:
-        async def slow_connect(*args: object, **kwargs: object) -> object:
-            await anyio.sleep(seconds)
-            return await connect(*args, **kwargs)
+    async def slow(*args: Any, **kwargs: Any) -> Any:
+        await anyio.sleep(seconds)
+        return await start_connection(*args, **kwargs)
 
-        return slow_connect
-
-    monkeypatch.setattr(anyio, "connect_tcp", slowed(anyio.connect_tcp))
-    monkeypatch.setattr(connect, "start_connection", slowed(connect.start_connection))
+    monkeypatch.setattr(connect, "start_connection", slow)
 
 
 async def test_ttft_and_gaps_are_the_servers(server: FaultServer) -> None:
@@ -85,16 +86,6 @@ async def test_connecting_is_not_latency(server: FaultServer, monkeypatch: pytes
     assert await least_of(first_token_ns, 100_000_000) < 100_000_000
 
 
-async def test_a_reused_connection_has_no_connect_time(server: FaultServer) -> None:
-    """A second request on the same connection says None, not zero, for what it did not do."""
-    async with asking.TRANSPORT(QUICK) as transport:
-        first = (await ask(server.url(), transport)).timing
-        second = (await ask(server.url(), transport)).timing
-    assert server.connections == 1
-    assert first.connect_ns is not None
-    assert second.connect_ns is None
-
-
 async def test_first_token_limit_does_not_count_the_connection(
     server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,7 +111,7 @@ async def test_an_unexpected_os_error_is_a_value(server: FaultServer, monkeypatc
     async def fail(*_args: object, **_kwargs: object) -> object:
         raise OSError(24, "Too many open files")
 
-    async with asking.TRANSPORT(QUICK) as transport:
+    async with FastTransport(QUICK) as transport:
         monkeypatch.setattr(connect, "start_connection", fail)
         asked = await ask(server.url(), transport)
     assert asked.kind == "connect"
@@ -141,7 +132,7 @@ async def test_cancelling_the_caller_cancels_the_exchange(server: FaultServer) -
     server.answer = lambda _: Script((), "hang")
     wire = OpenAIChat()
     request = wire.request(TURN, Endpoint(server.url(), "m"))
-    async with asking.TRANSPORT(QUICK) as transport:
+    async with FastTransport(QUICK) as transport:
         exchange = None
         with anyio.move_on_after(0.1) as scope:
             exchange = await transport.exchange(Sending(request, ProgressMeter(wire.reader()), time.perf_counter_ns()))
@@ -149,15 +140,75 @@ async def test_cancelling_the_caller_cancels_the_exchange(server: FaultServer) -
     assert exchange is None
 
 
-async def test_plain_json_to_a_stream_request(server: FaultServer) -> None:
-    """A vendor that does not stream is read; what would have been timed is not measured."""
-    message = {"choices": [{"message": {"content": "hello"}, "finish_reason": "stop"}]}
-    server.answer = lambda _: say(whole(message))
-    asked = await ask(server.url())
-    assert asked.kind is None
-    response = asked.attempt.response
-    assert response is not None
-    assert (response.text, response.streamed) == ("hello", False)
-    assert "not_streamed" in response.anomalies
-    assert asked.timing.first_token_ns is None
-    assert asked.timing.gaps_ns == ()
+async def fast(*urls: str) -> list[Asked]:
+    """Ask each address in turn over one transport."""
+    async with FastTransport(QUICK) as transport:
+        return [await ask(url, transport, QUICK) for url in urls]
+
+
+async def test_tls_is_spoken_verified_and_timed(
+    server: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over a trusted certificate the answer comes, with the handshake's time apart; the next one reuses the line."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    server.answer = lambda _: say(stream(text("hello"), DONE))
+    tls = await asyncio.start_server(server._accept, "127.0.0.1", 0, ssl=context)
+    async with tls:
+        port = tls.sockets[0].getsockname()[1]
+        first, second = await fast(*[f"https://localhost:{port}/v"] * 2)
+    assert (first.kind, second.kind) == (None, None)
+    assert (first.exchange.connection_reused, second.exchange.connection_reused) == (False, True)
+    assert first.exchange.tls_ns is not None
+    assert first.exchange.connect_ns is not None
+    assert 0 < first.exchange.tls_ns < first.exchange.connect_ns
+    assert (second.exchange.connect_ns, second.exchange.tls_ns) == (None, None)
+
+
+async def test_only_a_name_is_looked_up(server: FaultServer) -> None:
+    """A name's look-up is timed as a part of connecting; an address in figures takes none, so none is stated."""
+    server.answer = lambda _: say(stream(text("hello"), DONE))
+    named, stated = await fast(server.url().replace("127.0.0.1", "localhost"), server.url())
+    assert (named.kind, stated.kind) == (None, None)
+    assert named.exchange.connect_ns is not None
+    assert named.exchange.dns_ns is not None
+    assert 0 < named.exchange.dns_ns < named.exchange.connect_ns
+    assert (stated.exchange.dns_ns, stated.exchange.connection_reused) == (None, False)
+    assert stated.exchange.tcp_ns is not None
+
+
+@pytest.mark.parametrize("host", ["a" * 64 + ".invalid", "a..invalid"])
+async def test_a_name_that_no_host_can_have_does_not_resolve(host: str) -> None:
+    """Python refuses to ask for such a name by an error of its own; for a user it is the same slip in the address."""
+    (asked,) = await fast(f"http://{host}/v1")
+    assert (asked.kind, asked.phase) == ("dns", "dns")
+
+
+async def test_an_unknown_authority_is_refused(server: FaultServer, certificate: Path) -> None:
+    """The same certificate, trusted by nobody: the failure is TLS, and nothing was sent."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    tls = await asyncio.start_server(server._accept, "127.0.0.1", 0, ssl=context)
+    async with tls:
+        (asked,) = await fast(f"https://localhost:{tls.sockets[0].getsockname()[1]}/v")
+    assert (asked.kind, asked.phase) == ("tls", "tls")
+    assert not server.seen
+
+
+async def test_interim_answers_are_passed_over(server: FaultServer) -> None:
+    """100 and 103 before the answer are not the answer, and their headers are not its headers."""
+    interim = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nx-request-id: early\r\n\r\n"
+    server.answer = lambda _: say(interim, stream(text("hello"), DONE))
+    first, second = await fast(server.url(), server.url())
+    assert (first.kind, first.exchange.status, second.kind) == (None, 200, None)
+    assert "x-request-id" not in first.exchange.headers
+
+
+async def test_deflate_is_read_when_sent_all_the_same(server: FaultServer) -> None:
+    """Unasked compression of the other kind is understood too."""
+    packed = zlib.compress(text("hello") + DONE)
+    server.answer = lambda _: say(head(content_encoding="deflate") + chunk(packed) + END)
+    (asked,) = await fast(server.url())
+    assert asked.attempt.response is not None
+    assert (asked.kind, asked.attempt.response.text) == (None, "hello")
