@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from costs import assert_linear, at_most_calls
 
 TESTS = Path(__file__).parent
 CLOCKS = {"monotonic", "perf_counter", "perf_counter_ns", "process_time", "thread_time", "current_time", "time_ns"}
@@ -67,27 +66,3 @@ def test_no_test_asks_for_a_fast_machine() -> None:
         for line in hasty(ast.parse(path.read_text(encoding="utf-8")))
     ]
     assert found == []
-
-
-def work_that_grows(power: int) -> Callable[[int], Callable[[], object]]:
-    return lambda size: lambda: sum(1 for _ in range(size**power))
-
-
-def test_linear_work_passes_and_quadratic_work_does_not() -> None:
-    """What the tests of costs rest on tells the two apart."""
-    assert_linear(work_that_grows(1), 50_000)
-    with pytest.raises(pytest.fail.Exception, match="of processor time"):
-        assert_linear(work_that_grows(2), 150)
-
-
-def test_too_many_calls_end_the_work() -> None:
-    """They are counted while it works, so that work without end fails too."""
-
-    def for_ever() -> None:
-        while True:
-            work_that_grows(1)
-
-    with at_most_calls(10):
-        work_that_grows(1)
-    with pytest.raises(pytest.fail.Exception, match="more than 1000 calls"), at_most_calls(1000):
-        for_ever()

@@ -62,12 +62,6 @@ def test_every_install_line_names_a_checkout_or_somebody_elses_distribution() ->
     assert [(path.name, word) for path, line in lines for word in _requirements(line) if not _is_meant(word)] == []
 
 
-def test_one_place_of_the_program_makes_install_lines() -> None:
-    """Messages take their words from one module; elsewhere in the package nothing says how to install."""
-    places = {path.name for path in _texts() if path.suffix == ".py" and INSTALLS.search(_read(path))}
-    assert places == {"errors.py"}
-
-
 @pytest.mark.parametrize("extra", sorted(set(EXTRAS) - {"test"}))
 def test_the_line_of_an_extra_names_it(extra: errors.Extra) -> None:
     """Every extra of the project has a line, from a checkout."""

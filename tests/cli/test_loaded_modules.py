@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -87,38 +86,3 @@ def test_a_stored_run_is_scored_without_what_sends(folder: Path) -> None:
         "features.history.database",
     )
     assert modules & {f"vendor_verifier.{name}" for name in sending} == set()
-
-
-def test_a_run_without_a_history_does_not_load_its_database(folder: Path) -> None:
-    """Nor the modules of an evaluation that was not asked."""
-    modules = loaded(folder, *RUN, "--no-history", "-q", "-o", "unremembered")
-    assert "vendor_verifier.reports.html.page" in modules
-    unused = ("features.history.database", "suites.bfcl.suite")
-    assert modules & {f"vendor_verifier.{name}" for name in unused} == set()
-
-
-def test_a_real_run_loads_no_statistics_before_it_has_sent_and_no_price_list_at_all(tmp_path: Path) -> None:
-    """What plans, sends and records needs no statistics and templates; a server on this machine has no list price."""
-    vendor = {"name": "mine", "model_id": "m", "url": "http://127.0.0.1:9/v1", "validator": "openai"}
-    (tmp_path / "config.yaml").write_text(json.dumps({"m": {"vendors": [vendor]}}))
-    (tmp_path / "mine.jsonl").write_text(json.dumps({"messages": [{"role": "user", "content": "Hello."}]}))
-    program = """
-import sys
-from vendor_verifier.cli.main import run_app
-from vendor_verifier.pipeline import run
-
-send = run._send
-
-def stop(*asked):
-    sent = send(*asked)
-    print(0, *sys.modules, file=sys.stderr)
-    raise SystemExit(0)
-
-run._send = stop
-run_app(sys.argv[1:])
-"""
-    words = "--test-file-path mine.jsonl -n 1 --retries 0 --no-history -q -o run"
-    modules = loaded(tmp_path, *words.split(), program=program)
-    assert "vendor_verifier.transport.client" in modules
-    assert (tmp_path / "run" / "records.jsonl").stat().st_size > 0
-    assert modules & HEAVY <= SENDING | {"tenacity"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
@@ -48,12 +47,6 @@ def test_defaults_are_those_of_0_1_0() -> None:
     )  # fmt: skip
     # One vendor after the other was the default of 0.1.0; side by side none has the better hour.
     assert options.vendor_concurrency is None
-
-
-def test_the_least_python_is_that_of_the_http_client() -> None:
-    """0.1.0 ran on 3.10; the successor of httpx, which the SDKs need as well, does not."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["requires-python"] == metadata("httpx2")["Requires-Python"] == ">=3.11"
 
 
 def test_the_page_s_packages_are_dependencies() -> None:

@@ -11,15 +11,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import anyio
 import pytest
-from changing import replace
-from costs import await_that, least_of
+from costs import await_that
 from small_records import answer, failure
 
 from vendor_verifier.cli.progress import progress
 from vendor_verifier.pipeline.run import Outlook
-from vendor_verifier.run.event_loop_lag import LoopLag
 
 ROOT = Path(__file__).parents[2]
 A = ("m", "a")
@@ -78,37 +75,6 @@ def _interrupted(screen: _Screen) -> None:
 class _Screen(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-
-async def _lag_ms(*, drawn: bool) -> float:
-    """p99 of the loop's lateness with ten vendors of 200 answers each, drawn 20 times as often as usual."""
-    names = {("model", f"vendor-{number}"): 1000 for number in range(10)}
-    with progress(quiet=not drawn, verbose=False, every_s=0.05) as watcher:
-        watcher.started(Outlook(names, dict.fromkeys(names, 0), in_flight=dict.fromkeys(names, 8)))
-        with LoopLag() as lag:
-            for _ in range(200):
-                for _, label in names:
-                    watcher.finished(replace(answer(label), model="model"))
-                await anyio.sleep(0.012)
-            report = lag.report()
-    assert report.p99_ms is not None
-    return report.p99_ms
-
-
-@pytest.mark.slow
-@pytest.mark.lateness
-@pytest.mark.anyio
-async def test_drawing_ten_vendors_does_not_hold_up_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawn 20 times as often as usual, the loop's p99 is within 10 ms (two switches of threads) of a quiet run's."""
-    monkeypatch.setattr(sys, "stderr", _Screen())
-    monkeypatch.setenv("TERM", "xterm")
-
-    async def later_ms() -> float:
-        quiet, drawn = await _lag_ms(drawn=False), await _lag_ms(drawn=True)
-        return drawn - quiet
-
-    # The best of several: what another process does to this machine is no matter of the table.
-    assert await least_of(later_ms, 10) < 10
 
 
 def _told(folder: Path, *arguments: str) -> str:

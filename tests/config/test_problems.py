@@ -9,8 +9,6 @@ import pytest
 from vendor_verifier.config import load_config
 from vendor_verifier.errors import ConfigError
 
-LOCAL = 'name: a, model_id: m, url: "http://127.0.0.1:1"'
-
 
 def with_entry(line: str) -> str:
     return f"m:\n  vendors:\n    - {{{line}}}\n"

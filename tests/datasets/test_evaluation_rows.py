@@ -15,7 +15,6 @@ import pytest
 
 from vendor_verifier.config.suite_options import TaskOptions
 from vendor_verifier.loaders import LoadedSamples
-from vendor_verifier.loaders.selection import select
 from vendor_verifier.pipeline.datasets import load_dataset, suite_dataset
 from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.record import Attempt, Response, Timing
@@ -72,15 +71,6 @@ def test_no_shipped_file_has_a_defect(name: str) -> None:
     assert (read.defects, read.notices) == ((), ())
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_lines_are_compact_and_have_the_promised_keys(name: str) -> None:
-    """Proves that a row is a request body without model and settings, plus what is expected and its tags."""
-    for line, row in zip(LINES[name], ROWS[name], strict=True):
-        assert line == json.dumps(row, ensure_ascii=False, separators=(",", ":"))
-        assert list(row) == ["messages", "tools", "expected", "tags"]
-        assert row["expected"].keys() <= {"calls", "similar"}
-
-
 @pytest.mark.parametrize("row", ALL, ids=[row["tags"]["id"] for row in ALL])
 def test_expected_calls_are_valid_for_their_tool(row: Row) -> None:
     """Proves that each expected call is of a tool on offer and obeys its schema, and similar tools are on offer too."""
@@ -111,15 +101,6 @@ def test_no_question_is_asked_twice() -> None:
     assert repeated.isdisjoint(row["messages"][0]["content"] for row in ALL)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_promised_case_is_there(name: str) -> None:
-    """Proves the cases that public sets lack: no-argument, repeated, nested, null and similar, single and several."""
-    counts = Counter(feature for row in ROWS[name] for feature in features(row))
-    for feature in ("multi_step", "dependent", "no_argument", "repeated", "nested", "null", "similar"):
-        assert counts[feature] >= 4, feature
-    assert len(ROWS[name]) - counts["multi_step"] >= 20
-
-
 def test_features_say_what_the_calls_are() -> None:
     """Proves the tags from the calls themselves, written again here apart from the script."""
     for row in ALL:
@@ -142,33 +123,6 @@ def test_a_dependent_row_tells_every_result_that_a_later_call_needs() -> None:
             assert all(part in known for part in parts), row["tags"]["id"]
             known += json.dumps(call.get("output"), ensure_ascii=False)
         assert all("output" not in call for call in row["expected"]["calls"][-1:])
-
-
-def test_only_tool_correctness_has_rows_without_a_call() -> None:
-    """Proves that ToolBench rows can all be scored, and that an empty expectation is probed where it has a meaning."""
-    counts = {name: sum("no_call" in features(row) for row in ROWS[name]) for name in NAMES}
-    assert (counts["toolbench"], counts["mcp_toolbench"]) == (0, 0)
-    assert counts["tool_correctness"] >= 4
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_categories_and_difficulties_are_several(name: str) -> None:
-    """Proves that filters and strata have something to choose from; MCPToolBench++ knows two levels."""
-    samples = load(name).samples
-    categories = {sample.tags["category"] for sample in samples}
-    assert len(categories) >= 5
-    for level in ("easy", "hard") if name == "mcp_toolbench" else ("easy", "medium", "hard"):
-        assert len(select(samples, difficulty=[level])) >= 8
-    chosen = select(samples, stratify_by="category", limit=len(categories))
-    assert {sample.tags["category"] for sample in chosen} == categories
-
-
-def test_call_types_count_the_calls() -> None:
-    """Proves that MCPToolBench++ rows are single or multi by the number of expected calls, and name a server."""
-    for row in ROWS["mcp_toolbench"]:
-        assert row["tags"]["call_type"] == ("multi" if len(row["expected"]["calls"]) > 1 else "single")
-        assert row["tags"]["difficulty"] == {"single": "easy", "multi": "hard"}[row["tags"]["call_type"]]
-        assert row["tags"]["mcp_servers"]
 
 
 def test_the_guide_names_every_file_with_its_rows() -> None:

@@ -34,20 +34,6 @@ NO_CALL_CATEGORIES = {
     "choice_none",
 }
 MIXED_CATEGORIES = {"long_system", "input_role"}
-SCHEMA_FEATURES = {
-    "enum": "enums",
-    "anyOf": "unions",
-    "minimum": "number_ranges",
-    "multipleOf": "number_ranges",
-    "pattern": "patterns_formats",
-    "format": "patterns_formats",
-    "additionalProperties": "closed_objects",
-    "$defs": "defs_ref",
-    "$ref": "defs_ref",
-    "const": "const_oneof",
-    "oneOf": "const_oneof",
-    "items": "arrays",
-}
 
 
 def category(row: Row) -> str:
@@ -200,74 +186,9 @@ def test_every_category_expects_what_its_name_says() -> None:
     assert all(len({row["expected_tool_call"] for row in rows_of(name)}) == 2 for name in MIXED_CATEGORIES)
 
 
-@pytest.mark.parametrize(("keyword", "name"), SCHEMA_FEATURES.items())
-def test_feature_categories_have_their_schema_keyword(keyword: str, name: str) -> None:
-    """Proves that the category named after a schema feature has at least two rows whose tools use that keyword."""
-    using = [row for row in rows_of(name) if any(keyword in node for node in nodes(row["tools"]))]
-    assert len(using) >= 2
-
-
-def test_unions_include_lists_of_types() -> None:
-    """Proves that unions are written both as anyOf and as a list of types."""
-    lists = [
-        row for row in rows_of("unions") if any(isinstance(node.get("type"), list) for node in nodes(row["tools"]))
-    ]
-    assert len(lists) >= 2
-
-
-def test_nested_objects_are_nested() -> None:
-    """Proves that the nested_objects rows really have an object below the root of the parameters."""
-    for row in rows_of("nested_objects"):
-        schemas = [function["parameters"] for function in functions(row).values()]
-        depths = [sum(node.get("type") == "object" for node in nodes(schema)) for schema in schemas]
-        assert max(depths) >= 2
-
-
-def test_tools_without_arguments_come_in_three_spellings() -> None:
-    """Proves that no_argument_tool covers absent parameters, empty parameters and an object without properties."""
-    found = [f.get("parameters", "absent") for row in rows_of("no_argument_tool") for f in functions(row).values()]
-    assert all(spelling in found for spelling in ("absent", {}, {"type": "object", "properties": {}}))
-
-
-def test_special_rows_are_special() -> None:
-    """Proves that long prompts are long, dotted names have a dot or dash, and _input stands where it is promised."""
-    for row in rows_of("long_system"):
-        assert 1000 <= len(row["messages"][0]["content"]) <= 3000
-    assert all(any(re.search("[.-]", name) for name in functions(row)) for row in rows_of("dotted_names"))
-    assert all(row["messages"][0]["role"] == "_input" for row in rows_of("input_role"))
-    assert all(len(functions(row)) >= 3 for row in rows_of("choose_tool") if row["tags"]["difficulty"] == "hard")
-    for name in ("multi_turn_call", "multi_turn_answer"):
-        assert all(history_calls(row) for row in rows_of(name))
-
-
-def test_rows_cover_domains_and_languages() -> None:
-    """Proves the spread: at least ten domains with five rows, and five languages beside English with fifteen."""
-    domains = Counter(row["tags"]["domain"] for row in ROWS)
-    languages = Counter(row["tags"]["language"] for row in ROWS)
-    assert sum(count >= 5 for count in domains.values()) >= 10
-    assert languages.keys() == {"en", "zh", "de", "es", "ja", "fr"}
-    assert min(languages.values()) >= 15
-    assert min(Counter(map(category, ROWS)).values()) >= 3
-
-
-def test_the_language_tag_is_true_of_the_script() -> None:
-    """Proves that Japanese rows are written with kana, Chinese rows in Han characters alone, others in neither."""
-    for row in ROWS:
-        text = " ".join(m["content"] for m in row["messages"] if m["role"] == "user")
-        kana, han = bool(re.search("[\u3041-\u30ff]", text)), bool(re.search("[\u4e00-\u9fff]", text))
-        assert (kana, han or kana) == {"ja": (True, True), "zh": (False, True)}.get(
-            row["tags"]["language"], (False, False)
-        )
-
-
 def test_the_guide_counts_every_category() -> None:
     """Proves that the field guide names each category with the number of its rows, and the whole with its own."""
     guide = (DATASETS / "README.md").read_text(encoding="utf-8")
     listed = {name: int(count) for name, count in re.findall(r"^\| `(\w+)` \| (\d+) \|", guide, re.MULTILINE)}
     assert listed == dict(Counter(map(category, ROWS)))
     assert f"{len(ROWS)} requests" in guide
-
-
-def test_the_folder_holds_data_only() -> None:
-    """Proves that datasets/ has no Python file, which would shadow another package of that name."""
-    assert list(DATASETS.rglob("*.py")) == []

@@ -41,15 +41,3 @@ def test_costs_without_a_price_are_refused_before_anything_is_sent(
     assert "--max-cost: the price of simulated-model: faithful, simulated-model: quantised is not known" in err
     assert "add `price: {input: …, output: …}`" in err
     assert not (tmp_path / "run" / "records.jsonl").exists() or (tmp_path / "run" / "records.jsonl").read_bytes() == b""
-
-
-def test_a_priced_run_stops_at_its_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The config's price times the tokens of the answers ends the run."""
-    bench = Bench(tmp_path, samples=12)
-    with simulated() as base:
-        bench.prepare(base)
-        config = tmp_path / "config.yaml"
-        config.write_text(config.read_text().replace("validator: openai", "validator: openai, price: {request: 1}"))
-        assert run_app(bench.arguments(tmp_path / "run", "--max-cost", "4", "--request-concurrency", "1")) == 3
-    assert "--max-cost 4 was reached" in capsys.readouterr().err
-    assert 4 <= len(final_records(tmp_path / "run")) <= 6

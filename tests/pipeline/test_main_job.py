@@ -85,20 +85,6 @@ def test_resuming_with_another_plan_is_refused_and_says_what_differs(bench: Any)
     assert "other samples" in err
 
 
-def test_a_second_run_into_the_same_folder_is_refused(bench: Any) -> None:
-    """Nothing already written is overwritten."""
-    bench.configure("official: faithful")
-    bench.samples(2)
-    bench.run()
-    before = (bench.folder / "run" / "records.jsonl").read_bytes()
-    code, _, err = bench(
-        "run", "--config-file-path", bench.folder / "config.yaml", "--test-file-path", bench.folder / "samples.jsonl",
-        "-o", bench.folder / "run",
-    )  # fmt: skip
-    assert (code, "--incremental" in err) == (2, True)
-    assert (bench.folder / "run" / "records.jsonl").read_bytes() == before
-
-
 def test_a_vendor_that_only_fails_scores_nothing_and_ranks_last(bench: Any) -> None:
     """Success 0, F1 0 or null, last on what it was measured on, and the run is called incomplete."""
     bench.configure("official: faithful", "poor: quantised", "dead: down")

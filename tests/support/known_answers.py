@@ -2,34 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from vendor_verifier.records.event import ToolCall, Usage
 from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord
-from vendor_verifier.store import RunFolder, encode_record
-
-HOSTILE = "\x1b[31mred\u202e ::error::no"
-
-
-def known_run(bench: Any) -> RunFolder:
-    """A run of two samples and three vendors whose records are replaced by ones we know."""
-    bench.configure("official: faithful", "other: faithful", "third: faithful")
-    bench.samples(2)
-    bench.run("--no-history")
-    folder = RunFolder(bench.folder / "run")
-    run = folder.read_manifest().run
-    ids = [sample.id for sample in folder.read_samples("trigger")]
-    good = answered(ToolCall("look_up", '{"id": 1}'))
-    rows = [
-        record_of(run, "official", ids[0], good),
-        record_of(run, "official", ids[1], good),
-        record_of(run, "other", ids[0], answered(ToolCall("look_up", '{"id": "one"}'), text=HOSTILE)),
-        record_of(run, "other", ids[1], busy()),
-        record_of(run, "third", ids[0], answered()),
-        record_of(run, "third", ids[1], good),
-    ]
-    folder.records_file.write_bytes(b"".join(map(encode_record, rows)))
-    return folder
 
 
 def record_of(run: str, label: str, sample: str, attempt: Attempt) -> Record:

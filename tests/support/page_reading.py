@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
@@ -46,15 +44,6 @@ class _Reader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.open:
             self.page.texts.setdefault(self.open[-1], []).append(data)
-
-
-def section_lines(text: str, name: str) -> list[str]:
-    """What stands to read in the part with the id ``name``: a line for every paragraph, heading and table row."""
-    found = re.search(rf'<(section|details)[^>]*\bid="{name}".*?</\1>', text, re.DOTALL)
-    broken = re.sub(r"</(p|h\d|tr|caption|li|summary)>", "\n", " ".join(found.group(0).split()) if found else "")
-    spaced = re.sub(r"</t[hd]>", " | ", broken)
-    lines = (" ".join(html.unescape(re.sub(r"<[^>]+>", " ", line)).split()) for line in spaced.splitlines())
-    return [line for line in lines if line]
 
 
 def read_page(text: str) -> Page:

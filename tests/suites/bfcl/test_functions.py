@@ -5,13 +5,6 @@ from __future__ import annotations
 from vendor_verifier.suites.bfcl.function_docs import tools_of
 
 
-def translated(details: dict[str, object], language: str = "python") -> dict[str, object]:
-    document = {"name": "a.b", "description": "Do.", "parameters": {"type": "dict", "properties": {"p": details}}}
-    (tool,) = tools_of([document], language)  # type: ignore[arg-type]
-    result: dict[str, object] = tool["function"]["parameters"]["properties"]["p"]
-    return result
-
-
 def test_python_document() -> None:
     """Name, hint, root type and every type name are upstream's, at every depth, and the document is left alone."""
     document = {
