@@ -143,20 +143,20 @@ http {{
   server {{
     listen 127.0.0.1:{port};
     {settings}
-    location / {{ proxy_pass http://vendors; proxy_http_version {speaks}; proxy_set_header Connection ""; }}
+    location / {{ proxy_pass http://vendors; proxy_http_version 1.1; proxy_set_header Connection ""; }}
   }}
 }}
 """
 
 
 @contextmanager
-def nginx(folder: Path, behind: Server, settings: str = "", speaks: str = "1.1") -> Iterator[Server]:
-    """An nginx before another server, which it speaks that HTTP to; with further settings for its ``server`` block."""
+def nginx(folder: Path, behind: Server, settings: str = "") -> Iterator[Server]:
+    """An nginx before another server, with further settings for its ``server`` block."""
     command, port = program("nginx"), free_port()
     upstream = behind.address.removeprefix("http://")
     # Else its workers are somebody who may not write into the folder.
     user = f"{pwd.getpwuid(os.getuid()).pw_name} {grp.getgrgid(os.getgid()).gr_name}"
-    text = _NGINX.format(user=user, folder=folder, port=port, upstream=upstream, settings=settings, speaks=speaks)
+    text = _NGINX.format(user=user, folder=folder, port=port, upstream=upstream, settings=settings)
     (folder / "nginx.conf").write_text(text, encoding="utf-8")
     arguments = [command, "-c", str(folder / "nginx.conf"), "-e", str(folder / "nginx-start.log")]
     with started(f"nginx {version_of(command, '-v')}", arguments, folder, port) as server:
@@ -166,6 +166,7 @@ def nginx(folder: Path, behind: Server, settings: str = "", speaks: str = "1.1")
 _HAPROXY = """
 defaults
   mode http
+  {option}
   timeout connect 10s
   timeout client 60s
   timeout server 60s
@@ -179,11 +180,13 @@ backend back
 
 
 @contextmanager
-def haproxy(folder: Path, behind: Server, keep_alive: str = "60s") -> Iterator[Server]:
+def haproxy(
+    folder: Path, behind: Server, keep_alive: str = "60s", option: str = "option http-no-delay"
+) -> Iterator[Server]:
     """A haproxy with a master process before another server; it closes idle connections after ``keep_alive``."""
     command, port = program("haproxy"), free_port()
     upstream = behind.address.removeprefix("http://")
-    text = _HAPROXY.format(port=port, upstream=upstream, keep_alive=keep_alive)
+    text = _HAPROXY.format(port=port, upstream=upstream, keep_alive=keep_alive, option=option)
     (folder / "haproxy.cfg").write_text(text, encoding="utf-8")
     arguments = [command, "-W", "-db", "-f", str(folder / "haproxy.cfg")]
     with started(f"haproxy {version_of(command, '-v')}", arguments, folder, port) as server:
