@@ -27,14 +27,13 @@ _FILE_MODE = 0o600
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A line as it was written, newline included where it has one, and the byte of the unpacked file it begins at.
+    """A line as it was written, newline included where it has one, and its number from 1.
 
-    ``number`` counts from 1. ``damage`` says why the rest of the file could not be unpacked; ``text`` is empty then.
+    ``damage`` says why the rest of the file could not be unpacked; ``text`` is empty then.
     """
 
     number: int
     text: bytes
-    begin: int
     damage: str = ""
 
 
@@ -64,35 +63,21 @@ def lines_in(file: Path) -> Iterator[Line]:
     Raises:
         RunFolderError: it cannot be read, or unpacks to more than records do.
     """
-    number, begin = 1, 0
+    number, unpacked = 1, 0
+    damage = (EOFError, zstd_module().ZstdError) if file.suffix == PACKED else ()
     try:
-        with _opened(file) as source:
-            most = most_unpacked(file.stat().st_size) if file.suffix == PACKED else sys.maxsize
+        most = most_unpacked(file.stat().st_size) if file.suffix == PACKED else sys.maxsize
+        with zstd_module().open(file, "rb") if file.suffix == PACKED else file.open("rb") as source:
             while text := source.readline(_MOST_LINE_BYTES):
-                if begin + len(text) > most or len(text) == _MOST_LINE_BYTES:
+                unpacked += len(text)
+                if unpacked > most or len(text) == _MOST_LINE_BYTES:
                     raise RunFolderError(f"{file} unpacks to more than records do; it was made to fill a disk")
-                yield Line(number, text, begin)
-                number, begin = number + 1, begin + len(text)
-    except _damage(file) as error:
-        yield Line(number, b"", begin, f"the zstd data is damaged ({error}); the rest of the file is lost")
+                yield Line(number, text)
+                number += 1
+    except damage as error:
+        yield Line(number, b"", f"the zstd data is damaged ({error}); the rest of the file is lost")
     except OSError as error:
         raise RunFolderError(f"{file} cannot be read: {error}") from None
-
-
-def line_at(file: Path, begin: int, length: int) -> bytes:
-    """The ``length`` bytes of the line that begins at this byte of the unpacked file.
-
-    Raises:
-        RunFolderError: it cannot be read.
-    """
-    try:
-        with _opened(file) as source:
-            source.seek(begin)
-            return source.read(length)
-    except OSError as error:
-        raise RunFolderError(f"{file} cannot be read: {error}") from None
-    except _damage(file) as error:
-        raise RunFolderError(f"{file} is damaged: {error}") from None
 
 
 def pack(folder: Path) -> None:
@@ -114,16 +99,6 @@ def unpack(folder: Path) -> None:
     with _new(folder / RECORDS) as out:
         out.writelines(line.text for line in lines_in(packed))
     packed.unlink()
-
-
-def _damage(file: Path) -> tuple[type[Exception], ...]:
-    """What is raised where a packed file is damaged; zstd is loaded for packed files only."""
-    return (EOFError, zstd_module().ZstdError) if file.suffix == PACKED else ()
-
-
-def _opened(file: Path) -> BinaryIO:
-    opened: BinaryIO = zstd_module().open(file, "rb") if file.suffix == PACKED else file.open("rb")
-    return opened
 
 
 @contextmanager

@@ -11,14 +11,14 @@
     ├── ranking.csv
     └── report.md
 
-Every record line carries ``schema``; an older one is read by the reader of its version.
+Every record line carries ``schema``.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +39,6 @@ NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _SAMPLES = "samples"
 
 _decode_record = msgspec.json.Decoder(Record).decode
-_RECORD_READERS: Mapping[int, Callable[[bytes], Record]] = {1: _decode_record}
-
-
 # Told of a line that is no record, as ``records.jsonl:17``, and of the reason.
 OnBadLine = Callable[[str, str], None]
 
@@ -79,11 +76,10 @@ def decode_record(line: bytes) -> Record:
             if record.schema == RECORD_SCHEMA:
                 return record
         version = _decode_version(line).schema
-        reader = _RECORD_READERS.get(version)
-        if reader is None:
+        if version != RECORD_SCHEMA:
             age = "newer than this program's" if version > RECORD_SCHEMA else "unknown; this program's is"
             raise UnreadableLine(f"record schema {version} is {age} {RECORD_SCHEMA}")
-        return reader(line)
+        return _decode_record(line)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UnreadableLine(str(error)) from None
     except RecursionError:
@@ -174,7 +170,7 @@ class RunFolder(msgspec.Struct, frozen=True):
 
     def write_samples(self, suite: str, samples: Iterable[Sample]) -> None:
         self.create_inside(_SAMPLES)
-        self._write(str(self.samples_file(suite).relative_to(self.path)), lines_of(samples))
+        self.write(str(self.samples_file(suite).relative_to(self.path)), lines_of(samples))
 
     def read_samples(self, suite: str) -> Samples:
         """The samples of one suite, each made when it is asked for.
@@ -186,39 +182,27 @@ class RunFolder(msgspec.Struct, frozen=True):
 
     def read_records(self, on_bad_line: OnBadLine) -> Iterator[Record]:
         """Every readable record in the order written; unreadable lines are told by place and reason, never hidden."""
-        file = self.records_file
-        return _read_records(file, on_bad_line) if file.exists() else iter(())
+        return _read_records(self.records_file, on_bad_line)
 
     def read_duplicates(self, on_bad_line: OnBadLine) -> Iterator[Record]:
         """Every readable record that came a second time; unreadable lines are reported likewise."""
-        file = self.duplicates_file
-        return _read_records(file, on_bad_line) if file.exists() else iter(())
+        return _read_records(self.duplicates_file, on_bad_line)
 
-    def write(self, name: str, content: str | bytes) -> Path:
+    def write(self, name: str, content: str | bytes | Iterable[bytes]) -> Path:
         """Replace a file of the folder in one step: readers see the old content or the new, never half of it.
 
         Raises:
             StorageError: the disk refused, or a name or a link leads out of the folder.
         """
-        data = content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content
-        return self._write(name, (data,))
-
-    def write_pieces(self, name: str, pieces: Iterable[bytes]) -> Path:
-        """The same of a file that comes in pieces.
-
-        Raises:
-            StorageError: the disk refused, or a name or a link leads out of the folder.
-        """
-        return self._write(name, pieces)
-
-    def _write(self, name: str, pieces: Iterable[bytes]) -> Path:
+        if isinstance(content, str):
+            content = content.encode("utf-8", errors="backslashreplace")
         target = self.path / name
         self._keep_inside(target.parent)
         draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
         try:
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_LINK, FILE_MODE)
             with os.fdopen(descriptor, "wb") as out:
-                out.writelines(pieces)
+                out.writelines((content,) if isinstance(content, bytes) else content)
                 out.flush()
                 os.fsync(descriptor)
             draft.replace(target)
@@ -229,8 +213,8 @@ class RunFolder(msgspec.Struct, frozen=True):
 
 
 def _read_records(file: Path, on_bad_line: OnBadLine) -> Iterator[Record]:
-    """The records of a file, one by one."""
-    for line in lines_in(file):
+    """The records of a file, one by one; none where there is no file."""
+    for line in lines_in(file) if file.exists() else ():
         try:
             if line.damage:
                 raise UnreadableLine(line.damage)

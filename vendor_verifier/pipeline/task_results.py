@@ -68,11 +68,11 @@ class TaskResults:
             StorageError: the disk refused.
         """
         with self._file:
-            folder.write_pieces(NAME, self._pieces(scored))
+            folder.write(NAME, self._pieces(scored))
             if also is not None:
                 other = RunFolder(also.absolute().parent)
                 other.create()
-                other.write_pieces(also.name, self._pieces(scored))
+                other.write(also.name, self._pieces(scored))
 
     def _pieces(self, scored: ScoredRun) -> Iterator[bytes]:
         head = {"run": scored.report.run, "complete": scored.report.complete, "summary": _summary(scored)}

@@ -9,6 +9,7 @@ times late.
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import socket
 import time
@@ -26,7 +27,6 @@ from vendor_verifier.records.record import Record
 from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record
 
 _SYNC_EVERY_S = 1.0
-_BLOCK = 64 * 1024
 
 
 @contextmanager
@@ -163,11 +163,8 @@ class Journal:
 
 def _end_of_lines(descriptor: int) -> int:
     """The byte behind the last newline of a file."""
-    end = os.fstat(descriptor).st_size
-    while end:
-        begin = max(0, end - _BLOCK)
-        place = os.pread(descriptor, end - begin, begin).rfind(b"\n")
-        if place >= 0:
-            return begin + place + 1
-        end = begin
-    return 0
+    size = os.fstat(descriptor).st_size
+    if not size:
+        return 0
+    with mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) as content:
+        return content.rfind(b"\n") + 1

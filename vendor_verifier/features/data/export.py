@@ -54,9 +54,9 @@ def export_run(run: RunData, format: TableFormat | None, tables: Sequence[str], 
     folder = RunFolder(file.parent if file is not None else output or run.path / "export")
     folder.create()
     if chosen == "xlsx":
-        return [folder.write_pieces(file.name if file else f"{run.path.resolve().name}.xlsx", _workbook(run, names))]
+        return [folder.write(file.name if file else f"{run.path.resolve().name}.xlsx", _workbook(run, names))]
     pieces = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}[chosen]
-    return [folder.write_pieces(file.name if file else f"{name}.{chosen}", pieces(run, name)) for name in names]
+    return [folder.write(file.name if file else f"{name}.{chosen}", pieces(run, name)) for name in names]
 
 
 def _csv(run: RunData, name: str) -> Iterator[bytes]:
