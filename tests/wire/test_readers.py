@@ -89,7 +89,9 @@ def told(outcome: Outcome) -> dict[str, Any]:
         found["failure"] = {key: value for key, value in fields.items() if value is not None}
     if timing.first_token_ns is not None:
         found["has_token"] = True
-    return json.loads(json.dumps(found))  # type: ignore[no-any-return] tuples become lists
+    # Tuples become lists.
+    plain: dict[str, Any] = json.loads(json.dumps(found))
+    return plain
 
 
 def chunkings(data: bytes) -> Iterator[list[bytes]]:

@@ -149,13 +149,12 @@ def test_an_event_of_many_lines_beyond_the_cap_stops_the_decoder() -> None:
     assert decoder.overflow
 
 
-def test_the_cap_is_half_a_mebibyte_and_the_buffer_is_given_back() -> None:
-    """A hostile 16 MiB line stops at half of one and nothing of it is kept."""
+def test_the_cap_is_half_a_mebibyte() -> None:
+    """A hostile 16 MiB line stops at half of one."""
     decoder = SseDecoder()
     for _ in range(16):
         assert list(decoder.feed(b"x" * 1024 * 1024)) == []
     assert decoder.overflow
-    assert not decoder._buffer
     assert MAX_LINE_BYTES == 512 * 1024
 
 

@@ -222,9 +222,9 @@ def test_looking_for_the_end_of_a_call_is_bounded(monkeypatch: pytest.MonkeyPatc
     """Of thousands of pieces that each look like a new call after long arguments only so many characters are parsed."""
     parsed: list[int] = []
 
-    def counted(text: str) -> Any:
+    def counted(text: str, most: int) -> Any:
         parsed.append(len(text))
-        return parse_json(text)
+        return parse_json(text, most=most)
 
     monkeypatch.setattr(tool_calls, "parse_json", counted)
     long = '{"a": "' + "x" * 2_000_000 + '"} }'

@@ -15,37 +15,21 @@ from vendor_verifier.records.record import MAX_MESSAGE, Failure, FailureKind
 from vendor_verifier.wire.payload import PayloadError, as_count, as_dict, as_text, parse_json, well_formed
 from vendor_verifier.wire.sse import SseDecoder
 
-# Words and numbers in error bodies → the HTTP status they stand for.
-_STATUS_OF_CODE: Mapping[str, int] = {
-    "rate_limit_exceeded": 429,
-    "rate_limit_error": 429,
-    "too_many_requests": 429,
-    "resource_exhausted": 429,
-    "insufficient_quota": 402,
-    "insufficient_balance": 402,
-    "billing_error": 402,
-    "invalid_api_key": 401,
-    "authentication_error": 401,
-    "unauthenticated": 401,
-    "permission_error": 403,
-    "permission_denied": 403,
-    "invalid_request_error": 400,
-    "invalid_argument": 400,
-    "badrequesterror": 400,
-    "not_found_error": 404,
-    "not_found": 404,
-    "model_not_found": 404,
-    "request_too_large": 413,
-    "overloaded_error": 529,
-    "overloaded": 529,
-    "unavailable": 503,
-    "timeout_error": 504,
-    "deadline_exceeded": 504,
-    "server_error": 500,
-    "internal_server_error": 500,
-    "api_error": 500,
-    "internal": 500,
+# Words in error bodies, by the HTTP status they stand for.
+_CODES: Mapping[int, str] = {
+    400: "invalid_request_error invalid_argument badrequesterror",
+    401: "invalid_api_key authentication_error unauthenticated",
+    402: "insufficient_quota insufficient_balance billing_error",
+    403: "permission_error permission_denied",
+    404: "not_found_error not_found model_not_found",
+    413: "request_too_large",
+    429: "rate_limit_exceeded rate_limit_error too_many_requests resource_exhausted",
+    500: "server_error internal_server_error api_error internal",
+    503: "unavailable",
+    504: "timeout_error deadline_exceeded",
+    529: "overloaded_error overloaded",
 }
+_STATUS_OF_CODE = {word: status for status, words in _CODES.items() for word in words.split()}
 # MiniMax answers 200 with base_resp.status_code; 0 is success.
 _STATUS_OF_BASE_RESP: Mapping[int, int] = {
     1000: 500, 1001: 504, 1002: 429, 1004: 401, 1008: 402, 1013: 500, 1024: 500, 1026: 403, 1027: 403, 1033: 500,

@@ -12,15 +12,7 @@ from vendor_verifier.records.record import Exchange, Failure, Response, Timing
 from vendor_verifier.wire.answer import Answer
 from vendor_verifier.wire.base import Reader
 from vendor_verifier.wire.errors import Fault, http_failure, request_id_of
-from vendor_verifier.wire.payload import (
-    MAX_BYTES,
-    MAX_PARTS,
-    PayloadError,
-    has_many_parts,
-    packed_message,
-    packing,
-    parse_json,
-)
+from vendor_verifier.wire.payload import MAX_BYTES, MAX_VALUES, PayloadError, packed_message, packing, parse_json
 from vendor_verifier.wire.sse import SseDecoder
 
 Classify = Callable[[int, Mapping[str, str], bytes], Failure | None]
@@ -119,9 +111,6 @@ def _read_stream(exchange: Exchange, reader: Reader, answer: Answer) -> tuple[tu
     decoder = SseDecoder()
     for answer.at_ns, piece in _pieces(exchange):
         for event in decoder.feed(piece):
-            if len(event.data) > MAX_PARTS and has_many_parts(event.data):
-                answer.lost(f"more than {MAX_PARTS} values")
-                continue
             reader.read(event, answer)
         if decoder.lines > MAX_LINES or answer.characters > MAX_CHARACTERS:
             break
@@ -164,9 +153,7 @@ def _read_body(
     if not body:
         return (), None
     try:
-        if has_many_parts(body):
-            raise PayloadError(f"more than {MAX_PARTS} values")
-        reader.read_body(parse_json(body), answer)
+        reader.read_body(parse_json(body, most=MAX_VALUES), answer)
     except PayloadError as error:
         excerpt = body[:200].decode(errors="replace")
         kind_word = "an HTML page" if excerpt.lstrip().startswith("<") else "not JSON"

@@ -37,10 +37,10 @@ def packed_message(coding: str) -> str:
 
 MAX_DEPTH = 200
 MAX_COUNT = 2**53
-# A body; more would be parsed for longer than anything else may wait, for parsing cannot be interrupted.
+# Of a body.
 MAX_BYTES = 1024 * 1024
-MAX_PARTS = 10_000
-_BLANKS = " \t\n\r"
+# Of an event or body; no answer has nearly as many, and each may cost its reader a microsecond.
+MAX_VALUES = 10_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -48,19 +48,26 @@ class PayloadError(ValueError):
     """The text is not JSON that anyone should act on; the message says why."""
 
 
-def parse_json(text: str | bytes, *, object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+def parse_json(
+    text: str | bytes,
+    *,
+    object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None,
+    most: int | None = None,
+) -> Any:
     """Parse strictly. ``object_pairs_hook`` is the standard library's: it sees every object with its repeated keys.
+    ``most`` is how many values there may be in it.
 
     Raises:
-        PayloadError: not JSON, NaN or infinite, nested deeper than ``MAX_DEPTH``, or a number beyond reason.
+        PayloadError: not JSON, NaN or infinite, nested deeper than ``MAX_DEPTH``, a number beyond reason, or more
+            values than ``most``.
     """
     try:
         value = _quickly(text) if object_pairs_hook is None else _slowly(text, object_pairs_hook)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         # What the quick reader refuses is either no JSON, of which this says why, or has a half character in it.
         value = _slowly(text, object_pairs_hook)
-    if len(text) > MAX_DEPTH and may_be_deep(text) and _too_deep(value):
-        raise PayloadError(f"nested deeper than {MAX_DEPTH} levels")
+    if may_be_deep(text) or (most is not None and len(text) > most):
+        _refuse_excess(value, most)
     return value
 
 
@@ -84,33 +91,14 @@ def _slowly(text: str | bytes, hook: Callable[[list[tuple[str, Any]]], Any] | No
         raise PayloadError(str(error)[:300]) from None
 
 
-def has_many_parts(text: str | bytes) -> bool:
-    """Whether JSON in ``text`` has more than ``MAX_PARTS`` values: commas and brackets are counted outside strings."""
-    words = text if isinstance(text, str) else text.decode("latin-1")
-    if len(words) <= MAX_PARTS or not _are_many(words):
-        return False
-    if '"' not in words:
-        return True
-    # To look for a pair of characters takes many times as long as to look for one.
-    plain = words.replace("\\\\", "").replace('\\"', "") if "\\" in words else words
-    return plain.count('"') > 4 * MAX_PARTS or _are_many("".join(plain.split('"')[::2]))
-
-
-def _are_many(text: str) -> bool:
-    """Whether there are more than ``MAX_PARTS`` commas and brackets."""
-    found = 0
-    for mark in ",[{":
-        found += text.count(mark)
-        if found > MAX_PARTS:
-            return True
-    return False
-
-
 def may_be_deep(text: str | bytes) -> bool:
     """Whether there are brackets enough; nearly always there are not, and nothing need be walked."""
+    # Nested so deep, it has two for each level.
+    if len(text) <= 2 * MAX_DEPTH:
+        return False
     if isinstance(text, str):
         return text.count("{") + text.count("[") > MAX_DEPTH
-    # Bytes may be UTF-16, where a bracket is the same byte beside a zero.
+    # Bytes may be UTF-16, where a bracket is the same byte next to a zero.
     return text.count(b"{") + text.count(b"[") > MAX_DEPTH
 
 
@@ -125,20 +113,24 @@ def _finite(text: str) -> float:
     return value
 
 
-def _too_deep(value: object) -> bool:
-    """Breadth-first, so that depth costs no stack."""
-    level = [value]
+def _refuse_excess(value: object, most: int | None) -> None:
+    """Walk breadth-first, so that depth costs no stack.
+
+    Raises:
+        PayloadError: there are too many levels or values.
+    """
+    level, count = [value], 0
     for _ in range(MAX_DEPTH):
-        level = [child for item in level for child in _children(item) if isinstance(child, (dict, list))]
+        held: list[object] = []
+        for item in level:
+            if isinstance(item, (dict, list)):
+                held.extend(item.values() if isinstance(item, dict) else item)
+            if most is not None and count + len(held) > most:
+                raise PayloadError(f"more than {most} values")
+        level, count = [item for item in held if isinstance(item, (dict, list))], count + len(held)
         if not level:
-            return False
-    return True
-
-
-def _children(item: object) -> list[object]:
-    if isinstance(item, dict):
-        return list(item.values())
-    return item if isinstance(item, list) else []
+            return
+    raise PayloadError(f"nested deeper than {MAX_DEPTH} levels")
 
 
 def as_dict(value: object) -> dict[str, Any]:

@@ -8,7 +8,16 @@ from typing import Any
 from vendor_verifier.records.event import FinishReason, Usage
 from vendor_verifier.wire.answer import Answer
 from vendor_verifier.wire.errors import Fault, read_fault
-from vendor_verifier.wire.payload import PayloadError, as_amount, as_count, as_dict, as_text, as_word, parse_json
+from vendor_verifier.wire.payload import (
+    MAX_VALUES,
+    PayloadError,
+    as_amount,
+    as_count,
+    as_dict,
+    as_text,
+    as_word,
+    parse_json,
+)
 from vendor_verifier.wire.sse import SseEvent
 
 END_MARKER = "[DONE]"
@@ -25,7 +34,7 @@ def event_object(
     what a protocol puts around it.
     """
     try:
-        value = parse_json(event.data)
+        value = parse_json(event.data, most=MAX_VALUES)
     except PayloadError as error:
         if event.name == "error":
             answer.failed(Fault.of(event.data))
@@ -79,26 +88,14 @@ def read_identity(fields: Mapping[str, Any], answer: Answer) -> None:
     )
 
 
-_CHAT_FINISH_REASONS: Mapping[str, FinishReason] = {
-    "tool_calls": "tool_calls",
-    "tool_call": "tool_calls",
-    "tool_use": "tool_calls",
-    "function_call": "tool_calls",
-    "stop": "stop",
-    "eos": "stop",
-    "eos_token": "stop",
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "length": "length",
-    "max_tokens": "length",
-    "model_length": "length",
-    "content_filter": "content_filter",
-    "sensitive": "content_filter",
-    "error": "error",
-    "abort": "error",
-    "network_error": "error",
-    "insufficient_system_resource": "error",
+_CHAT_WORDS: Mapping[FinishReason, str] = {
+    "tool_calls": "tool_calls tool_call tool_use function_call",
+    "stop": "stop eos eos_token end_turn stop_sequence",
+    "length": "length max_tokens model_length",
+    "content_filter": "content_filter sensitive",
+    "error": "error abort network_error insufficient_system_resource",
 }
+_CHAT_FINISH_REASONS = {word: reason for reason, words in _CHAT_WORDS.items() for word in words.split()}
 
 
 def chat_finish(raw: str) -> FinishReason:

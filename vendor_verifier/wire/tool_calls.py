@@ -25,7 +25,7 @@ from typing import Any
 import msgspec
 
 from vendor_verifier.records.event import ToolCall
-from vendor_verifier.wire.payload import PayloadError, has_many_parts, parse_json
+from vendor_verifier.wire.payload import MAX_VALUES, PayloadError, parse_json
 
 MAX_CALLS = 1024
 MAX_PARSED = 32 * 1024 * 1024
@@ -132,10 +132,8 @@ class ToolCalls:
             return False
         arguments = "".join(call.arguments)
         self._parsed += len(arguments)
-        if has_many_parts(arguments):
-            return False
         try:
-            parse_json(arguments)
+            parse_json(arguments, most=MAX_VALUES)
         except PayloadError:
             return False
         return True

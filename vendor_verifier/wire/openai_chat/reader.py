@@ -76,6 +76,7 @@ class _Chunk(msgspec.Struct, gc=False):
 
 
 _decode = msgspec.json.Decoder(_Chunk).decode
+# What is shorter cannot be nested too deep.
 _LONG = 2 * MAX_DEPTH
 
 
@@ -87,7 +88,6 @@ class OpenAIChatReader:
 
     def read(self, event: SseEvent, answer: Answer) -> None:
         data = event.data
-        # Brackets enough to be nested too deep need as many characters.
         if not event.name and (len(data) < _LONG or not may_be_deep(data)):
             try:
                 chunk = _decode(data)
