@@ -162,21 +162,6 @@ async def test_what_is_sent_again_counts_as_a_request() -> None:
     assert ran.end.limit == "--max-requests 4 was reached"
 
 
-async def test_what_is_sent_again_never_exceeds_the_places(server: FaultServer) -> None:
-    """At most three at a time are under way at the server, however many are sent twice."""
-    asked: dict[int, int] = {}
-
-    def answer(seen: Seen) -> Script:
-        asked[seen.connection] = asked.get(seen.connection, 0) + 1
-        return Script([(0.01, stream(text("hello"), DONE))], "keep") if asked[seen.connection] == 1 else Script()
-
-    server.answer = answer
-    ran = await sent_to(server, 20, 3)
-    assert ran.kinds("v") == [None] * 20
-    assert any(attempt.resent for attempt in attempts(ran))
-    assert server.most_together <= 3
-
-
 def test_what_is_sent_again_costs_its_prompt_once_more() -> None:
     """--max-cost errs on the side of stopping early: the lost sending's prompt is counted, a plain failure's is not."""
     spending = Spending(max_cost_usd=1.0, costs={("model", "v"): lambda usage: (usage.input or 0) / 1000})

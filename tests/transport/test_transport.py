@@ -94,17 +94,6 @@ async def test_first_token_limit_does_not_count_the_connection(
     assert (await ask(server.url(), limits=replace(QUICK, first_token_s=1.0))).kind is None
 
 
-@pytest.mark.parametrize("end", ["close", "reset"])
-@pytest.mark.parametrize("said", ["", "hello"])
-async def test_cut_in_the_stream(server: FaultServer, end: str, said: str) -> None:
-    """A cut stream is truncated and keeps what had been said."""
-    server.answer = lambda _: Script([(0, head() + chunk(text(said, None)))], end)  # type: ignore[arg-type]
-    asked = await ask(server.url())
-    assert (asked.kind, asked.phase) == ("truncated", "stream")
-    assert (asked.attempt.response.text if asked.attempt.response else "") == said
-    assert (asked.timing.first_token_ns is None) == (said == "")
-
-
 async def test_an_unexpected_os_error_is_a_value(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the client library forgot to wrap does not stop the run."""
 

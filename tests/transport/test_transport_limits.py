@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import repeat
 
 import anyio
@@ -15,8 +15,6 @@ from changing import replace
 from fault_server import (
     DONE,
     END,
-    KEEP_ALIVE,
-    PING,
     FaultServer,
     Script,
     chunk,
@@ -40,57 +38,6 @@ def one_token_then(rest: Iterator[tuple[float, bytes]]) -> Iterator[tuple[float,
     yield from rest
 
 
-def nothing_then(rest: Iterator[tuple[float, bytes]]) -> Iterator[tuple[float, bytes]]:
-    yield 0, head()
-    yield from rest
-
-
-def drip(data: bytes) -> Iterator[tuple[float, bytes]]:
-    """One byte at a time, for ever."""
-    while True:
-        yield from ((0.005, chunk(bytes([byte]))) for byte in data)
-
-
-TOKENLESS = [
-    pytest.param(lambda: forever(KEEP_ALIVE), id="comments"),
-    pytest.param(lambda: forever(PING), id="pings"),
-    pytest.param(lambda: forever(b"\n"), id="blank lines"),
-    pytest.param(lambda: drip(b": keep-alive "), id="byte drip"),
-]
-
-
-@pytest.mark.parametrize("noise", TOKENLESS)
-async def test_noise_is_not_a_first_token(
-    server: FaultServer, noise: Callable[[], Iterator[tuple[float, bytes]]]
-) -> None:
-    """Keep-alive bytes for ever do not hold off the first-token limit."""
-    server.answer = lambda _: Script(nothing_then(noise()))
-    asked = await ask(server.url(), limits=replace(QUICK, first_token_s=0.2))
-    assert (asked.kind, asked.phase) == ("timeout_first_token", "first_token")
-    # Beyond it there is only a limit of a minute.
-    assert 200_000_000 <= asked.timing.end_ns < QUICK.total_s * 1e9
-
-
-@pytest.mark.parametrize("noise", TOKENLESS)
-async def test_noise_does_not_hold_off_the_idle_limit(
-    server: FaultServer, noise: Callable[[], Iterator[tuple[float, bytes]]]
-) -> None:
-    """After a token, keep-alive bytes for ever are idleness, and what was said is kept."""
-    server.answer = lambda _: Script(one_token_then(noise()))
-    asked = await ask(server.url(), limits=replace(QUICK, idle_s=0.2))
-    assert (asked.kind, asked.phase) == ("timeout_idle", "stream")
-    assert asked.attempt.response is not None
-    assert asked.attempt.response.text == "hello"
-
-
-async def test_silence_before_headers_is_the_first_token_limit(server: FaultServer) -> None:
-    """A server that takes the request and says nothing is cut off in the phase it is in."""
-    server.answer = lambda _: Script((), "hang")
-    asked = await ask(server.url(), limits=replace(QUICK, first_token_s=0.15))
-    assert (asked.kind, asked.phase) == ("timeout_first_token", "headers")
-    assert asked.timing.headers_ns is None
-
-
 async def test_tokens_for_ever_meet_the_total_limit(server: FaultServer) -> None:
     """The whole attempt has a limit that no progress moves."""
     server.answer = lambda _: Script(one_token_then(forever(text("more ", None))))
@@ -109,14 +56,6 @@ async def test_reasoning_is_progress(server: FaultServer) -> None:
     asked = await ask(server.url(), limits=replace(QUICK, idle_s=1.2))
     assert asked.kind is None
     assert asked.timing.end_ns > 1.2e9
-
-
-async def test_an_answer_left_open_after_its_end_is_whole(server: FaultServer) -> None:
-    """A connection kept open after the end marker costs waiting, but the answer had been given."""
-    server.answer = lambda _: Script([(0, head() + chunk(text("hello")) + chunk(DONE))], "hang")
-    asked = await ask(server.url(), limits=replace(QUICK, idle_s=0.2))
-    assert asked.exchange.failure is not None
-    assert asked.kind is None
 
 
 async def test_endless_answer_is_bounded(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
