@@ -34,7 +34,7 @@ RUN_BY = {
     "docs/data.md": "features/data/test_tables.py",
     "docs/records.md": "test_record_schema.py",
     "docs/vendors.md": "test_docs_vendors.py",
-    "docs/distributed.md": "run/cluster/test_whole_runs.py",
+    "docs/distributed.md": "run/test_dask.py",
     "README.md": "test_readme.py",
 }
 # Nothing runs these: a library and a service of others.

@@ -20,7 +20,7 @@ LINES = list(dict.fromkeys([*PAGE_LINES, *EXAMPLE_LINES]))
 NEEDS = {
     "--bfcl-data installed": "a package with other people's data",
     "capacity --by rate": "minutes, as every level lasts; tests/features/capacity searches by rate",
-    "--dask-scheduler": "a cluster with certificates; tests/deploy/test_dask_files.py has one",
+    "--workers tls:": "a cluster with certificates; tests/deploy/test_dask_files.py has one",
 }
 # Vendors that depart, found by these words in the line.
 ENDS_WITH = {"doctor --config-file-path config_simulated.yaml": 1}

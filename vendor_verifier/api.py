@@ -6,10 +6,10 @@ import asyncio
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from contextvars import copy_context
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -60,10 +60,9 @@ def verify(
     ``samples`` None takes the shipped ones; of these ``limit`` takes a choice that keeps classes and categories, with
     ``head`` the first so many. ``output_dir`` None makes ``runs/<timestamp>``; ``history`` None adds the
     run to no history, and one that cannot take it is a UserWarning. ``environ`` replaces the process environment as the
-    source of keys. With ``dask_client`` the cluster of that Dask client sends, which may scale meanwhile. ``settings``
-    are further fields of :class:`vendor_verifier.pipeline.options.RunOptions`, named like the flags of ``run``; unlike
-    these, our own error is not measured, a baseline is asked once, and one process sends, unless they say so. A vendor
-    that fails is in the report, not raised.
+    source of keys. With ``dask_client`` the cluster of that Dask client sends. ``settings`` are further fields of
+    :class:`vendor_verifier.pipeline.options.RunOptions`, named like the flags of ``run`` and with the same defaults. A
+    vendor that fails is in the report, not raised.
 
     Raises:
         ConfigError, DataError: the configuration or the samples, all problems at once.
@@ -80,47 +79,22 @@ def verify(
         repeat=repeat,
         seed=seed,
         output_dir=None if output_dir is None else Path(output_dir),
-        **{"baseline_repeats": 1, **_executor_of(dask_client), **settings},
+        **settings,
     )
+    if dask_client is not None:
+        if dask_client.scheduler is None:
+            raise UsageError("dask_client is closed, or does not know its scheduler yet; give one that is connected")
+        options = replace(options, workers=str(dask_client.scheduler.address))
 
     def finish() -> RunOutcome:
-        return run(prepare(options, read_environment() if environ is None else environ), on_record=on_record)
+        prepared = prepare(options, read_environment() if environ is None else environ)
+        return run(prepared, on_record=on_record, security=None if dask_client is None else dask_client.security)
 
-    outcome = _sent(finish, dask_client)
+    outcome = _elsewhere(finish) if STOP_REQUEST.get() is None and _is_taken() else finish()
     unkept = remember(outcome.folder, outcome.scored, None if history is None else Path(history))
     if unkept is not None:
         warnings.warn(unkept, stacklevel=2)
     return outcome
-
-
-def _sent(finish: Callable[[], Outcome], client: Client | None) -> Outcome:
-    """The outcome of ``finish``, which sends, by the client's cluster if there is one."""
-    with _certificates_of(client):
-        return _elsewhere(finish) if STOP_REQUEST.get() is None and _is_taken() else finish()
-
-
-def _executor_of(client: Client | None) -> Mapping[str, Any]:
-    """The settings by which the client's cluster sends."""
-    if client is None:
-        return {}
-    if client.scheduler is None:
-        raise UsageError("dask_client is closed, or does not know its scheduler yet; give one that is connected")
-    return {"executor": "dask", "dask_scheduler": client.scheduler.address}
-
-
-@contextmanager
-def _certificates_of(client: Client | None) -> Iterator[None]:
-    """Connect to the client's cluster as it does, until the block ends."""
-    if client is None:
-        yield
-        return
-    from vendor_verifier.run.cluster.dask_cluster import DASK_CLIENT
-
-    token = DASK_CLIENT.set(client)
-    try:
-        yield
-    finally:
-        DASK_CLIENT.reset(token)
 
 
 async def averify(config: Folder = "config.yaml", **settings: Any) -> RunOutcome:

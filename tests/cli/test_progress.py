@@ -100,14 +100,6 @@ def test_the_last_line_of_a_run_accounts_for_every_sample(tmp_path: Path, where:
 
 
 @pytest.mark.slow
-def test_over_a_cluster_done_and_failed_are_told(tmp_path: Path) -> None:
-    """What is in flight is counted at the scheduler, so it is not told; the rest is."""
-    told = _told(tmp_path, "--executor", "dask", "--dask-local", "2")
-    assert re.search(r"24/24 done, \d+ failed", told), told
-    assert "in flight" not in told
-
-
-@pytest.mark.slow
 def test_control_c_leaves_a_clean_terminal(tmp_path: Path) -> None:
     """The table goes, the cursor comes back, the exit code is 130 and what was answered is kept."""
     main_fd, terminal = pty.openpty()

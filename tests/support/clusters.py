@@ -16,15 +16,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from costs import PATIENCE_S
 
 from vendor_verifier.features.simulate.server import Vendors
-
-if TYPE_CHECKING:
-    from distributed import LocalCluster
 
 ROOT = Path(__file__).parents[2]
 _TOOL = {
@@ -278,11 +275,6 @@ class Site:
         vendors: dict[str, Any] = found["models"]["simulated-model"]["vendors"]
         return vendors
 
-    def ttft_ms(self, output: str) -> list[float]:
-        """Every time to first token, ascending."""
-        timings = [record["turns"][-1]["attempts"][-1]["timing"] for record in self.records(output)]
-        return sorted(timing["first_token_ns"] / 1e6 for timing in timings)
-
 
 @pytest.fixture(scope="session")
 def vendors() -> Iterator[WatchedVendors]:
@@ -317,26 +309,20 @@ def cluster_of(folder: Path, workers: int, **fields: Any) -> Iterator[Cluster]:
         cluster.stop()
 
 
-@contextlib.contextmanager
-def adapting_cluster() -> Iterator[LocalCluster]:
-    """A cluster that starts workers when there is work, up to three, and ends them again."""
-    from distributed import LocalCluster
-
-    anywhere = "127.0.0.1:0"
-    with LocalCluster(
-        n_workers=0, threads_per_worker=1, host="127.0.0.1", dashboard_address=anywhere, worker_dashboard_address=None
-    ) as cluster:
-        cluster.adapt(minimum=0, maximum=3)
-        yield cluster
+def workers_of(parent: int, count: int) -> list[int]:
+    """The worker processes of a run once there are so many."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        found = [int(name.name) for name in Path("/proc").iterdir() if name.name.isdigit() and _is_worker(name, parent)]
+        if len(found) == count:
+            return sorted(found)
+        time.sleep(0.005)
+    raise AssertionError(f"there were never {count} workers")
 
 
-def assert_objectives_of_the_whole(site: Site, *two_workers: str) -> None:
-    """Send for a second from two workers under SLOs that all keep: each counts, whoever sent it."""
-    site.configure("a: faithful", samples=20)
-    slos = ("--slo", "e2e_ms <= 60000", "--slo", "ttft_due_ms <= 60000")
-    code, err = site.run("slos", *two_workers, "--request-rate", "30", "--duration", "1", *slos)
-    assert code == 0, err
-    (vendor,) = site.scores("slos").values()
-    asked = len(site.records("slos"))
-    assert vendor["recorded"] == asked
-    assert len({record["worker"] for record in site.records("slos")}) == 2
+def _is_worker(process: Path, parent: int) -> bool:
+    try:
+        fields = (process / "stat").read_text().rpartition(")")[2].split()
+        return int(fields[1]) == parent and b"spawn_main" in (process / "cmdline").read_bytes()
+    except (OSError, IndexError):
+        return False

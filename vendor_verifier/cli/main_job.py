@@ -47,12 +47,7 @@ def run_main_job(options: CommandOptions, *, meant_to_fail: Collection[str] = ()
         print_dry_run(prepared, as_json=options.json)
         return EXIT_OK
     with progress(quiet=options.quiet, verbose=options.verbose) as watcher:
-        outcome = run(
-            prepared,
-            on_start=watcher.started,
-            on_record=watcher.finished,
-            on_notice=lambda words: None if options.quiet else say(plain(words, MAX_SENTENCE)),
-        )
+        outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
     unkept = None if history is None else registered("remembering a run")(outcome.folder, outcome.scored, history)
     if unkept is not None:
         warn(unkept)

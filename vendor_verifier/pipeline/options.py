@@ -21,8 +21,6 @@ from vendor_verifier.records.manifest import BaselineF1, SchemaPolicy, ScoreRequ
 from vendor_verifier.records.plan import (
     Arrival,
     ClientName,
-    ExecutorChoice,
-    ExecutorName,
     Limits,
     LoadShape,
 )
@@ -45,7 +43,6 @@ _AT_LEAST_1 = Number(gte=1)
 _AT_LEAST_0 = Number(gte=0, lt=inf)
 _POSITIVE = Number(gt=0, lt=inf)
 _LIMITS = Limits()
-_EXECUTOR = ExecutorChoice()
 _LOAD = LoadShape()
 _SCORE = ScoreRequest()
 
@@ -70,14 +67,6 @@ def flag(help_text: str, group: Group, *names: str) -> Parameter:
 
 def option(help_text: str, group: Group, *names: str, check: Number | None = None) -> Parameter:
     return Parameter(name=names or None, group=group, help=help_text, validator=check)
-
-
-# Shared by every command that sends over a cluster.
-EXECUTOR = option("Send from here, or over a Dask cluster.", CLIENT)
-DASK_SCHEDULER = option("Use this Dask scheduler, by address or file.", CLIENT, "--dask-scheduler", "--dask-address")
-DASK_LOCAL = option("Start N Dask workers here instead.", CLIENT, check=_AT_LEAST_1)
-DASK_HANG_AFTER = option("Take a worker as lost after so many silent seconds.", CLIENT, check=Number(gte=3, lt=inf))
-INSECURE_CLUSTER = flag("Allow a cluster without TLS off this machine.", CLIENT)
 
 
 @Parameter(name="*")
@@ -181,12 +170,9 @@ class RunOptions:
     ] = None
     client: Annotated[ClientName, option("Send by our own client or by the official SDKs.", CLIENT)] = "direct"
 
-    workers: Annotated[int, option("Send from N processes here.", CLIENT)] = _EXECUTOR.workers
-    executor: Annotated[ExecutorName, EXECUTOR] = _EXECUTOR.name
-    dask_scheduler: Annotated[str | None, DASK_SCHEDULER] = None
-    dask_local: Annotated[int | None, DASK_LOCAL] = None
-    dask_hang_after: Annotated[float, DASK_HANG_AFTER] = _EXECUTOR.hang_after_s
-    insecure_cluster: Annotated[bool, INSECURE_CLUSTER] = False
+    workers: Annotated[
+        int | str, option("Send from N processes here, or by a Dask scheduler's address or file.", CLIENT)
+    ] = 1
 
     temperature: Annotated[
         float | None, option("Sample at this temperature, 0 to 2.", MODEL, check=Number(gte=0, lte=2))

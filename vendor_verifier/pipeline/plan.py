@@ -12,7 +12,6 @@ from vendor_verifier.config import Configuration, load_config
 from vendor_verifier.config.suite_options import Flag, Places, SuiteOptions, known_suite, placing, stated_options
 from vendor_verifier.config.words import listed
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
-from vendor_verifier.pipeline.dask_scheduler import scheduler_of
 from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_samples, missing_classes
 from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics, with_stated
 from vendor_verifier.pipeline.latest_run import RUNS, latest_run
@@ -21,13 +20,12 @@ from vendor_verifier.pipeline.options import RunOptions, check_ranges
 from vendor_verifier.pipeline.simulated_vendors import known_answers
 from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of
 from vendor_verifier.pipeline.task_results import run_folder
+from vendor_verifier.pipeline.workers import check_workers
 from vendor_verifier.records.manifest import ScoreRequest
-from vendor_verifier.records.plan import Entry, ExecutorChoice, Limits, LoadShape, Plan, RetryRules, Task
+from vendor_verifier.records.plan import Entry, Limits, LoadShape, Plan, RetryRules, Task
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import WIRES, Registry, find_vendors
-from vendor_verifier.run.cluster.workers import is_loopback, scheduler_address
-from vendor_verifier.run.executors import check_choice
 from vendor_verifier.sample_store import is_shelved
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import compares
@@ -122,7 +120,7 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
         ConfigError: config.yaml or .env, all problems at once.
         ProblemsError: the shape of the load, suites or their options, the settings of the model.
         DataError: a sample file or a schedule, all bad lines at once.
-        UsageError: the executor cannot be used, or the wires lack something.
+        UsageError: the workers cannot be used, or the wires lack something.
     """
     overrides = options.overrides()
     check_ranges(options)
@@ -169,7 +167,6 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
     plan = _plan(options, entries, tasks, load, (*warnings, *notes))
     if any(hook.makes_questions for hook in hooks.values()):
         plan = structs.replace(plan, question_seed=question_seed)
-    _check_executor(plan.executor, entries)
     wires = run_wires(entries, options.tokenizer_model)
     return Prepared(options, plan, datasets, configuration, registry, wires, score, hooks, known)
 
@@ -231,30 +228,8 @@ def _plan(
         redact_content=options.redact_content,
         load=load,
         warnings=warnings,
-        executor=ExecutorChoice(
-            options.executor,
-            None if options.dask_scheduler is None else scheduler_of(options.dask_scheduler),
-            options.dask_local,
-            options.insecure_cluster,
-            options.dask_hang_after,
-            options.workers,
-        ),
+        workers=check_workers(options.workers, entries),
     )
-
-
-def _check_executor(choice: ExecutorChoice, entries: Sequence[Entry]) -> None:
-    """Refuse entries that the chosen executor cannot ask.
-
-    Raises:
-        UsageError: contradictory flags, a cluster without encryption, or simulated vendors that workers cannot reach.
-    """
-    check_choice(choice)
-    is_far = choice.scheduler is not None and not is_loopback(scheduler_address(choice.scheduler))
-    if is_far and any(entry.is_simulated for entry in entries):
-        raise UsageError(
-            "sim:// vendors are served on this machine and workers elsewhere cannot reach them; "
-            "use --dask-local, or serve them there and give their url"
-        )
 
 
 def _score(options: RunOptions, configuration: Configuration) -> ScoreRequest:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.errors import ClusterError, NobodyToSend, RunFolderError, UsageError
-from vendor_verifier.pipeline.execute import Sent, duplicates_of, job_of, send
+from vendor_verifier.pipeline.execute import queue_of, send
 from vendor_verifier.pipeline.latest_run import RUNS, latest_run, point_to
 from vendor_verifier.pipeline.load_profile import due_in
 from vendor_verifier.pipeline.manifest import (
@@ -26,32 +26,30 @@ from vendor_verifier.pipeline.manifest import (
     with_ending,
     with_executor,
 )
-from vendor_verifier.pipeline.plan import Prepared, wire_of
+from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.prices import costs_of, known_costs
 from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
-from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.pipeline.task_results import TaskResults, results_file, run_folder
 from vendor_verifier.records.failures import SETTLED
 from vendor_verifier.records.manifest import Manifest
-from vendor_verifier.records.plan import Entry, Plan
+from vendor_verifier.records.plan import Plan
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.results import Report, SuiteResult
-from vendor_verifier.records.sample import listed
 from vendor_verifier.records.tool_use import ToolRunner
-from vendor_verifier.redaction import Scrubber, redacted_sample
+from vendor_verifier.redaction import redacted_sample
 from vendor_verifier.run.budgets import CostOf
-from vendor_verifier.run.cluster.job import Job
-from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.event_loop_lag import quiet_collector
 from vendor_verifier.run.interruption import ensure_interruptible
 from vendor_verifier.run.journal import Journal, locked
 from vendor_verifier.run.local_run import RunEnd
-from vendor_verifier.run.work_queue import Part, WorkQueue
+from vendor_verifier.run.work_queue import WorkQueue
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
 from vendor_verifier.transport.proxies import require_proxies
 
 if TYPE_CHECKING:
+    from distributed import Security
+
     from vendor_verifier.scoring.scored_run import ScoredRun
 
 # (model, label)
@@ -87,7 +85,6 @@ def outlook_of(plan: Plan, queue: WorkQueue, in_flight: Mapping[Name, int] | Non
 
 OnRecord = Callable[[Record], None]
 OnStart = Callable[[Outlook], None]
-OnNotice = Callable[[str], None]
 
 
 class RunOutcome(msgspec.Struct, frozen=True):
@@ -109,12 +106,12 @@ def run(
     *,
     on_start: OnStart = lambda _outlook: None,
     on_record: OnRecord = lambda _record: None,
-    on_notice: OnNotice = lambda _words: None,
+    security: Security | None = None,
 ) -> RunOutcome:
     """Run a plan, or resume it if so it was said, and score it.
 
     ``on_start`` is called with the work due and done, ``on_record`` with every new record. Both are called by the
-    thread that sends, so a slow callback spoils the times. ``on_notice`` is told where else one may look on.
+    thread that sends, so a slow callback spoils the times. ``security`` are the certificates of a Dask cluster.
 
     Raises:
         UsageError: it could not be ended from outside here.
@@ -124,7 +121,7 @@ def run(
     require_proxies(entry.endpoint.base_url for entry in prepared.plan.entries)
     ensure_interruptible()
     with _live(prepared) as (live, tools):
-        return _run(live, tools, on_start, on_record, on_notice)
+        return _run(live, tools, on_start, on_record, security)
 
 
 @contextmanager
@@ -138,11 +135,11 @@ def _live(prepared: Prepared) -> Iterator[tuple[Prepared, ToolRunner | None]]:
 
 
 def _run(
-    prepared: Prepared, tools: ToolRunner | None, on_start: OnStart, on_record: OnRecord, on_notice: OnNotice
+    prepared: Prepared, tools: ToolRunner | None, on_start: OnStart, on_record: OnRecord, security: Security | None
 ) -> RunOutcome:
     folder = _folder(prepared)
     with locked(folder), _withdrawn_if_refused(folder, prepared):
-        manifest, end = _fill(folder, prepared, tools, on_start, on_record, on_notice)
+        manifest, end = _fill(folder, prepared, tools, on_start, on_record, security)
     # pandas and scipy are loaded for scoring only, so that sending does not wait for them.
     from vendor_verifier.pipeline.score import score_folder, write_pages, write_reports
 
@@ -164,25 +161,44 @@ def _fill(
     tools: ToolRunner | None,
     on_start: OnStart,
     on_record: OnRecord,
-    on_notice: OnNotice,
+    security: Security | None,
 ) -> tuple[Manifest, RunEnd]:
     """Write the records that are missing in a locked folder; its manifest, and how sending ended."""
     manifest, scrubber = _begin(folder, prepared), prepared.scrubber()
     with Journal(folder, compress=prepared.options.compress) as journal:
         with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed, prepared.known_answers) as entries:
             plan = structs.replace(prepared.plan, entries=entries)
-            queue = _queue(plan, prepared)
+            queue = queue_of(plan, prepared.registry, prepared.wires)
             found = _cross_off(queue, folder, journal)
             manifest = manifest.changed(warnings=list(dict.fromkeys([*manifest.warnings, *found])))
             folder.write_manifest(manifest)
             costs = costs_of(prepared.plan)
             resent: Counter[str] = Counter(manifest.resent)
-            in_flight: Counter[Name] | None = None if plan.executor.name == "dask" else Counter()
+            in_flight: Counter[Name] | None = Counter() if plan.workers == 1 else None
+            redact = redactor(queue.parts) if plan.redact_content else None
             noted = _counting(resent, on_record)
+
+            def emit(records: Sequence[Record]) -> None:
+                if redact is not None:
+                    records = [redact(record) for record in records]
+                journal.append(records)
+                for record in records:
+                    noted(record)
+
             on_start(outlook_of(prepared.plan, queue, in_flight))
-            job = job_of(manifest.run, plan, prepared)
-            with _keeping_facts(folder, manifest):
-                sent = _send(job, plan, queue, folder, journal, scrubber, costs, noted, on_notice, in_flight, tools)
+            with _keeping_facts(folder, manifest), quiet_collector():
+                sent = send(
+                    manifest.run,
+                    plan,
+                    queue,
+                    prepared,
+                    emit=emit,
+                    scrubber=scrubber,
+                    costs=costs,
+                    in_flight=in_flight,
+                    tools=tools,
+                    security=security,
+                )
         if sent.end.signal_number is None:
             for task in prepared.plan.tasks:
                 prepared.hooks[task.suite].after_run(folder, task.samples, scrubber)
@@ -261,64 +277,6 @@ def is_answered(record: Record) -> bool:
     if kind is None or not kind.apart or not finals:
         return False
     return all(final.failure.kind in SETTLED if final.failure is not None else final.succeeded for final in finals)
-
-
-def _queue(plan: Plan, prepared: Prepared) -> WorkQueue:
-    return WorkQueue(
-        [_target(entry, prepared) for entry in plan.entries],
-        [
-            Part(ready_suite(task.suite, task.options, task.samples), listed(task.samples), task.timeout_s)
-            for task in plan.tasks
-        ],
-        [plan.repeat_of(entry) for entry in plan.entries],
-    )
-
-
-def _target(entry: Entry, prepared: Prepared) -> Target:
-    vendor = prepared.registry.vendor(entry.vendor)
-    return Target(entry, vendor, wire_of(entry, vendor, prepared.wires))
-
-
-def _send(
-    job: Job,
-    plan: Plan,
-    queue: WorkQueue,
-    folder: RunFolder,
-    journal: Journal,
-    scrubber: Scrubber,
-    costs: Mapping[tuple[str, str], CostOf],
-    on_record: OnRecord,
-    on_notice: OnNotice,
-    in_flight: Counter[Name] | None,
-    tools: ToolRunner | None,
-) -> Sent:
-    redact = redactor(queue.parts) if plan.redact_content else None
-
-    def emit(records: Sequence[Record]) -> None:
-        if redact is not None:
-            records = [redact(record) for record in records]
-        journal.append(records)
-        for record in records:
-            on_record(record)
-
-    keep_duplicate = duplicates_of(folder)
-
-    def emit_duplicate(record: Record) -> None:
-        keep_duplicate(redact(record) if redact is not None else record)
-
-    with quiet_collector():
-        return send(
-            job,
-            plan,
-            queue,
-            emit=emit,
-            emit_duplicate=emit_duplicate,
-            scrubber=scrubber,
-            costs=costs,
-            in_flight=in_flight,
-            tools=tools,
-            on_notice=on_notice,
-        )
 
 
 @contextmanager

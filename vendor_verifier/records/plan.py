@@ -16,25 +16,6 @@ ClientName = Literal["direct", "sdk"]
 # The arrival of an open loop's requests: at even distances, or at random (a Poisson process).
 Arrival = Literal["constant", "poisson"]
 
-# The executor of requests: this process, or the workers of a Dask cluster.
-ExecutorName = Literal["local", "dask"]
-
-
-class ExecutorChoice(msgspec.Struct, frozen=True):
-    """The place to send from: this process, ``workers`` processes of this machine, the Dask cluster at ``scheduler``,
-    or one of ``local_workers`` processes here.
-
-    ``hang_after_s`` are the seconds a worker may be silent before its work goes to others.
-    """
-
-    name: ExecutorName = "local"
-    scheduler: str | None = None
-    local_workers: int | None = None
-    insecure_cluster: bool = False
-    hang_after_s: float = 10
-    workers: int = 1
-
-
 # An address that stands for a simulated vendor, which is served when the run begins.
 SIMULATED = "sim://"
 
@@ -143,7 +124,8 @@ class Plan(msgspec.Struct, frozen=True):
     Baselines are asked everything ``baseline_repeats`` times if that is more than ``repeat``: what they differ by from
     themselves is noise. ``max_requests`` and ``max_cost_usd`` end an execution early, None for no limit.
     ``question_seed`` is the one from which questions were made anew for this run, None where none were.
-    ``redact_content``: nothing that was asked or answered is stored, only digests and what scoring needs.
+    ``redact_content``: nothing that was asked or answered is stored, only digests and what scoring needs. ``workers``
+    are so many processes of this machine, or a Dask scheduler's address; 1 is this process.
     """
 
     entries: tuple[Entry, ...]
@@ -162,7 +144,7 @@ class Plan(msgspec.Struct, frozen=True):
     redact_content: bool = False
     baseline_repeats: int = 1
     load: LoadShape = msgspec.field(default_factory=LoadShape)
-    executor: ExecutorChoice = msgspec.field(default_factory=ExecutorChoice)
+    workers: int | str = 1
 
     @property
     def names(self) -> frozenset[str]:

@@ -19,7 +19,7 @@ import anyio
 
 from vendor_verifier.errors import UsageError
 
-_GRACE_S = 5.0
+GRACE_S = 5.0
 
 
 class StopRequest:
@@ -70,17 +70,19 @@ class Interruption:
 
 
 @asynccontextmanager
-async def interruptible(close: Callable[[], None]) -> AsyncIterator[Interruption]:
+async def interruptible(close: Callable[[], None], grace_s: float = GRACE_S) -> AsyncIterator[Interruption]:
     """Run the body; on the first request ``close()`` is called and a grace period begins, a second one ends it."""
     interruption = Interruption()
     with anyio.CancelScope() as body:
         async with anyio.create_task_group() as group:
-            group.start_soon(_watch, interruption, close, body)
+            group.start_soon(_watch, interruption, close, body, grace_s)
             yield interruption
             group.cancel_scope.cancel()
 
 
-async def _watch(interruption: Interruption, close: Callable[[], None], body: anyio.CancelScope) -> None:
+async def _watch(
+    interruption: Interruption, close: Callable[[], None], body: anyio.CancelScope, grace_s: float
+) -> None:
     stop = STOP_REQUEST.get()
     with _signals(*_ending_signals()) if stop is None else stop.heard() as requests:
         async for number in requests:
@@ -89,7 +91,7 @@ async def _watch(interruption: Interruption, close: Callable[[], None], body: an
                 return
             interruption.signal_number = int(number)
             close()
-            body.deadline = anyio.current_time() + _GRACE_S
+            body.deadline = anyio.current_time() + grace_s
 
 
 def _ending_signals() -> list[signal.Signals]:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from vendor_verifier.records.plan import Plan
-from vendor_verifier.records.record import Record
 from vendor_verifier.records.tool_use import ToolRunner
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import CostOf, Spending
-from vendor_verifier.run.cluster.job import Job
 from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Emit, Engine, VendorSlots
 from vendor_verifier.run.event_loop_lag import LoopLag, LoopReport
@@ -33,8 +31,7 @@ class RunEnd:
     ``limit`` is the spending limit that kept something from being sent. ``eased`` holds by account how many requests at
     a time were allowed, the fewest it came down to because the account limited our rate, and how many at the end.
     ``loop`` is the event loop's lag, where this process sent itself. ``load`` is by (model, label) the load that was
-    offered, where it had a shape. ``lost`` says of each worker that was lost why, and ``held`` is how many requests of
-    such may still be in flight.
+    offered, where it had a shape.
     """
 
     signal_number: int | None
@@ -44,8 +41,6 @@ class RunEnd:
     loop: LoopReport | None = None
     load: Mapping[tuple[str, str], LoadReport] | None = None
     refused: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    lost: Sequence[str] = ()
-    held: int = 0
 
 
 async def run_local(
@@ -57,18 +52,19 @@ async def run_local(
     costs: Mapping[tuple[str, str], CostOf] | None = None,
     in_flight: Counter[tuple[str, str]] | None = None,
     tools: ToolRunner | None = None,
+    spending: Spending | None = None,
 ) -> RunEnd:
     """Send what is left of ``queue``; ``tools`` runs the real tools that models call.
 
     A first SIGINT, SIGTERM or SIGHUP stops new requests and waits a little; a second ends at once.
     ``costs`` price an answer by (model, label); only a plan with ``max_cost_usd`` looks at them. ``in_flight`` is kept
-    true by (model, label).
+    true by (model, label). ``spending`` counts in place of a count made here, for who looks at it meanwhile.
 
     Raises:
         UsageError: this machine does not let us open as many connections as the plan may need.
     """
     entries = plan.entries
-    spending = Spending(plan.max_requests, plan.max_cost_usd, costs or {})
+    spending = spending or Spending(plan.max_requests, plan.max_cost_usd, costs or {})
     limiter = LocalLimiter(entries, plan.request_concurrency, spending, in_flight, gives_way=plan.load.gives_way)
     ensure_descriptors(limiter.places)
     slots = VendorSlots(plan.vendor_concurrency, len(entries))
@@ -99,26 +95,3 @@ async def run_local(
     eased = {account: (backoff.given, backoff.lowest, backoff.now) for account, backoff in limiter.eased.items()}
     stopped, refused = dict(limiter.stopped), dict(limiter.refused)
     return RunEnd(interruption.signal_number, stopped, spending.reason, eased, lag.report(), load, refused)
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """One execution of a run, as every executor gets it.
-
-    ``emit`` keeps records, ``emit_duplicate`` those that came a second time. ``in_flight`` is where requests in flight
-    are counted, by (model, label), by an executor that gives permits here. ``tools`` runs the real tools that models
-    call; only an executor that sends from this process can use it. ``on_notice`` is told what people may want to know
-    of the place it is sent from.
-    """
-
-    plan: Plan
-    queue: WorkQueue
-    job: Job
-    emit: Emit
-    emit_duplicate: Callable[[Record], None]
-    scrubber: Scrubber
-    costs: Mapping[tuple[str, str], CostOf] = field(default_factory=dict)
-    use_uvloop: bool = False
-    in_flight: Counter[tuple[str, str]] | None = None
-    tools: ToolRunner | None = None
-    on_notice: Callable[[str], None] = lambda _words: None

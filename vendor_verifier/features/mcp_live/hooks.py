@@ -65,8 +65,8 @@ class McpLiveHooks(SuiteHooks):
 
     def options(self, options: RunOptions) -> RunOptions:
         """In one process, since there is one server."""
-        if options.executor != "local" or options.workers != 1:
-            raise UsageError("--suite mcp_live uses one MCP server in one process; remove --executor and --workers")
+        if options.workers != 1:
+            raise UsageError("--suite mcp_live uses one MCP server in one process; remove --workers")
         return replace(options, workers=1)
 
     def entries(self, entries: Sequence[Entry], overrides: Mapping[str, Any]) -> tuple[Entry, ...]:

@@ -1,0 +1,334 @@
+"""Runs over several processes and machines: nothing is lost, asked twice or sent too often, and no key travels."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clusters import ROOT, Cluster, Site, cluster_of, keys_of, site, vendors, workers_of
+from costs import PATIENCE_S
+from msgspec import structs
+
+from vendor_verifier.errors import UsageError
+from vendor_verifier.pipeline.execute import job_of
+from vendor_verifier.pipeline.options import RunOptions
+from vendor_verifier.pipeline.plan import prepare
+from vendor_verifier.pipeline.workers import check_workers
+from vendor_verifier.records.plan import Entry, LoadShape, Plan
+from vendor_verifier.records.request import Endpoint
+from vendor_verifier.run.shards import Purse, Shard, shards_of, without_secrets
+
+__all__ = ["site", "vendors"]
+
+CERTIFICATES = re.compile(r"```sh tls\n(.*?)```", re.DOTALL)
+KEY = "sk-proj-Kx7Qm2Vt9Lp4Zr8Wn3Bd"
+
+
+def entry(label: str, account: str = "", **fields: Any) -> Entry:
+    endpoint = Endpoint("http://127.0.0.1:9/v1", "m", key=KEY, headers={"X-Key": KEY, "X-Team": "red"})
+    return Entry("m", label, "openai", endpoint, "openai_chat", account or label, **fields)
+
+
+def plan(*entries: Entry, **fields: Any) -> Plan:
+    return Plan(entries=entries, tasks=(), request_concurrency=5, **fields)
+
+
+def labels(shards: list[Shard]) -> list[list[str]]:
+    return [[each.label for each in shard.entries] for shard in shards]
+
+
+def test_an_account_is_never_on_two_workers() -> None:
+    """The accounts are divided by their places; entries of one account stay together."""
+    many = plan(entry("a", "one"), entry("b", "one"), entry("c", concurrency=20), entry("d"))
+    assert labels(shards_of(many, 2)) == [["c"], ["a", "b", "d"]]
+    assert [shard.places for shard in shards_of(many, 2)] == [20, 10]
+    assert labels(shards_of(many, 9)) == [["c"], ["a", "b"], ["d"]]
+    assert len(shards_of(structs.replace(many, vendor_concurrency=1), 9)) == 1
+    assert len(shards_of(structs.replace(many, max_requests=2), 9)) == 2
+
+
+def test_a_large_account_is_split_into_fixed_shares() -> None:
+    """What one process cannot time is split; the shares make up the places, requests and tokens of the whole."""
+    large = entry("a", concurrency=1501, requests_per_minute=90, tokens_per_minute=3000)
+    shards = shards_of(plan(large, entry("b")), 3)
+    shares = [each for shard in shards for each in shard.entries if each.label == "a"]
+    assert sorted(each.concurrency or 0 for each in shares) == [500, 500, 501]
+    assert sum(each.requests_per_minute or 0 for each in shares) == pytest.approx(90)
+    assert sum(each.tokens_per_minute or 0 for each in shares) == pytest.approx(3000)
+    assert sorted(part for shard in shards for part in shard.parts if part[1] > 1) == [(0, 3), (1, 3), (2, 3)]
+    shaped = plan(large, load=LoadShape(request_rate=5))
+    assert len(shards_of(shaped, 3)) == 1, "the schedule of an entry needs one clock"
+
+
+def test_what_may_be_spent_is_handed_out_in_shares() -> None:
+    """The shares never exceed the whole; what one leaves goes to the next, and the reason is told when nothing is."""
+    purse = Purse(10, 3.0)
+    first, second = purse.share(2), purse.share(1)
+    assert first is not None
+    assert second is not None
+    assert (first.max_requests, second.max_requests) == (5, 5)
+    assert (first.max_cost_usd, second.max_cost_usd) == (1.5, 1.5)
+    assert purse.share() is None
+    first.requests, first.cost_usd = 2, 0.5
+    purse.end(first)
+    third = purse.share()
+    assert third is not None
+    assert (third.max_requests, third.max_cost_usd) == (3, 1.0)
+    assert purse.reason is None
+    third.requests = 3
+    purse.end(third)
+    assert purse.share() is None
+    assert purse.reason == "--max-requests 10 was reached"
+    assert Purse(None, None).share() is not None
+
+
+@pytest.mark.parametrize(
+    ("stated", "words"),
+    [
+        (0, "expected 1 to "),
+        (100_000, "expected 1 to "),
+        ("tcp://10.0.0.7:8786", "neither encrypted nor on this machine"),
+        ("tcp://scheduler:8786", "neither encrypted nor on this machine"),
+        ("scheduler", "expected a number, tls://HOST:PORT"),
+        ("https://scheduler:8786", "expected a number, tls://HOST:PORT"),
+        ("tls://scheduler", "expected a number, tls://HOST:PORT"),
+        ("no-such.json", "cannot be read"),
+    ],
+)
+def test_workers_that_cannot_be_are_refused(stated: int | str, words: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(words)):
+        check_workers(stated, [entry("a")])
+
+
+def test_addresses_of_schedulers(tmp_path: Path) -> None:
+    """Encrypted, or on this machine; also from the scheduler's own file. Simulated vendors are here only."""
+    for stated in ("tls://scheduler:8786", "tcp://127.0.0.1:8786", "tcp://LOCALHOST:8786", "tcp://[::1]:8786"):
+        assert check_workers(stated, [entry("a")]) == stated
+    file = tmp_path / "scheduler.json"
+    file.write_text('{"address": "tls://10.0.0.7:8786"}')
+    assert check_workers(str(file), [entry("a")]) == "tls://10.0.0.7:8786"
+    simulated = structs.replace(entry("a"), endpoint=Endpoint("sim://faithful", "m"))
+    with pytest.raises(UsageError, match="sim://"):
+        check_workers("tls://scheduler:8786", [simulated])
+
+
+def test_no_key_is_in_a_job(tmp_path: Path) -> None:
+    """Neither the key nor a header made of it is in the bytes that travel; a worker is told the variables' names."""
+    assert KEY not in repr(pickle.dumps(without_secrets(entry("a", header_templates={"X-Key": "${KEY}"}))))
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "m:\n  vendors:\n    - name: a\n      model_id: m\n      url: http://127.0.0.1:9/v1\n      validator: openai\n"
+        "      api_key: ${TEST_KEY}\n      extra_headers:\n        X-Key: Bearer ${TEST_KEY}\n"
+    )
+    prepared = prepare(RunOptions(config_file_path=config, limit=2, workers=2), {"TEST_KEY": KEY})
+    (own,) = prepared.plan.entries
+    assert own.endpoint.key == KEY
+    job = job_of("run", structs.replace(prepared.plan, entries=(without_secrets(own),)), prepared)
+    bytes_sent = pickle.dumps(job)
+    assert KEY.encode() not in bytes_sent
+    assert b"TEST_KEY" in bytes_sent
+
+
+THREE = ("a: faithful", "b: padded", "c: slow")
+
+
+def kill(process: int) -> None:
+    os.kill(process, signal.SIGKILL)
+
+
+def stop(process: int) -> None:
+    os.kill(process, signal.SIGSTOP)
+
+
+def wait_for(site: Site, output: str, records: int, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while site.kept(output) < records:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def busy(site: Site) -> Site:
+    """Three vendors with a key each, so that each of three workers has one."""
+    site.configure(*THREE, samples=100)
+    for number, label in enumerate("abc"):
+        site.amend(label, f"api_key: ${{KEY_{number}}}")
+    return site
+
+
+KEYS = {f"KEY_{number}": f"{KEY}-{number}" for number in range(3)}
+
+
+def assert_whole(site: Site, output: str, most: int = 5, lost: int = 0) -> None:
+    """Every record once, no more than ``most`` requests of an account in flight at the vendor at any moment."""
+    counts = keys_of(site.records(output))
+    assert len(counts) == 300
+    assert set(counts.values()) == {1}
+    assert max(site.vendors.most_in_flight.values()) <= most
+    assert site.vendors.asked_more_than_once() <= most * lost
+    assert len(site.manifest(output)["executors"][-1]["lost_sessions"]) == lost
+
+
+@pytest.mark.slow  # processes
+@pytest.mark.parametrize(
+    ("after", "event", "lost"), [(60, kill, 1), (60, stop, 1), (0, kill, 0)], ids=["killed", "stopped", "starting"]
+)
+def test_a_lost_process_loses_nothing(busy: Site, after: int, event: Callable[[int], None], lost: int) -> None:
+    """Killed, stopped, or killed while it starts: others ask what is missing, within the vendor's limits."""
+    process = busy.start("run", "--workers", "3", **KEYS)
+    workers = workers_of(process.pid, 3)
+    if after:
+        wait_for(busy, "run", after, process)
+    event(workers[0])
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, err
+    assert_whole(busy, "run", lost=lost)
+
+
+@pytest.mark.slow
+def test_workers_decide_as_one_process_does(busy: Site) -> None:
+    """The same scores; every worker sent; a limit of requests is that of the whole, and a resumed run completes it."""
+    code, err = busy.run("one", **KEYS)
+    assert code == 0, err
+    busy.vendors.forget()
+    code, err = busy.run("many", "--workers", "3", "--max-requests", "100", **KEYS)
+    assert code == 3, err
+    assert sum(busy.vendors.asked.values()) == 100
+    assert busy.manifest("many")["limit"] == "--max-requests 100 was reached"
+    code, err = busy.run("many", "--workers", "3", "--incremental", **KEYS)
+    assert code == 0, err
+    assert_whole(busy, "many")
+    assert busy.decisions("many") == busy.decisions("one")
+    assert len({record["worker"] for record in busy.records("many")}) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_their_run(busy: Site, number: signal.Signals) -> None:
+    """Ctrl-C in a terminal, which reaches the workers too, or a kill: no worker goes on; what came back is kept."""
+    process = busy.start("run", "--workers", "2", "--repeat", "50", own_group=True, **KEYS)
+    workers = workers_of(process.pid, 2)
+    wait_for(busy, "run", 30, process)
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)
+    process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == (130 if number == signal.SIGINT else -number)
+    deadline = time.monotonic() + PATIENCE_S
+    while any(Path(f"/proc/{each}").exists() for each in workers):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    asked = sum(busy.vendors.asked.values())
+    kept = busy.kept("run")
+    assert 30 <= kept <= asked
+    if number == signal.SIGINT:
+        assert kept == asked, "what was in flight was finished"
+
+
+@pytest.fixture
+def tls(busy: Site) -> Iterator[Cluster]:
+    """An encrypted scheduler with two workers, by the page's own certificates; the workers have the keys."""
+    if shutil.which("openssl") is None:
+        pytest.skip("there is no openssl command here")
+    found = CERTIFICATES.search((ROOT / "docs" / "distributed.md").read_text(encoding="utf-8"))
+    assert found is not None
+    subprocess.run(["sh", "-e", "-c", found.group(1)], cwd=busy.folder, check=True, capture_output=True)
+    files = [str(busy.folder / name) for name in ("ca.pem", "cert.pem", "key.pem")]
+    options = [word for pair in zip(("--tls-ca-file", "--tls-cert", "--tls-key"), files, strict=True) for word in pair]
+    with cluster_of(busy.folder / "tls", 0, scheme="tls", options=tuple(options)) as cluster:
+        for _ in range(2):
+            cluster.start_worker(**KEYS)
+        cluster.wait_for_workers()
+        yield cluster
+
+
+def certificates(site: Site) -> dict[str, str]:
+    prefix = "DASK_DISTRIBUTED__COMM__TLS__"
+    names = {"CA_FILE": "ca.pem", "CLIENT__CERT": "cert.pem", "CLIENT__KEY": "key.pem"}
+    return {f"{prefix}{name}": str(site.folder / file) for name, file in names.items()}
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_dies_and_comes_back(busy: Site, tls: Cluster) -> None:
+    """Over TLS: what came back is kept, ``--incremental`` asks the rest over the new scheduler, and no key travels."""
+    from distributed import Client, Security
+
+    words = ("--workers", tls.address)
+    process = busy.start("run", *words, **KEYS, **certificates(busy))
+    wait_for(busy, "run", 60, process)
+    assert tls.scheduler is not None
+    tls.scheduler.kill()
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 4, err
+    assert "the Dask scheduler went away" in err
+    tls.stop()
+    tls.start_scheduler()
+    tls.start_worker(**KEYS)
+    tls.start_worker(**KEYS)
+    code, err = busy.run("run", *words, "--incremental", **KEYS, **certificates(busy))
+    assert code == 0, err
+    counts = keys_of(busy.records("run"))
+    assert len(counts) == 300
+    assert set(counts.values()) == {1}
+    assert max(busy.vendors.most_in_flight.values()) <= 5
+    assert busy.vendors.authorizations == {f"Bearer {key}" for key in KEYS.values()}
+    files = [str(busy.folder / name) for name in ("ca.pem", "cert.pem", "key.pem")]
+    security = Security(tls_ca_file=files[0], tls_client_cert=files[1], tls_client_key=files[2])
+    with Client(tls.address, security=security, set_as_default=False) as client:
+        events = repr(client.get_events())
+    environment = (Path("/proc") / str(tls.scheduler.pid) / "environ").read_text()
+    everything = events + environment + "".join(log.read_text() for log in tls.folder.glob("*.log"))
+    everything += "".join(path.read_text() for path in (busy.folder / "run").iterdir() if path.is_file())
+    assert "records of" in events
+    assert KEY not in everything
+
+
+@pytest.mark.slow
+def test_a_worker_without_a_key_is_refused_by_name(busy: Site) -> None:
+    """Others send in its place; where nobody can, nothing is left of the run. A wrong scheme is one sentence."""
+    with cluster_of(busy.folder / "cluster", 1) as cluster:
+        cluster.wait_for_workers()
+        words = ("--workers", cluster.address)
+        code, err = busy.run("run", *words, **KEYS)
+        assert code == 2
+        assert "worker w0 at tcp://" in err
+        assert "no value for KEY_0, KEY_1, KEY_2" in err
+        assert not (busy.folder / "run").exists()
+        cluster.start_worker(**KEYS)
+        cluster.wait_for_workers()
+        code, err = busy.run("run", *words, **KEYS)
+        assert code == 0, err
+        assert_whole(busy, "run")
+        (refused,) = busy.manifest("run")["executors"][-1]["refused"]
+        assert refused.startswith("worker w0 at ")
+        code, err = busy.run("wrong", "--workers", cluster.address.replace("tcp", "tls"), **KEYS)
+        assert code == 2
+        assert "cannot be used" in err
+
+
+@pytest.mark.slow
+def test_python_sends_over_the_cluster_of_a_client(busy: Site) -> None:
+    """The page's program: ``verify()`` takes a client's cluster, and has the defaults of the command line."""
+    found = re.search(r"```python client\n(.*?)```", (ROOT / "docs" / "distributed.md").read_text(), re.DOTALL)
+    assert found is not None
+    (busy.folder / "program.py").write_text(found.group(1))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **KEYS}
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=busy.folder, env=environment, check=False, capture_output=True, text=True,
+        timeout=PATIENCE_S,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == [f"runs/cluster {label} 100" for label in "abc"]
+    assert_whole(busy, "runs/cluster")

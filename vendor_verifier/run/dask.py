@@ -1,0 +1,327 @@
+"""Sends the shards of a run by the workers of a Dask cluster; processes of this machine are a cluster, too.
+
+Each worker runs :func:`run_local` for one shard. Finished records come back as events of the scheduler and are kept
+here, each once. A shard is submitted for one worker alone, so that Dask itself never runs it twice; when that worker is
+lost, it is submitted again without the records that came back.
+
+Nothing secret travels: a job names variables, and a worker reads their values on its own machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
+from multiprocessing import resource_tracker
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import dask
+import msgspec
+from distributed import Client, Future, LocalCluster, Security
+from msgspec import structs
+
+from vendor_verifier.errors import ClusterError, NobodyToSend, UsageError
+from vendor_verifier.records.record import Record
+from vendor_verifier.run.budgets import Spending
+from vendor_verifier.run.engine import Emit
+from vendor_verifier.run.interruption import interruptible
+from vendor_verifier.run.local_run import RunEnd
+from vendor_verifier.run.shard_worker import run_job, versions_here
+from vendor_verifier.run.shards import Job, OpenJob, Purse, Shard, keys_of, shards_of, without_secrets
+from vendor_verifier.run.work_queue import WorkQueue
+from vendor_verifier.store import decode_record
+from vendor_verifier.transport.proxies import is_loopback
+
+# A shard that is lost so often in a row, without one new record, is not submitted again.
+_MOST_LOSSES = 3
+# Seconds: to connect, for a worker to come, for a free one before a busy one gets a second shard, and to end.
+_CONNECT_S, _WORKER_S, _FREE_WORKER_S, _END_S = 15.0, 60.0, 15.0, 8.0
+_LOOK_S = 0.2
+_LOCAL_SETTINGS = {
+    # A stopped process is killed and its shard done by others after so long.
+    "distributed.scheduler.worker-ttl": "10 seconds",
+    # It would take the interpreter from the thread that sends, 100 times a second.
+    "distributed.worker.profile.enabled": False,
+}
+
+
+class _LostError(Exception):
+    """The worker of a shard is gone, or failed."""
+
+
+@contextmanager
+def cluster_of(workers: int | str) -> Iterator[str]:
+    """The address of a scheduler: of so many worker processes, started here until the block ends, or the given one."""
+    for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    if isinstance(workers, str):
+        yield workers
+        return
+    with dask.config.set(_LOCAL_SETTINGS):
+        # Ctrl-C in a terminal reaches the workers, too, but is the coordinator's alone. They inherit what is blocked,
+        # unless their tracker, which unblocks it, is started meanwhile.
+        resource_tracker.ensure_running()
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            cluster = LocalCluster(
+                n_workers=0, threads_per_worker=1, host="127.0.0.1", dashboard_address=None,
+                worker_dashboard_address=None, memory_limit=0, silence_logs=logging.CRITICAL,
+            )  # fmt: skip
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        with cluster:
+            # Not in the constructor, which fails when one of them is killed as it starts.
+            cluster.scale(workers)
+            yield cluster.scheduler_address
+
+
+@asynccontextmanager
+async def _connected(address: str, security: Security | None) -> AsyncIterator[Client]:
+    """A client of the scheduler at that address.
+
+    Raises:
+        UsageError: it cannot be used, or runs another version.
+    """
+    try:
+        client = await Client(
+            address, security=security, timeout=_CONNECT_S, set_as_default=False, asynchronous=True
+        )  # fmt: skip
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise UsageError(
+            f"the Dask scheduler at {address} cannot be used ({reason}); check the address, tls:// or tcp://, and the "
+            "certificates"
+        ) from None
+    try:
+        found = (await client.get_versions())["scheduler"]
+        own, python, theirs = versions_here(), str(found["host"]["python"]), found["packages"]["distributed"]
+        if not python.startswith(f"{own['python']}.") or theirs != own["distributed"]:
+            raise UsageError(
+                f"the scheduler runs Python {python} and distributed {theirs}, this machine {own['python']} and "
+                f"{own['distributed']}; install the same on every machine"
+            )
+        yield client
+    finally:
+        with anyio.CancelScope(shield=True):
+            await client.close()
+
+
+class DaskRun:
+    """One execution of a run by the workers of a scheduler. ``job`` is the whole run."""
+
+    def __init__(self, job: Job, queue: WorkQueue, open_job: OpenJob, emit: Emit) -> None:
+        self._job, self._plan, self._queue, self._open_job, self._emit = job, job.plan, queue, open_job, emit
+        # How many are started here, if they are.
+        self._processes = job.plan.workers if isinstance(job.plan.workers, int) else None
+        self._topic = f"records of {job.run} by {os.getpid()} at {time.time_ns()}"
+        self._news = asyncio.Queue[tuple[int, str, int, float, Any]]()
+        self._shards: list[Shard] = []
+        # By number: the shard, its worker's address, its future.
+        self._submitted: list[tuple[Shard, str, Future[None]]] = []
+        self._purse = Purse(job.plan.max_requests, job.plan.max_cost_usd)
+        self._ends: list[RunEnd] = []
+        # By address: the names of those that are there, those that were used, and why others may not be.
+        self._present: dict[str, str] = {}
+        self._workers: dict[str, dict[str, Any]] = {}
+        self._unfit: dict[str, str] = {}
+        self._lost: list[dict[str, str]] = []
+        self._duplicates = 0
+        self._is_stopped = False
+
+    async def run(self, address: str, security: Security | None) -> RunEnd:
+        """Send everything; the signals of :func:`run_local` end it.
+
+        Raises:
+            UsageError, NobodyToSend: there is no worker that could send.
+            ClusterError: the scheduler is gone, or a shard was lost again and again.
+        """
+        async with _connected(address, security) as self._client:
+            self._client.subscribe_topic(self._topic, lambda event: self._news.put_nowait(event[1]))
+            async with interruptible(self._stop, grace_s=_END_S) as interruption, asyncio.TaskGroup() as helpers:
+                helping = [helpers.create_task(self._watch()), helpers.create_task(self._listen())]
+                self._shards = shards_of(self._plan, self._processes or await self._first_workers())
+                async with asyncio.TaskGroup() as sending:
+                    for place, shard in enumerate(self._shards):
+                        sending.create_task(self._send(shard, self._purse.share(len(self._shards) - place)))
+                for task in helping:
+                    task.cancel()
+        loops = [end.loop for end in self._ends if end.loop is not None]
+        loads = [end.load for end in self._ends if end.load is not None]
+        return RunEnd(
+            interruption.signal_number,
+            {account: reason for end in self._ends for account, reason in end.stopped.items()},
+            self._purse.reason,
+            {account: places for end in self._ends for account, places in end.eased.items()},
+            max(loops, key=lambda loop: loop.p99_ms or 0.0, default=None),
+            {name: report for load in loads for name, report in load.items()} if loads else None,
+            {name: reason for end in self._ends for name, reason in end.refused.items()},
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """The workers, and what was lost, for the manifest."""
+        return {
+            **({"name": "workers", "cores": os.cpu_count()} if self._processes else {"name": "dask"}),
+            "workers": list(self._workers.values()),
+            "refused": list(self._unfit.values()),
+            "lost_sessions": self._lost,
+            "duplicates": self._duplicates,
+        }
+
+    async def _first_workers(self) -> int:
+        """The number of workers of a cluster, once there are any."""
+        with anyio.move_on_after(_WORKER_S):
+            while not self._present and not self._is_stopped:
+                await anyio.sleep(_LOOK_S)
+            return max(1, len(self._present))
+        raise NobodyToSend(f"no worker joined the scheduler within {_WORKER_S:.0f} s; start one, and try again")
+
+    async def _send(self, shard: Shard, share: Spending | None) -> None:
+        """Have a shard sent to its end, again where its worker was lost, and as long as there is a share to spend."""
+        losses, is_over = 0, False
+        while share is not None and not is_over and (address := await self._free_worker()) is not None:
+            kept, shard.share, shard.address = shard.kept, share, address
+            try:
+                end = msgspec.msgpack.decode(await self._submit(shard, address), type=RunEnd)
+                self._ends.append(end)
+                is_over = end.limit is None
+            except UsageError as error:
+                self._unfit[address] = f"worker {self._workers.pop(address)['name']} at {address}: {error}"
+            except _LostError as error:
+                losses = 1 if shard.kept > kept else losses + 1
+                self._lose(shard, address, str(error), losses)
+                # Half of a stretch of time is no load that was asked for.
+                is_over = self._plan.load.plans_by_doing
+            shard.address = None
+            self._purse.end(share)
+            share = None if is_over else self._purse.share()
+            while share is None and not is_over and any(other.address for other in self._shards):
+                await anyio.sleep(_LOOK_S)  # for what others leave
+                share = self._purse.share()
+
+    async def _free_worker(self) -> str | None:
+        """The address of a worker without a shard, or of the one with the fewest where none becomes free; None when the
+        run was stopped."""
+        began = time.monotonic()
+        while not self._is_stopped:
+            fit = [address for address in self._present if address not in self._unfit]
+            words, waited_s = "; ".join(self._unfit.values()), time.monotonic() - began
+            if self._unfit and not fit and not self._workers:
+                raise UsageError(words)
+            busy = Counter(shard.address for shard in self._shards)
+            chosen = min(fit, key=lambda address: busy[address], default=None)
+            if chosen is None and waited_s > _WORKER_S:
+                raise ClusterError(f"no worker for {_WORKER_S:.0f} s; --incremental goes on{words and f' ({words})'}")
+            if chosen is not None and (not busy[chosen] or waited_s > _FREE_WORKER_S):
+                return chosen
+            await anyio.sleep(_LOOK_S)
+        return None
+
+    def _submit(self, shard: Shard, address: str) -> asyncio.Future[bytes]:
+        """Submit a shard to that worker; the future is its end, an UsageError or a _LostError."""
+        turns, accounts = self._plan.vendor_concurrency, {entry.account for entry in shard.entries}
+        plan = structs.replace(
+            self._plan,
+            entries=tuple(map(without_secrets, shard.entries)),
+            max_requests=shard.share.max_requests,
+            max_cost_usd=shard.share.max_cost_usd,
+            vendor_concurrency=None if turns is None else max(1, turns // len(self._shards)),
+        )
+        done = tuple(
+            key
+            for target, each in enumerate(self._queue.targets)
+            if each.entry.account in accounts and self._queue.crossed_of(target)
+            for _, key in keys_of(self._queue, self._job.run, target)
+            if not self._queue.awaits(key)
+        )
+        job = replace(self._job, plan=plan, parts=tuple(shard.parts), done=done)
+        shard.number, shard.begun, shard.ended = len(self._submitted), False, asyncio.get_running_loop().create_future()
+        self._workers.setdefault(address, {"name": self._present[address], "address": address, "records": 0})
+        words = (job, versions_here(), self._open_job, self._topic, shard.number)
+        future = self._client.submit(run_job, *words, workers=[address], pure=False, retries=0)
+        self._submitted.append((shard, address, future))
+        return shard.ended
+
+    async def _watch(self) -> None:
+        """Look which workers are there, and which shards failed or were lost with theirs."""
+        scheduler: Any = self._client.scheduler
+        while True:
+            try:
+                found = await scheduler.identity(n_workers=-1)
+            except OSError:
+                found = None
+            if found is None or self._client.status != "running":
+                raise ClusterError(
+                    "the Dask scheduler went away; every record that came back is kept, --incremental goes on"
+                )
+            self._present = {address: str(each["name"]) for address, each in found["workers"].items()}
+            for address in self._present:
+                if urlsplit(address).scheme != "tls" and not is_loopback(urlsplit(address).hostname or ""):
+                    self._unfit.setdefault(address, f"worker at {address}: it is not encrypted and not on this machine")
+            for shard in self._shards:
+                if shard.address is None or shard.ended is None or shard.ended.done():
+                    continue
+                future = self._submitted[shard.number][-1]
+                if shard.address not in self._present:
+                    shard.ended.set_exception(_LostError("its connection ended"))
+                elif future.status == "error":
+                    words = str(await future.exception())
+                    shard.ended.set_exception(_LostError(words) if shard.begun else UsageError(words))
+            await anyio.sleep(_LOOK_S)
+
+    async def _listen(self) -> None:
+        """Take the messages of the workers, in their order."""
+        while True:
+            number, kind, requests, cost_usd, content = await self._news.get()
+            shard, address, _ = self._submitted[number]
+            if kind == "records":
+                records = [record for record in map(decode_record, content) if self._is_new(record)]
+                self._duplicates += len(content) - len(records)
+                self._workers[address]["records"] += len(records)
+                shard.kept += len(records)
+                self._emit(records)
+            if number != shard.number or shard.address is None:
+                continue
+            shard.share.requests, shard.share.cost_usd = requests, cost_usd
+            if kind == "begin":
+                shard.begun = True
+                self._workers[shard.address] |= content
+            elif kind == "end" and shard.ended is not None and not shard.ended.done():
+                shard.ended.set_result(content)
+
+    def _is_new(self, record: Record) -> bool:
+        # Under a timed load the queue does not know how often a sample is asked, and no shard is sent twice.
+        return self._plan.load.plans_by_doing or self._queue.cross_off(record.key)
+
+    def _lose(self, shard: Shard, address: str, reason: str, losses: int) -> None:
+        """Note a lost shard, and see to it that its worker sends nothing more."""
+        worker, share = self._workers[address], shard.share
+        self._lost.append({"session": worker["name"], "reason": reason})
+        self._submitted[shard.number][-1].release()
+        if self._processes and "pid" in worker:
+            with suppress(ProcessLookupError):
+                os.kill(worker["pid"], signal.SIGKILL)
+        # What it has not told is at most what it had in flight.
+        mean_usd = share.cost_usd / max(1, share.requests)
+        share.requests += shard.places
+        share.cost_usd += shard.places * mean_usd
+        if losses == _MOST_LOSSES:
+            raise ClusterError(
+                f"a shard was lost {_MOST_LOSSES} times in a row, last by worker {worker['name']} ({reason}); every "
+                "record that came back is kept, --incremental goes on"
+            )
+
+    def _stop(self) -> None:
+        """Take the shards away from the workers: these send nothing more, and finish what is in flight."""
+        self._is_stopped = True
+        for shard, _, future in self._submitted:
+            future.release()
+            if not shard.begun and shard.ended is not None:
+                shard.ended.cancel()
