@@ -7,12 +7,11 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from dataset_rows import FILE, ROWS, SAID, read, refusal, without
+from dataset_rows import ROWS, SAID, read, refusal, without
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError
-from vendor_verifier.loaders import read_dataset_file
 
 
 def test_half_characters_are_refused_wherever_they_hide() -> None:
@@ -53,14 +52,6 @@ def test_a_field_replaced_raises_nothing_but_a_data_error(name: str, data: st.Da
         node = node[key]
     with suppress(DataError):
         read(row, format=name)
-
-
-@given(content=st.binary(max_size=60))
-def test_arbitrary_bytes_raise_nothing_but_a_data_error(content: bytes) -> None:
-    """Binary files end in a message."""
-    for start in (b"", b"[", b'{"query":'):
-        with suppress(DataError):
-            read_dataset_file(start + content, dataset="d", file=FILE)
 
 
 @given(text=st.text(st.sampled_from("[]{}()'\"\\-+*018:,.abeNjux_ \n"), max_size=40))

@@ -205,21 +205,6 @@ questions = st.lists(one_message, min_size=1, max_size=2)
 rows = st.dictionaries(keys, json_values | messages | messages.map(json.dumps), max_size=6)
 
 
-@given(
-    st.lists(
-        st.binary(max_size=60) | json_values.map(json.dumps).map(str.encode) | rows.map(json.dumps).map(str.encode)
-    )
-)
-def test_any_bytes_give_samples_or_a_data_error(lines: list[bytes]) -> None:
-    """No content of a file can make reading fail in another way."""
-    for skip_bad in (False, True):
-        try:
-            loaded = read(*lines, skip_bad=skip_bad)
-        except DataError:
-            continue
-        assert len({sample.id for sample in loaded.samples}) == len(loaded.samples) > 0
-
-
 @given(st.lists(st.fixed_dictionaries({"messages": questions}, optional={"tools": json_values, "x": json_values})))
 def test_accepted_rows_keep_their_id_when_written_and_read_again(bodies: list[dict[str, Any]]) -> None:
     """A sample's id follows from its turn alone, and what was read can be sent."""

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 from vendor_verifier import __version__
@@ -26,10 +27,6 @@ from vendor_verifier.transport.policy import Client, Sending
 from vendor_verifier.transport.proxies import Proxy, proxy_for
 
 _KEEP_ALIVE_NS = 30 * 10**9
-# Kept connections that a server closed, one after the other, before it counts as one that keeps none.
-_CLOSED_IN_A_ROW = 8
-# Of such a server's connections one in so many is kept all the same, to learn when it keeps them again.
-_TRIED = 16
 _HEADERS = {
     "accept": "*/*",
     "connection": "keep-alive",
@@ -39,54 +36,12 @@ _HEADERS = {
 }
 
 
-class _Idle:
-    """The idle connections to one origin, and how many of them its server closed in a row.
-
-    A request that crosses the closing of its connection on the way has to be sent twice, so connections of a server
-    that closes them again and again are hardly ever used again.
-    """
-
-    def __init__(self) -> None:
-        self._connections: list[HttpConnection] = []
-        self._closed_in_a_row = 0
-        self._passed_over = 0
-
-    def take(self) -> HttpConnection | None:
-        """A connection that is open as far as can be seen from here, or None."""
-        oldest_ns = time.perf_counter_ns() - _KEEP_ALIVE_NS
-        while self._connections:
-            connection = self._connections.pop()
-            if connection.idle_since_ns > oldest_ns:
-                if connection.can_be_used():
-                    return connection
-                self.learn(was_open=False)
-            connection.abort()
-        return None
-
-    def learn(self, *, was_open: bool) -> None:
-        """Note whether a connection taken from here took one more request."""
-        self._closed_in_a_row = 0 if was_open else self._closed_in_a_row + 1
-
-    def put(self, connection: HttpConnection) -> None:
-        """Keep a connection, or close it where its server closes kept ones anyway."""
-        if self._closed_in_a_row >= _CLOSED_IN_A_ROW:
-            self._passed_over += 1
-            if self._passed_over % _TRIED:
-                connection.abort()
-                return
-        self._connections.append(connection)
-
-    def close(self) -> None:
-        while self._connections:
-            self._connections.pop().abort()
-
-
 class FastTransport:
     """Sends requests over own connections. One instance serves a whole run; use as an async context manager."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._idle: defaultdict[Origin, _Idle] = defaultdict(_Idle)
+        self._idle: defaultdict[Origin, list[HttpConnection]] = defaultdict(list)
         self._context = functools.cache(_tls_context)
         self._head = functools.lru_cache(256)(self._make_head)
 
@@ -94,8 +49,8 @@ class FastTransport:
         return self
 
     async def __aexit__(self, *_: Any) -> None:
-        for idle in self._idle.values():
-            idle.close()
+        for connection in chain.from_iterable(self._idle.values()):
+            connection.abort()
         # Aborted connections close in the next round of the loop.
         await asyncio.sleep(0)
 
@@ -108,17 +63,24 @@ class FastTransport:
         except ValueError as error:
             attempt.failure = Failure.of("harness", f"the request cannot be sent: {error}")
             return attempt.exchange()
-        idle = self._idle[origin]
-        kept = None if sending.fresh else idle.take()
+        kept = None if sending.fresh else self._take(origin)
         connection = kept or await attempt.connect(origin, self._context, proxy)
         if connection is not None:
             data = b"%b%d\r\n\r\n%b" % (head, len(request.body), request.body)
             await attempt.talk(connection, data, is_reused=kept is not None)
-            if kept is not None:
-                idle.learn(was_open=not attempt.is_lost)
             if connection.reusable:
-                idle.put(connection)
+                self._idle[origin].append(connection)
         return attempt.exchange()
+
+    def _take(self, origin: Origin) -> HttpConnection | None:
+        """An idle connection that is open as far as can be seen from here, or None."""
+        oldest_ns = time.perf_counter_ns() - _KEEP_ALIVE_NS
+        while self._idle[origin]:
+            connection = self._idle[origin].pop()
+            if connection.idle_since_ns > oldest_ns and connection.can_be_used():
+                return connection
+            connection.abort()
+        return None
 
     def _make_head(
         self, method: str, url: str, headers: tuple[tuple[str, str], ...]

@@ -1,11 +1,9 @@
 """One HTTP/1.1 connection: a request's head as bytes, and the answer handed on as it arrives.
 
-:func:`request_head` writes heads once for many bodies and refuses whatever is out of the ordinary.
-:class:`HttpConnection` stamps the moment bytes arrive before it parses them. Bodies may be chunked, of a stated length,
-or end with the connection; interim (1xx) answers are passed over; bodies packed by gzip or deflate are unpacked. After
-a whole answer the connection is idle and may be used again, unless either side said otherwise. Bytes beyond the end of
-an answer are dropped, and the connection with them. Headers, trailers and chunk extensions are bounded in bytes and in
-number, and a body is unpacked a little at a time, no further than it is wanted.
+The moment bytes arrive is stamped before they are parsed. Bodies may be chunked, of a stated length, or end with the
+connection; interim (1xx) answers are passed over; bodies packed by gzip or deflate are unpacked a little at a time and
+no further than they are wanted. Bytes beyond the end of an answer are dropped, and the connection with them. Headers,
+trailers and chunk extensions are bounded in bytes and in number.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class ActiveExchange:
         try:
             async with asyncio.timeout(limit_s):
                 tunnel = None if proxy is None else await connect_through(proxy, origin)
-                connected = await connect(origin, context, tunnel)
+                connection, took_ns = await connect(origin, context, tunnel)
         except (ProxyRefused, TimeoutError) as error:
             words = str(error) or f"not connected within {limit_s:g} s"
             kind: FailureKind = "timeout_total" if self._total_s < self._limits.connect_s else "timeout_connect"
@@ -78,14 +78,9 @@ class ActiveExchange:
                 kind, words = "tls", f"{words[:300]}; {remedy}"
             self.failure = Failure.of(kind, words)
         else:
-            connected.connection.round_trip_ns = connected.tcp_ns
-            self._connect_times = {
-                "connect_ns": time.perf_counter_ns() - self._begun_ns,
-                "dns_ns": connected.dns_ns,
-                "tcp_ns": connected.tcp_ns,
-                "tls_ns": connected.tls_ns,
-            }
-            return connected.connection
+            connection.round_trip_ns = took_ns["tcp_ns"] or 0
+            self._connect_times = {"connect_ns": time.perf_counter_ns() - self._begun_ns, **took_ns}
+            return connection
         return None
 
     async def talk(self, connection: HttpConnection, data: bytes, *, is_reused: bool) -> None:

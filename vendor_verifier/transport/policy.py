@@ -1,38 +1,31 @@
-"""The rules that all transports share: their interface, headers, caps, wording of limits, turns on the event loop.
+"""What the client and the SDKs share: their interface, the caps of an answer, and how its progress is known.
 
 Two questions decide the time limits of an answer while its bytes arrive: has the first token come, and is this chunk
 more than keep-alive noise? Until the first token, events are really read. After it, only the shape of the bytes is
 looked at, because reading belongs after the end of the stream where it cannot delay the next time stamp: a chunk is
 progress if a ``data:`` field begins in it that is not a ping. Comments, blank lines and a field that drips in byte by
 byte are not.
-
-Bounds: an event too long to be read in passing is not looked into, and a stream of events without end that bring no
-token is called flooded instead of being read for ever.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import deque
-from collections.abc import Iterator
 from typing import Protocol
 
 import msgspec
 
 from vendor_verifier.records.record import Exchange
 from vendor_verifier.records.request import HttpRequest
-from vendor_verifier.records.steps import Result, Steps
 from vendor_verifier.wire.answer import Answer
 from vendor_verifier.wire.base import Reader
-from vendor_verifier.wire.sse import SseDecoder, SseEvent
+from vendor_verifier.wire.sse import SseDecoder
 
 # A model that thinks in secret may send an empty event for each of its tokens.
 MAX_EVENTS_WITHOUT_TOKEN = 100_000
 _MAX_LINES = 3 * MAX_EVENTS_WITHOUT_TOKEN
 _READ_IN_PASSING = 32 * 1024
-_LOOKED_AT = 1024
 _FIELD = b"data:"
 _KEPT = len(_FIELD) - 1
 _PING = b'"ping"'
@@ -76,7 +69,7 @@ class ProgressMeter:
     def _look_for_token(self, chunk: bytes) -> bool:
         if self.is_flooded:
             return False
-        for event in self._events_of(chunk):
+        for event in self._decoder.feed(chunk):
             self._events += 1
             self._reader.read(event, self._answer)
             if self._answer.token_moments:
@@ -87,11 +80,6 @@ class ProgressMeter:
         self.is_flooded = is_much and not self.has_token
         return self.has_token
 
-    def _events_of(self, chunk: bytes) -> Iterator[SseEvent]:
-        """The events that ``chunk`` completes, decoded no further than they are asked for."""
-        for start in range(0, len(chunk), _LOOKED_AT):
-            yield from self._decoder.feed(chunk[start : start + _LOOKED_AT])
-
 
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
@@ -99,27 +87,11 @@ MAX_ERROR_BYTES = 64 * 1024
 MAX_CHUNKS = 500_000
 # A connection that the server gave up while a request was on its way to it ends no later than this after the sending.
 MOMENT_NS = 10**9
-# As late as a time stamp may be for it. The work behind most awaits is shorter, and goes on without a pause.
-_SLICE_NS = 250_000
 # Callers that go on in one round of the event loop. Each reads, records and asks again for a fifth of a millisecond;
 # what arrives meanwhile is stamped late. A round costs some 20 microseconds: where one in eight waits it is several.
 ONE_PER_ROUND, MOST_PER_ROUND = 1, 4
 _FEW, _MANY_SHARE = 8, 1 / 8
 HTTP_LOGGERS = ("httpx2", "httpcore2")
-
-
-async def in_slices(steps: Steps[Result]) -> Result:
-    """The result of ``steps``; the loop serves others whenever a slice is used up."""
-    over_ns = time.perf_counter_ns() + _SLICE_NS
-    while True:
-        try:
-            next(steps)
-        except StopIteration as over:
-            result: Result = over.value
-            return result
-        if time.perf_counter_ns() >= over_ns:
-            await asyncio.sleep(0)
-            over_ns = time.perf_counter_ns() + _SLICE_NS
 
 
 class RoundLimit:
