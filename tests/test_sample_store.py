@@ -124,12 +124,6 @@ def test_shelved_samples_are_those_of_the_file_they_are_written_to(samples: list
     assert not is_shelved(ChosenSamples(listed(samples), places))
 
 
-def test_equal_tools_are_one_object() -> None:
-    """Checkers and digests are found by whose tools they are, without a look at them."""
-    shelf = filled([Sample(f"{n}", Turn(({"role": "user", "content": "x"},), (TOOL,))) for n in range(3)])
-    assert shelf[0].turn.tools is shelf[2].turn.tools
-
-
 def test_a_line_that_is_no_sample_is_an_error_of_its_file(tmp_path: Path) -> None:
     """What has an id is let in, and refused by name when it is asked for and turns out to be no sample."""
     path = tmp_path / "trigger.jsonl"

@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import TypeGuard, TypeVar
 
 import msgspec
-from msgspec import structs
 
 from vendor_verifier.errors import DataError, Problem, RunFolderError, StorageError
 from vendor_verifier.loaders.base import MAX_LINE_BYTES
 from vendor_verifier.record_files import most_unpacked, zstd_module
 from vendor_verifier.records.bounded_cache import BoundedCache
-from vendor_verifier.records.sample import ChosenSamples, Sample, Samples, ToolSets
+from vendor_verifier.records.sample import ChosenSamples, Sample, Samples
 
 MAX_FILE_BYTES = 8 * 1024**3
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -137,7 +136,6 @@ class Shelf(Samples):
         self._stored = stored
         self._ids: list[str] = []
         self._starts = array("Q", [0])
-        self._tools = ToolSets()
         self._recent: BoundedCache[int, Sample] = BoundedCache(_MOST_RECENT_BYTES)
         try:
             self._file = tempfile.TemporaryFile() if stored is None else stored.open("rb")  # noqa: SIM115 as long as this
@@ -169,7 +167,7 @@ class Shelf(Samples):
         self._note(sample.id, line)
 
     def at(self, place: int) -> Sample:
-        """The sample at a place from 0 on; equal tools of several are one object.
+        """The sample at a place from 0 on.
 
         Raises:
             RunFolderError: its line cannot be read or is no sample.
@@ -181,7 +179,6 @@ class Shelf(Samples):
                 found = _decode(line, Sample)
             except ValueError as error:
                 raise self._failure(error) from None
-            found = structs.replace(found, id=self._ids[place], turn=self._tools.shared(found.turn))
             self._recent.keep(place, found, len(line))
         return found
 

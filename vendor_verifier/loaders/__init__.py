@@ -16,6 +16,7 @@ from msgspec import structs
 from vendor_verifier.errors import Problem, UsageError
 from vendor_verifier.lazy_import import late
 from vendor_verifier.loaders.base import (
+    BOM,
     MAX_ARRAY_BYTES,
     Keep,
     LoadedSamples,
@@ -35,7 +36,6 @@ FILES = (
     "tool_correctness",
     "openbmb_answers",
 )
-_BOM = b"\xef\xbb\xbf"
 _PARQUET = b"PAR1"
 _AS_LINES = (
     "a Parquet file, which is not read; write it as JSON lines, for example: python -c "
@@ -113,13 +113,13 @@ def _rows(lines: Iterator[bytes], file: Path) -> tuple[Iterator[Row | Problem], 
     head: list[bytes] = []
     for line in lines:
         head.append(line)
-        text = line.removeprefix(_BOM).strip()
+        text = line.removeprefix(BOM).strip()
         if text.startswith(_PARQUET):
             raise data_error([Problem(_AS_LINES.format(file=file.name, target=f"{file.stem}.jsonl"), file)])
         # A line such as [] or [1] in the middle of JSON lines is the line reader's to refuse.
         if text == b"{" or text.startswith(b"["):
             document = _joined(chain(head, lines), file)
-            return iter(read_document(document, file)), "line" if text == b"{" else "row"
+            return read_document(document, file), "line" if text == b"{" else "row"
         if text:
             break
     return read_rows(chain(head, lines), file), "line"

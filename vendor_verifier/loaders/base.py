@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,9 @@ from vendor_verifier.wire.payload import PayloadError, parse_json
 MAX_SHOWN = 20
 MAX_LINE_BYTES = 16 * 1024 * 1024
 MAX_ARRAY_BYTES = 256 * 1024 * 1024
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _POSITION = re.compile(r":? line (\d+) column (\d+) \(char (\d+)\)")
-_SURROGATE = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
+_NOT_BLANK = re.compile(r"\S")
 Keep = Callable[[Sample], None]
 """Takes the samples of a file one by one, in its order, so that a long file need not be held."""
 
@@ -61,6 +62,28 @@ class Loader(msgspec.Struct, frozen=True):
     row: str
 
 
+class Row(msgspec.Struct, frozen=True):
+    """One object. ``repeated`` are keys that occur twice inside a nested object, where the last one counts."""
+
+    line: int
+    fields: dict[str, Any]
+    repeated: tuple[str, ...] = ()
+
+
+class UnusableRequest(ValueError):
+    """The row is not a question; the message says what was read, what was expected and how to mend it."""
+
+    def __init__(self, message: str, key: str | None = None) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+class _Unreadable(UnusableRequest):
+    """Text that is no row; ``line`` counts from 1 in the text."""
+
+    line = 1
+
+
 def data_error(problems: Sequence[Problem]) -> DataError:
     """All problems as one error: the first ``MAX_SHOWN`` in full, the others counted."""
     shown = list(problems[:MAX_SHOWN])
@@ -85,114 +108,79 @@ def shortened(text: str, limit: int = 60) -> str:
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
-class Row(msgspec.Struct, frozen=True):
-    """One object. ``repeated`` are keys that occur twice inside a nested object, where the last one counts."""
+def refuse_half_characters(value: object, key: str | None = None) -> None:
+    r"""Refuse the first half of a surrogate pair anywhere in a JSON value.
 
-    line: int
-    fields: dict[str, Any]
-    repeated: tuple[str, ...] = ()
+    ``\ud83d`` without its partner is legal JSON, yet text that cannot be sent, because it has no UTF-8 form.
+
+    Raises:
+        UnusableRequest: there is one.
+    """
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(error.object[error.start]):04x}"
+        message = f"half a character, {half}, which cannot be sent; complete the pair or remove it"
+        raise UnusableRequest(message, key) from None
 
 
-class _Unreadable(ValueError):
-    """Text that is no row; the message is the reason, ``key`` the offending key, ``line`` counts from 1 in the text."""
+def unpacked(value: object, key: str, expected: str = "") -> object:
+    """The value, read once more if it is JSON text.
 
-    def __init__(self, message: str, key: str | None = None, line: int = 1) -> None:
-        super().__init__(message)
-        self.key = key
-        self.line = line
+    Raises:
+        UnusableRequest: it is text, but no JSON or with half a character.
+    """
+    if not isinstance(value, str):
+        return value
+    try:
+        found = parse_json(value)
+    except PayloadError as error:
+        raise UnusableRequest(f"{expected}text that is not JSON: {error}", key) from None
+    refuse_half_characters(found, key)
+    return found
 
 
 def read_rows(lines: Iterable[bytes], file: Path) -> Iterator[Row | Problem]:
     """Every non-blank line as a row, or as the problem it has. Line numbers are physical and start at 1."""
     for number, line in enumerate(lines, 1):
-        content = line.removeprefix(_BOM)
-        if not content.strip():
-            continue
-        try:
-            if len(content) > MAX_LINE_BYTES:
-                most = MAX_LINE_BYTES // 2**20
-                raise _Unreadable(f"the line is longer than {most} MB; expected one request, not a whole file")
-            yield _row(number, _decoded(content))
-        except _Unreadable as problem:
-            yield Problem(str(problem), file, number, problem.key)
+        content = line.removeprefix(BOM)
+        if content.strip():
+            try:
+                yield _row(number, content)
+            except UnusableRequest as problem:
+                yield Problem(str(problem), file, number, problem.key)
 
 
-def _row(number: int, text: str) -> Row:
-    """The object in ``text``, which must be sendable and name each of its keys once."""
-    repeated: list[tuple[str, ...]] = []
+def _row(number: int, content: bytes) -> Row:
+    """The object on a line, which must be sendable and name each of its keys once."""
+    if len(content) > MAX_LINE_BYTES:
+        most = MAX_LINE_BYTES // 2**20
+        raise UnusableRequest(f"the line is longer than {most} MB; expected one request, not a whole file")
+    # The reader ends inner objects first, so the last entry is of the row itself.
+    repeated: list[list[str]] = []
 
     def note_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
-        seen: set[str] = set()
-        twice = (key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        repeated.append(tuple(twice) if len(found) < len(pairs) else ())
+        repeated.append([])
+        if len(found) < len(pairs):
+            repeated[-1] = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
         return found
 
-    try:
-        value = parse_json(text, object_pairs_hook=note_repeated_keys)
-    except PayloadError as error:
-        raise _explained(str(error), text) from None
+    text = _decoded(content)
+    value = _parsed(text, note_repeated_keys)
     if not isinstance(value, dict):
-        raise _Unreadable(
+        raise UnusableRequest(
             f"expected a JSON object, read {kind_of(value)}; write one object per line, without a surrounding array"
         )
-    # The reader ends inner objects first, so the last one is the row itself.
     *inner, outer = repeated
     if outer:
-        raise _Unreadable("the key occurs twice on this line; keep the one that is meant", outer[0])
-    if _SURROGATE.search(text):
-        _refuse_half_characters(value)
+        raise UnusableRequest("the key occurs twice on this line; keep the one that is meant", outer[0])
+    if "\\u" in text:
+        refuse_half_characters(value)
     return Row(number, value, tuple(dict.fromkeys(key for keys in inner for key in keys)))
 
 
-def _decoded(content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        looks = b"\x00" in content[:100] or content[:2] in (b"\xff\xfe", b"\xfe\xff")
-        where = f"byte 0x{content[error.start]:02x} at position {error.start + 1}"
-        raise _Unreadable(f"not UTF-8: {where}; {'it looks like UTF-16; ' * looks}save the file as UTF-8") from None
-
-
-def _explained(reason: str, text: str) -> _Unreadable:
-    """A parser's words with the place and the text there."""
-    found = _POSITION.search(reason)
-    if found is None:
-        return _Unreadable(f"not usable JSON: {reason}")
-    line, column, position = (int(number) for number in found.groups())
-    rest = text[position:].strip()
-    read = shortened(rest[:30], 30) if rest else f"the end of the {'file' if line > 1 else 'line'}"
-    hint = "; write each object on one line" if text.strip() in ("{", "[", "}", "]", "},") else ""
-    return _Unreadable(f"not JSON at column {column}: {_POSITION.sub('', reason)}, read {read}{hint}", line=line)
-
-
-def _refuse_half_characters(value: object) -> None:
-    half = half_character(value)
-    if half:
-        raise _Unreadable(f"half a character, {half}, which cannot be sent; complete the pair or remove it")
-
-
-def half_character(value: object) -> str | None:
-    r"""The first half of a surrogate pair inside ``value``, spelled out, or None.
-
-    ``\ud83d`` without its partner is legal JSON, yet text that cannot be sent, because it has no UTF-8 form.
-    """
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, dict):
-            pending.extend(item)
-            pending.extend(item.values())
-        elif isinstance(item, list):
-            pending.extend(item)
-        elif isinstance(item, str):
-            half = next((character for character in item if "\ud800" <= character <= "\udfff"), None)
-            if half is not None:
-                return f"\\u{ord(half):04x}"
-    return None
-
-
-def read_document(content: bytes, file: Path) -> list[Row | Problem]:
+def read_document(content: bytes, file: Path) -> Iterator[Row | Problem]:
     """The members of a JSON array, or pretty-printed objects one after the other, as rows or problems.
 
     ``Row.line`` is a member's number from 1, or the line where an object begins. Of a key that occurs twice in an
@@ -203,48 +191,65 @@ def read_document(content: bytes, file: Path) -> list[Row | Problem]:
     """
     try:
         text = _decoded(content)
-        if text.lstrip().startswith("["):
-            may_be_half = _SURROGATE.search(text) is not None
-            members = enumerate(_parsed(text, 1), 1)
-            return [_member(number, None, item, file, may_be_half) for number, item in members]
-        rows: list[Row | Problem] = []
-        decoder, position, line = json.JSONDecoder(), 0, 1
-        while (found := _BEGIN.search(text, position)) is not None:
-            begin = found.start()
-            line += text.count("\n", position, begin)
-            try:
-                position = decoder.raw_decode(text, begin)[1]
-            except (ValueError, RecursionError):
-                # What is no JSON by itself is refused below, with the reason.
-                position = len(text)
-            value = _parsed(text[begin:position], line)
-            rows.append(_member(line, line, value, file, may_be_half=True))
-            line += text.count("\n", begin, position)
-        return rows
+        is_array = text.lstrip().startswith("[")
+        values = list(enumerate(_parsed(text), 1)) if is_array else list(_objects(text))
     except _Unreadable as problem:
         raise data_error([Problem(str(problem), file, problem.line)]) from None
+    has_escapes = "\\u" in text
+    for number, value in values:
+        place: tuple[int | None, str | None] = (None, f"row {number}") if is_array else (number, None)
+        try:
+            if not isinstance(value, dict):
+                raise UnusableRequest(f"expected an object, read {kind_of(value)}")
+            if has_escapes:
+                refuse_half_characters(value)
+            yield Row(number, value)
+        except UnusableRequest as problem:
+            yield Problem(str(problem), file, *place)
 
 
-_BEGIN = re.compile(r"\S")
+def _objects(text: str) -> Iterator[tuple[int, Any]]:
+    """Each JSON value of a text with the line where it begins."""
+    position, line = 0, 1
+    while (found := _NOT_BLANK.search(text, position)) is not None:
+        line += text.count("\n", position, found.start())
+        begin = found.start()
+        try:
+            position = json.JSONDecoder().raw_decode(text, begin)[1]
+        except (ValueError, RecursionError):
+            position = len(text)  # the strict reader refuses the rest below, with the reason
+        try:
+            value = _parsed(text[begin:position])
+        except _Unreadable as problem:
+            problem.line += line - 1
+            raise
+        yield line, value
+        line += text.count("\n", begin, position)
 
 
-def _parsed(text: str, first_line: int) -> Any:
+def _decoded(content: bytes) -> str:
     try:
-        return parse_json(text)
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        is_utf_16 = b"\x00" in content[:100] or content[:2] in (b"\xff\xfe", b"\xfe\xff")
+        hint = "it looks like UTF-16; " if is_utf_16 else ""
+        where = f"byte 0x{content[error.start]:02x} at position {error.start + 1}"
+        raise _Unreadable(f"not UTF-8: {where}; {hint}save the file as UTF-8") from None
+
+
+def _parsed(text: str, hook: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """The value; what is none is refused in a parser's words, with the place and the text there."""
+    try:
+        return parse_json(text, object_pairs_hook=hook)
     except PayloadError as error:
-        problem = _explained(str(error), text)
-        problem.line += first_line - 1
-        raise problem from None
-
-
-def _member(number: int, line: int | None, value: object, file: Path, may_be_half: bool) -> Row | Problem:
-    """The row that is ``value``; a member of an array is named by its number, an object by its line."""
-    key = f"row {number}" if line is None else None
-    if not isinstance(value, dict):
-        return Problem(f"expected an object, read {kind_of(value)}", file, line, key)
-    try:
-        if may_be_half:
-            _refuse_half_characters(value)
-    except _Unreadable as problem:
-        return Problem(str(problem), file, line, key)
-    return Row(number, value)
+        reason = str(error)
+    found = _POSITION.search(reason)
+    if found is None:
+        raise _Unreadable(f"not usable JSON: {reason}")
+    line, column, position = map(int, found.groups())
+    rest = text[position:].strip()
+    read = shortened(rest[:30], 30) if rest else f"the end of the {'file' if line > 1 else 'line'}"
+    hint = "; write each object on one line" if text.strip() in ("{", "[", "}", "]", "},") else ""
+    problem = _Unreadable(f"not JSON at column {column}: {_POSITION.sub('', reason)}, read {read}{hint}")
+    problem.line = line
+    raise problem

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,77 +13,74 @@ from vendor_verifier.loaders.base import (
     LoadedSamples,
     Question,
     Row,
+    UnusableRequest,
     data_error,
-    half_character,
     kind_of,
     shortened,
+    unpacked,
 )
 from vendor_verifier.loaders.parameters import parameter_defects
-from vendor_verifier.loaders.tools import read_tool
+from vendor_verifier.loaders.tools import Tool, read_tool
 from vendor_verifier.records.request import Turn
-from vendor_verifier.records.sample import Digests, Sample, Source, ToolSets, numbered
+from vendor_verifier.records.sample import Sample, Source, content_digest, numbered
 from vendor_verifier.text import counted
-from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
+from vendor_verifier.wire.payload import as_dict
 
-# Keys that the run sets, whatever the row states.
-REPLACED_KEYS = frozenset({"model", "stream", "stream_options"})
-# Most rows have no other keys.
-_NO_PARAMETERS = REPLACED_KEYS | {"messages", "tools"}
+# Keys that the run sets, whatever the row states, and those that are no parameters.
+_NO_PARAMETERS = frozenset({"model", "stream", "stream_options", "messages", "tools"})
 # Keys of the right answer, as the data set states it.
-EXPECTED_KEYS = frozenset({"should_call_tool", "official_finish_reason", "scenario_check"})
+_EXPECTED_KEYS = frozenset({"should_call_tool", "official_finish_reason", "scenario_check"})
 # Keys about the row, never part of a chat-completions body, as is every key that begins with "expected".
-CONTROL_KEYS = EXPECTED_KEYS | {
+_CONTROL_KEYS = _EXPECTED_KEYS | {
     "check_type", "tags", "category", "difficulty", "language", "domain", "id", "name", "description", "case_id",
     "comment", "data_index", "hash", "notes", "reference", "source",
 }  # fmt: skip
-
-
-class UnusableRequest(ValueError):
-    """The row is not a question; the message says what was read, what was expected and how to mend it."""
-
-    def __init__(self, message: str, key: str | None = None) -> None:
-        super().__init__(message)
-        self.key = key
+_MAX_DEFECTS = 50
 
 
 def read_question(row: Mapping[str, Any]) -> Question:
     """The question a row asks.
 
-    Role ``_input`` becomes ``system``. Parameters that are null are dropped, which is what null means in this
-    vocabulary. Tools that are not objects are left out and reported; everything else passes untouched.
+    The body is the row itself or its ``request``. ``messages`` and ``tools`` may be JSON text, and the role ``_input``
+    becomes ``system``. Parameters that are null are dropped, which is what null means in this vocabulary. Tools that
+    are not objects are left out and reported; everything else passes untouched.
 
     Raises:
         UnusableRequest: no usable ``messages``, or ``tools`` that is no list.
     """
     body = _body(row)
-    messages = tuple([_message(position, item) for position, item in enumerate(_messages(body), 1)])
-    tools, defects = _tools(body)
-    if body is row and _NO_PARAMETERS.issuperset(row):
-        return Question(Turn(messages, tools), {}, {}, defects)
+    messages = _array(body, "messages")
+    if not isinstance(messages, list):
+        raise UnusableRequest(f"expected an array of messages, read {kind_of(messages)}", "messages")
+    if not messages:
+        raise UnusableRequest("an empty array; expected at least one message", "messages")
+    tools, defects = _tools(_array(body, "tools"))
     parameters = {
         key: value
         for key, value in body.items()
-        if key not in _NO_PARAMETERS and value is not None and not is_control(key)
+        if key not in _NO_PARAMETERS and value is not None and not _is_control(key)
     }
     tags = control_tags(row if body is row else {**body, **row})
-    expected = {key: value for key, value in tags.items() if key in EXPECTED_KEYS or key.startswith("expected")}
-    return Question(Turn(messages, tools, parameters), tags, expected, (*defects, *parameter_defects(parameters)))
-
-
-def is_control(key: str) -> bool:
-    """The key describes the row and is never sent."""
-    return key in CONTROL_KEYS or key.startswith("expected")
+    turn = Turn(tuple(_message(position, item) for position, item in enumerate(messages, 1)), tuple(tools), parameters)
+    return Question(turn, tags, expected_in(tags), (*defects, *parameter_defects(parameters)))
 
 
 def control_tags(row: Mapping[str, Any]) -> dict[str, Any]:
     """The control keys of a row that say something; a ``tags`` object is spread, the row's own keys win over it."""
-    tags = dict(as_dict(row.get("tags")))
-    for key, value in row.items():
-        if key in _NO_PARAMETERS or value is None or not is_control(key):
-            continue
-        if key != "tags" or not isinstance(value, dict):
-            tags[key] = value
-    return tags
+    spread = as_dict(row.get("tags"))
+    own = {key: value for key, value in row.items() if _is_control(key) and value is not None}
+    if isinstance(row.get("tags"), dict):
+        del own["tags"]
+    return {**spread, **own}
+
+
+def expected_in(tags: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of a row's tags that state the right answer."""
+    return {key: value for key, value in tags.items() if key in _EXPECTED_KEYS or key.startswith("expected")}
+
+
+def _is_control(key: str) -> bool:
+    return key in _CONTROL_KEYS or key.startswith("expected")
 
 
 def _body(row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -99,37 +96,31 @@ def _body(row: Mapping[str, Any]) -> Mapping[str, Any]:
     raise UnusableRequest(f"no `messages`: expected a chat-completions body, read {found}{hint}")
 
 
-def _messages(body: Mapping[str, Any]) -> list[Any]:
-    messages = _array(body, "messages")
-    if not isinstance(messages, list):
-        raise UnusableRequest(f"expected an array of messages, read {kind_of(messages)}", "messages")
-    if not messages:
-        raise UnusableRequest("an empty array; expected at least one message", "messages")
-    return messages
+def _array(body: Mapping[str, Any], key: str) -> object:
+    """The value of a key, which may be an array as JSON text; text without any is no value."""
+    value = body.get(key)
+    return unpacked(value, key, "expected an array, read ") if isinstance(value, str) and value.strip() else value
 
 
 def _message(position: int, item: object) -> Mapping[str, Any]:
+    key = f"messages[{position}]"
     if not isinstance(item, dict):
-        expected = f'expected an object such as {{"role": "user", …}}, read {kind_of(item)}'
-        raise UnusableRequest(expected, f"messages[{position}]")
+        raise UnusableRequest(f'expected an object such as {{"role": "user", …}}, read {kind_of(item)}', key)
     role = item.get("role")
     if not isinstance(role, str) or not role:
         read = f"{kind_of(role)} as role" if "role" in item else "none"
-        raise UnusableRequest(
-            f"expected a `role` (system, user, assistant, tool), read {read}", f"messages[{position}]"
-        )
+        raise UnusableRequest(f"expected a `role` (system, user, assistant, tool), read {read}", key)
     return {**item, "role": "system"} if role == "_input" else item
 
 
-def _tools(body: Mapping[str, Any]) -> tuple[tuple[Mapping[str, Any], ...], tuple[str, ...]]:
-    """The tools that are objects, and what is wrong with any of them."""
-    tools = _array(body, "tools")
+def _tools(tools: object) -> tuple[list[Tool], list[str]]:
+    """The tools that are objects, as they are but for a missing ``function``, and what is wrong with any of them."""
     if tools is None or tools == "":
-        return (), ()
+        return [], []
     if not isinstance(tools, list):
         raise UnusableRequest(f"expected an array of tools, read {kind_of(tools)}; put it in brackets", "tools")
     defects: list[str] = []
-    usable: list[Mapping[str, Any]] = []
+    usable: list[Tool] = []
     names: set[str] = set()
     for position, tool in enumerate(tools, 1):
         if not isinstance(tool, dict):
@@ -147,33 +138,7 @@ def _tools(body: Mapping[str, Any]) -> tuple[tuple[Mapping[str, Any], ...], tupl
             defects.append(f"tool {shortened(name)} is declared twice; the first definition counts")
         else:
             names.add(name)
-    return tuple(usable), tuple(dict.fromkeys(defects))
-
-
-def unpacked(value: object, key: str, expected: str = "") -> object:
-    """The value, read once more if it is JSON text.
-
-    Raises:
-        UnusableRequest: it is text, but no JSON or with half a character.
-    """
-    if not isinstance(value, str):
-        return value
-    try:
-        found = parse_json(value)
-    except PayloadError as error:
-        raise UnusableRequest(f"{expected}text that is not JSON: {error}", key) from None
-    if half := half_character(found):
-        raise UnusableRequest(f"half a character, {half}, which cannot be sent; complete the pair or remove it", key)
-    return found
-
-
-def _array(body: Mapping[str, Any], key: str) -> object:
-    """The value of a key, which may be an array as JSON text."""
-    value = body.get(key)
-    return unpacked(value, key, "expected an array, read ") if isinstance(value, str) and value.strip() else value
-
-
-_MAX_DEFECTS = 50
+    return usable, list(dict.fromkeys(defects))
 
 
 def build_samples(
@@ -206,27 +171,37 @@ def build_samples(
     take = samples.append if keep is None else keep
     problems: list[Problem] = []
     defects: list[str] = []
-    seen = _Seen()
-    tool_sets = ToolSets()
+    seen: Counter[str] = Counter()
+    repeats: list[int] = []
     for row in rows:
-        question = row if isinstance(row, Problem) else _question(row, read_row, file, place)
-        if isinstance(question, Problem):
-            problems.append(question)
+        if isinstance(row, Problem):
+            problems.append(row)
             continue
-        assert isinstance(row, Row)
-        turn = tool_sets.shared(question.turn)
+        try:
+            question = read_row(row.fields)
+        except UnusableRequest as reason:
+            problems.append(place_in(file, place, row.line, reason.key, str(reason)))
+            continue
+        digest = content_digest(question.turn)
+        seen[digest] += 1
+        if seen[digest] > 1:
+            repeats.append(row.line)
         source = Source(dataset, row.line)
-        take(Sample(seen.named(turn, row.line), turn, question.expected, question.tags, source))
+        take(Sample(numbered(digest, seen[digest]), question.turn, question.expected, question.tags, source))
         twice = (f"key {key!r} occurs twice in one object; the last one counts" for key in row.repeated)
         defects.extend(f"{place} {row.line}: {defect}" for defect in (*question.defects, *twice))
     if problems and not skip_bad:
         raise data_error(problems)
-    if not seen.occurrences:
+    if not seen:
         raise data_error([Problem(f"no usable sample: expected {holds}", file), *problems])
     hidden = len(defects) - _MAX_DEFECTS
     if hidden > 0:
         defects[_MAX_DEFECTS:] = [f"and {counted(hidden, 'more defect')} like these"]
-    return LoadedSamples(tuple(samples), tuple(problems), (*defects, *seen.notices(place)))
+    if repeats:
+        shown = ", ".join(map(str, repeats[:20])) + (", …" if len(repeats) > 20 else "")
+        count = counted(len(repeats), "sample repeats", "samples repeat")
+        defects.append(f"{count} an earlier one word for word; equal ones are told apart by number ({place} {shown})")
+    return LoadedSamples(tuple(samples), tuple(problems), tuple(defects))
 
 
 def place_in(file: Path, place: str, number: int, key: str | None, message: str) -> Problem:
@@ -234,37 +209,3 @@ def place_in(file: Path, place: str, number: int, key: str | None, message: str)
     if place == "line":
         return Problem(message, file, number, key)
     return Problem(message, file, None, f"{place} {number}" + (f", {key}" if key else ""))
-
-
-def _question(
-    row: Row, read_row: Callable[[Mapping[str, Any]], Question], file: Path, place: str
-) -> Question | Problem:
-    try:
-        return read_row(row.fields)
-    except UnusableRequest as reason:
-        return place_in(file, place, row.line, reason.key, str(reason))
-
-
-class _Seen:
-    """The number of samples with each content, and the lines of those that repeat an earlier one."""
-
-    def __init__(self) -> None:
-        self.occurrences: dict[str, int] = {}
-        self._digests = Digests()
-        self._repeated = array("Q")
-
-    def named(self, turn: Turn, line: int) -> str:
-        """The id of the next sample with this content."""
-        digest = self._digests.of(turn)
-        number = self.occurrences[digest] = self.occurrences.get(digest, 0) + 1
-        if number > 1:
-            self._repeated.append(line)
-        return numbered(digest, number)
-
-    def notices(self, place: str) -> list[str]:
-        repeats = sorted(self._repeated)
-        if not repeats:
-            return []
-        shown = ", ".join(map(str, repeats[:20])) + (", …" if len(repeats) > 20 else "")
-        count = counted(len(repeats), "sample repeats", "samples repeat")
-        return [f"{count} an earlier one word for word; equal ones are told apart by number ({place} {shown})"]

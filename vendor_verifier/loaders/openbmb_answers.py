@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.loaders.base import Loader, Question, kind_of
-from vendor_verifier.loaders.building import UnusableRequest
+from vendor_verifier.loaders.base import Loader, Question, UnusableRequest, kind_of
 from vendor_verifier.loaders.tool_rows import (
     NormalCall,
-    declared_tools,
     normal_calls,
     question_of,
     read_query,
     row_tags,
     tool_output,
 )
+from vendor_verifier.loaders.tools import declared_tools
 from vendor_verifier.wire.payload import as_dict, as_list
 
 KEY = "answer_generation"

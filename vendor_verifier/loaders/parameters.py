@@ -7,46 +7,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from vendor_verifier.loaders.base import kind_of, shortened
 
-_Check = tuple[Callable[[Any], bool], str]
+
+def _is_number(value: object, least: float = -math.inf, most: float = math.inf) -> bool:
+    is_one = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return is_one and least <= value <= most  # type: ignore[operator]
 
 
-def _number(least: float, most: float) -> _Check:
-    return lambda value: _is_number(value) and least <= value <= most, f"a number from {least:g} to {most:g}"
-
-
-def _whole(least: float, words: str) -> _Check:
-    return lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least, words
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+def _is_whole(value: object, least: float) -> bool:
+    return isinstance(value, int) and _is_number(value, least)
 
 
 def _is_stop(value: object) -> bool:
     return isinstance(value, str) or (isinstance(value, list) and all(isinstance(each, str) for each in value))
 
 
-_TRUTH: _Check = (lambda value: isinstance(value, bool), "true or false")
-_OBJECT: _Check = (lambda value: isinstance(value, dict), "an object")
-# By name: whether chat completions can take a value at all, and what it expects.
-_CHECKS: Mapping[str, _Check] = {
-    "temperature": _number(0, 2),
-    "top_p": _number(0, 1),
-    "presence_penalty": _number(-2, 2),
-    "frequency_penalty": _number(-2, 2),
-    "max_tokens": _whole(1, "a whole number from 1 on"),
-    "max_completion_tokens": _whole(1, "a whole number from 1 on"),
-    "n": _whole(1, "a whole number from 1 on"),
-    "top_logprobs": _whole(0, "a whole number from 0 on"),
-    "seed": _whole(-math.inf, "a whole number"),
-    "logprobs": _TRUTH,
-    "parallel_tool_calls": _TRUTH,
-    "response_format": _OBJECT,
-    "logit_bias": _OBJECT,
+# By name: what chat completions can take at all, and in words what it expects.
+_CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "temperature": (partial(_is_number, least=0, most=2), "a number from 0 to 2"),
+    "top_p": (partial(_is_number, least=0, most=1), "a number from 0 to 1"),
+    "presence_penalty": (partial(_is_number, least=-2, most=2), "a number from -2 to 2"),
+    "frequency_penalty": (partial(_is_number, least=-2, most=2), "a number from -2 to 2"),
+    "max_tokens": (partial(_is_whole, least=1), "a whole number from 1 on"),
+    "max_completion_tokens": (partial(_is_whole, least=1), "a whole number from 1 on"),
+    "n": (partial(_is_whole, least=1), "a whole number from 1 on"),
+    "top_logprobs": (partial(_is_whole, least=0), "a whole number from 0 on"),
+    "seed": (partial(_is_whole, least=-math.inf), "a whole number"),
+    "logprobs": (lambda value: isinstance(value, bool), "true or false"),
+    "parallel_tool_calls": (lambda value: isinstance(value, bool), "true or false"),
+    "response_format": (lambda value: isinstance(value, dict), "an object"),
+    "logit_bias": (lambda value: isinstance(value, dict), "an object"),
     "stop": (_is_stop, "text, or an array of texts"),
     "tool_choice": (lambda value: isinstance(value, (str, dict)), "text, or an object"),
 }
@@ -54,14 +48,10 @@ _CHECKS: Mapping[str, _Check] = {
 
 def parameter_defects(parameters: Mapping[str, Any]) -> list[str]:
     """The parameters whose value nobody can take, in words; those that are not known are left alone."""
-    return [
-        f"{name}: expected {_CHECKS[name][1]}, read {_read(value)}; it is sent so"
-        for name, value in parameters.items()
-        if name in _CHECKS and not _CHECKS[name][0](value)
-    ]
-
-
-def _read(value: object) -> str:
-    if isinstance(value, str):
-        return shortened(value, 40)
-    return f"{value}" if _is_number(value) else kind_of(value)
+    found = []
+    for name, value in parameters.items():
+        is_fine, expected = _CHECKS.get(name, (lambda _: True, ""))
+        if not is_fine(value):
+            read = shortened(value, 40) if isinstance(value, str) else value if _is_number(value) else kind_of(value)
+            found.append(f"{name}: expected {expected}, read {read}; it is sent so")
+    return found

@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.loaders.base import kind_of
-from vendor_verifier.loaders.building import UnusableRequest, control_tags, read_question
+from vendor_verifier.loaders.base import UnusableRequest, kind_of
+from vendor_verifier.loaders.building import control_tags, read_question
 from vendor_verifier.records.record import MAX_MESSAGE, Attempt, Exchange, Failure, FailureKind, Phase, Response, Timing
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import content_digest

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.errors import DataError, Problem
-from vendor_verifier.loaders.base import LoadedSamples, data_error, read_rows, shortened
-from vendor_verifier.loaders.building import EXPECTED_KEYS, UnusableRequest
+from vendor_verifier.loaders.base import LoadedSamples, UnusableRequest, data_error, read_rows, shortened
+from vendor_verifier.loaders.building import expected_in
 from vendor_verifier.loaders.result_rows import ResultRow, read_result
 from vendor_verifier.records.manifest import EntryInfo
 from vendor_verifier.records.record import Record, TurnRecord, supersedes
@@ -191,9 +191,8 @@ def _union(files: Iterable[Sequence[tuple[_Key, ResultRow]]]) -> dict[_Key, Samp
 
 
 def _sample(key: _Key, row: ResultRow) -> Sample:
-    expected = {name: value for name, value in row.tags.items() if name in EXPECTED_KEYS or name.startswith("expected")}
     source = Source("imported results", _place(row))
-    return Sample(f"{key[0]}-{key[1]}", row.turn, expected, row.tags, source)
+    return Sample(f"{key[0]}-{key[1]}", row.turn, expected_in(row.tags), row.tags, source)
 
 
 def _place(row: ResultRow) -> int:

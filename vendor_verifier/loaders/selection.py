@@ -1,23 +1,20 @@
 """The selection of a data set's samples by filters, a limit and strata; pure, and the same for every suite.
 
-The samples of a stratum are taken in the order of digests of their ids (:func:`lot`), so a row added to the file moves
-no other sample in the order of its stratum.
+The samples of a stratum are taken in the order of digests of their ids, so a row added to the file moves no other
+sample in the order of its stratum.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.records.sample import ChosenSamples, Sample, Samples, listed
 
 # The call type that a difficulty means.
-CALL_TYPES = {"easy": "single", "single": "single", "hard": "multi", "multi": "multi", "medium": "multi"}
+_CALL_TYPES = {"easy": "single", "hard": "multi", "medium": "multi"}
 
 
 def expects_call(sample: Sample) -> bool | None:
@@ -35,43 +32,7 @@ def expects_call(sample: Sample) -> bool | None:
 
 def classes_of(samples: Iterable[Sample]) -> frozenset[bool | None]:
     """The classes that occur: a call is expected, none is, or the row does not say."""
-    found: set[bool | None] = set()
-    for sample in samples:
-        found.add(expects_call(sample))
-        if len(found) == len((True, False, None)):
-            break
-    return frozenset(found)
-
-
-def balanced(samples: Sequence[Sample], limit: int) -> Sequence[int]:
-    """``limit`` places, ascending: every class in its share and at least once, in it every category in its share.
-
-    A larger limit only adds places.
-    """
-    strata: dict[bool | None, dict[str, list[tuple[bytes, int]]]] = {}
-    for place, sample in enumerate(samples):
-        categories = strata.setdefault(expects_call(sample), {})
-        categories.setdefault(str(sample.tags.get("category")), []).append((lot(sample.id), place))
-    classes = {name: _mixed({key: sorted(lots) for key, lots in inner.items()}) for name, inner in strata.items()}
-    # The first of each class come first of all: in a small choice the smaller class would be missing.
-    firsts = [order[0] for order in classes.values()]
-    order = dict.fromkeys([*sorted(firsts), *_mixed({str(name): order for name, order in classes.items()})])
-    return array("Q", sorted(place for _, place in islice(order, limit)))
-
-
-def _mixed(groups: Mapping[str, Sequence[tuple[bytes, int]]]) -> list[tuple[bytes, int]]:
-    """All groups in one order in which each is spread evenly, so that every beginning holds each in its share."""
-    spread = [
-        ((at + 0.5) / len(group), -len(group), name, one)
-        for name, group in groups.items()
-        for at, one in enumerate(group)
-    ]
-    return [one for _, _, _, one in sorted(spread)]
-
-
-def lot(sample_id: str) -> bytes:
-    """The digest that orders the samples of a stratum."""
-    return hashlib.sha256(sample_id.encode()).digest()
+    return frozenset(map(expects_call, samples))
 
 
 def select(
@@ -97,7 +58,8 @@ def select(
         category: any of these is contained in the tag ``category``.
         tags: each of these is contained in the tools or tags as JSON text.
         stratify_by: a tag whose values share ``limit`` in proportion to their numbers.
-        limit: at most so many; without ``stratify_by`` a choice that keeps classes and categories.
+        limit: at most so many; without ``stratify_by`` each class (:func:`expects_call`) is in it once or in its
+            share, and so is each category within its class. A larger limit only adds samples.
         head: the first ``limit`` instead.
         by_call_type: as MCPToolBench++ has it, a difficulty is one of the call type's and a category is equal.
 
@@ -106,37 +68,30 @@ def select(
     """
     if limit is not None and limit < 0:
         raise UsageError(f"the limit is at least 0, read {limit}")
-    wanted_ids = set(ids)
-    levels = {level.casefold() for level in difficulty}
-    categories = [word.casefold() for word in category]
-    words = [word.casefold() for word in tags]
-
-    def passes(sample: Sample) -> bool:
-        return (
-            (not wanted_ids or sample.id in wanted_ids or _tag(sample, "id") in wanted_ids)
-            and (not levels or _has_level(sample, levels, by_call_type))
-            and (not categories or any(_is_of(sample, word, by_call_type) for word in categories))
-            and (not words or _mentions(sample, words))
-        )
-
-    kept = samples
-    if wanted_ids or levels or categories or words:
-        kept = _at(samples, array("Q", (place for place, sample in enumerate(samples) if passes(sample))))
+    wanted, filters = set(ids), {"difficulty": difficulty, "category": category, "tags": tags}
+    kept: Sequence[Sample] = samples
+    if wanted or any(filters.values()):
+        passed = [place for place, one in enumerate(samples) if _passes(one, wanted, filters, by_call_type)]
+        kept = _at(samples, passed)
     if stratify_by is not None and kept and not any(stratify_by in sample.tags for sample in kept):
-        raise UsageError(f"no sample has the tag {stratify_by!r} to stratify by; {_known_tags(kept)}")
+        known = ", ".join(sorted({key for sample in kept for key in sample.tags}))
+        there = f"there are {known}" if known else "there are no tags at all"
+        raise UsageError(f"no sample has the tag {stratify_by!r} to stratify by; {there}")
     if limit is None or len(kept) <= limit:
         return kept
-    if stratify_by is not None:
-        return _at(kept, _stratified(kept, stratify_by, limit))
-    return _at(kept, range(limit) if head else balanced(kept, limit))
+    if head and stratify_by is None:
+        return _at(kept, range(limit))
+    if stratify_by is None:
+        strata = [(expects_call(sample), str(sample.tags.get("category"))) for sample in kept]
+    else:
+        strata = [(None, _tag(sample, stratify_by)) for sample in kept]
+    return _at(kept, sorted(_balanced(kept, strata)[:limit]))
 
 
 def unmatched(samples: Iterable[Sample], option: str, words: Sequence[str], *, by_call_type: bool = False) -> list[str]:
     """Those of the words of a filter (``ids``, ``difficulty``, ``category`` or ``tags``) that fit no sample."""
     left = list(dict.fromkeys(words))
     for sample in samples:
-        if not left:
-            break
         left = [word for word in left if not _fits(sample, option, word, by_call_type)]
     return left
 
@@ -152,71 +107,69 @@ def words_there_are(samples: Iterable[Sample], option: str) -> list[str]:
         elif option == "category":
             found.add(_tag(sample, "category"))
         else:
-            found |= {word for key, tag in sample.tags.items() if key not in ("id", "source") for word in _words(tag)}
+            tags = [tag for key, tag in sample.tags.items() if key not in ("id", "source")]
+            words = [word for tag in tags for word in (tag if isinstance(tag, list) else [tag])]
+            found |= {word for word in words if isinstance(word, str)}
     return sorted(found - {""})
 
 
-def _words(tag: object) -> Iterator[str]:
-    """The words of a tag, which may be a list of them; numbers and objects are none."""
-    for word in tag if isinstance(tag, list) else [tag]:
-        if isinstance(word, str):
-            yield word
+def _passes(sample: Sample, ids: set[str], filters: Mapping[str, Sequence[str]], by_call_type: bool) -> bool:
+    if ids and not ids & {sample.id, _tag(sample, "id")}:
+        return False
+    for option, words in filters.items():
+        fitting = [_fits(sample, option, word, by_call_type) for word in words]
+        if words and not (all(fitting) if option == "tags" else any(fitting)):
+            return False
+    return True
 
 
 def _fits(sample: Sample, option: str, word: str, by_call_type: bool) -> bool:
     if option == "ids":
         return word in (sample.id, _tag(sample, "id"))
-    if option == "difficulty":
-        return _has_level(sample, {word.casefold()}, by_call_type)
+    word = word.casefold()
     if option == "category":
-        return _is_of(sample, word.casefold(), by_call_type)
-    return _mentions(sample, [word.casefold()])
+        own = _tag(sample, "category").casefold()
+        return word == own if by_call_type else word in own
+    if option == "tags":
+        return word in json.dumps([list(sample.turn.tools), dict(sample.tags)], ensure_ascii=False).casefold()
+    own, call_type = _tag(sample, "difficulty").casefold(), _tag(sample, "call_type").casefold()
+    if call_type and (by_call_type or not own):
+        return call_type == _CALL_TYPES.get(word, word) or (not by_call_type and word == call_type)
+    return bool(own) and word in (own, call_type)
+
+
+def _tag(sample: Sample, key: str) -> str:
+    """A tag as text; "" when the sample has none."""
+    value = sample.tags.get(key)
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _balanced(samples: Sequence[Sample], strata: Sequence[tuple[bool | None, str]]) -> list[int]:
+    """All places in an order of which every beginning holds each class, and in it each stratum, in its share."""
+    classes: dict[str, dict[str, list[int]]] = {}
+    for _, place in sorted((hashlib.sha256(sample.id.encode()).digest(), at) for at, sample in enumerate(samples)):
+        name, stratum = strata[place]
+        classes.setdefault(str(name), {}).setdefault(stratum, []).append(place)
+    orders = {name: _mixed(groups) for name, groups in classes.items()}
+    # The first of each class come first of all: in a small choice the smaller class would be missing.
+    return list(dict.fromkeys([*(order[0] for order in orders.values()), *_mixed(orders)]))
+
+
+def _mixed(groups: Mapping[str, Sequence[int]]) -> list[int]:
+    """All groups in one order in which each is spread evenly."""
+    spread = [
+        ((at + 0.5) / len(group), -len(group), name, place)
+        for name, group in groups.items()
+        for at, place in enumerate(group)
+    ]
+    return [place for *_, place in sorted(spread)]
 
 
 def _at(samples: Sequence[Sample], places: Sequence[int]) -> Samples:
     """Those at ``places``; of a choice its own places are looked up, so that a choice is never of a choice."""
     whole = listed(samples)
     if isinstance(whole, ChosenSamples):
-        return ChosenSamples(whole.whole, array("Q", (whole.places[place] for place in places)))
+        return ChosenSamples(whole.whole, [whole.places[place] for place in places])
     return ChosenSamples(whole, places)
-
-
-def _tag(sample: Sample, key: str) -> str:
-    """A tag as text; "" when the sample has none."""
-    value: Any = sample.tags.get(key)
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
-def _is_of(sample: Sample, word: str, by_call_type: bool) -> bool:
-    own = _tag(sample, "category").casefold()
-    return word == own if by_call_type else word in own
-
-
-def _has_level(sample: Sample, levels: set[str], by_call_type: bool) -> bool:
-    own, call_type = _tag(sample, "difficulty").casefold(), _tag(sample, "call_type").casefold()
-    if by_call_type and call_type:
-        return call_type in {CALL_TYPES.get(level, level) for level in levels}
-    if own in levels or call_type in levels:
-        return bool(own or call_type)
-    return not own and bool(call_type) and call_type in {CALL_TYPES.get(level, level) for level in levels}
-
-
-def _mentions(sample: Sample, words: Sequence[str]) -> bool:
-    text = json.dumps([list(sample.turn.tools), dict(sample.tags)], ensure_ascii=False).casefold()
-    return all(word in text for word in words)
-
-
-def _known_tags(samples: Sequence[Sample]) -> str:
-    known = sorted({key for sample in samples for key in sample.tags})
-    return f"there are {', '.join(known)}" if known else "there are no tags at all"
-
-
-def _stratified(samples: Sequence[Sample], key: str, limit: int) -> Sequence[int]:
-    """Places, ascending."""
-    strata: dict[str, list[tuple[bytes, int]]] = {}
-    for place, sample in enumerate(samples):
-        strata.setdefault(_tag(sample, key), []).append((lot(sample.id), place))
-    order = _mixed({name: sorted(lots) for name, lots in strata.items()})
-    return array("Q", sorted(place for _, place in order[:limit]))

@@ -11,16 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vendor_verifier.loaders.base import Loader, Question, kind_of
-from vendor_verifier.loaders.building import UnusableRequest, unpacked
+from vendor_verifier.loaders.base import Loader, Question, UnusableRequest, kind_of, unpacked
 from vendor_verifier.loaders.tool_rows import (
     NormalCall,
-    declared_tools,
     normal_calls,
     question_of,
     read_query,
     row_tags,
 )
+from vendor_verifier.loaders.tools import declared_tools
 
 EXPECTED, CALLED = "expected_tools", "tools_called"
 _TOOLS = ("tools", "available_tools")

@@ -19,14 +19,14 @@ from typing import Any
 
 from msgspec import structs
 
-from vendor_verifier.loaders.base import Loader, Question, half_character, kind_of, shortened
-from vendor_verifier.loaders.building import UnusableRequest, control_tags, read_question, unpacked
-from vendor_verifier.loaders.tools import Tool, read_tool
+from vendor_verifier.loaders.base import Loader, Question, UnusableRequest, kind_of, shortened, unpacked
+from vendor_verifier.loaders.building import control_tags, read_question
+from vendor_verifier.loaders.tools import Tool
 from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.request import Turn
 from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.suites.tool_calls.calls import Call, first_problem, read_calls
-from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
+from vendor_verifier.wire.payload import as_dict
 
 NormalCall = Mapping[str, Any] | str
 
@@ -91,38 +91,10 @@ def tool_output(text: object) -> object:
     if not isinstance(text, str):
         return text
     try:
-        found = parse_json(text)
-    except PayloadError:
+        found = unpacked(text, "")
+    except UnusableRequest:
         return text
-    return text if found is None or half_character(found) else found
-
-
-def declared_tools(value: object, key: str = "tools") -> tuple[list[Tool], list[str]]:
-    """Tools as chat-completions declares them, and what is wrong with them.
-
-    Read are objects with ``parameters``, ``input_schema`` or ``inputSchema`` (a schema, or a mapping of properties),
-    chat-completions tools, bare names, and all of these under the names of servers.
-    """
-    value = unpacked(value, key) if value else value
-    if isinstance(value, dict):
-        value = [tool for server in value.values() for tool in (server if isinstance(server, list) else [server])]
-    if not isinstance(value, list):
-        raise UnusableRequest(f"expected an array of tools, read {kind_of(value)}", key)
-    tools: list[Tool] = []
-    defects: list[str] = []
-    names: set[str] = set()
-    for position, item in enumerate(value, 1):
-        tool, defect = read_tool(item)
-        if defect:
-            defects.append(f"tool {position} {defect}")
-        if tool is None:
-            continue
-        tools.append(tool)
-        name = tool["function"]["name"]
-        if name in names:
-            defects.append(f"tool {shortened(name)} is declared twice; the first definition counts")
-        names.add(name)
-    return tools, defects if tools else [*defects, "no tool is offered"]
+    return text if found is None else found
 
 
 def tool_names(tools: Sequence[Tool]) -> list[str]:

@@ -17,18 +17,16 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.loaders.base import Loader, Question, kind_of, shortened
-from vendor_verifier.loaders.building import UnusableRequest, unpacked
+from vendor_verifier.loaders.base import Loader, Question, UnusableRequest, kind_of, shortened, unpacked
 from vendor_verifier.loaders.tool_rows import (
     NormalCall,
-    declared_tools,
     normal_calls,
     question_of,
     read_query,
     row_tags,
     tool_output,
 )
-from vendor_verifier.loaders.tools import Tool
+from vendor_verifier.loaders.tools import Tool, declared_tools
 from vendor_verifier.wire.payload import as_dict, as_list
 
 LABEL = "function_call_label"

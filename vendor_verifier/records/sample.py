@@ -11,12 +11,7 @@ from typing import Any, overload
 
 import msgspec
 
-from vendor_verifier.records.bounded_cache import BoundedCache
 from vendor_verifier.records.request import Turn
-
-# Characters of canonical JSON of tool declarations, of which a data set repeats a few sets thousands of times.
-_MOST_TOOLS = 4 * 2**20
-_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -47,52 +42,11 @@ def content_digest(turn: Turn) -> str:
     Temperature, limits and everything else a vendor entry may override stay out, so that the same question asked with
     other settings keeps its identity.
     """
-    return Digests().of(turn)
+    content = [list(turn.messages), list(turn.tools), turn.parameters.get("tool_choice")]
+    return hashlib.sha256(_canonical(content).encode()).hexdigest()[:16]
 
 
-class Digests:
-    """Content digests of many turns. Tools that are the same object in several are written once: change none."""
-
-    def __init__(self) -> None:
-        self._written: BoundedCache[int, tuple[object, str]] = BoundedCache(_MOST_TOOLS)
-
-    def of(self, turn: Turn) -> str:
-        """As :func:`content_digest`."""
-        choice = turn.parameters.get("tool_choice")
-        written = "null" if choice is None else _CANONICAL.encode(choice)
-        content = f"[{_canonical(turn.messages)},{self._tools(turn)},{written}]"
-        return hashlib.sha256(content.encode()).hexdigest()[:16]
-
-    def _tools(self, turn: Turn) -> str:
-        known = self._written.get(id(turn.tools))
-        if known is None:
-            # Kept with the object, so that no other object can get its identity.
-            known = (turn.tools, _CANONICAL.encode(list(turn.tools)))
-            self._written.keep(id(turn.tools), known, len(known[1]))
-        return known[1]
-
-
-_written = msgspec.json.Encoder(order="sorted").encode
-
-
-def _canonical(messages: Sequence[Mapping[str, Any]]) -> str:
-    return _of_plain_text(messages) or _CANONICAL.encode(list(messages))
-
-
-def _of_plain_text(messages: Sequence[Mapping[str, Any]]) -> str | None:
-    """Canonical JSON of messages in which everything is ASCII text, in a fifth of the time; None of others.
-
-    Both encoders write such text alike, but for DEL; tests/records/test_samples.py holds them against each other.
-    """
-    for message in messages:
-        for value in message.values():
-            if type(value) is not str:
-                return None
-    try:
-        written = _written(messages)
-    except UnicodeEncodeError:
-        return None
-    return written.decode() if written.isascii() and b"\x7f" not in written else None
+_canonical = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":")).encode
 
 
 def numbered(digest: str, occurrence: int) -> str:
@@ -177,35 +131,3 @@ class ChosenSamples(Samples):
 def listed(samples: Sequence[Sample]) -> Samples:
     """``samples`` themselves if they can be found by id, else a sequence of them that can."""
     return samples if isinstance(samples, Samples) else ListedSamples(samples)
-
-
-Tools = tuple[Mapping[str, Any], ...]
-
-
-# Declarations as JSON, bytes; as objects they take five times as much.
-MOST_TOOLS_BYTES = 4 * 2**20
-
-
-class ToolSets:
-    """A cache of sets of tools; neither what is given to it nor what comes from it may be changed."""
-
-    def __init__(self) -> None:
-        self._known: BoundedCache[bytes, Tools] = BoundedCache(MOST_TOOLS_BYTES)
-        # The same sets, which callers often have themselves.
-        self._by_identity: BoundedCache[int, Tools] = BoundedCache(MOST_TOOLS_BYTES)
-
-    def shared(self, turn: Turn) -> Turn:
-        """The same turn with the tools of the first turn that declared the same."""
-        if not turn.tools or self._by_identity.get(id(turn.tools)) is not None:
-            return turn
-        try:
-            written = msgspec.json.encode(turn.tools)
-        except (msgspec.MsgspecError, UnicodeError, OverflowError, TypeError, RecursionError):
-            return turn
-        known = self._known.get(written)
-        if known is None:
-            self._known.keep(written, turn.tools, len(written))
-            self._by_identity.keep(id(turn.tools), turn.tools, len(written))
-            return turn
-        # As dataclasses.replace would have it, at a fifth of its cost: every sample of a data set comes here.
-        return Turn(turn.messages, known, turn.parameters, turn.stream, turn.thinking, turn.fixed)

@@ -43,26 +43,16 @@ class KeptCheckers:
 
     def __init__(self) -> None:
         self._by_tools: BoundedCache[bytes, ArgumentChecker] = BoundedCache(_MOST_CHECKERS)
-        # Samples of one data set share what they declare alike; holding it keeps its identity its own.
-        self._by_identity: BoundedCache[int, tuple[object, ArgumentChecker]] = BoundedCache(_MOST_CHECKERS)
 
     def __call__(self, sample: Sample) -> ArgumentChecker:
         return self.of(sample.turn.tools)
 
     def of(self, tools: Tools) -> ArgumentChecker:
         """The checker of the tools of a turn."""
-        known = self._by_identity.get(id(tools))
-        if known is None:
-            known = (tools, self._of_equal_tools(tools))
-            self._by_identity.keep(id(tools), known)
-        return known[1]
-
-    def _of_equal_tools(self, tools: Tools) -> ArgumentChecker:
         try:
-            written = msgspec.json.encode(tools)
+            key = hashlib.sha256(msgspec.json.encode(tools)).digest()
         except UnicodeEncodeError:
             return ArgumentChecker(tools)
-        key = hashlib.sha256(written).digest()
         checker = self._by_tools.get(key)
         if checker is None:
             checker = ArgumentChecker(tools)

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.errors import Problem
-from vendor_verifier.loaders.base import LoadedSamples, Row, kind_of, read_rows
-from vendor_verifier.loaders.building import UnusableRequest
+from vendor_verifier.loaders.base import LoadedSamples, Row, UnusableRequest, kind_of, read_rows
 from vendor_verifier.records.request import Turn
 from vendor_verifier.suites.bfcl.function_docs import sent_name
 from vendor_verifier.suites.bfcl.native_rows import ReadRow, samples_of

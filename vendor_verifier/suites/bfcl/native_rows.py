@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.errors import DataError, Problem
-from vendor_verifier.loaders.base import LoadedSamples, Row, data_error, kind_of, read_rows
-from vendor_verifier.loaders.building import UnusableRequest
+from vendor_verifier.loaders.base import LoadedSamples, Row, UnusableRequest, data_error, kind_of, read_rows
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample, Source, numbered
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, is_relevance, language_of
