@@ -16,7 +16,7 @@ from hypothesis import settings
 from shared_vendors import OWN_COMMAND, SharedVendors
 
 from vendor_verifier.pipeline import simulated_vendors
-from vendor_verifier.run import event_loop_lag
+from vendor_verifier.run import lag
 from vendor_verifier.scoring import answer
 from vendor_verifier.transport import client
 from vendor_verifier.transport.client import _tls_context
@@ -45,7 +45,7 @@ def _never_late(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     if "lateness" not in request.keywords:
         monkeypatch.setattr(answer, "MOST_LATE", math.inf)
         monkeypatch.setattr(answer, "LEAST_NS", math.inf)
-        monkeypatch.setattr(event_loop_lag, "MIN_WATCH_S", math.inf)
+        monkeypatch.setattr(lag, "MIN_WATCH_S", math.inf)
 
 
 @pytest.fixture(autouse=True, scope="session")

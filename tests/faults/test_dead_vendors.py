@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections import Counter
 from typing import Any
 
@@ -16,10 +15,8 @@ from vendor_verifier.errors import UsageError
 from vendor_verifier.records.event import Usage
 from vendor_verifier.records.plan import RetryRules
 from vendor_verifier.records.record import Attempt, Failure, Response
-from vendor_verifier.run import conversation
 from vendor_verifier.run.budgets import Spending
-from vendor_verifier.run.conversation import CLOCK_JUMP
-from vendor_verifier.run.rate_limiter import DOWN_AFTER
+from vendor_verifier.run.limits import DOWN_AFTER
 from vendor_verifier.transport import connect
 
 pytestmark = pytest.mark.anyio
@@ -163,29 +160,6 @@ class FakeServer(FaultServer):
 
     def url(self, vendor: str = "v") -> str:
         return f"http://127.0.0.1:1/{vendor}"
-
-
-@pytest.mark.parametrize(("jump_s", "flagged"), [(3600.0, True), (-3600.0, True), (0.0, False), (4.0, False)])
-async def test_a_clock_that_jumps_flags_the_row_and_spoils_no_duration(
-    server: FaultServer, monkeypatch: pytest.MonkeyPatch, jump_s: float, flagged: bool
-) -> None:
-    """A wall clock set while a request is under way marks its record; durations come from the monotonic clock."""
-    real = time.time
-    shift = [0.0]
-
-    def answer(_seen: Seen) -> Script:
-        shift[0] = jump_s
-        return GOOD
-
-    server.answer = answer
-    monkeypatch.setattr(conversation.time, "time", lambda: real() + shift[0])
-    ran = await run([entry(server, "a")], 1)
-    final = ran.records[0].final
-    assert final is not None
-    assert final.response is not None
-    assert final.timing is not None
-    assert (CLOCK_JUMP in final.response.anomalies) is flagged
-    assert 0 < final.timing.end_ns < 1000e9
 
 
 def test_too_few_open_files_are_said_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections import Counter
+from collections.abc import Callable
 from datetime import datetime
 
 import equal_vendors
 import pytest
-from equal_vendors import entries, samples
+from asking import entry, run
+from equal_vendors import samples
+from fault_server import DONE, stream, text, whole
+from jumping_loop import run_jumping
 from scipy.stats import chisquare
+from sleeping_server import SleepingServer, Visit
 
 from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.findings.verdict import ModelVerdict, judge
 from vendor_verifier.records.manifest import EntryInfo
+from vendor_verifier.records.plan import Limits, RetryRules
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.results import ModelResult
 from vendor_verifier.records.sample import listed
-from vendor_verifier.run.baseline_pace import BaselinePace
-from vendor_verifier.run.work_queue import Stream
 from vendor_verifier.scoring.figures import ScorePlan, score_models
 from vendor_verifier.scoring.table import read_frames
 from vendor_verifier.scoring.texts import AnswerTexts
 from vendor_verifier.suites.trigger import TriggerSuite
 
 VENDORS, SAMPLES, RUNS = 7, 60, 100
+GOOD = stream(text("hello"), DONE)
+LIMITS = Limits(connect_s=10, first_token_s=60, idle_s=60, total_s=300)
+Answer = Callable[[Visit], "tuple[float, bytes] | None"]
 
 
 def sent_s(record: Record) -> float:
@@ -43,7 +49,7 @@ def scored(records: list[Record]) -> tuple[ModelResult, ModelVerdict]:
     )
     frames = read_frames(records, {"trigger": TriggerSuite()}, asked, texts=AnswerTexts.of(asked))
     result = score_models(frames, ScorePlan(entries=infos, samples=asked, repeat=1, complete=True)).models["m"]
-    run = ModelRun(
+    model_run = ModelRun(
         model="m",
         baseline="v0",
         labels=labels,
@@ -54,7 +60,7 @@ def scored(records: list[Record]) -> tuple[ModelResult, ModelVerdict]:
         planned={label: vendor.planned for label, vendor in result.vendors.items()},
         model_ids=dict.fromkeys(labels, "m"),
     )
-    return result, judge(run, result.vendors)
+    return result, judge(model_run, result.vendors)
 
 
 def over(records: list[Record], label: str) -> float:
@@ -80,23 +86,26 @@ def test_a_slower_vendor_is_not_held_back() -> None:
     assert over(held, "v1") - begin <= 1.1 * (over(free, "v1") - begin)
 
 
-def test_nobody_waits_for_a_baseline_that_is_asked_nothing_more() -> None:
-    """Once it was stopped, or the run takes nothing new, whoever waited for it goes on to its end."""
+@pytest.mark.parametrize(
+    ("baseline", "most"),
+    [
+        pytest.param(lambda _visit: None, 4, id="never answers"),
+        pytest.param(lambda visit: None if visit.nth % 2 else (0.05, GOOD), 4, id="answers its first tries only"),
+        pytest.param(lambda _visit: (0.5, GOOD), 4, id="ten times as slow"),
+        pytest.param(lambda _visit: (0.01, whole({"error": {"message": "no"}}, 500)), 2.5, id="always fails"),
+        pytest.param(lambda _visit: (0.05, GOOD), 2.5, id="as fast"),
+    ],
+)
+def test_a_sick_baseline_holds_nobody_back(baseline: Answer, most: float) -> None:
+    """An equal baseline that is asked twice makes the others last twice as long; a sick one little longer than that."""
 
-    async def everything() -> int:
-        lead, held = (
-            Stream(entry, 2, left, iter(()), left // 10) for entry, left in zip(entries(2), (20, 10), strict=True)
-        )
-        pace = BaselinePace([lead, held])
-        waiting = [asyncio.create_task(pace.wait(held)) for _ in range(held.left)]
-        await asyncio.sleep(0)
-        before = sum(task.done() for task in waiting)
-        pace.end_one(lead, is_last=True)
-        async with asyncio.timeout(5):
-            await asyncio.gather(*waiting)
-        return before
+    async def took_s(repeats: int) -> float:
+        async with SleepingServer(lambda visit: baseline(visit) if visit.vendor == "base" else (0.05, GOOD)) as server:
+            both = [entry(server, "base", is_baseline=True), entry(server, "good")]
+            await run(both, 200, limits=LIMITS, retry=RetryRules(1, 1.0), baseline_repeats=repeats)
+            return server.took_s("good")
 
-    assert asyncio.run(everything()) == 1
+    assert run_jumping(took_s(2)) <= most * run_jumping(took_s(1))
 
 
 @pytest.mark.slow

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -13,9 +11,9 @@ from hypothesis import strategies as st
 
 from vendor_verifier.records.event import Usage
 from vendor_verifier.records.record import Attempt, Failure, Response
-from vendor_verifier.run.budgets import MINUTE_S, WAY_S, Ask, RequestBudget, TokenBudget, ask_for
+from vendor_verifier.run.budgets import MINUTE_S, WAY_S, Ask, Bucket, TokenBucket, ask_for
 
-# From one request's wish to send to the next one's, and how late it wakes after waiting, seconds.
+# Seconds: until the next request wants to be sent, how late it wakes after a wait, and its way to the vendor.
 GAPS = st.lists(
     st.tuples(st.floats(0, 5), st.sampled_from([0.0, 0.0, 0.001, 0.03, 2.0]), st.floats(0, WAY_S)),
     min_size=1,
@@ -24,144 +22,99 @@ GAPS = st.lists(
 
 
 def most_in_a_minute(moments: Sequence[float], weights: Sequence[float]) -> Iterator[tuple[float, float]]:
-    """For each request: what the minute that begins with it holds, and the weight of the last one in it."""
+    """For each request: what the minute that begins with it holds, and the weight of the heaviest in it."""
     for first, begun in enumerate(moments):
         inside = [weight for at, weight in zip(moments[first:], weights[first:], strict=True) if at < begun + MINUTE_S]
         yield sum(inside), max(inside)
 
 
-def after(now: float, seconds: float) -> float:
-    """A moment later, however few seconds: a clock never stands still."""
-    return max(now + seconds, math.nextafter(now, math.inf))
+def begun(bucket: Bucket, now: float, late: float = 0.0) -> float:
+    """The moment at which a request that wants to be sent now may begin, where it wakes so late after a wait."""
+    while (wait := bucket.wait_s(now)) > 0:
+        # A clock never stands still, however few seconds a wait takes.
+        now = max(now + wait + late, math.nextafter(now, math.inf))
+    return now
 
 
 @settings(max_examples=80, deadline=None)
 @given(st.floats(0.5, 3000), GAPS)
 def test_no_minute_holds_more_requests_than_the_budget_and_one(
-    per_minute: float, gaps: list[tuple[float, ...]]
+    per_minute: float, gaps: list[tuple[float, float, float]]
 ) -> None:
     """Whenever requests want to be sent, however late each wakes, however long each is on its way."""
-    budget, now = RequestBudget(per_minute), 0.0
+    bucket, now = Bucket(per_minute), 0.0
     arrived: list[float] = []
     for gap, late, way in gaps:
-        now += gap
-        while (wait := budget.wait_s(now)) > 0:
-            now = after(now, wait + late)
-        budget.take(now)
+        now = begun(bucket, now + gap, late)
+        bucket.begin(now, Ask(0))
         arrived.append(now + way)
     arrived.sort()
     assert all(count <= per_minute + 1 for count, _ in most_in_a_minute(arrived, [1] * len(arrived)))
 
 
-def test_a_request_budget_is_used_up_evenly() -> None:
-    """Whoever always has something to send gets the budget but for half a percent, and no burst."""
-    budget, now, begun = RequestBudget(600), 0.0, []
-    while now < 300:
-        while (wait := budget.wait_s(now)) > 0:
-            now = after(now, wait)
-        budget.take(now)
-        begun.append(now)
-    assert 0.995 * 600 <= len(begun) / 5 <= 600
-    assert all(later - earlier >= 0.09 for earlier, later in pairwise(begun))
-
-
-@dataclass
-class World:
-    """Requests that take a while and then turn out to have used something; ``now`` is the only clock."""
-
-    budget: TokenBudget
-    now: float = 0.0
-    under_way: list[tuple[float, Ask, int]] = field(default_factory=list)
-    begun: list[float] = field(default_factory=list)
-    used: list[float] = field(default_factory=list)
-
-    def send(self, ask: Ask, output: int, takes_s: float, late_s: float = 0.0) -> None:
-        while (wait := self.budget.wait_s(self.now, ask)) > 0:
-            next_answer = min((at for at, _, _ in self.under_way), default=math.inf)
-            self.pass_until(min(after(self.now, wait + late_s), next_answer))
-        self.budget.take(self.now, ask)
-        self.begun.append(self.now)
-        self.used.append(ask.size // 4 + output)
-        self.under_way.append((self.now + takes_s, ask, output))
-
-    def pass_until(self, moment: float) -> None:
-        self.now = max(self.now, moment)
-        for answer in sorted(self.under_way, key=lambda one: one[0]):
-            if answer[0] <= self.now:
-                self.under_way.remove(answer)
-                self.budget.settle(answer[1], answered(answer[1].size // 4, answer[2]))
-
-
-def answered(tokens_in: int | None, tokens_out: int | None) -> Attempt:
-    return Attempt(1, response=Response(usage=Usage(tokens_in, tokens_out)))
-
-
 @settings(max_examples=80, deadline=None)
-@given(
-    st.integers(50, 20_000),
-    st.lists(
-        st.tuples(
-            st.floats(0, 20), st.integers(0, 4000), st.integers(1, 3000), st.floats(0, 1), st.floats(0, 90),
-            st.sampled_from([0.0, 0.01, 1.0]),
-        ),
-        min_size=1, max_size=60,
-    ),
-)  # fmt: skip
-def test_no_minute_holds_more_tokens_than_the_budget_and_one_request_s(
-    per_minute: int, asked: list[tuple[float, int, int, float, float, float]]
+@given(st.floats(1000, 1e6), GAPS, st.lists(st.tuples(st.integers(0, 4000), st.floats(0, 1)), min_size=150))
+def test_no_minute_holds_more_tokens_than_the_budget_and_one_request(
+    per_minute: float, gaps: list[tuple[float, float, float]], sizes: list[tuple[int, float]]
 ) -> None:
-    """With a limit stated in each request: what is really used stays within, however long answers take."""
-    world = World(TokenBudget(per_minute))
-    for gap, size, limit, share, takes_s, late_s in asked:
-        world.pass_until(world.now + gap)
-        world.send(Ask(size, limit), int(share * limit), takes_s, late_s)
-    assert all(tokens <= per_minute + largest for tokens, largest in most_in_a_minute(world.begun, world.used))
+    """Every answer keeps the limit that its request states, and comes when the next request has begun."""
+    bucket, now = TokenBucket(per_minute), 0.0
+    arrived: list[tuple[float, float]] = []
+    for (gap, late, way), (size, share) in zip(gaps, sizes, strict=False):
+        now = begun(bucket, now + gap, late)
+        limit = 4000
+        ask, output = Ask(size, limit), int(limit * share)
+        bucket.begin(now, ask)
+        arrived.append((now + way, size // 4 + output))
+        bucket.settle(ask, answered(size // 4, output))
+    arrived.sort()
+    moments, weights = [at for at, _ in arrived], [tokens for _, tokens in arrived]
+    assert all(tokens <= per_minute + most for tokens, most in most_in_a_minute(moments, weights))
 
 
-def test_answers_shorter_than_their_limit_let_more_requests_begin() -> None:
-    """A budget is spent by what is used, not by what was allowed: 100 tokens each of 6,000, limits of 1,000."""
-    world = World(TokenBudget(6000))
-    while world.now < 600:
-        world.send(Ask(0, 1000), 100, 1.0)
-    # What is put by for the one under way is the rest; by their limits it would have been 6 requests a minute.
-    assert sum(world.used) / 10 > 0.8 * 6000
+@pytest.mark.parametrize(("bucket", "ask"), [(Bucket(600), Ask(0)), (TokenBucket(60_000), Ask(0, 100))])
+def test_a_budget_is_used_up_evenly(bucket: Bucket, ask: Ask) -> None:
+    """Whoever always has something to send gets the budget but for half a percent, and no burst."""
+    now, count = 0.0, 0
+    while (now := begun(bucket, now)) < 300:
+        bucket.begin(now, ask)
+        count += 1
+    assert 0.995 * 600 <= count / 5 <= 600
 
 
-def test_a_request_larger_than_the_budget_goes_alone() -> None:
-    """It is not held back for ever, and nothing goes with it in its minute."""
-    world = World(TokenBudget(100))
-    for _ in range(3):
-        world.send(Ask(4000, 50), 50, 1.0)
-    assert all(later - earlier >= MINUTE_S for earlier, later in pairwise(world.begun))
-
-
-def test_without_a_limit_the_longest_answer_so_far_is_put_by() -> None:
-    """A thousand tokens until one has come; a vendor that counts more tokens a byte than a quarter is believed."""
-    budget = TokenBudget(1e6)
-    ask = Ask(400)
-    assert budget.estimate(ask) == 100 + 1024
-    budget.take(0, ask)
-    budget.settle(ask, answered(200, 3000))
-    assert budget.estimate(ask) == 200 + 3000
-    assert budget.estimate(Ask(400, 10)) == 200 + 10
+def answered(sent: int, output: int) -> Attempt:
+    return Attempt(1, response=Response("x", usage=Usage(sent, output)))
 
 
 @pytest.mark.parametrize(
-    ("attempt", "left"),
+    ("attempt", "charged"),
     [
-        (answered(80, 20), 900),
-        (answered(None, None), 400),
-        (Attempt(1, failure=Failure("rate_limited", "headers", "slow down", 429)), 900),
+        (answered(50, 30), 80),
+        (answered(900, 9000), 9900),
+        (Attempt(1, response=Response("x")), 100 + 500),
+        (Attempt(1, failure=Failure("rate_limited", "headers", "no", 429)), 100),
     ],
 )
-def test_what_was_put_by_is_corrected_by_what_the_vendor_says(attempt: Attempt, left: int) -> None:
+def test_a_request_is_charged_what_the_vendor_says(attempt: Attempt, charged: float) -> None:
     """Its count, or the estimate where it gives none; a refusal is charged as a prompt."""
-    budget = TokenBudget(1000)
-    ask = Ask(400, 500)
-    budget.take(0, ask)
-    budget.settle(ask, attempt)
-    assert budget.wait_s(45, Ask(0, left)) <= 0
-    assert budget.wait_s(45, Ask(0, left + 1)) > 0
+    bucket, ask = TokenBucket(60_000), Ask(400, 500)
+    bucket.begin(0, ask)
+    assert bucket.wait_s(0) == pytest.approx(600 / 1000, abs=0.02)
+    bucket.settle(ask, attempt)
+    assert bucket.wait_s(0) == pytest.approx(charged / 1000, abs=0.02, rel=0.01)
+
+
+def test_an_answer_is_estimated_by_the_longest_so_far_up_to_its_limit() -> None:
+    """Limits are often far above what answers need: held to them, one request would wait for the other's answer."""
+    bucket = TokenBucket(60_000)
+    bucket.begin(0, first := Ask(0))
+    assert first.charged == 1024
+    bucket.settle(first, answered(0, 300))
+    charged = []
+    for limit in (None, 64_000, 100):
+        bucket.begin(0, ask := Ask(0, limit))
+        charged.append(ask.charged)
+    assert charged == [300, 300, 100]
 
 
 @pytest.mark.parametrize(

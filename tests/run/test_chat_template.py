@@ -156,11 +156,3 @@ def test_of_several_templates_the_one_for_tools(library: Library, tmp_path: Path
     several = [{"name": "default", "template": "plain"}, {"name": "tool_use", "template": "with tools"}]
     load_renderer(str(write(tmp_path / "mine", chat_template=several)))(TURN)
     assert library.rendered[0][1]["chat_template"] == "with tools"
-
-
-def test_a_folder_that_cannot_be_read(library: Library, tmp_path: Path) -> None:
-    """A broken configuration is a usage error."""
-    folder = write(tmp_path / "mine")
-    (folder / "tokenizer_config.json").write_text("{", encoding="utf-8")
-    with pytest.raises(UsageError, match="cannot be read"):
-        load_renderer(str(folder))

@@ -12,7 +12,7 @@ from fault_server import DONE, FaultServer, say, stream, text
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.run.local_run import run_local
+from vendor_verifier.run.local import run_local
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
 pytestmark = pytest.mark.anyio
@@ -51,7 +51,7 @@ async def test_what_cannot_be_said_is_not_sent(server: FaultServer) -> None:
 class BuggyReader:
     """A reader of somebody's plugin that falls over the first event."""
 
-    def read(self, event: object) -> Any:
+    def read(self, event: object, answer: object) -> None:
         raise LookupError(f"no idea; the key is {KEY}")
 
     read_body = read

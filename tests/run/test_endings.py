@@ -18,7 +18,7 @@ from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, who
 
 from vendor_verifier.errors import StorageError
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.run.local_run import run_local
+from vendor_verifier.run.local import run_local
 
 pytestmark = pytest.mark.anyio
 
@@ -75,9 +75,9 @@ import json, sys
 from types import SimpleNamespace
 sys.path.insert(0, sys.argv[1])
 import anyio
-import vendor_verifier.run.local_run
-from asking import Ran, run, Ran, entry, run
-vendor_verifier.run.local_run._GRACE_S = float(sys.argv[3])
+import vendor_verifier.run.interruption as ending
+from asking import Ran, entry, run
+ending.GRACE_S = float(sys.argv[3])
 ran = Ran()
 async def main():
     server = SimpleNamespace(url=lambda label: f"{sys.argv[2]}/{label}")

@@ -15,7 +15,7 @@ from flooding import LONGEST_S, FloodServer, sized
 from vendor_verifier.records.plan import RetryRules
 from vendor_verifier.redaction import MASK, Scrubber
 from vendor_verifier.run.journal import Journal
-from vendor_verifier.run.local_run import run_local
+from vendor_verifier.run.local import run_local
 from vendor_verifier.store import RunFolder, encode_record
 
 pytestmark = pytest.mark.anyio

@@ -68,29 +68,11 @@ def test_a_command_that_gives_no_key_says_so_without_its_output(command: tuple[s
     assert "half-a-key" not in str(caught.value)
 
 
-def test_an_entry_without_a_command_keeps_its_endpoint() -> None:
-    """The usual case costs nothing."""
-    plain = entry()
-    assert anyio.run(KeyRing(Scrubber()).endpoint, plain) is plain.endpoint
-
-
-FLOODS = (
-    pytest.param("import sys\nwhile True: sys.stdout.write('y\\n' * 4096)", id="stdout"),
-    pytest.param("import sys\nwhile True: sys.stdout.write('y' * 100_000)", id="one line"),
-)
-
-
-@pytest.mark.parametrize("source", FLOODS)
-def test_a_command_that_prints_without_end_is_ended_and_costs_little(source: str) -> None:
+def test_a_command_that_prints_without_end_is_ended() -> None:
     """What is kept of it is bounded, and the words say what was expected."""
+    endless = "import sys\nwhile True: sys.stdout.write('y' * 100_000)"
     with pytest.raises(UsageError, match="printed more than 64 KiB; a key is shorter"):
-        anyio.run(KeyRing(Scrubber()).endpoint, entry(sys.executable, "-c", source))
-
-
-def test_what_a_command_says_on_stderr_is_not_kept() -> None:
-    """A megabyte of complaints neither blocks the command nor spoils its key."""
-    source = "import sys; sys.stderr.write('x' * 1_000_000); print('a-key')"
-    assert anyio.run(KeyRing(Scrubber()).endpoint, entry(sys.executable, "-c", source)).key == "a-key"
+        anyio.run(KeyRing(Scrubber()).endpoint, entry(sys.executable, "-c", endless))
 
 
 def _alive(pid: int) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
 
 import anyio
 import pytest
 from asking import QUICK, Ran, entry, kept_in, plan_of, queue_of, run, samples
-from costs import LONG_S, PATIENCE_S, held_until, least_of
+from costs import LONG_S, PATIENCE_S, held_until
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 
 import vendor_verifier.run.load as load_module
@@ -18,9 +17,8 @@ from vendor_verifier.records.record import Record
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import Score
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.run.load import LoadReport, lag_ms, percentile
-from vendor_verifier.run.local_run import run_local
-from vendor_verifier.scoring.answer import ttft_ms
+from vendor_verifier.run.load import LoadReport, lag_ms
+from vendor_verifier.run.local import run_local
 from vendor_verifier.suites import Play
 
 pytestmark = pytest.mark.anyio
@@ -37,11 +35,6 @@ def report(ran: Ran, label: str = "a") -> LoadReport:
     assert ran.end is not None
     assert ran.end.load is not None
     return ran.end.load["model", label]
-
-
-def offsets_s(server: FaultServer, vendor: str) -> list[float]:
-    seen = server.by_vendor(vendor)
-    return [(one.at_ns - seen[0].at_ns) / 1e9 for one in seen]
 
 
 # --- open loop
@@ -65,13 +58,6 @@ async def test_requests_begin_when_they_are_due_whatever_happens(server: FaultSe
     assert told.lag_max_ms == max(lag for lag in lags if lag is not None)
 
 
-def stalling(begun: list[float]) -> Script:
-    """Answers in 10 ms, but nothing between 0.5 and 1.5 s after the first question."""
-    begun or begun.append(time.monotonic())
-    since = time.monotonic() - begun[0]
-    return after(1.5 - since + 0.01 if 0.5 <= since < 1.5 else 0.01)
-
-
 def from_schedule_ms(record: Record, ended: str) -> float | None:
     """The first token of the first turn, or the end of the last one, after the request was due."""
     turn = record.turns[0 if ended == "first_token_ns" else -1]
@@ -82,38 +68,6 @@ def from_schedule_ms(record: Record, ended: str) -> float | None:
 
 def ttft_from_schedule_ms(record: Record) -> float | None:
     return from_schedule_ms(record, "first_token_ns")
-
-
-def p90(values: Sequence[float | None]) -> float:
-    return percentile(sorted(value for value in values if value is not None), 90)
-
-
-async def stalled(shape: LoadShape, places: int, count: int, into: list[Record]) -> None:
-    begun: list[float] = []
-    async with FaultServer(lambda _: stalling(begun)) as server:
-        into += (await run([entry(server, "a")], count, load=shape, request_concurrency=places)).records
-
-
-@pytest.mark.slow
-async def test_a_stall_cannot_be_hidden_by_asking_less() -> None:
-    """Against a server that stalls for one second in two and a half, a closed loop sees next to nothing at p90; an open
-    one sees the stall; and one with a cap in flight sees it from the schedule, though not from sending (coordinated
-    omission)."""
-    closed: list[Record] = []
-    free: list[Record] = []
-    capped: list[Record] = []
-    async with anyio.create_task_group() as group:
-        group.start_soon(stalled, LoadShape(duration_s=2.5), 2, 4, closed)
-        group.start_soon(stalled, LoadShape(request_rate=30), UNCAPPED, 75, free)
-        group.start_soon(stalled, LoadShape(request_rate=30), 2, 75, capped)
-    # What a busy machine adds it adds to all three: they run beside each other.
-    stalled_ms = p90(list(map(ttft_ms, free)))
-    assert stalled_ms > 500
-    assert p90(list(map(ttft_ms, closed))) < stalled_ms - 200
-    assert p90(list(map(ttft_ms, capped))) < stalled_ms - 200
-    assert p90(list(map(ttft_from_schedule_ms, capped))) > 500
-    assert p90(list(map(ttft_from_schedule_ms, free))) > 500
-    assert all(ttft_from_schedule_ms(record) is None for record in closed)
 
 
 async def test_a_retry_is_not_scheduled_anew(server: FaultServer) -> None:
@@ -166,18 +120,6 @@ async def test_a_schedule_is_replayed_to_every_vendor(server: FaultServer) -> No
         assert len({(record.sample, record.repetition) for record in ran.of(vendor)}) == 4
 
 
-async def test_vendors_asked_at_one_rate_are_asked_in_turn(server: FaultServer) -> None:
-    """Two vendors at 5 a second are half a distance apart, so that neither queues behind the other in our process."""
-
-    async def off_s() -> float:
-        server.seen.clear()
-        await run([entry(server, "a"), entry(server, "b")], 4, load=LoadShape(request_rate=5))
-        shift = (server.by_vendor("b")[0].at_ns - server.by_vendor("a")[0].at_ns) / 1e9
-        return abs(shift - 0.1)
-
-    assert await least_of(off_s, 0.07) < 0.07
-
-
 async def test_a_full_cap_is_counted_and_kept(server: FaultServer) -> None:
     """With three in flight at the most no more are sent, those that found none free are counted, and all are asked."""
     server.answer = lambda _: after(0.1)
@@ -218,16 +160,6 @@ async def test_a_failed_warm_up_is_told(server: FaultServer) -> None:
     assert report(ran).warmup_failed == 4
 
 
-async def test_places_open_over_the_ramp(server: FaultServer) -> None:
-    """With a ramp of 0.6 s no more than half of the places are in use before half of it, and all at its end."""
-    server.answer = lambda _: after(0.05)
-    began_ns = time.perf_counter_ns()
-    await run([entry(server, "a")], 90, load=LoadShape(ramp_up_s=0.6), request_concurrency=8)
-    half = {one.connection for one in server.seen if one.at_ns - began_ns < 0.3e9}
-    assert len(half) <= 5
-    assert server.most_in_flight["a"] == 8
-
-
 async def test_entries_of_one_account_share_the_ramp(server: FaultServer) -> None:
     """Four entries with one key open no more places than one would, so that the account's load grows over the ramp."""
     server.answer = lambda _: after(0.05)
@@ -237,15 +169,6 @@ async def test_entries_of_one_account_share_the_ramp(server: FaultServer) -> Non
     half = {one.connection for one in server.seen if one.at_ns - began_ns < 0.3e9}
     assert len(half) <= 5
     assert len({one.connection for one in server.seen}) >= 8
-
-
-async def test_what_was_never_sent_was_not_held_back(server: FaultServer) -> None:
-    """Of requests that found no place, only those are counted that count: no warm-up, and none that a limit ended."""
-    server.answer = lambda _: after(0.05)
-    load = LoadShape(request_rate=500, warmup=5)
-    told = report(await run([entry(server, "a")], 20, load=load, request_concurrency=1, max_requests=8))
-    assert told.warmup == 5
-    assert told.held_back <= told.begun <= 3
 
 
 async def test_a_run_by_duration_asks_until_the_time_is_over(server: FaultServer) -> None:
@@ -280,24 +203,6 @@ async def test_a_spending_limit_ends_an_open_loop(server: FaultServer, shape: Lo
     assert len(server.seen) == len(ran.records) == 20 == report(ran).begun
     assert ran.end is not None
     assert ran.end.limit is not None
-
-
-async def test_a_long_wait_for_the_next_request_can_be_interrupted(server: FaultServer) -> None:
-    """Nobody waits for a schedule that will not be kept."""
-    ran = Ran()
-    async with anyio.create_task_group() as group:
-
-        async def interrupt() -> None:
-            while not server.seen:
-                await anyio.sleep(0.005)
-            await anyio.sleep(0.5)  # It is answered at once; the next is due in a quarter of an hour.
-            group.cancel_scope.cancel()
-
-        group.start_soon(interrupt)
-        await run([entry(server, "a")], 5, into=ran, load=LoadShape(request_rate=0.001))
-    assert group.cancel_scope.cancelled_caught
-    assert ran.end is None
-    assert len(ran.records) == 1
 
 
 @pytest.mark.parametrize("shape", [LoadShape(request_rate=0.001), LoadShape(request_rate=0.001, duration_s=0.1)])

@@ -130,14 +130,6 @@ async def test_request_concurrency_is_kept_and_used(server: FaultServer) -> None
     assert server.most_in_flight == {"a": 4, "b": 2}
 
 
-async def test_entries_on_one_account_share_places(server: FaultServer) -> None:
-    """Two entries with one origin and key are one customer to the vendor."""
-    server.answer = lambda _: Script(held_until(lambda: server.most_together >= 3, GOOD), "keep")
-    await run([entry(server, "a", account="same"), entry(server, "b", account="same")], 8, request_concurrency=3)
-    assert server.most_together == 3
-    assert len(server.seen) == 16
-
-
 async def test_a_429_pauses_its_account_and_no_other(server: FaultServer) -> None:
     """After a 429 nothing is sent on that account for as long as was asked, while others go on."""
 
@@ -154,40 +146,6 @@ async def test_a_429_pauses_its_account_and_no_other(server: FaultServer) -> Non
 
 def first_a(server: FaultServer) -> int:
     return server.by_vendor("a")[0].number
-
-
-@pytest.mark.parametrize(
-    ("headers", "least_s", "most_s"),
-    [
-        pytest.param({"retry_after": "0.2"}, 0.2, 0.4, id="seconds"),
-        pytest.param({"retry_after_ms": "150"}, 0.15, 0.35, id="milliseconds"),
-        pytest.param({"retry_after": "9999"}, 0.3, 0.5, id="capped"),
-        pytest.param({"retry_after": "-5"}, 0.2, 0.5, id="negative"),
-        pytest.param({"retry_after": "soon"}, 0.2, 0.5, id="garbage"),
-        pytest.param(
-            {"retry_after": "Mon, 01 Jan 2035 00:00:30 GMT", "date": "Mon, 01 Jan 2035 00:00:30 GMT"},
-            0.0, 0.15, id="date, server clock years ahead",
-        ),
-        pytest.param(
-            {"retry_after": "Sat, 01 Jan 2005 00:00:30 GMT", "date": "Sat, 01 Jan 2005 00:00:00 GMT"},
-            0.3, 0.5, id="date, server clock years behind",
-        ),
-    ],
-)  # fmt: skip
-async def test_waits_what_was_asked(
-    server: FaultServer, headers: dict[str, str], least_s: float, most_s: float
-) -> None:
-    """Every spelling of Retry-After is kept up to the cap (0.3 s here); nonsense means our own wait."""
-    server.answer = lambda seen: refusal(429, **headers) if first_time(server, seen) else say(GOOD)
-
-    async def waited_s() -> float:
-        server.seen.clear()
-        await run([entry(server, "a")], 1, retry=RetryRules(1, 0.3))
-        found = (server.seen[1].at_ns - server.seen[0].at_ns) / 1e9
-        assert found >= least_s
-        return found
-
-    assert await least_of(waited_s, most_s) < most_s
 
 
 # --- vendors that are finished
@@ -274,28 +232,6 @@ async def test_vendor_concurrency_is_kept_and_blocks_rotate(server: FaultServer,
     # Half-way through, nobody is more than the blocks under way ahead of anybody.
     half = Counter(seen.vendor for seen in server.seen[: len(server.seen) // 2])
     assert max(half.values()) - min(half[label] for label in labels) <= 50
-
-
-async def test_a_sample_reaches_all_vendors_close_together(server: FaultServer) -> None:
-    """With equal vendors the same sample is with all of them at nearly the same time, not vendor after vendor."""
-    server.answer = lambda _: after(0.002)
-    labels = ["a", "b", "c"]
-    await run([entry(server, label) for label in labels], 80, request_concurrency=4)
-    places: dict[str, list[int]] = {}
-    for seen in server.seen:
-        places.setdefault(asked_of(seen), []).append(seen.number)
-    spreads = sorted(max(numbers) - min(numbers) for numbers in places.values())
-    assert spreads[len(spreads) // 2] < 30
-    assert spreads[-1] < 3 * 50
-
-
-async def test_a_fast_vendor_does_not_wait_for_a_slow_one(server: FaultServer) -> None:
-    """The fast vendor is through while the slow one is still at its beginning."""
-    server.answer = lambda seen: after(0 if seen.vendor == "fast" or len(server.by_vendor("fast")) == 150 else 1)
-    await run([entry(server, "fast"), entry(server, "slow")], 150, request_concurrency=5)
-    when_fast_ended = server.by_vendor("fast")[-1].number
-    slow_by_then = sum(1 for seen in server.by_vendor("slow") if seen.number < when_fast_ended)
-    assert slow_by_then < 150 - 3 * 25
 
 
 async def test_the_order_is_one_for_all_and_blocks_are_labels(server: FaultServer) -> None:

@@ -116,3 +116,20 @@ def test_entries_of_one_account_fill_its_places_together() -> None:
     assert server.mean_in_flight("good1", "good2") >= 0.95 * PLACES
     first_half = server.log[: SAMPLES // 2]
     assert abs(sum(visit.vendor == "good1" for visit in first_half) - SAMPLES / 4) <= SAMPLES / 20
+
+
+def test_entries_of_one_account_share_its_places_alike_though_one_is_slow() -> None:
+    """Three entries with one key and five places, one three times as slow: each has about a third of the places."""
+
+    async def whole_run() -> SleepingServer:
+        async with SleepingServer(lambda visit: (0.15 if visit.vendor == "slow" else 0.05, GOOD)) as server:
+            entries = [entry(server, label, account="one") for label in ("good1", "good2", "slow")]  # type: ignore[arg-type]
+            await run(entries, SAMPLES, limits=LIMITS, request_concurrency=5)
+            return server
+
+    server = run_jumping(whole_run())
+    # While all three have something left to ask.
+    end_s = min(server.of(label)[-1].came_s for label in ("good1", "good2", "slow"))
+    for label in ("good1", "good2", "slow"):
+        used_s = sum(min(visit.went_s, end_s) - min(visit.came_s, end_s) for visit in server.of(label))
+        assert 0.9 * 5 / 3 <= used_s / end_s <= 1.1 * 5 / 3

@@ -46,14 +46,6 @@ async def test_it_is_asked_without_from_then_on(server: FaultServer, refusal: di
     assert {turn.rewritten for record in ran.records for turn in record.turns} == {("dropped:stream_options",)}
 
 
-async def test_only_this_entry_goes_without(server: FaultServer) -> None:
-    """Another of the same run keeps its usage."""
-    server.answer = lambda seen: takes_none(REFUSALS[0], 400)(seen) if seen.vendor == "a" else GOOD
-    ran = await run([entry(server, "a"), entry(server, "b")], 5, request_concurrency=1)
-    noted = {(record.label, turn.rewritten) for record in ran.records for turn in record.turns}
-    assert noted == {("a", ("dropped:stream_options",)), ("b", ())}
-
-
 async def test_refusing_it_wins_one_other_try_and_no_more(server: FaultServer) -> None:
     """A vendor that blames it for every refusal is asked without once, and failed from then on."""
     server.answer = lambda _: say(whole(REFUSALS[0], 400))

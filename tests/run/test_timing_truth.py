@@ -19,7 +19,7 @@ from vendor_verifier.records.plan import Entry
 from vendor_verifier.records.record import Record, Response, Timing
 from vendor_verifier.records.request import Endpoint
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.run.local_run import run_local
+from vendor_verifier.run.local import run_local
 
 IN_FLIGHT = 20
 # Several times what a busy machine shows; a client that parses as bytes arrive, or looks at them late, is beyond it.

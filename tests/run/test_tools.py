@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from random import Random
 
 import anyio
 import pytest
@@ -14,9 +15,13 @@ from fault_server import DONE, FaultServer, Script, Seen, delta, say, stream, te
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.tool_use import ToolRequest, ToolResult, ToolRun, ToolRunner
 from vendor_verifier.redaction import MASK, Scrubber
-from vendor_verifier.run.conversation import Target
-from vendor_verifier.run.local_run import run_local
+from vendor_verifier.run.api_keys import KeyRing
+from vendor_verifier.run.conversation import Conversation, Due
+from vendor_verifier.run.limits import Limiter
+from vendor_verifier.run.local import run_local
+from vendor_verifier.run.queue import Target
 from vendor_verifier.suites.mcp_live import McpLiveSuite
+from vendor_verifier.transport.client import open_client
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
 pytestmark = pytest.mark.anyio
@@ -74,22 +79,16 @@ async def test_time_in_tools_lies_between_the_requests() -> None:
 
 async def test_by_a_schedule_no_vendor_is_late_because_of_a_tool() -> None:
     """What an attempt waited since it was due leaves out the time that its tools took."""
-    from random import Random
-
-    from vendor_verifier.run.api_keys import KeyRing
-    from vendor_verifier.run.conversation import Conversation
-    from vendor_verifier.run.rate_limiter import LocalLimiter
-    from vendor_verifier.transport.client import open_client
-
     async with FaultServer(calls_once) as server:
         one, (sample,), runner = entry(server, "v"), samples(1), Runner(took_s=0.2)
         plan = plan_of([one], (sample,))
         async with open_client(plan.client, plan.limits, {"openai"}) as client:
             scrubber = Scrubber()
-            limiter = LocalLimiter(plan.entries, 5)
+            limiter = Limiter(plan.entries, 5)
             talk = Conversation(client, limiter, plan.retry, Random(0), scrubber, KeyRing(scrubber), tools=runner)
-            due_ns = talk.clock_ns()
-            turns = await talk.play(McpLiveSuite().play(sample), Target(one, Plain(), OpenAIChat()), due_ns=due_ns)
+            due_ns = time.perf_counter_ns()
+            target, due = Target(one, Plain(), OpenAIChat()), Due(due_ns, 0.0, due_ns)
+            turns = await talk.play(McpLiveSuite().play(sample), target, due=due)
         ((began, ended),) = runner.spans
         second = server.seen[1]
     timing = turns[1].attempts[-1].timing
@@ -127,11 +126,3 @@ async def test_a_secret_in_a_result_reaches_no_vendor() -> None:
         (record,) = await records_of(server, Runner(returned=f"key={KEY}"))
         assert server.seen[1].body["messages"][-1]["content"] == f"key={MASK}"
     assert record.turns[0].tool_results[0].text == f"key={MASK}"
-
-
-async def test_every_sample_gets_the_results_of_its_own_calls() -> None:
-    """Many at once over one runner."""
-    async with FaultServer(calls_once) as server:
-        records = await records_of(server, Runner(), 30)
-    assert len(records) == 30
-    assert all(len(record.turns) == 2 and len(record.turns[0].tool_results) == 1 for record in records)

@@ -12,10 +12,9 @@ from vendor_verifier.records.record import Attempt, Exchange, Record, Timing
 from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.records.sample import Sample, listed
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.run.conversation import Target
-from vendor_verifier.run.engine import Emit
-from vendor_verifier.run.local_run import RunEnd, run_local
-from vendor_verifier.run.work_queue import Part, WorkQueue
+from vendor_verifier.run.conversation import Emit
+from vendor_verifier.run.local import RunEnd, run_local
+from vendor_verifier.run.queue import Part, Target, WorkQueue
 from vendor_verifier.suites import Suite
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.transport.client import FastTransport
@@ -141,6 +140,7 @@ async def run(entries: Sequence[Entry], count: int = 10, into: Ran | None = None
     ran = into or Ran()
     asked = samples(count)
     whole = plan_of(entries, asked, **{"limits": QUICK, "retry": RetryRules(2, max_wait_s=0.02)} | plan)
-    work = queue_of(entries, asked, whole.repeat)
+    work = queue_of(entries, asked)
+    work = WorkQueue(work.targets, work.parts, [whole.repeat_of(one) for one in entries])
     ran.end = await run_local(whole, work, "run", kept_in(ran.records), Scrubber([KEY]))
     return ran

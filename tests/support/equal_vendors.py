@@ -10,10 +10,9 @@ import asyncio
 import math
 import random
 from collections import Counter
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from unittest.mock import patch
 
 import jumping_loop
@@ -24,9 +23,8 @@ from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.record import Attempt, Record, Response, Timing, TurnRecord
 from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.records.sample import Sample, Source, content_digest, listed, numbered
-from vendor_verifier.run.conversation import Target
-from vendor_verifier.run.engine import Engine, VendorSlots
-from vendor_verifier.run.work_queue import Part, WorkQueue, streams_of
+from vendor_verifier.run.local import Engine
+from vendor_verifier.run.queue import Part, Target, WorkItem, WorkQueue
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
@@ -89,12 +87,15 @@ class Machine:
         self.phase = self.dice.random()
         self.period_s = self.dice.uniform(20, 100)
 
-    async def play(self, play: Generator[Turn, Attempt, Any], target: Target, *_when: object) -> tuple[TurnRecord, ...]:
+    async def record(self, item: WorkItem, block: int) -> Record:
         """The answer to the one turn of a sample, when its vendor has a place for it."""
-        turn = next(play)
-        async with self.turns.setdefault(target.entry.label, asyncio.Semaphore(_PLACES)):
-            attempt = await self._answer(turn, target.entry.label)
-        return (TurnRecord((attempt,)),)
+        entry, sample = item.target.entry, item.sample
+        async with self.turns.setdefault(entry.label, asyncio.Semaphore(_PLACES)):
+            attempt = await self._answer(sample.turn, entry.label)
+        turns, suite = (TurnRecord((attempt,)),), item.suite.name
+        return Record(
+            "run", entry.model, entry.label, entry.vendor, suite, sample.id, item.repetition, turns, block=block
+        )
 
     async def _answer(self, turn: Turn, label: str) -> Attempt:
         loop = asyncio.get_running_loop()
@@ -140,6 +141,6 @@ def run(
     targets = [Target(entry, Plain(), OpenAIChat()) for entry in whole.entries]
     queue = WorkQueue(targets, [Part(TriggerSuite(), listed(asked))], [whole.repeat_of(each) for each in whole.entries])
     with patch.object(jumping_loop, "_GRACE_S", 0):
-        engine = Engine(Machine(seed, slowness or {}), "run", kept_in(made))  # type: ignore[arg-type]
-        jumping_loop.run_jumping(engine.ask(streams_of(queue, whole), VendorSlots(None, vendors)))
+        engine = Engine(whole, queue, Machine(seed, slowness or {}), kept_in(made))  # type: ignore[arg-type]
+        jumping_loop.run_jumping(engine.ask())
     return made

@@ -6,7 +6,7 @@ from itertools import islice, takewhile
 from typing import Any
 
 from vendor_verifier.records.plan import LoadShape
-from vendor_verifier.run.load_lane import due_times
+from vendor_verifier.run.schedule import due_times
 
 
 def due_of(shape: LoadShape, seed: int) -> list[float]:

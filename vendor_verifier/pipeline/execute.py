@@ -24,12 +24,11 @@ from vendor_verifier.records.tool_use import ToolRunner
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.run.budgets import CostOf
-from vendor_verifier.run.conversation import Target
-from vendor_verifier.run.engine import Emit
+from vendor_verifier.run.conversation import Emit
 from vendor_verifier.run.event_loop import run_to_end
-from vendor_verifier.run.local_run import RunEnd, run_local
+from vendor_verifier.run.local import RunEnd, run_local
+from vendor_verifier.run.queue import Part, Target, WorkQueue
 from vendor_verifier.run.shards import Job, Opened
-from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.wire.base import Wire
 
 if TYPE_CHECKING:

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from vendor_verifier.loaders.results import Imported
     from vendor_verifier.pipeline.plan import Prepared
     from vendor_verifier.run.load import LoadReport
-    from vendor_verifier.run.local_run import RunEnd
-    from vendor_verifier.run.work_queue import Part
+    from vendor_verifier.run.local import RunEnd
+    from vendor_verifier.run.queue import Part
 
 
 def redactor(parts: Iterable[Part]) -> Callable[[Record], Record]:

@@ -38,11 +38,11 @@ from vendor_verifier.records.results import Report, SuiteResult
 from vendor_verifier.records.tool_use import ToolRunner
 from vendor_verifier.redaction import redacted_sample
 from vendor_verifier.run.budgets import CostOf
-from vendor_verifier.run.event_loop_lag import quiet_collector
 from vendor_verifier.run.interruption import ensure_interruptible
 from vendor_verifier.run.journal import Journal, locked
-from vendor_verifier.run.local_run import RunEnd
-from vendor_verifier.run.work_queue import WorkQueue
+from vendor_verifier.run.lag import quiet_collector
+from vendor_verifier.run.local import RunEnd
+from vendor_verifier.run.queue import WorkQueue
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
 from vendor_verifier.transport.proxies import require_proxies

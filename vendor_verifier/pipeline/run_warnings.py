@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vendor_verifier.records.manifest import Manifest, StoredLoad
-from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE, STALL_NS
+from vendor_verifier.run.lag import MAX_CORE_SHARE, STALL_NS
 from vendor_verifier.text import counted
 
 _MOST_LAG_MS = STALL_NS / 1e6

@@ -1,27 +1,18 @@
 """The budgets of a run: requests and tokens per minute of an account, requests and cost of the whole. It only computes
 waits.
 
-Requests follow GCRA: they begin at even distances, and one that was late lets the next be early by no more than
-``CATCH_UP_S``. So no window of 60 s holds more than the budget and one.
-
-Tokens are known only afterwards. A request is taken into account before it is sent with what it may need at the most: a
-token for every four bytes of its body (or as many as this vendor has counted), and the answer's limit that it states;
-without one the longest answer seen so far. When the answer is there its real usage takes the place of the estimate. A
-request begins when the last minute has room for its estimate, or is empty: then it is larger than the whole budget and
-goes alone. So no window of 60 s holds more than the budget and one request's tokens, unless a vendor counts more than
-was estimated; what it counted is then made up for. Within the minute requests begin at distances of their mean usage.
-
-Both windows are a little longer than a minute, because the way from here to the vendor is not always equally long.
+Requests and tokens leave a bucket at an even pace (GCRA: one number, the moment at which it is empty). So no window of
+60 s holds more than the budget and one request. Tokens are known only afterwards: a request is charged before it is
+sent with a token for every four bytes of its body and the longest answer so far, or the limit that it states if that is
+less. When the answer is there, its usage replaces the estimate.
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
@@ -32,18 +23,20 @@ from vendor_verifier.records.record import Attempt
 MINUTE_S = 60.0
 # How early a request may be because those before it were late, for instance because this machine was busy.
 CATCH_UP_S = 0.01
-# By how much two requests' ways from permit to vendor may differ: a worker's messages, a busy loop, the network.
+# By how much two requests' ways from permit to vendor may differ: a busy loop, the network.
 WAY_S = 0.2
-_TOKENS_PER_BYTE = 0.25
+_BYTES_PER_TOKEN_SENT = 4
 # What an answer may need before any has come, where the request sets no limit.
 _FIRST_ANSWER = 1024
 
 
-class Ask(msgspec.Struct, frozen=True, eq=False):
-    """A request that wants to be sent, compared by identity. ``most_tokens`` is the limit it sets to its answer."""
+class Ask(msgspec.Struct):
+    """A request that wants to be sent. ``most_tokens`` is the limit it sets to its answer, ``charged`` what a budget
+    of tokens has put by for it."""
 
     size: int
     most_tokens: int | None = None
+    charged: float = 0.0
 
 
 class _Thinking(msgspec.Struct, rename="camel"):
@@ -76,112 +69,48 @@ def ask_for(body: bytes, *, reads_limit: bool) -> Ask:
     return Ask(len(body), min(stated, default=None))
 
 
-class RequestBudget:
-    """A budget of requests per minute. Call :meth:`wait_s` until it is not above 0, then :meth:`take`."""
+class Bucket:
+    """So many requests a minute. Call :meth:`wait_s` until it is not above 0, then :meth:`begin`."""
 
     def __init__(self, per_minute: float) -> None:
         self._interval_s = (MINUTE_S + WAY_S + CATCH_UP_S) / per_minute
-        self._due = -math.inf
+        self._next = -math.inf
 
     def wait_s(self, now: float) -> float:
         """Seconds until the next request may begin."""
-        return self._due - CATCH_UP_S - now
+        return self._next - CATCH_UP_S - now
 
-    def take(self, now: float) -> None:
-        """Count one request that begins now."""
-        self._due = max(now, self._due) + self._interval_s
+    def begin(self, now: float, ask: Ask) -> None:  # noqa: ARG002 only tokens differ by request
+        """Charge ``ask``, which begins now."""
+        self._next = max(now, self._next) + self._interval_s
 
-
-@dataclass(slots=True)
-class _Charge:
-    at: float
-    tokens: float
-    is_over: bool = False
+    def settle(self, ask: Ask, attempt: Attempt) -> None:
+        """Take the outcome of ``ask``."""
 
 
-@dataclass(slots=True)
-class TokenBudget:
-    """A budget of tokens per minute, by the moments at which requests begin; used like :class:`RequestBudget`."""
+class TokenBucket(Bucket):
+    """Tokens a minute, each request's estimated before and corrected after its answer."""
 
-    per_minute: float
-    _charges: deque[_Charge] = field(default_factory=deque)
-    _sum: float = 0.0
-    _open: dict[Ask, _Charge] = field(default_factory=dict)
-    _longest: int | None = None
-    _per_byte: float = _TOKENS_PER_BYTE
-    _settled: int = 0
-    _mean: float = 0.0
-    _began: float = -math.inf
-    _due: float = -math.inf
+    def __init__(self, per_minute: float) -> None:
+        super().__init__(per_minute)
+        self._longest: int | None = None
 
-    def estimate(self, ask: Ask) -> float:
-        """The most tokens that a request and its answer may come to."""
-        answer = ask.most_tokens if ask.most_tokens is not None else self._longest
-        return math.ceil(ask.size * self._per_byte) + (_FIRST_ANSWER if answer is None else answer)
-
-    def wait_s(self, now: float, ask: Ask) -> float:
-        """Seconds until ``ask`` may begin as far as is known; an answer that comes meanwhile may make it fewer."""
-        return max(self._due - CATCH_UP_S - now, self._room_in_s(now, self.estimate(ask)))
-
-    def take(self, now: float, ask: Ask) -> None:
-        """Count ``ask``, which begins now, with its estimate."""
-        tokens = self.estimate(ask)
-        charge = _Charge(now, tokens)
-        self._charges.append(charge)
-        self._sum += tokens
-        self._open[ask] = charge
-        self._began = max(now, self._due)
-        self._due = self._began + self._interval_s(tokens)
+    def begin(self, now: float, ask: Ask) -> None:
+        """Charge ``ask``, which begins now, with the most that it and its answer may come to."""
+        # Stated limits are often far above what answers need: held to them, requests would go one at a time.
+        known = [each for each in (ask.most_tokens, self._longest) if each is not None]
+        ask.charged = math.ceil(ask.size / _BYTES_PER_TOKEN_SENT) + min(known, default=_FIRST_ANSWER)
+        self._next = max(now, self._next) + ask.charged * self._interval_s
 
     def settle(self, ask: Ask, attempt: Attempt) -> None:
         """Replace the estimate of ``ask`` by the usage the vendor reported; without an answer by the prompt alone."""
-        charge = self._open.pop(ask, None)
-        if charge is None:
-            return
-        usage = attempt.response.usage if attempt.response is not None else None
+        used = ask.charged
         if attempt.response is None:
-            self._correct(charge, min(charge.tokens, math.ceil(ask.size * self._per_byte)))
-            return
-        if usage is not None and usage.total is not None:
-            self._learn(ask, usage)
-            self._correct(charge, usage.total)
-            self._settled += 1
-            self._mean += (usage.total - self._mean) / self._settled
-            self._due = min(self._due, self._began + self._interval_s(self._mean))
-
-    def _learn(self, ask: Ask, usage: Usage) -> None:
-        self._longest = max(self._longest or 0, usage.output or 0)
-        if ask.size:
-            self._per_byte = max(self._per_byte, (usage.input or 0) / ask.size)
-
-    def _correct(self, charge: _Charge, tokens: float) -> None:
-        if not charge.is_over:
-            self._sum += tokens - charge.tokens
-            charge.tokens = tokens
-
-    def _interval_s(self, tokens: float) -> float:
-        """Seconds from one request to the next at an even pace."""
-        return (self._mean if self._settled else tokens) * MINUTE_S / self.per_minute
-
-    def _room_in_s(self, now: float, tokens: float) -> float:
-        """Seconds until the last minute has room for so many tokens."""
-        begun = now - MINUTE_S - WAY_S
-        while self._charges and self._charges[0].at <= begun:
-            over = self._charges.popleft()
-            over.is_over = True
-            self._sum -= over.tokens
-        if not self._charges:
-            self._sum = 0.0
-            self._open.clear()
-            return 0.0
-        left = self._sum + tokens - self.per_minute
-        if left <= 0:
-            return 0.0
-        for charge in self._charges:
-            left -= charge.tokens
-            if left <= 0:
-                break
-        return charge.at - begun
+            used = min(used, math.ceil(ask.size / _BYTES_PER_TOKEN_SENT))
+        elif attempt.response.usage is not None and attempt.response.usage.total is not None:
+            used = attempt.response.usage.total
+            self._longest = max(self._longest or 0, attempt.response.usage.output or 0)
+        self._next += (used - ask.charged) * self._interval_s
 
 
 # What an attempt cost in US dollars by the vendor's price, given its usage.
@@ -231,15 +160,6 @@ class Spending:
         if cost is None:
             cost = cost_of(_estimated(attempt, sent_bytes))
         self.cost_usd += cost or 0.0
-
-    def books(self) -> dict[str, Any]:
-        """The counts so far; for :meth:`take_over` where the limits are."""
-        return {"requests": self.requests, "cost_usd": self.cost_usd, "refused": self.refused}
-
-    def take_over(self, books: Mapping[str, Any]) -> None:
-        """Go on from what a copy of these books counted elsewhere."""
-        for name in self.books():
-            setattr(self, name, books[name])
 
     @property
     def is_used_up(self) -> bool:

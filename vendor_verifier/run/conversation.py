@@ -1,6 +1,6 @@
-"""Plays one sample of one suite against one vendor: its turns, their attempts, the turn records.
+"""Plays one sample of one suite against one vendor: its turns, their attempts, the record.
 
-When a request may be sent is the limiter's business, how often it is tried again is decided by the retry rules.
+When a request may be sent is decided by the limits, how often it is tried again by the retry rules.
 """
 
 from __future__ import annotations
@@ -9,73 +9,56 @@ import asyncio
 import random
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-import anyio
+import anyio.to_thread
+import msgspec
 from msgspec import structs
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.records.plan import Entry, RetryRules
-from vendor_verifier.records.record import Attempt, Exchange, Failure, Phase, Response, TurnRecord
+from vendor_verifier.records.record import Attempt, Exchange, Failure, Phase, Record, TurnRecord
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.records.tool_use import RunTools, ToolRun, ToolRunner
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.api_keys import KeyRing
-from vendor_verifier.run.budgets import ask_for
-from vendor_verifier.run.event_loop_lag import STALL_NS, LoopLag, Stalls
-from vendor_verifier.run.rate_limiter import Limiter
+from vendor_verifier.run.budgets import Ask, ask_for
+from vendor_verifier.run.lag import STALL_NS, LoopLag
+from vendor_verifier.run.limits import Limiter, Name
+from vendor_verifier.run.queue import Target, WorkItem
 from vendor_verifier.run.retry import attempt_until_done, refuses_usage, should_retry, stops_vendor
 from vendor_verifier.scoring.answer import LOOP_LAG
 from vendor_verifier.suites import AnyPlay
-from vendor_verifier.transport.policy import Client, ProgressMeter, RoundLimit, Sending
-from vendor_verifier.vendor import Vendor
-from vendor_verifier.wire.base import Reader, Wire
-from vendor_verifier.wire.parse_answer import read_answer
+from vendor_verifier.transport.policy import Client, ProgressMeter, Sending
+from vendor_verifier.wire.base import Reader
+from vendor_verifier.wire.parse_answer import Outcome, read_answer
 
-CLOCK_JUMP = "clock_jump"
+# Keeps finished records, which hold no secret any more.
+Emit = Callable[[Sequence[Record]], None]
+
 # Noted beside what a wire sends in other words.
 _WITHOUT_USAGE = "dropped:stream_options"
-MAX_DRIFT_S = 5.0
-# Read in a thread, so that no other answer is stamped late for it.
-_LONG_ANSWER = 256 * 1024
-
-
-class ClockWatch:
-    """Compares the wall clock with the monotonic one, from its making to :meth:`stop`."""
-
-    __slots__ = ("_monotonic_s", "_wall_s", "jumped")
-
-    def __init__(self) -> None:
-        self.jumped = False
-        self._wall_s = time.time()
-        self._monotonic_s = time.monotonic()
-
-    def stop(self) -> None:
-        wall_s = time.time() - self._wall_s
-        monotonic_s = time.monotonic() - self._monotonic_s
-        self.jumped = abs(wall_s - monotonic_s) > MAX_DRIFT_S
-
-    def flagged(self, response: Response | None) -> Response | None:
-        """The response, marked if the wall clock was set while it came in."""
-        if response is None or not self.jumped:
-            return response
-        return structs.replace(response, anomalies=(*response.anomalies, CLOCK_JUMP))
+# Longer answers are read and scrubbed in a thread: on the event loop that would make every stream's times late.
+_MOST_READ_HERE = 256 * 1024
+_OK = 200
 
 
 class RunClosed(Exception):
     """Raised when the run takes nothing new; the sample stays unrecorded and is due on resume."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Everything needed to talk to one entry."""
+class Due(msgspec.Struct, frozen=True):
+    """When a play was due: on ``perf_counter_ns``, and in seconds after the schedule's start.
 
-    entry: Entry
-    vendor: Vendor
-    wire: Wire
+    ``taken_ns`` is since when it could begin, which is later only where as many waited before it as may wait at a time.
+    """
+
+    due_ns: int
+    offered_s: float
+    taken_ns: int
 
 
 @dataclass(slots=True)
@@ -114,10 +97,8 @@ class _Question:
 class Conversation:
     """Sends the turns of plays, for all plays of one run. ``rng`` only spreads waits, ``tools`` runs real tools.
 
-    ``without_usage`` are model and label of entries that take no ``stream_options``. ``permits`` are the stretches in
-    which another process, that gives the permits, stood still. ``streams`` is the most that may be open at a time.
-    ``reading`` lets one answer be read in a round of the event loop. ``has_turn``: an answer was read, and nothing
-    asked since.
+    ``without_usage`` are the entries that take no ``stream_options``, ``behind_proxy`` the words of the proxy that lets
+    nothing through to an account.
     """
 
     client: Client
@@ -126,48 +107,66 @@ class Conversation:
     rng: random.Random
     scrubber: Scrubber
     keys: KeyRing
-    clock_ns: Callable[[], int] = time.perf_counter_ns
+    run: str = ""
     lag: LoopLag = field(default_factory=LoopLag)
-    permits: Stalls = field(default_factory=Stalls)
-    streams: int = 0
-    reading: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
-    starts: RoundLimit = field(init=False)
-    blocked_by_proxy: dict[str, str] = field(default_factory=dict)
-    without_usage: set[tuple[str, str]] = field(default_factory=set)
     tools: ToolRunner | None = None
-    has_turn: bool = field(default=False, init=False)
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    behind_proxy: dict[str, str] = field(default_factory=dict)
+    without_usage: set[Name] = field(default_factory=set)
 
-    def __post_init__(self) -> None:
-        self.starts = RoundLimit(self.streams)
+    async def record(self, item: WorkItem, block: int, due: Due | None = None) -> Record | None:
+        """The record of one item, after all its turns, without a secret; ``None`` when the run takes nothing new.
+
+        ``due``: when it was to begin by a schedule.
+        """
+        entry = item.target.entry
+        try:
+            turns = await self.play(item.suite.play(item.sample), item.target, item.total_s, due)
+        except RunClosed:
+            return None
+        if not any(attempt.timing for turn in turns for attempt in turn.attempts):
+            # Nothing was sent, so nothing was awaited: many such records in a row must not block the loop.
+            await asyncio.sleep(0)
+        made = Record(
+            run=self.run,
+            model=entry.model,
+            label=entry.label,
+            vendor=entry.vendor,
+            suite=item.suite.name,
+            sample=item.sample.id,
+            repetition=item.repetition,
+            turns=turns,
+            block=block,
+            offered_s=None if due is None else due.offered_s,
+        )
+        if sum(map(_characters, turns)) > _MOST_READ_HERE:
+            return await anyio.to_thread.run_sync(self.scrubber.record, made, item.sample.turn.tools)
+        return self.scrubber.record(made, item.sample.turn.tools)
 
     async def play(
-        self,
-        play: AnyPlay,
-        target: Target,
-        total_s: float | None = None,
-        due_ns: int | None = None,
-        taken_ns: int | None = None,
+        self, play: AnyPlay, target: Target, total_s: float | None = None, due: Due | None = None
     ) -> tuple[TurnRecord, ...]:
         """Run one play to its end; ``total_s`` is the evaluation's own limit for a whole attempt.
 
-        ``due_ns`` is when the play was due by a schedule, on ``clock_ns``: every attempt is timed from it as well.
-        ``taken_ns`` is since when it could begin.
+        By a schedule every attempt is timed from when the play was due.
 
         Raises:
-            RunClosed: the limiter gave no more permits before the play was over.
+            RunClosed: no more permits were given before the play was over.
         """
+        due_ns, taken_ns = (None, None) if due is None else (due.due_ns, due.taken_ns)
         turns: list[TurnRecord] = []
         try:
             step = next(play)
             while True:
                 if isinstance(step, Turn):
-                    turns.append(await self._send(step, target, total_s, due_ns, None if turns else taken_ns))
+                    turns.append(await self._send(step, target, total_s, due_ns, taken_ns))
+                    taken_ns = None
                     step = play.send(turns[-1].attempts[-1])
                     continue
-                began_ns = self.clock_ns()
+                began_ns = time.perf_counter_ns()
                 ran = await self._run_tools(step)
                 # By a schedule: no vendor is late because of our tools.
-                due_ns = None if due_ns is None else due_ns + self.clock_ns() - began_ns
+                due_ns = None if due_ns is None else due_ns + time.perf_counter_ns() - began_ns
                 if turns:
                     turns[-1] = structs.replace(turns[-1], tool_results=ran.results)
                 if ran.failure is not None:
@@ -191,13 +190,6 @@ class Conversation:
         self, turn: Turn, target: Target, total_s: float | None, due_ns: int | None, taken_ns: int | None
     ) -> TurnRecord:
         entry = target.entry
-        # A run begins with hundreds at once: building and connecting all of them in one go would make us late. Answers
-        # have turns of their own, for one that stops its vendor must be read before the next is asked; who has just
-        # read one asks on in the same turn.
-        if self.has_turn:
-            self.has_turn = False
-        else:
-            await self.starts.take()
         try:
             endpoint = await self.keys.endpoint(entry)
         except UsageError as error:
@@ -210,46 +202,42 @@ class Conversation:
             return TurnRecord((Attempt(1, failure=self._plugin_failure(error, "plan")),))
         if request.untranslatable:
             words = "not expressible on this wire: " + ", ".join(request.untranslatable)
-            failure = Failure.of("untranslatable", words)
-            return TurnRecord((Attempt(1, failure=failure),))
-        begun_late_ns = None if taken_ns is None else max(0, self.clock_ns() - taken_ns)
+            return TurnRecord((Attempt(1, failure=Failure.of("untranslatable", words)),))
+        begun_late_ns = None if taken_ns is None else max(0, time.perf_counter_ns() - taken_ns)
         question = _Question(target, endpoint, request, turn, total_s, due_ns, begun_late_ns)
-        first = await self._attempt(1, question)
-        attempts = await self._again(first, question) if should_retry(first) else (first,)
+        attempts: tuple[Attempt, ...] = (await self._attempt(1, question),)
+        if should_retry(attempts[0]):
+            attempts = await attempt_until_done(
+                attempts[0],
+                lambda number: self._attempt(number, question),
+                self.retry,
+                self.rng,
+                sleep=partial(self.limiter.rest, entry),
+                pause=partial(self.limiter.pause, entry),
+            )
+            if _is_skipped(attempts[-1]):
+                # A retry that was never sent: the vendor's last answer stays the outcome.
+                attempts = attempts[:-1]
         self.limiter.turn_ended(entry, attempts[-1])
         return TurnRecord(attempts, question.request.rewritten)
-
-    async def _again(self, first: Attempt, question: _Question) -> tuple[Attempt, ...]:
-        """All attempts that were sent at a question, of which ``first`` has failed."""
-        entry = question.target.entry
-        attempts = await attempt_until_done(
-            first,
-            lambda number: self._attempt(number, question),
-            self.retry,
-            self.rng,
-            sleep=lambda seconds: self.limiter.rest(entry, seconds),
-            pause=lambda seconds: self.limiter.pause(entry, seconds),
-        )
-        return _without_unsent(attempts)
 
     async def _attempt(self, number: int, question: _Question) -> Attempt:
         """An attempt with an answer, or with a failure that is not our doing."""
         # A retry waits anew, but not for who was promised an answer by schedule.
-        scheduled_ns = self.clock_ns() if question.due_ns is None else question.due_ns
+        scheduled_ns = time.perf_counter_ns() if question.due_ns is None else question.due_ns
         attempt = await self._send_once(number, question, scheduled_ns, fresh=False)
-        if attempt is not None:
-            if not question.wishes_usage or not refuses_usage(attempt):
-                return attempt
-            # From now on it goes without our wish, so that nobody wins another try at hard samples by refusing it.
-            self.without_usage.add((question.target.entry.model, question.target.entry.label))
-            if question.begun_late_ns is not None:
-                question.begun_late_ns = max(0, self.clock_ns() - scheduled_ns)
-            return await self._attempt(number, question)
-        # A kept connection that ends as a request comes in is no failure: HTTP lets either side close it.
-        again = await self._send_once(number, question, scheduled_ns, fresh=True)
-        assert again is not None
-        was_skipped = again.failure is not None and again.failure.kind == "skipped"
-        return again if was_skipped else structs.replace(again, resent=True)
+        if attempt is None:
+            # A kept connection that ends as a request comes in is no failure: HTTP lets either side close it.
+            again = await self._send_once(number, question, scheduled_ns, fresh=True)
+            assert again is not None
+            return again if _is_skipped(again) else structs.replace(again, resent=True)
+        if not question.wishes_usage or not refuses_usage(attempt):
+            return attempt
+        # From now on it goes without our wish, so that nobody wins another try at hard samples by refusing it.
+        self.without_usage.add((question.target.entry.model, question.target.entry.label))
+        if question.begun_late_ns is not None:
+            question.begun_late_ns = max(0, time.perf_counter_ns() - scheduled_ns)
+        return await self._attempt(number, question)
 
     async def _send_once(self, number: int, question: _Question, scheduled_ns: int, *, fresh: bool) -> Attempt | None:
         """One request's attempt; None when its reused connection was closed under it. ``fresh``: on a connection of its
@@ -260,15 +248,19 @@ class Conversation:
         if permit == "closed":
             raise RunClosed
         if permit == "stopped":
-            return Attempt(number, failure=self._stopped_failure(entry))
-        watch, began_ns = ClockWatch(), time.perf_counter_ns()
+            # Where a proxy is in the way, the failure is the proxy's.
+            if entry.account in self.behind_proxy:
+                failure = Failure.of("proxy", self.behind_proxy[entry.account], phase="plan")
+            else:
+                failure = Failure.of("skipped", "the vendor was stopped earlier in this run")
+            return Attempt(number, failure=failure)
+        began_ns = time.perf_counter_ns()
         try:
             if self.without_usage and question.wishes_usage and (entry.model, entry.label) in self.without_usage:
                 question.wish_no_usage()
-            request = question.request
-            meter = ProgressMeter(question.reader())
-            wire = question.target.wire.name
-            exchange = await self.client.exchange(Sending(request, meter, scheduled_ns, wire, question.total_s, fresh))
+            meter, wire = ProgressMeter(question.reader()), question.target.wire.name
+            sending = Sending(question.request, meter, scheduled_ns, wire, question.total_s, fresh)
+            exchange = await self.client.exchange(sending)
         except Exception as error:  # noqa: BLE001 as above: the plugin's reader runs inside
             return Attempt(number, failure=self._plugin_failure(error, "stream"))
         finally:
@@ -276,46 +268,56 @@ class Conversation:
         if exchange.lost and not fresh:
             self.limiter.attempt_ended(entry, Attempt(number, failure=exchange.failure, resent=True), ask)
             return None
-        watch.stop()
+        attempt = await self._read(number, question, exchange, scheduled_ns, began_ns)
+        self._take(entry, attempt, ask)
+        return attempt
+
+    async def _read(
+        self, number: int, question: _Question, exchange: Exchange, scheduled_ns: int, began_ns: int
+    ) -> Attempt:
         late_ns = self._lateness_ns(exchange, scheduled_ns, began_ns)
-        if exchange.chunks:
-            # Where nobody answered there is nothing to read, and what it means must be known before the next is asked.
-            async with self.reading:
-                await asyncio.sleep(0)
-            self.has_turn = True
+        read: Callable[[], Outcome] = partial(
+            read_answer,
+            exchange,
+            question.reader(),
+            tool_names=question.request.tool_names,
+            classify=question.target.vendor.classify,
+            asked_stream=question.turn.stream,
+        )
         try:
-            read = partial(
-                read_answer,
-                exchange,
-                question.reader(),
-                tool_names=request.tool_names,
-                classify=question.target.vendor.classify,
-                asked_stream=question.turn.stream,
-            )
-            is_long = sum(len(chunk) for _, chunk in exchange.chunks) > _LONG_ANSWER
-            timing, response, failure = await anyio.to_thread.run_sync(read) if is_long else read()
+            if sum(len(chunk) for _, chunk in exchange.chunks) > _MOST_READ_HERE:
+                timing, response, failure = await anyio.to_thread.run_sync(read)
+            elif exchange.status != _OK:
+                # What a refusal means must be known before the next is asked.
+                timing, response, failure = read()
+            else:
+                async with self.reading:
+                    # One answer in a round of the event loop, so that others are stamped when they come.
+                    await asyncio.sleep(0)
+                    timing, response, failure = read()
         except Exception as error:  # noqa: BLE001 as above
             return Attempt(number, failure=self._plugin_failure(error, "parse"))
         if failure is not None:
             # A failure's words go to screens and manifests as well as to the journal, which scrubs for itself.
             failure = structs.replace(failure, message=self.scrubber.text(failure.message))
-            if failure.kind == "proxy":
-                self.blocked_by_proxy[entry.account] = failure.message
-            if stops_vendor(failure):
-                self.limiter.stop(entry, failure.message)
         if response is not None and late_ns is not None and late_ns > STALL_NS:
             response = structs.replace(response, anomalies=(*response.anomalies, LOOP_LAG))
-        begun_late_ns = self._begun_late_ns(question, exchange, scheduled_ns)
+        begun_late_ns = question.begun_late_ns
+        if begun_late_ns is not None and exchange.scheduled_ns is not None:
+            # Our part of the time from due to sent: until it was ready, or a stall while it waited for its turn.
+            stalled_ns = self.lag.lateness_ns(scheduled_ns, scheduled_ns - exchange.scheduled_ns)
+            begun_late_ns = max(begun_late_ns, stalled_ns or 0)
         timing = structs.replace(timing, our_lateness_ns=late_ns, begun_late_ns=begun_late_ns)
-        attempt = Attempt(number, timing, watch.flagged(response), failure)
-        self.limiter.attempt_ended(entry, attempt, ask)
-        return attempt
+        return Attempt(number, timing, response, failure)
 
-    def _stopped_failure(self, entry: Entry) -> Failure:
-        """The failure of a request to a stopped vendor; where a proxy is in the way, the proxy's."""
-        if entry.account in self.blocked_by_proxy:
-            return Failure.of("proxy", self.blocked_by_proxy[entry.account], phase="plan")
-        return Failure.of("skipped", "the vendor was stopped earlier in this run")
+    def _take(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
+        """Draw the conclusions for what else is asked."""
+        failure = attempt.failure
+        if failure is not None and failure.kind == "proxy":
+            self.behind_proxy[entry.account] = failure.message
+        if failure is not None and stops_vendor(failure):
+            self.limiter.stop(entry, failure.message)
+        self.limiter.attempt_ended(entry, attempt, ask)
 
     def _lateness_ns(self, exchange: Exchange, scheduled_ns: int, began_ns: int) -> int | None:
         """The most by which our stamps of this exchange, from connecting to its end, may be late."""
@@ -324,14 +326,6 @@ class Conversation:
         sent_ns = scheduled_ns - exchange.scheduled_ns
         return self.lag.lateness_ns(sent_ns - (exchange.connect_ns or 0), sent_ns + exchange.end_ns)
 
-    def _begun_late_ns(self, question: _Question, exchange: Exchange, due_ns: int) -> int | None:
-        """Our part of the time from due to sent: until it was ready, or a stall while it waited for its turn."""
-        if question.begun_late_ns is None or exchange.scheduled_ns is None:
-            return question.begun_late_ns
-        sent_ns = due_ns - exchange.scheduled_ns
-        stalled_ns = self.lag.lateness_ns(due_ns, sent_ns) or 0
-        return max(question.begun_late_ns, stalled_ns, self.permits.longest_ns(due_ns, sent_ns))
-
     def _plugin_failure(self, error: Exception, phase: Phase) -> Failure:
         """A bug on our side as a failure: it is counted as ours, never charged to the vendor."""
         where = traceback.extract_tb(error.__traceback__)[-1]
@@ -339,11 +333,14 @@ class Conversation:
         return Failure.of("harness", self.scrubber.text(words), phase=phase)
 
 
-def _without_unsent(attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
-    """The attempts without a retry that was never sent: the vendor's last answer stays the outcome."""
-    last = attempts[-1]
-    was_skipped = last.failure is not None and last.failure.kind == "skipped"
-    return attempts[:-1] if was_skipped and len(attempts) > 1 else attempts
+def _characters(turn: TurnRecord) -> int:
+    answers = [attempt.response for attempt in turn.attempts if attempt.response is not None]
+    calls = sum(len(call.arguments) for answer in answers for call in answer.tool_calls)
+    return calls + sum(len(answer.text) + len(answer.reasoning) for answer in answers)
+
+
+def _is_skipped(attempt: Attempt) -> bool:
+    return attempt.failure is not None and attempt.failure.kind == "skipped"
 
 
 def with_parameters(turn: Turn, entry: Entry) -> Turn:

@@ -31,12 +31,12 @@ from msgspec import structs
 from vendor_verifier.errors import ClusterError, NobodyToSend, UsageError
 from vendor_verifier.records.record import Record
 from vendor_verifier.run.budgets import Spending
-from vendor_verifier.run.engine import Emit
+from vendor_verifier.run.conversation import Emit
 from vendor_verifier.run.interruption import interruptible
-from vendor_verifier.run.local_run import RunEnd
+from vendor_verifier.run.local import RunEnd
+from vendor_verifier.run.queue import WorkQueue
 from vendor_verifier.run.shard_worker import run_job, versions_here
 from vendor_verifier.run.shards import Job, OpenJob, Purse, Shard, keys_of, shards_of, without_secrets
-from vendor_verifier.run.work_queue import WorkQueue
 from vendor_verifier.store import decode_record
 from vendor_verifier.transport.proxies import is_loopback
 

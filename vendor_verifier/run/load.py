@@ -4,34 +4,41 @@ In an open loop a play begins when it is due, whatever became of those before it
 requests in flight, a budget, a busy process) is part of its time from schedule, so that a vendor that stalls cannot
 hide it by slowing the questions down ("coordinated omission"). Further turns and retries follow from their own play.
 Every entry goes at its own pace: no vendor waits for another one, unless only so many vendors may be in flight at once.
+
+The first plays may be a warm-up, whose answers are thrown away. Its samples are taken from the end of the order, so
+that no counted question was just asked to warm something up.
 """
 
 from __future__ import annotations
 
+import asyncio
+import math
 import time
 from array import array
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 
 import anyio
 
-from vendor_verifier.records.plan import Plan
+from vendor_verifier.records.failures import NOT_SENT, kinds_where
+from vendor_verifier.records.plan import Entry, LoadShape, Plan
 from vendor_verifier.records.record import Record
-from vendor_verifier.run.conversation import Conversation
-from vendor_verifier.run.engine import Emit, Slots, make_record
-from vendor_verifier.run.load_lane import Lane, Start, due_times, lanes_of, opening_times
-from vendor_verifier.run.work_queue import DueAt, WorkItem, WorkQueue
+from vendor_verifier.run.conversation import Conversation, Due, Emit
+from vendor_verifier.run.queue import BLOCK, WorkItem, WorkQueue
+from vendor_verifier.run.schedule import due_times, opening_times
 
 EntryKey = tuple[str, str]
 
 # Plays of one entry that may wait beyond its places. Further ones are begun when one of these gets its turn: they begin
 # no later for it, and a rate that is too high fills neither memory nor the event loop.
 MOST_WAITING = 10_000
+# What a play ends in once nothing more goes to its vendor.
+_OF_A_STOPPED_VENDOR = kinds_where(lambda kind: kind.stops) & NOT_SENT
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LoadReport:
     """The load offered to one entry.
 
@@ -40,10 +47,10 @@ class LoadReport:
     ``None`` in a closed loop.
     """
 
-    begun: int
-    repetitions: int
-    most_under_way: int
-    cap: int
+    begun: int = 0
+    repetitions: int = 0
+    most_under_way: int = 0
+    cap: int = 0
     held_back: int = 0
     warmup: int = 0
     warmup_failed: int = 0
@@ -52,184 +59,174 @@ class LoadReport:
     lag_max_ms: float | None = None
 
 
-class Player(Protocol):
-    """Whoever makes the records of plays, here or in other processes.
+@dataclass(slots=True, eq=False)
+class _Lane:
+    """One entry's plays. ``items`` are in asking order, those ``aside`` are for the warm-up."""
 
-    ``lead_ns``: a play is handed over so long before it is due. ``hand`` gives what to wait for; ``None`` comes of it
-    when the run takes nothing new.
-    """
+    entry: Entry
+    shape: LoadShape
+    left: float
+    items: Iterator[WorkItem]
+    aside: Iterator[WorkItem]
+    report: LoadReport
+    under_way: int = 0
+    lags: array[float] = field(default_factory=lambda: array("d"))
+    ends_s: float | None = None
+    is_stopped: bool = False
 
-    lead_ns: int
+    @property
+    def is_warming(self) -> bool:
+        return self.report.warmup < self.shape.warmup and not self.is_stopped
 
-    def clock_ns(self) -> int: ...
+    def goes_on(self, now_s: float) -> bool:
+        """Whether a play may begin at ``now_s`` (seconds on any clock); the first counted one begins the duration."""
+        if self.is_warming:
+            return True
+        if self.ends_s is None:
+            self.ends_s = now_s + (math.inf if self.shape.duration_s is None else self.shape.duration_s)
+        is_idle = self.is_stopped and self.shape.plans_by_doing
+        return now_s < self.ends_s and self.report.begun < self.left and not is_idle
 
-    def hand(self, item: WorkItem, block: int, due: DueAt | None) -> Awaitable[Record | None]: ...
+    def draw(self) -> tuple[WorkItem, int | None]:
+        """The next play, with its number; None for one of the warm-up."""
+        if self.is_warming:
+            self.report.warmup += 1
+            return next(self.aside), None
+        self.report.begun += 1
+        return next(self.items), self.report.begun - 1
 
-
-class LocalPlayer:
-    """Makes records in this process, each when it is waited for."""
-
-    lead_ns = 0
-
-    def __init__(self, conversation: Conversation, run: str) -> None:
-        self._conversation = conversation
-        self._run = run
-
-    def clock_ns(self) -> int:
-        return self._conversation.clock_ns()
-
-    def hand(self, item: WorkItem, block: int, due: DueAt | None) -> Awaitable[Record | None]:
-        return make_record(item, block, self._conversation, self._run, due)
+    def end(self) -> LoadReport:
+        """The report, with the lags that were found."""
+        if self.lags:
+            lags = sorted(self.lags)
+            self.report.lag_p50_ms, self.report.lag_p99_ms = percentile(lags, 50), percentile(lags, 99)
+            self.report.lag_max_ms = lags[-1]
+        return self.report
 
 
 class Load:
-    """The shaped load of one execution. ``block`` is how many plays of a vendor make a block of its records."""
+    """The shaped load of one execution."""
 
-    def __init__(self, plan: Plan, emit: Emit, block: int) -> None:
+    def __init__(self, plan: Plan, queue: WorkQueue, conversation: Conversation, emit: Emit) -> None:
         self._plan = plan
         self._emit = emit
-        self._block = block
+        self._conversation = conversation
         self._over = anyio.Event()
         self._under_way: Counter[str] = Counter()
-        self._held_back: Counter[EntryKey] = Counter()
-        self._lags: dict[EntryKey, array[float]] = {}
-        self._turns: Mapping[EntryKey, tuple[int, int]] = {}
+        order = queue.order(plan.seed)
+        self._lanes = [
+            _Lane(
+                target.entry,
+                plan.load,
+                left=math.inf if plan.load.plans_by_doing else queue.left_of(place),
+                items=queue.rounds_of(place, order, endless=plan.load.plans_by_doing),
+                aside=queue.rounds_of(place, order[::-1], endless=True),
+                report=LoadReport(cap=target.entry.concurrency or plan.request_concurrency),
+            )
+            for place, target in enumerate(queue.targets)
+            if queue.left_of(place)
+        ]
 
     def close(self) -> None:
         """Start nothing more; what is in flight goes on."""
         self._over.set()
 
-    def closing(self, close: Callable[[], None]) -> Callable[[], None]:
-        """A function that calls ``close`` and closes this load."""
-
-        def both() -> None:
-            close()
-            self.close()
-
-        return both
-
-    async def offer(self, queue: WorkQueue, player: Player, slots: Slots) -> Mapping[EntryKey, LoadReport]:
-        """Offer what is left of ``queue`` to its entries; the load offered to each."""
-        lanes = list(lanes_of(queue, self._plan.load, self._plan.seed))
-        self._turns = self._turns_of(lanes)
-        async with anyio.create_task_group() as group:
-            for place, lane in enumerate(lanes):
-                group.start_soon(self._run_lane, lane, player, slots, place / len(lanes))
-        return {_key(lane): self._report(lane) for lane in lanes}
-
-    def _turns_of(self, lanes: Sequence[Lane]) -> dict[EntryKey, tuple[int, int]]:
-        """Each lane's position among the lanes of its account that run at the same time, and their number."""
-        found = {}
-        sharing = Counter(lane.entry.account for lane in lanes)
+    async def offer(self) -> Mapping[EntryKey, LoadReport]:
+        """Offer everything; the load offered to each entry."""
+        limit = self._plan.vendor_concurrency or len(self._lanes)
+        slot = asyncio.Semaphore(limit) if limit < len(self._lanes) else nullcontext()
+        sharing = Counter(lane.entry.account for lane in self._lanes)
         seen: Counter[str] = Counter()
-        for lane in lanes:
-            account = lane.entry.account
-            turns = min(sharing[account], self._plan.vendor_concurrency or len(lanes))
-            found[_key(lane)] = (seen[account] % turns, turns)
-            seen[account] += 1
-        return found
 
-    async def _run_lane(self, lane: Lane, player: Player, slots: Slots, phase: float) -> None:
-        """Offer one lane; ``phase`` (0..1) spreads vendors asked at one rate over the time between two requests."""
-        async with slots:
-            if self._plan.load.is_open:
-                rate = self._plan.load.request_rate
-                await self._by_clock(lane, player, phase / rate if rate else 0.0)
-            else:
-                await self._by_places(lane, player)
+        async def run(lane: _Lane, place: int, turn: int, turns: int) -> None:
+            async with slot:
+                if self._plan.load.is_open:
+                    # Vendors asked at one rate are spread over the time between two requests.
+                    rate = self._plan.load.request_rate
+                    await self._by_clock(lane, place / len(self._lanes) / rate if rate else 0.0)
+                else:
+                    await self._by_places(lane, turn, turns)
 
-    async def _by_clock(self, lane: Lane, player: Player, shift_s: float) -> None:
-        # The first is handed over ahead of its time, too.
-        zero_ns = player.clock_ns() + player.lead_ns + int(shift_s * 1e9)
-        room = anyio.Semaphore(self._cap(lane) + MOST_WAITING)
+        async with anyio.create_task_group() as group:
+            for place, lane in enumerate(self._lanes):
+                account = lane.entry.account
+                turns = min(sharing[account], limit)
+                group.start_soon(run, lane, place, seen[account] % turns, turns)
+                seen[account] += 1
+        return {(lane.entry.model, lane.entry.label): lane.end() for lane in self._lanes}
 
-        async def play(start: Start, due: DueAt) -> None:
+    async def _by_clock(self, lane: _Lane, shift_s: float) -> None:
+        zero_ns = time.perf_counter_ns() + int(shift_s * 1e9)
+        room = asyncio.Semaphore(lane.report.cap + MOST_WAITING)
+
+        async def play(item: WorkItem, number: int | None, due: Due) -> None:
             try:
-                await self._play(lane, start, player, due)
+                await self._play(lane, item, number, due)
             finally:
                 room.release()
 
-        async with anyio.create_task_group() as group:
+        async with asyncio.TaskGroup() as group:
             for due_s in due_times(self._plan.load, self._plan.seed):
-                if lane.is_over_at(due_s):
+                if not lane.goes_on(due_s):
                     return
                 due_ns = zero_ns + int(due_s * 1e9)
                 if not lane.is_stopped:
-                    await self._wait_until(due_ns - player.lead_ns, player)
-                # Also lets the others run, when many are due at once or none has to be waited for.
-                is_full = room.value == 0
+                    await self._wait_until(due_ns)
+                is_full = room.locked()
                 await room.acquire()
-                taken_ns = player.clock_ns() if is_full else due_ns
-                start = None if self._over.is_set() else lane.next(due_s)
-                if start is None:
+                taken_ns = max(due_ns, time.perf_counter_ns()) if is_full else due_ns
+                # Lets the others run, when many are due at once or none has to be waited for.
+                await asyncio.sleep(0)
+                if self._over.is_set() or not lane.goes_on(due_s):
                     return
-                group.start_soon(play, start, DueAt(due_ns, due_s, max(due_ns, taken_ns)))
+                group.create_task(play(*lane.draw(), Due(due_ns, due_s, taken_ns)))
 
-    async def _by_places(self, lane: Lane, player: Player) -> None:
-        zero_ns = player.clock_ns()
-        places = self._cap(lane)
+    async def _by_places(self, lane: _Lane, turn: int, turns: int) -> None:
+        zero_ns = time.perf_counter_ns()
 
         async def place(opens_s: float) -> None:
-            await self._wait_until(zero_ns + int(opens_s * 1e9), player)
-            while not self._over.is_set() and (start := lane.next(time.perf_counter())) is not None:
-                await self._play(lane, start, player, None)
+            await self._wait_until(zero_ns + int(opens_s * 1e9))
+            while not self._over.is_set() and lane.goes_on(time.perf_counter()):
+                await self._play(lane, *lane.draw(), None)
 
-        async with anyio.create_task_group() as group:
-            for opens_s in opening_times(places, self._plan.load.ramp_up_s, *self._turns[_key(lane)]):
-                group.start_soon(place, opens_s)
+        async with asyncio.TaskGroup() as group:
+            for opens_s in opening_times(lane.report.cap, self._plan.load.ramp_up_s, turn, turns):
+                group.create_task(place(opens_s))
 
-    async def _wait_until(self, due_ns: int, player: Player) -> None:
+    async def _wait_until(self, due_ns: int) -> None:
         """Wait until then, or until the run closes. Timers may go off early, and nothing may be sent before its
         time."""
-        while not self._over.is_set() and (left_ns := due_ns - player.clock_ns()) > 0:
+        while not self._over.is_set() and (left_ns := due_ns - time.perf_counter_ns()) > 0:
             with anyio.move_on_after(left_ns / 1e9):
                 await self._over.wait()
 
-    async def _play(self, lane: Lane, start: Start, player: Player, due: DueAt | None) -> Record | None:
-        account = lane.entry.account
-        playing = player.hand(start.item, start.number // self._block, due)
-        if due is not None:
-            await self._wait_until(due.due_ns, player)
-        is_held = due is not None and self._under_way[account] >= self._cap(lane)
+    async def _play(self, lane: _Lane, item: WorkItem, number: int | None, due: Due | None) -> None:
+        account, report = lane.entry.account, lane.report
+        is_held = due is not None and self._under_way[account] >= report.cap
         self._under_way[account] += 1
-        lane.sent()
-        record: Record | None = None
+        lane.under_way += 1
+        report.most_under_way = max(report.most_under_way, lane.under_way)
+        record = None
         try:
-            record = await playing
+            record = await self._conversation.record(item, (number or 0) // BLOCK, due)
         finally:
             self._under_way[account] -= 1
-            lane.ended(start, record)
+            lane.under_way -= 1
         if record is None:
+            # The run takes nothing new.
+            report.begun -= number is not None
             self.close()
-        elif start.stage == "counted":
-            self._held_back[_key(lane)] += is_held
-            lag = lag_ms(record)
-            if lag is not None:
-                self._lags.setdefault(_key(lane), array("d")).append(lag)
-            self._emit((record,))
-        return record
-
-    def _cap(self, lane: Lane) -> int:
-        return lane.entry.concurrency or self._plan.request_concurrency
-
-    def _report(self, lane: Lane) -> LoadReport:
-        lags = sorted(self._lags.get(_key(lane), ()))
-        return LoadReport(
-            begun=lane.begun,
-            repetitions=lane.repetitions,
-            most_under_way=lane.most_under_way,
-            cap=self._cap(lane),
-            held_back=self._held_back[_key(lane)],
-            warmup=lane.discarded["warmup"],
-            warmup_failed=lane.discarded_failed["warmup"],
-            lag_p50_ms=percentile(lags, 50) if lags else None,
-            lag_p99_ms=percentile(lags, 99) if lags else None,
-            lag_max_ms=lags[-1] if lags else None,
-        )
-
-
-def _key(lane: Lane) -> EntryKey:
-    return (lane.entry.model, lane.entry.label)
+            return
+        failure = None if record.final is None else record.final.failure
+        lane.is_stopped = lane.is_stopped or (failure is not None and failure.kind in _OF_A_STOPPED_VENDOR)
+        if number is None:
+            report.warmup_failed += not record.succeeded
+            return
+        report.repetitions = max(report.repetitions, item.repetition + 1)
+        report.held_back += is_held
+        if (lag := lag_ms(record)) is not None:
+            lane.lags.append(lag)
+        self._emit((record,))
 
 
 def lag_ms(record: Record) -> float | None:

@@ -20,7 +20,7 @@ from vendor_verifier.records.record import Record
 from vendor_verifier.run.budgets import Spending
 from vendor_verifier.run.event_loop import run_to_end
 from vendor_verifier.run.interruption import STOP_REQUEST, StopRequest
-from vendor_verifier.run.local_run import run_local
+from vendor_verifier.run.local import run_local
 from vendor_verifier.run.shards import Job, OpenJob
 from vendor_verifier.store import encode_record
 

@@ -20,8 +20,8 @@ from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.record import RecordKey
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.budgets import CostOf, Spending
-from vendor_verifier.run.rate_limiter import limits_of
-from vendor_verifier.run.work_queue import WorkQueue
+from vendor_verifier.run.limits import places_of
+from vendor_verifier.run.queue import WorkQueue
 
 # The most streams that one process times well.
 MOST_PLACES = 700
@@ -99,7 +99,7 @@ def shards_of(plan: Plan, workers: int) -> list[Shard]:
     """The entries of the plan in at most ``workers`` shards, with about the same number of places each."""
     most = int(min(workers, plan.vendor_concurrency or inf, plan.max_requests or inf))
     pieces: list[tuple[int, list[Entry], Part]] = []
-    for account, places in limits_of(plan.entries, plan.request_concurrency).items():
+    for account, places in places_of(plan.entries, plan.request_concurrency).items():
         # The schedule of an entry needs one clock, so a shaped load is never split.
         count = 1 if plan.load.is_shaped else min(most, ceil(places / MOST_PLACES))
         entries = [entry for entry in plan.entries if entry.account == account]

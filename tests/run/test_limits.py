@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import random
+
 import anyio
 import pytest
 from changing import replace
 from costs import LONG_S, PATIENCE_S
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vendor_verifier.records.event import Usage
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.records.record import Attempt, Failure, Response
 from vendor_verifier.records.request import Endpoint
 from vendor_verifier.run.budgets import CATCH_UP_S, Ask
-from vendor_verifier.run.rate_limiter import DOWN_AFTER, LocalLimiter, Permit
+from vendor_verifier.run.limits import DOWN_AFTER, Backoff, Limiter, Permit
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +26,7 @@ def entry(label: str, account: str | None = None, concurrency: int | None = None
     return Entry("model", label, label, endpoint, "openai", account or label, concurrency=concurrency)
 
 
-async def permit_of(limiter: LocalLimiter, one: Entry) -> Permit | None:
+async def permit_of(limiter: Limiter, one: Entry) -> Permit | None:
     """What the limiter says at once, in turns of the loop and not by a clock; None when it lets wait."""
     heard: list[Permit] = []
 
@@ -40,24 +44,17 @@ async def permit_of(limiter: LocalLimiter, one: Entry) -> Permit | None:
 async def test_places_are_per_account() -> None:
     """A full account lets wait, another goes on, and a place given back is given away again."""
     a, b = entry("a"), entry("b")
-    limiter = LocalLimiter([a, b], 2)
+    limiter = Limiter([a, b], 2)
     assert [await permit_of(limiter, a) for _ in range(3)] == ["granted", "granted", None]
     assert await permit_of(limiter, b) == "granted"
     limiter.release(a)
     assert await permit_of(limiter, a) == "granted"
 
 
-async def test_entries_of_one_account_share_places() -> None:
-    """Two entries on one origin and key have one account's places, by the smaller promise of the two."""
-    a, twin = entry("a", "same", concurrency=3), entry("twin", "same", concurrency=2)
-    limiter = LocalLimiter([a, twin], 9)
-    assert [await permit_of(limiter, one) for one in (a, twin, a)] == ["granted", "granted", None]
-
-
 async def test_a_cancelled_wait_takes_no_place() -> None:
     """Who gives up waiting, for a place or for a pause, leaves the account as it was."""
     a = entry("a")
-    limiter = LocalLimiter([a], 1)
+    limiter = Limiter([a], 1)
     limiter.pause(a, 0.3)
     assert await permit_of(limiter, a) is None
     assert await limiter.acquire(a, Ask(0)) == "granted"
@@ -69,7 +66,7 @@ async def test_a_cancelled_wait_takes_no_place() -> None:
 async def test_a_pause_holds_back_one_account() -> None:
     """A paused account waits as long as it was told and no other account does."""
     a, b, c = entry("a"), entry("b"), entry("c")
-    limiter = LocalLimiter([a, b, c], 1)
+    limiter = Limiter([a, b, c], 1)
     started = anyio.current_time()
     limiter.pause(a, 0.1)
     limiter.pause(c, LONG_S)
@@ -83,7 +80,7 @@ async def test_a_pause_holds_back_one_account() -> None:
 async def test_a_pause_can_be_lengthened_but_not_shortened() -> None:
     """The longest wish counts, also for those who are waiting already."""
     a = entry("a")
-    limiter = LocalLimiter([a], 1)
+    limiter = Limiter([a], 1)
     started = anyio.current_time()
     limiter.pause(a, 0.3)
     async with anyio.create_task_group() as group:
@@ -97,7 +94,7 @@ async def test_a_pause_can_be_lengthened_but_not_shortened() -> None:
 async def test_stop_and_close_wake_all_who_wait() -> None:
     """Nobody sleeps out a pause or a rest when there is nothing to wait for; the reason is the first one given."""
     a, b = entry("a"), entry("b")
-    limiter = LocalLimiter([a, b], 2)
+    limiter = Limiter([a, b], 2)
     heard: list[Permit] = []
 
     async def ask(one: Entry) -> None:
@@ -121,20 +118,10 @@ async def test_stop_and_close_wake_all_who_wait() -> None:
     assert limiter.stopped == {"a": "no key"}
 
 
-async def test_after_the_end_no_pause_delays_the_refusal() -> None:
-    """A late 429 of a request in flight does not hold up an end that has begun."""
-    a = entry("a")
-    limiter = LocalLimiter([a], 1)
-    limiter.close()
-    limiter.pause(a, 60)
-    assert await permit_of(limiter, a) == "closed"
-    assert await permit_of(limiter, a) == "closed"
-
-
 async def test_requests_per_minute_are_begun_at_even_distances() -> None:
     """However many places there are, permits are given no faster than the account's rate, after a pause too."""
     a = replace(entry("a"), requests_per_minute=60 / 0.02)
-    limiter = LocalLimiter([a], 50)
+    limiter = Limiter([a], 50)
     given_at: list[float] = []
 
     async def ask() -> None:
@@ -154,7 +141,7 @@ async def test_entries_of_one_account_share_its_budget_of_tokens() -> None:
     """What one puts by the other waits for, by the smaller budget; an answer that took less lets it go on."""
     a = replace(entry("a", "same"), tokens_per_minute=1000)
     twin = replace(entry("twin", "same"), tokens_per_minute=9000)
-    limiter = LocalLimiter([a, twin], 5)
+    limiter = Limiter([a, twin], 5)
     first = Ask(0, 900)
     assert await limiter.acquire(a, first) == "granted"
     heard: list[Permit] = []
@@ -170,32 +157,10 @@ async def test_entries_of_one_account_share_its_budget_of_tokens() -> None:
     assert heard == ["granted"]
 
 
-async def test_who_waits_for_a_budget_is_woken_by_the_end() -> None:
-    """Nobody sleeps out a minute when there is nothing to wait for."""
-    a, b = (replace(entry(label), requests_per_minute=1, tokens_per_minute=10) for label in "ab")
-    limiter = LocalLimiter([a, b], 3)
-    heard: list[Permit] = []
-
-    async def ask(one: Entry) -> None:
-        heard.append(await limiter.acquire(one, Ask(0, 50)))
-
-    assert await limiter.acquire(a, Ask(0, 50)) == await limiter.acquire(b, Ask(0, 50)) == "granted"
-    with anyio.fail_after(PATIENCE_S):
-        async with anyio.create_task_group() as group:
-            for one in (a, a, b, b):
-                group.start_soon(ask, one)
-            await anyio.sleep(0.01)
-            limiter.stop(a, "no key")
-            await anyio.sleep(0.01)
-            assert heard == ["stopped", "stopped"]
-            limiter.close()
-    assert heard == ["stopped", "stopped", "closed", "closed"]
-
-
 async def test_a_refusal_ends_one_entry_and_not_its_sibling() -> None:
     """What one model, path or protocol was refused says nothing of another that the same key opens."""
     a, twin = entry("a", "same"), entry("twin", "same")
-    limiter = LocalLimiter([a, twin], 2)
+    limiter = Limiter([a, twin], 2)
     limiter.stop(a, "bad key")
     assert [await permit_of(limiter, one) for one in (a, twin)] == ["stopped", "granted"]
     assert (limiter.stopped, limiter.refused) == ({}, {("model", "a"): "bad key"})
@@ -204,7 +169,7 @@ async def test_a_refusal_ends_one_entry_and_not_its_sibling() -> None:
 async def test_an_account_is_finished_when_all_its_entries_are() -> None:
     """Each entry hears it for itself, and keeps its own reason."""
     a, twin, other = entry("a", "same"), entry("twin", "same"), entry("other")
-    limiter = LocalLimiter([a, twin, other], 2)
+    limiter = Limiter([a, twin, other], 2)
     limiter.stop(a, "bad key")
     limiter.stop(twin, "no credit")
     assert [await permit_of(limiter, one) for one in (a, twin, other)] == ["stopped", "stopped", "granted"]
@@ -215,7 +180,7 @@ async def test_an_account_is_finished_when_all_its_entries_are() -> None:
 async def test_nobody_there_ends_the_whole_account() -> None:
     """A host that cannot be reached is the same host for every entry of the account."""
     a, twin = entry("a", "same"), entry("twin", "same")
-    limiter = LocalLimiter([a, twin], 2)
+    limiter = Limiter([a, twin], 2)
     for number in range(DOWN_AFTER):
         limiter.turn_ended((a, twin)[number % 2], Attempt(1, failure=Failure("dns", "connect", "no such host")))
     assert [await permit_of(limiter, one) for one in (a, twin)] == ["stopped", "stopped"]
@@ -226,7 +191,7 @@ async def test_nobody_there_ends_the_whole_account() -> None:
 async def test_a_refusal_wakes_who_waits_for_that_entry_only(budget: float | None) -> None:
     """In a pause, in line for a budget, or resting before a retry: the refused entry goes, its sibling waits on."""
     a, twin = (replace(entry(label, "same"), requests_per_minute=budget) for label in ("a", "twin"))
-    limiter = LocalLimiter([a, twin], 9)
+    limiter = Limiter([a, twin], 9)
     if budget is not None:
         assert await limiter.acquire(twin, Ask(0)) == "granted"
     limiter.pause(a, 30)
@@ -251,3 +216,35 @@ async def test_a_refusal_wakes_who_waits_for_that_entry_only(budget: float | Non
             await anyio.sleep(0.05)
             group.cancel_scope.cancel()
     assert sorted(heard, key=repr) == [("a", "stopped"), ("a", None)]
+
+
+def heard(backoff: Backoff, share: float, answers: int, seed: int = 1) -> Backoff:
+    """Let the account refuse this share of its answers."""
+    rng = random.Random(seed)
+    for _ in range(answers):
+        backoff.attempt_ended(is_limited=rng.random() < share)
+    return backoff
+
+
+def test_a_vendor_that_refuses_now_and_then_keeps_its_places() -> None:
+    """One refusal in eight is what Retry-After is for."""
+    assert heard(Backoff(8), 0.125, 1000).lowest == 8
+
+
+def test_a_vendor_that_mostly_refuses_goes_down_to_one_and_comes_back() -> None:
+    """Nine in ten refused: the limit is real. Then quiet: every place returns, and no more than were given."""
+    backoff = heard(Backoff(8), 0.9, 100)
+    assert (backoff.now, backoff.lowest) == (1, 1)
+    assert heard(backoff, 0.0, 200).now == 8
+
+
+@given(st.lists(st.booleans(), max_size=300), st.integers(1, 32))
+def test_places_stay_between_one_and_what_was_given(answers: list[bool], given_places: int) -> None:
+    """Whatever a vendor answers, somebody may ask, and never more than the plan allows."""
+    backoff = Backoff(given_places)
+    in_use = given_places
+    for is_limited in answers:
+        backoff.attempt_ended(is_limited=is_limited)
+        in_use += backoff.places_back() - 1
+        assert 1 <= backoff.lowest <= backoff.now <= given_places
+        assert 0 <= in_use <= given_places

@@ -1,0 +1,305 @@
+"""Permits to send: places per account, pauses, budgets, and the end of entries, accounts and the run.
+
+What a vendor limits is an account (one origin with one key), not a model or a path; so places, pauses and budgets are
+the account's. A permit is asked for before every single attempt, also before a retry: a wait between two attempts holds
+no place, and time spent waiting for a permit is never part of a latency.
+
+A permit passes three checks in this order: a place, then pause and budgets, then the last word whether the entry, the
+account or the run is over. The last word comes last because any of these may have ended while the request waited. A
+free place goes to the entry that uses the fewest, of several to the one that has used them least: one that answers
+slowly gets no more of them than its siblings.
+
+Places are lowered by the rule of TCP (additive increase, multiplicative decrease): more than ``_TOO_MANY`` of the last
+``_LOOKED_AT`` answers being refusals of our rate halve them, every ``_GOOD_PER_PLACE`` answers without one give one
+back. A window instead of single refusals, because some hosts refuse one request in ten all day and fewer places would
+not change that. Places in use are not revoked; they are withheld when they come back.
+
+Two kinds of end are kept apart. A refused key or an empty account ends only the entry whose answer it was: with the
+same key another model, path or protocol may well be served, and if it is not, its own first answer shows it. An account
+that cannot be reached for many samples in a row ends as a whole, as does one whose entries all ended. Who waits is
+woken by an end at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import anyio
+
+from vendor_verifier.records.failures import KINDS
+from vendor_verifier.records.plan import Entry
+from vendor_verifier.records.record import Attempt
+from vendor_verifier.run.budgets import Ask, Bucket, Spending, TokenBucket
+from vendor_verifier.run.retry import slows_account
+
+_LOOKED_AT = 24
+_TOO_MANY = 8
+# So many answers in a row without a refusal earn one place back.
+_GOOD_PER_PLACE = 10
+# A vendor counts as down when so many samples in a row, each after all its tries, did not reach it.
+DOWN_AFTER = 10
+
+# granted: send now and release afterwards; stopped: this entry is finished; closed: the run takes nothing new.
+Permit = Literal["granted", "stopped", "closed"]
+# (model, label)
+Name = tuple[str, str]
+
+
+class Backoff:
+    """The places of one account: ``given`` by the plan, ``now``, and ``lowest`` so far."""
+
+    def __init__(self, given: int) -> None:
+        self.given = self.now = self.lowest = given
+        self._withheld = 0  # places that have really been taken out of use
+        self._good = 0
+        self._recent: deque[bool] = deque(maxlen=_LOOKED_AT)
+
+    def attempt_ended(self, *, is_limited: bool) -> None:
+        """Count one attempt that ended."""
+        self._recent.append(is_limited)
+        self._good = 0 if is_limited else self._good + 1
+        if is_limited and sum(self._recent) > _TOO_MANY:
+            self._recent.clear()
+            self.now = max(1, self.now // 2)
+            self.lowest = min(self.lowest, self.now)
+        elif self._good >= _GOOD_PER_PLACE and self.now < self.given:
+            self._good = 0
+            self.now += 1
+
+    def places_back(self) -> int:
+        """Places that the end of one attempt frees: usually 1, none while places are being withdrawn."""
+        wanted = self.given - self.now
+        if self._withheld < wanted:
+            self._withheld += 1
+            return 0
+        back = 1 + self._withheld - wanted
+        self._withheld = wanted
+        return back
+
+
+class Account:
+    """One account's places, pause and budgets."""
+
+    def __init__(self, places: int, entries: Sequence[Entry]) -> None:
+        self.names = [(entry.model, entry.label) for entry in entries]
+        self.backoff = Backoff(places)
+        self.lost_in_a_row = 0
+        # On anyio's clock; 0.0: never paused.
+        self.paused_until = 0.0
+        requests = [each.requests_per_minute for each in entries if each.requests_per_minute is not None]
+        tokens = [each.tokens_per_minute for each in entries if each.tokens_per_minute is not None]
+        self._buckets = [Bucket(min(requests))] if requests else []
+        self._buckets += [TokenBucket(min(tokens))] if tokens else []
+        self._free = places
+        # By entry: places in use, for how many seconds all of them have been, since when that was counted, who waits.
+        self._using = dict.fromkeys(self.names, 0)
+        self._used_s = dict.fromkeys(self.names, 0.0)
+        self._counted_at = dict.fromkeys(self.names, 0.0)
+        self._waiting: dict[Name, deque[asyncio.Future[None]]] = {name: deque() for name in self.names}
+        self._line = anyio.Lock()
+        self._answered = anyio.Event()
+
+    async def take_place(self, name: Name) -> None:
+        """Wait for a place."""
+        # asyncio's own: every request passes here, and anyio's primitives look for a cancellation each time.
+        if self._free > 0:
+            self._use(name, 1)
+            return
+        waiting = asyncio.get_running_loop().create_future()
+        self._waiting[name].append(waiting)
+        try:
+            await waiting
+        except asyncio.CancelledError:
+            if not waiting.cancelled():
+                self.free_place(name, 1)
+            raise
+
+    def free_place(self, name: Name, places: int) -> None:
+        """Take back a place, and hand out so many."""
+        self._use(name, -1)
+        self._free += places - 1
+        while self._free > 0 and (waiting := [each for each, line in self._waiting.items() if line]):
+            chosen = min(waiting, key=lambda each: (self._using[each], self._used_s[each]))
+            first = self._waiting[chosen].popleft()
+            if not first.cancelled():
+                first.set_result(None)
+                self._use(chosen, 1)
+
+    def _use(self, name: Name, places: int) -> None:
+        """Count places that an entry takes, or gives back."""
+        now = asyncio.get_running_loop().time()
+        self._used_s[name] += self._using[name] * (now - self._counted_at[name])
+        self._counted_at[name] = now
+        self._using[name] += places
+        self._free -= places
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether it was ever paused or has a budget; most accounts were not and have none."""
+        return self.paused_until > 0 or bool(self._buckets)
+
+    async def wait_for_turn(self, ask: Ask, over: anyio.Event) -> None:
+        """Wait until no pause holds and, first come first served, the budgets have room, or until ``over``."""
+        # Others may lengthen the pause meanwhile.
+        while (seconds := self.paused_until - anyio.current_time()) > 0 and not over.is_set():
+            with anyio.move_on_after(seconds):
+                await over.wait()
+        if not self._buckets:
+            return
+        async with self._line:
+            while not over.is_set() and (seconds := self._wait_s(now := anyio.current_time())) > 0:
+                with anyio.move_on_after(seconds):
+                    # An answer may have needed less than was put by for it.
+                    await self._answered.wait()
+            for bucket in self._buckets if not over.is_set() else ():
+                bucket.begin(now, ask)
+
+    def settle(self, ask: Ask, attempt: Attempt) -> None:
+        """Take what the attempt used in place of what was put by for it."""
+        for bucket in self._buckets:
+            bucket.settle(ask, attempt)
+            self.wake()
+
+    def wake(self) -> None:
+        """Let those who wait check whether there is still something to wait for."""
+        self._answered.set()
+        self._answered = anyio.Event()
+
+    def _wait_s(self, now: float) -> float:
+        return max(self.paused_until - now, *(bucket.wait_s(now) for bucket in self._buckets))
+
+
+class Limiter:
+    """Gives and withholds permits to send. ``spending`` ends the run when a limit is reached.
+
+    Without ``gives_way`` an account that asks for less gets what was planned all the same: whoever measures a load must
+    not send another one. A single retry still waits as long as it was told to. ``in_flight`` counts permits in use, by
+    (model, label). ``stopped`` are accounts that are finished, ``refused`` entries stopped on their own.
+    """
+
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        request_concurrency: int,
+        spending: Spending | None = None,
+        in_flight: Counter[Name] | None = None,
+        *,
+        gives_way: bool = True,
+    ) -> None:
+        self.accounts = {
+            account: Account(places, [entry for entry in entries if entry.account == account])
+            for account, places in places_of(entries, request_concurrency).items()
+        }
+        self.stopped: dict[str, str] = {}
+        self.refused: dict[Name, str] = {}
+        self._is_closed = False
+        self._spending = spending or Spending()
+        self._gives_way = gives_way
+        self._in_flight = Counter[Name]() if in_flight is None else in_flight
+        self._over = {(entry.model, entry.label): anyio.Event() for entry in entries}
+
+    @property
+    def places(self) -> int:
+        """The most requests in flight at once, all accounts together."""
+        return sum(account.backoff.given for account in self.accounts.values())
+
+    async def acquire(self, entry: Entry, ask: Ask) -> Permit:
+        """Wait for this entry's turn to send ``ask``. Only "granted" must be followed by :meth:`release`."""
+        account, name = self.accounts[entry.account], (entry.model, entry.label)
+        await account.take_place(name)
+        permit: Permit = "closed"
+        try:
+            if account.may_wait and not self._over[name].is_set():
+                await account.wait_for_turn(ask, self._over[name])
+            permit = self._last_word(entry)
+        finally:
+            if permit != "granted":
+                account.free_place(name, 1)
+        if permit == "granted":
+            self._in_flight[name] += 1
+        return permit
+
+    def release(self, entry: Entry) -> None:
+        """Give the place back when the attempt is over."""
+        name, account = (entry.model, entry.label), self.accounts[entry.account]
+        self._in_flight[name] -= 1
+        account.free_place(name, account.backoff.places_back())
+
+    async def rest(self, entry: Entry, seconds: float) -> None:
+        """Wait between two attempts without holding a place; shorter when there will be no permit anyway."""
+        with anyio.move_on_after(seconds):
+            await self._over[entry.model, entry.label].wait()
+
+    def pause(self, entry: Entry, seconds: float) -> None:
+        """Hold back everything on this entry's account for that long."""
+        account = self.accounts[entry.account]
+        if self._gives_way:
+            account.paused_until = max(account.paused_until, anyio.current_time() + seconds)
+
+    def attempt_ended(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
+        """Take one attempt's outcome; ``ask`` is the one that its permit was given to."""
+        account = self.accounts[entry.account]
+        account.settle(ask, attempt)
+        if self._gives_way:
+            account.backoff.attempt_ended(is_limited=attempt.failure is not None and slows_account(attempt.failure))
+        self._spending.pay(entry, attempt, ask.size)
+        if self._spending.is_used_up:
+            self.close()
+
+    def turn_ended(self, entry: Entry, attempt: Attempt) -> None:
+        """Take a turn's outcome after all its tries."""
+        account, failure = self.accounts[entry.account], attempt.failure
+        if failure is None or not KINDS[failure.kind].unreachable:
+            account.lost_in_a_row = 0
+            return
+        account.lost_in_a_row += 1
+        if account.lost_in_a_row >= DOWN_AFTER:
+            words = f"not reached for {DOWN_AFTER} samples in a row, last: {failure.kind}: {failure.message}"
+            self._stop_account(entry.account, words)
+
+    def stop(self, entry: Entry, reason: str) -> None:
+        """Send nothing more to this entry; others on its account go on, if any is left."""
+        name, account = (entry.model, entry.label), self.accounts[entry.account]
+        self.refused.setdefault(name, reason)
+        self._over[name].set()
+        account.wake()
+        if all(sibling in self.refused for sibling in account.names):
+            self._stop_account(entry.account, reason)
+
+    def close(self) -> None:
+        """Give no more permits to anyone; requests in flight go on."""
+        if not self._is_closed:
+            self._is_closed = True
+            for account in self.accounts:
+                self._end(account)
+
+    def _last_word(self, entry: Entry) -> Permit:
+        if not self._is_closed and (entry.account in self.stopped or (entry.model, entry.label) in self.refused):
+            return "stopped"
+        # Also asked when closed already: it learns that there was something left to send.
+        if not self._spending.take(is_open=not self._is_closed):
+            self.close()
+            return "closed"
+        return "granted"
+
+    def _stop_account(self, account: str, reason: str) -> None:
+        self.stopped.setdefault(account, reason)
+        self._end(account)
+
+    def _end(self, account: str) -> None:
+        """Wake everybody who waits for this account."""
+        for name in self.accounts[account].names:
+            self._over[name].set()
+        self.accounts[account].wake()
+
+
+def places_of(entries: Sequence[Entry], request_concurrency: int) -> Mapping[str, int]:
+    """Places per account: the smallest promise of the entries that share it."""
+    places: dict[str, int] = {}
+    for entry in entries:
+        own = entry.concurrency or request_concurrency
+        places[entry.account] = min(own, places.get(entry.account, own))
+    return places

@@ -1,0 +1,279 @@
+"""Runs a plan in this process: keeps every entry's places full, emits records, and ends on a signal.
+
+An entry's plays are begun by tasks that pull: one takes the next item when its last one has ended. So a request that is
+never answered costs its own place and nothing else, and no vendor waits for another one, but for a baseline that is
+asked more often.
+
+Such a baseline has more requests and no more places. At full speed the others would be through when it is half done,
+and its second half would be asked alone, at another load of the machine and another hour. So an entry may have begun
+such a share of its samples as the baseline has. Nobody is held back while the baseline is slower than twice the entry,
+or fails again and again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from vendor_verifier.records.plan import Entry, Plan
+from vendor_verifier.records.record import Record
+from vendor_verifier.records.tool_use import ToolRunner
+from vendor_verifier.redaction import Scrubber
+from vendor_verifier.run.api_keys import KeyRing
+from vendor_verifier.run.budgets import CostOf, Spending
+from vendor_verifier.run.conversation import Conversation, Emit
+from vendor_verifier.run.interruption import interruptible
+from vendor_verifier.run.lag import LoopLag, LoopReport
+from vendor_verifier.run.limits import Limiter
+from vendor_verifier.run.load import Load, LoadReport
+from vendor_verifier.run.queue import BLOCK, WorkItem, WorkQueue
+from vendor_verifier.transport.client import open_client
+from vendor_verifier.transport.connect import ensure_descriptors
+
+# Where only so many entries may be asked at once: while the last requests of a turn end, places stay free, a fortieth
+# of so many rounds if all take equally long. A short run has shorter turns: all should see about the same time of day.
+_ROUNDS = 20
+_LEAST_TURNS = 4
+# Plays of an entry beyond twice its places: when one rests between two tries another takes its place.
+_BEYOND = 25
+# A baseline that is slower than so many times an entry, or failed so often in a row, holds nobody back.
+_SLOWER = 2
+_FAILURES = 10
+_LOOK_AGAIN_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """The end of a run: the signal that ended it, if any, and the stopped accounts with the reason.
+
+    ``refused`` are entries stopped on their own, by (model, label), also where others of their account went on.
+    ``limit`` is the spending limit that kept something from being sent. ``eased`` holds by account how many requests at
+    a time were allowed, the fewest it came down to because the account limited our rate, and how many at the end.
+    ``loop`` is the event loop's lag, where this process sent itself. ``load`` is by (model, label) the load that was
+    offered, where it had a shape.
+    """
+
+    signal_number: int | None
+    stopped: Mapping[str, str]
+    limit: str | None = None
+    eased: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+    loop: LoopReport | None = None
+    load: Mapping[tuple[str, str], LoadReport] | None = None
+    refused: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+
+async def run_local(
+    plan: Plan,
+    queue: WorkQueue,
+    run: str,
+    emit: Emit,
+    scrubber: Scrubber,
+    costs: Mapping[tuple[str, str], CostOf] | None = None,
+    in_flight: Counter[tuple[str, str]] | None = None,
+    tools: ToolRunner | None = None,
+    spending: Spending | None = None,
+) -> RunEnd:
+    """Send what is left of ``queue``; ``tools`` runs the real tools that models call.
+
+    A first SIGINT, SIGTERM or SIGHUP stops new requests and waits a little; a second ends at once.
+    ``costs`` price an answer by (model, label); only a plan with ``max_cost_usd`` looks at them. ``in_flight`` is kept
+    true by (model, label). ``spending`` counts in place of a count made here, for who looks at it meanwhile.
+
+    Raises:
+        UsageError: this machine does not let us open as many connections as the plan may need.
+    """
+    spending = spending or Spending(plan.max_requests, plan.max_cost_usd, costs or {})
+    limiter = Limiter(plan.entries, plan.request_concurrency, spending, in_flight, gives_way=plan.load.gives_way)
+    ensure_descriptors(limiter.places)
+    rng = random.Random(plan.seed)  # noqa: S311 spreads waits, keeps no secret
+    lag, load = LoopLag(), None
+    async with open_client(plan.client, plan.limits, {entry.wire for entry in plan.entries}) as client:
+        conversation = Conversation(client, limiter, plan.retry, rng, scrubber, KeyRing(scrubber), run, lag, tools)
+        shaped = Load(plan, queue, conversation, emit) if plan.load.is_shaped else None
+
+        def close() -> None:
+            limiter.close()
+            if shaped is not None:
+                shaped.close()
+
+        async with interruptible(close) as interruption:
+            with lag:
+                if shaped is not None:
+                    load = await shaped.offer()
+                else:
+                    await Engine(plan, queue, conversation, emit).ask()
+    eased = {
+        name: (account.backoff.given, account.backoff.lowest, account.backoff.now)
+        for name, account in limiter.accounts.items()
+        if account.backoff.lowest < account.backoff.given
+    }
+    return RunEnd(
+        interruption.signal_number, limiter.stopped, spending.reason, eased, lag.report(), load, limiter.refused
+    )
+
+
+@dataclass(slots=True, eq=False)
+class _Stream:
+    """The items left of one entry, and how many have begun and ended.
+
+    ``turn`` is how many more may begin before it hands its slot over, where slots are limited. ``lead`` is the baseline
+    whose pace it keeps; ``phase``, from 0 to 1, keeps entries apart that would else all go on at the same moments.
+    """
+
+    entry: Entry
+    items: Iterator[tuple[int, WorkItem]]
+    left: int
+    repeats: int
+    places: int
+    turn: int = 0
+    begun: int = 0
+    ended: int = 0
+    failed_in_a_row: int = 0
+    seconds: float = 0.0
+    is_over: bool = False
+    is_stopped: bool = False
+    lead: _Stream | None = None
+    phase: float = 0.0
+    line: asyncio.Lock = field(default_factory=asyncio.Lock)
+    # Of a lead: when its last ones ended, as many as it has places, and who waits for the next.
+    ends: deque[float] = field(default_factory=deque)
+    followers: dict[asyncio.Future[None], None] = field(default_factory=dict)
+
+    @property
+    def plays(self) -> int:
+        """The number of tasks that pull."""
+        return min(self.left, 2 * self.places + _BEYOND)
+
+    def held_until(self) -> float:
+        """When the next item may begin at the latest, on the loop's clock; it may as soon as the lead is further."""
+        lead = self.lead
+        if lead is None or lead.is_stopped or lead.failed_in_a_row >= _FAILURES:
+            return 0.0
+        allowed = max(1, int((lead.ended + lead.places) / lead.left * self.left + self.phase))
+        if self.is_stopped or self.begun >= self.left or self.begun < allowed:
+            return 0.0
+        # As many as the lead has places have ended since then: so long does one of them take.
+        return lead.ends[0] + _SLOWER * self.seconds / self.ended if self.ended else math.inf
+
+
+class Engine:
+    """Makes the records of one run; each is emitted the moment it is finished."""
+
+    def __init__(self, plan: Plan, queue: WorkQueue, conversation: Conversation, emit: Emit) -> None:
+        self._conversation = conversation
+        self._emit = emit
+        self._rng = random.Random(plan.seed)  # noqa: S311 an order, not a secret
+        order = queue.order(plan.seed)
+        self._streams = [
+            _Stream(
+                target.entry,
+                queue.items_of(place, order, plan.seed),
+                queue.left_of(place),
+                queue.repeats[place],
+                target.entry.concurrency or plan.request_concurrency,
+            )
+            for place, target in enumerate(queue.targets)
+            if queue.left_of(place)
+        ]
+        self._rng.shuffle(self._streams)
+        self._most = min(plan.vendor_concurrency or len(self._streams), len(self._streams))
+
+    async def ask(self) -> None:
+        """Make every record."""
+        # asyncio's own groups: a task of anyio's costs three times as much.
+        async with asyncio.TaskGroup() as group:
+            if self._most < len(self._streams):
+                slots = asyncio.Semaphore(self._most)
+                for stream in self._streams:
+                    group.create_task(self._in_turns(stream, slots))
+                return
+            self._find_leads()
+            for number in range(max((stream.plays for stream in self._streams), default=0)):
+                # In turn, so that no vendor is always asked before the others, and a few at a time: each builds a body.
+                for stream in self._streams:
+                    if number < stream.plays:
+                        group.create_task(self._pull(stream))
+                await asyncio.sleep(0)
+
+    async def _in_turns(self, stream: _Stream, slots: asyncio.Semaphore) -> None:
+        """Ask while the entry holds a slot; a stopped entry needs none."""
+        # One that is asked everything more often has longer turns, so that all end together.
+        turn = stream.repeats * max(BLOCK, min(_ROUNDS * stream.places, stream.left // stream.repeats // _LEAST_TURNS))
+        while not stream.is_over and not stream.is_stopped:
+            async with slots:
+                stream.turn = turn
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(stream.plays):
+                        group.create_task(self._pull(stream, in_turn=True))
+        await self._pull(stream)
+
+    async def _pull(self, stream: _Stream, *, in_turn: bool = False) -> None:
+        """Make one record after the other until there are no more, or the turn is over."""
+        while not stream.is_over:
+            if in_turn:
+                if stream.is_stopped or (stream.turn <= 0 and self._is_slot_wanted()):
+                    return
+                stream.turn -= 1
+            if stream.lead is not None:
+                await self._keep_pace(stream, stream.lead)
+            taken = next(stream.items, None)
+            if taken is None:
+                stream.is_over = True
+                return
+            stream.begun += 1
+            record = await self._conversation.record(taken[1], taken[0])
+            self._end_one(stream, record)
+            if record is not None:
+                self._emit((record,))
+
+    def _is_slot_wanted(self) -> bool:
+        return sum(not stream.is_over and not stream.is_stopped for stream in self._streams) > self._most
+
+    def _end_one(self, stream: _Stream, record: Record | None) -> None:
+        """Count a play that ended; ``None`` for one that was not begun because the run takes nothing new."""
+        stream.ended += 1
+        if record is None:
+            stream.is_over = stream.is_stopped = True
+        else:
+            final = record.final
+            if final is not None and final.failure is not None and final.failure.kind == "skipped":
+                stream.is_stopped = True
+            stream.failed_in_a_row = 0 if record.succeeded else stream.failed_in_a_row + 1
+            timings = [attempt.timing for turn in record.turns for attempt in turn.attempts]
+            stream.seconds += sum(timing.end_ns for timing in timings if timing is not None) / 1e9
+        if stream.ends:
+            stream.ends.append(asyncio.get_running_loop().time())
+            waiting = list(stream.followers)
+            # Whoever goes on first at a moment would find the least under way, each time.
+            self._rng.shuffle(waiting)
+            for each in waiting:
+                if not each.done():
+                    each.set_result(None)
+
+    def _find_leads(self) -> None:
+        sharing = Counter(stream.entry.account for stream in self._streams)
+        for lead in self._streams:
+            slower = [
+                stream
+                for stream in self._streams
+                if lead.entry.is_baseline and stream.entry.model == lead.entry.model and stream.repeats < lead.repeats
+            ]
+            if slower:
+                most = max(1, lead.places // sharing[lead.entry.account])
+                lead.ends = deque([asyncio.get_running_loop().time()] * most, maxlen=most)
+            for place, stream in enumerate(slower):
+                stream.lead, stream.phase = lead, place / len(slower)
+
+    async def _keep_pace(self, stream: _Stream, lead: _Stream) -> None:
+        """Wait while the entry is ahead of its baseline; one of its tasks at a time."""
+        loop = asyncio.get_running_loop()
+        async with stream.line:
+            while (seconds := stream.held_until() - loop.time()) > 0:
+                waiting = loop.create_future()
+                lead.followers[waiting] = None
+                await asyncio.wait((waiting,), timeout=min(seconds, _LOOK_AGAIN_S))
+                del lead.followers[waiting]
