@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hypothesis import strategies as st
+
 from vendor_verifier.registry import WIRES
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_completions import OpenAICompletions
@@ -61,3 +63,18 @@ STREAMS: Mapping[str, Mapping[str, bytes]] = {
     "anthropic": {name: captured(name) for name in ("aimock.anthropic.stream.txt", "llamacpp.anthropic.stream.txt")},
     "gemini": {"aimock.gemini.stream.txt": captured("aimock.gemini.stream.txt"), "made up": GEMINI_STREAM},
 }
+
+
+def near_json(keys: str, words: str) -> st.SearchStrategy[Any]:
+    """Any JSON, above all such as is made of these keys and words, half characters included."""
+    scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False)
+    texts = st.text(max_size=6) | st.sampled_from([*words.split(), "\ud800"])
+    return st.recursive(
+        scalars | texts,
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(keys.split()), inner | texts, max_size=6)
+            | st.dictionaries(st.text(max_size=6), inner, max_size=3)
+        ),
+        max_leaves=16,
+    )

@@ -18,7 +18,7 @@ import pytest
 from costs import assert_linear
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from listening import ALL, STREAMS, captured, sse
+from listening import ALL, STREAMS, captured, near_json, sse
 
 from vendor_verifier.records.record import Exchange
 from vendor_verifier.transport.policy import ProgressMeter
@@ -165,21 +165,6 @@ def test_a_recorded_call_is_there_once(
     assert [(call.name, json.loads(call.arguments)) for call in response.tool_calls] == [("get_weather", arguments)]
     assert (response.usage.input, response.usage.output, response.usage.cached) == usage
     assert response.finish_reason == "tool_calls"
-
-
-def near_json(keys: str, words: str) -> st.SearchStrategy[Any]:
-    """Any JSON, above all such as is made of these keys and words, half characters included."""
-    scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False)
-    texts = st.text(max_size=6) | st.sampled_from([*words.split(), "\ud800"])
-    return st.recursive(
-        scalars | texts,
-        lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.dictionaries(st.sampled_from(keys.split()), inner | texts, max_size=6)
-            | st.dictionaries(st.text(max_size=6), inner, max_size=3)
-        ),
-        max_leaves=16,
-    )
 
 
 @pytest.mark.parametrize("wire", ALL)
