@@ -210,13 +210,7 @@ class HttpConnection(asyncio.Protocol):
             self.abort()
             exchange.on_error(self.answered_ns, "payload", error)
 
-    def eof_received(self) -> bool:
-        # The loop says that the connection is lost a round later; until then a request could still be sent over it.
-        self.reusable = False
-        return False
-
     def connection_lost(self, error: Exception | None) -> None:
-        self.reusable = False
         exchange, self._exchange = self._exchange, None
         if exchange is None:
             return

@@ -46,8 +46,7 @@ class ActiveExchange:
         # connect_ns, dns_ns, tcp_ns and tls_ns, those of them that are known.
         self._connect_times: dict[str, int | None] = {}
         self._connection: HttpConnection | None = None
-        self._loop = asyncio.get_running_loop()
-        self._done: asyncio.Future[None] = self._loop.create_future()
+        self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._timer: asyncio.TimerHandle | None = None
 
     async def connect(
@@ -204,7 +203,7 @@ class ActiveExchange:
         due_ns = min(self._progress_ns + int(patience_s * 1e9), total_due_ns)
         if now_ns < due_ns:
             left_s = min((due_ns - now_ns) / 1e9, self._limits.idle_s)
-            self._timer = self._loop.call_later(left_s + 0.0005, self._watch_limits)
+            self._timer = asyncio.get_running_loop().call_later(left_s + 0.0005, self._watch_limits)
             return
         kind: FailureKind = "timeout_idle" if has_token else "timeout_first_token"
         words = f"no data for {patience_s:g} s in the middle of the answer" if has_token else ""

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
@@ -57,7 +58,7 @@ def proxy_for(address: str, environ: Mapping[str, str] | None = None) -> Proxy |
     if not stated or any(_exempts(rule.strip(), host, port) for rule in rules):
         return None
     url = stated if "://" in stated else f"http://{stated}"
-    return Proxy(url, _without_credentials(url), variable)
+    return Proxy(url, re.sub("//.*@", "//", url), variable)
 
 
 def require_proxies(addresses: Iterable[str], environ: Mapping[str, str] | None = None) -> None:
@@ -67,7 +68,12 @@ def require_proxies(addresses: Iterable[str], environ: Mapping[str, str] | None 
         UsageError: a proxy's address is none, or its kind is unknown.
     """
     for proxy in filter(None, (proxy_for(address, environ) for address in addresses)):
-        if urlsplit(proxy.url).scheme.lower() not in _KINDS or "(" in proxy.shown:
+        parts = urlsplit(proxy.url)
+        try:
+            is_usable = parts.scheme in _KINDS and parts.hostname and parts.port
+        except ValueError:
+            is_usable = False
+        if not is_usable:
             raise UsageError(
                 f"{proxy.variable} names no proxy that can be used ({proxy.shown}); "
                 "expected http://host:port or socks5://host:port"
@@ -89,13 +95,3 @@ def _exempts(rule: str, host: str, port: int) -> bool:
         rule = bare
     name = rule.strip("[]").removeprefix("*").removeprefix(".")
     return bool(name) and (host == name or host.endswith(f".{name}"))
-
-
-def _without_credentials(url: str) -> str:
-    parts = urlsplit(url)
-    try:
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        port = ":(no port)"
-    host = parts.hostname or "(no host)"
-    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}"
