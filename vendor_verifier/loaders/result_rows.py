@@ -19,7 +19,7 @@ from msgspec import structs
 
 from vendor_verifier.loaders.base import UnusableRequest, kind_of
 from vendor_verifier.loaders.building import control_tags, read_question
-from vendor_verifier.records.record import MAX_MESSAGE, Attempt, Exchange, Failure, FailureKind, Phase, Response, Timing
+from vendor_verifier.records.record import MAX_MESSAGE, Attempt, Exchange, Failure, FailureKind, Phase, Timing
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import content_digest
 from vendor_verifier.wire.base import json_bytes
@@ -35,15 +35,9 @@ _SECRET = re.compile(r"\b(sk|key|pk|rk)-[\w*.-]{6,}|\b(bearer)\s+\S{6,}", re.IGN
 
 # Exception classes of the SDK those tools use that stand for a status.
 _STATUS_OF_TYPE: Mapping[str, int] = {
-    "BadRequestError": 400,
-    "AuthenticationError": 401,
-    "PermissionDeniedError": 403,
-    "NotFoundError": 404,
-    "ConflictError": 409,
-    "UnprocessableEntityError": 422,
-    "RateLimitError": 429,
-    "InternalServerError": 500,
-}
+    "BadRequestError": 400, "AuthenticationError": 401, "PermissionDeniedError": 403, "NotFoundError": 404,
+    "ConflictError": 409, "UnprocessableEntityError": 422, "RateLimitError": 429, "InternalServerError": 500,
+}  # fmt: skip
 
 
 def _rule(words: str, kind: FailureKind, phase: Phase) -> tuple[re.Pattern[str], FailureKind, Phase]:
@@ -69,16 +63,21 @@ _WORDS = (
 )
 
 
-def guess_failure(response: object) -> Failure:
+def _failure(response: object) -> Failure:
     """The failure of a row whose status is not a success.
 
     In this order: a stated status (``Error code: 429 - …``, ``status_code``), the SDK's exception class, telling words,
     an error object's code. What none of them knows is ``bad_payload``: those tools also file under "failed" whatever
     their own code could not digest in an answer.
     """
-    error_type, message, body = _words(response)
-    text = scrubbed(f"{error_type}: {message}" if error_type and error_type not in message else message or error_type)
-    status = _status(error_type, message, body)
+    body = as_dict(response)
+    fault = read_fault(body) if body else None
+    error_type = as_text(body.get("error_type")) or ""
+    texts = [as_text(response), *(as_text(body.get(key)) for key in ("error_message", "error"))]
+    texts += [fault.message if fault else as_text(body.get("message")), error_type]
+    message = next(filter(None, texts), None) or "the row says no more than that it failed"
+    text = _scrubbed(message if error_type in message else f"{error_type}: {message}")
+    status = _status(error_type, message, body) or (fault.status if fault else None)
     if status is not None:
         return Failure.of(kind_of_status(status, message), text, status, phase="headers")
     for pattern, kind, phase in _WORDS:
@@ -87,34 +86,18 @@ def guess_failure(response: object) -> Failure:
     return Failure.of("bad_payload", text)
 
 
-def scrubbed(text: str) -> str:
-    """``text`` without what looks like a key, capped."""
-    return _SECRET.sub(lambda found: f"{found[1] or found[2]} …", text)[:MAX_MESSAGE]
-
-
-def _words(response: object) -> tuple[str, str, Mapping[str, Any]]:
-    if not isinstance(response, dict):
-        return "", as_text(response) or "the row says no more than that it failed", {}
-    error_type = as_text(response.get("error_type")) or ""
-    message = as_text(response.get("error_message")) or as_text(response.get("error")) or ""
-    if not message:
-        fault = read_fault(response)
-        message = fault.message if fault is not None else as_text(response.get("message")) or ""
-    return error_type, message or error_type or "the row says no more than that it failed", response
-
-
 def _status(error_type: str, message: str, body: Mapping[str, Any]) -> int | None:
     for key in ("status_code", "status", "code"):
         stated = as_count(body.get(key))
         if stated is not None and 400 <= stated <= 599:
             return stated
     found = _STATUS.search(message)
-    if found is not None:
-        return int(found[1])
-    if error_type in _STATUS_OF_TYPE:
-        return _STATUS_OF_TYPE[error_type]
-    fault = read_fault(body)
-    return fault.status if fault is not None else None
+    return int(found[1]) if found else _STATUS_OF_TYPE.get(error_type)
+
+
+def _scrubbed(text: str) -> str:
+    """``text`` without what looks like a key, capped."""
+    return _SECRET.sub(lambda found: f"{found[1] or found[2]} …", text)[:MAX_MESSAGE]
 
 
 # Row keys that hold bookkeeping of the tool, not words about the sample.
@@ -148,49 +131,42 @@ def read_result(row: Mapping[str, Any], line: int) -> ResultRow:
         question = read_question(request)
     except UnusableRequest as reason:
         raise UnusableRequest(str(reason), f"request.{reason.key}" if reason.key else "request") from None
-    streamed = request.get("stream") is True
     stated = {key: value for key, value in control_tags(row).items() if key not in _BOOKKEEPING}
+    asked_model = as_text(request.get("model")) or None
     return ResultRow(
         line=line,
         index=as_count(row.get("data_index")),
         digest=content_digest(question.turn),
         turn=question.turn,
-        attempt=_attempt(row, streamed=streamed, asked_model=as_text(request.get("model"))),
-        model_id=as_text(request.get("model")) or None,
+        attempt=_attempt(row, streamed=request.get("stream") is True, asked_model=asked_model),
+        model_id=asked_model,
         provider=_pinned_provider(request) or _pinned_provider(as_dict(row.get("extra_body"))),
         tags={**question.tags, **stated},
     )
 
 
 def _attempt(row: Mapping[str, Any], *, streamed: bool, asked_model: str | None) -> Attempt:
-    status, response = row.get("status"), row.get("response")
-    if status is None and not isinstance(response, dict):
+    """The stored answer, read and judged by the code that reads live answers."""
+    status, body = row.get("status"), row.get("response")
+    if status is None and not isinstance(body, dict):
         raise UnusableRequest("the row has neither a status nor a response; was the file cut?", "response")
-    timing = _timing(row)
-    has_answer = isinstance(response, dict) and isinstance(response.get("choices"), list)
-    if status not in (None, "success") or (status is None and not has_answer):
-        return Attempt(1, timing, failure=guess_failure(response))
-    answer, failure = _answer(response, streamed=streamed, asked_model=asked_model)
-    return Attempt(1, timing, answer, failure)
-
-
-def _answer(body: object, *, streamed: bool, asked_model: str | None) -> tuple[Response | None, Failure | None]:
-    """A stored body, read and judged by the code that reads live answers."""
-    first = as_dict(next(iter(as_list(as_dict(body).get("choices"))), None))
+    timing, choices = _timing(row), as_dict(body).get("choices")
+    if status not in (None, "success") or (status is None and not isinstance(choices, list)):
+        return Attempt(1, timing, failure=_failure(body))
+    first = as_dict(next(iter(as_list(choices)), None))
     if "text" in first and "message" not in first:
         raise UnusableRequest("a raw completion; whether it calls a tool cannot be told", "response")
-    exchange = Exchange(
-        sent_at="", end_ns=0, status=200, chunks=[(0, json_bytes(body) if isinstance(body, dict) else b"null")]
-    )
+    content = json_bytes(body) if isinstance(body, dict) else b"null"
+    exchange = Exchange(sent_at="", end_ns=0, status=200, chunks=[(0, content)])
     _, response, failure = read_answer(exchange, OpenAIChatReader())
     if failure is not None:
-        failure = structs.replace(failure, message=scrubbed(failure.message))
-    if response is None:
-        return None, failure
-    served = None if streamed and response.served_model == asked_model else response.served_model
-    # The tool stored whole bodies whatever the vendor sent, so this says nothing about the vendor.
-    anomalies = tuple(name for name in response.anomalies if name != "not_streamed")
-    return structs.replace(response, streamed=streamed, served_model=served, anomalies=anomalies), failure
+        failure = structs.replace(failure, message=_scrubbed(failure.message))
+    if response is not None:
+        served = None if streamed and response.served_model == asked_model else response.served_model
+        # The tool stored whole bodies whatever the vendor sent, so this says nothing about the vendor.
+        anomalies = tuple(name for name in response.anomalies if name != "not_streamed")
+        response = structs.replace(response, streamed=streamed, served_model=served, anomalies=anomalies)
+    return Attempt(1, timing, response, failure)
 
 
 def _timing(row: Mapping[str, Any]) -> Timing | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -16,50 +18,14 @@ from vendor_verifier.loaders.result_rows import ResultRow, read_result
 from vendor_verifier.records.manifest import EntryInfo
 from vendor_verifier.records.record import Record, TurnRecord, supersedes
 from vendor_verifier.records.request import Turn
-from vendor_verifier.records.sample import Sample, Source
+from vendor_verifier.records.sample import Sample, Source, numbered
 from vendor_verifier.suites import TRIGGER
 from vendor_verifier.text import counted
 
-Content = str
-Place = tuple[Content, int | None, int]
-"""(content digest, data_index or None, line in the result file)."""
-
-
-class Occurrences:
-    """Numbers occurrences. ``sample_lines``: content → lines in the test file, if there is one."""
-
-    def __init__(self, places: Iterable[Place], sample_lines: Mapping[Content, Sequence[int]] | None = None) -> None:
-        seen: dict[Content, set[int]] = {}
-        for content, index, _ in places:
-            if index is not None:
-                seen.setdefault(content, set()).add(index)
-        self._order = {content: sorted(indices) for content, indices in seen.items()}
-        for content, lines in (sample_lines or {}).items():
-            # Another count (from 0, or of a filtered file) only gives the order; the same count gives the line.
-            if set(self._order.get(content, ())) <= set(lines):
-                self._order[content] = sorted(lines)
-        self._number = {
-            (content, index): number
-            for content, indices in self._order.items()
-            for number, index in enumerate(indices, 1)
-        }
-
-    def of_file(self, places: Sequence[Place]) -> list[int]:
-        """The occurrence number of each place of one file; rows without an index count in the order they stand."""
-        unnumbered: dict[Content, int] = {}
-        numbers: list[int] = []
-        for content, index, _ in places:
-            if index is None:
-                number = unnumbered[content] = unnumbered.get(content, 0) + 1
-            else:
-                number = self._number[content, index]
-            numbers.append(number)
-        return numbers
-
-
-_Key = tuple[str, int]
 _Run = tuple[str, int]
 """(label, repetition): one file of results."""
+_Answers = list[tuple[str, ResultRow]]
+"""The rows of one file, each with the id of the sample that it answers."""
 
 
 class Imported(msgspec.Struct, frozen=True):
@@ -83,8 +49,8 @@ def import_results(
 ) -> Imported:
     """Join result files into one run.
 
-    Rows join by content and occurrence, never by position; of two rows of one file for the same sample the success
-    counts, else the first. Planned is what ``samples`` hold, or the union of what the files asked.
+    Rows join by content and its how-manieth asking, never by position; of two rows of one file for the same sample the
+    success counts, else the first. Planned is what ``samples`` hold, or the union of what the files asked.
 
     Args:
         files: label → for each run of it the physical lines of its result file; the n-th run is repetition n.
@@ -112,19 +78,30 @@ def import_results(
     if empty:
         raise data_error([*empty, *problems])
     warnings = [f"left out: {problem}" for problem in problems] + _different_files(rows)
-    placed = _placed(rows, samples)
-    planned = _known(samples) if samples is not None else _union(placed.values())
+    order = _lines_by_content(rows, samples)
+    answers = {each: _answers(of_run, order) for each, of_run in rows.items()}
+    planned = {sample.id: sample for sample in samples.samples} if samples else _union(answers.values())
     records: list[Record] = []
     for each in runs:
-        made, remarks = _records(placed[each], planned, model=model, source=each, run=run, file=named[each])
+        made, remarks = _records(answers[each], planned, model=model, source=each, run=run, file=named[each])
         records += made
         warnings += remarks
-    entries = tuple(
-        _entry([row for number in range(len(every)) for row in rows[label, number]], model, label, len(every), baseline)
-        for label, every in files.items()
-    )
+    entries = []
+    for label, every in files.items():
+        of_label = [row for number in range(len(every)) for row in rows[label, number]]
+        entries.append(
+            EntryInfo(
+                model=model,
+                label=label,
+                vendor=label,
+                model_id=_most_common(row.model_id for row in of_label) or model,
+                provider=_most_common(row.provider for row in of_label),
+                is_baseline=label == baseline,
+                repeat=len(every) if len(every) > 1 else None,
+            )
+        )
     warnings.append("Imported times include retries that the other tool hid; its streams have no token times.")
-    return Imported(tuple(planned.values()), tuple(records), entries, tuple(warnings))
+    return Imported(tuple(planned.values()), tuple(records), tuple(entries), tuple(warnings))
 
 
 def _read_files(
@@ -149,60 +126,57 @@ def _read_files(
     return rows, problems
 
 
-def _placed(
+def _lines_by_content(
     rows: Mapping[_Run, Sequence[ResultRow]], samples: LoadedSamples | None
-) -> dict[_Run, list[tuple[_Key, ResultRow]]]:
-    """Every row with the (content, occurrence) it answers, file by file."""
-    places: dict[_Run, list[Place]] = {
-        run: [(row.digest, row.index, row.line) for row in of_run] for run, of_run in rows.items()
-    }
-    numbering = Occurrences((place for of_run in places.values() for place in of_run), _sample_lines(samples))
-    return {
-        run: [((row.digest, number), row) for row, number in zip(of_run, numbering.of_file(places[run]), strict=True)]
-        for run, of_run in rows.items()
-    }
-
-
-def _sample_lines(samples: LoadedSamples | None) -> dict[str, list[int]]:
-    lines: dict[str, list[int]] = {}
-    for sample in samples.samples if samples is not None else ():
+) -> dict[str, list[int]]:
+    """By content the lines of the test file that ask it, as far as files state them, in order."""
+    stated: dict[str, set[int]] = {}
+    for row in chain.from_iterable(rows.values()):
+        if row.index is not None:
+            stated.setdefault(row.digest, set()).add(row.index)
+    lines: dict[str, set[int]] = {}
+    for sample in samples.samples if samples else ():
         if sample.source is not None:
-            lines.setdefault(sample.id.rpartition("-")[0], []).append(sample.source.line)
-    return lines
+            lines.setdefault(sample.id.rpartition("-")[0], set()).add(sample.source.line)
+    # Another count (from 0, or of a filtered file) only gives the order; the same count gives the line.
+    lines = {content: known for content, known in lines.items() if stated.get(content, set()) <= known}
+    return {content: sorted(found) for content, found in {**stated, **lines}.items()}
 
 
-def _key_of(sample: Sample) -> _Key:
-    content, _, number = sample.id.rpartition("-")
-    return content, int(number)
+def _answers(rows: Sequence[ResultRow], order: Mapping[str, Sequence[int]]) -> _Answers:
+    """Rows without an index count in the order they stand."""
+    unnumbered: Counter[str] = Counter()
+    found: _Answers = []
+    for row in rows:
+        if row.index is None:
+            unnumbered[row.digest] += 1
+            number = unnumbered[row.digest]
+        else:
+            number = bisect_left(order[row.digest], row.index) + 1
+        found.append((numbered(row.digest, number), row))
+    return found
 
 
-def _known(samples: LoadedSamples) -> dict[_Key, Sample]:
-    return {_key_of(sample): sample for sample in samples.samples}
-
-
-def _union(files: Iterable[Sequence[tuple[_Key, ResultRow]]]) -> dict[_Key, Sample]:
+def _union(files: Iterable[_Answers]) -> dict[str, Sample]:
     """Everything that any file asked, in the order of the lines it came from."""
-    asked: dict[_Key, ResultRow] = {}
-    for placed in files:
-        for key, row in placed:
-            asked.setdefault(key, row)
-    in_order = sorted(asked, key=lambda key: (_place(asked[key]), key))
-    return {key: _sample(key, asked[key]) for key in in_order}
+    asked: dict[str, ResultRow] = {}
+    for sample_id, row in chain.from_iterable(files):
+        asked.setdefault(sample_id, row)
+    made = [
+        Sample(sample_id, row.turn, expected_in(row.tags), row.tags, Source("imported results", _line(row)))
+        for sample_id, row in sorted(asked.items(), key=lambda one: (_line(one[1]), one[0]))
+    ]
+    return {sample.id: sample for sample in made}
 
 
-def _sample(key: _Key, row: ResultRow) -> Sample:
-    source = Source("imported results", _place(row))
-    return Sample(f"{key[0]}-{key[1]}", row.turn, expected_in(row.tags), row.tags, source)
-
-
-def _place(row: ResultRow) -> int:
-    """The line of its sample in the test file, where any file states it."""
+def _line(row: ResultRow) -> int:
+    """The line of its sample in the test file, where the row states it."""
     return row.line if row.index is None else row.index
 
 
 def _records(
-    placed: Sequence[tuple[_Key, ResultRow]],
-    planned: Mapping[_Key, Sample],
+    answers: _Answers,
+    planned: Mapping[str, Sample],
     *,
     model: str,
     source: _Run,
@@ -210,19 +184,17 @@ def _records(
     file: Path,
 ) -> tuple[list[Record], list[str]]:
     label, repetition = source
-    kept: dict[_Key, Record] = {}
+    kept: dict[str, Record] = {}
     unplanned: list[int] = []
     repeated = 0
-    for key, row in placed:
-        sample = planned.get(key)
-        if sample is None:
+    for sample_id, row in answers:
+        if sample_id not in planned:
             unplanned.append(row.line)
             continue
-        turns = (TurnRecord((row.attempt,)),)
-        record = Record(run, model, label, label, TRIGGER, sample.id, repetition, turns)
-        repeated += key in kept
-        if key not in kept or supersedes(record, kept[key]):
-            kept[key] = record
+        record = Record(run, model, label, label, TRIGGER, sample_id, repetition, (TurnRecord((row.attempt,)),))
+        repeated += sample_id in kept
+        if sample_id not in kept or supersedes(record, kept[sample_id]):
+            kept[sample_id] = record
     if not kept:
         raise DataError([Problem("not one of its questions is in the test file; is it the file that was used?", file)])
     remarks = []
@@ -234,32 +206,23 @@ def _records(
         remarks.append(
             f"{label}: {counted(repeated, 'row')} for a sample that already had one; a success counts, else the first"
         )
-    return [kept[key] for key in planned if key in kept], remarks
+    return [kept[sample_id] for sample_id in planned if sample_id in kept], remarks
 
 
-def _entry(rows: Sequence[ResultRow], model: str, label: str, runs: int, baseline: str | None) -> EntryInfo:
-    model_ids = Counter(row.model_id for row in rows if row.model_id)
-    providers = Counter(row.provider for row in rows if row.provider)
-    return EntryInfo(
-        model=model,
-        label=label,
-        vendor=label,
-        model_id=model_ids.most_common(1)[0][0] if model_ids else model,
-        provider=providers.most_common(1)[0][0] if providers else None,
-        is_baseline=label == baseline,
-        repeat=runs if runs > 1 else None,
-    )
+def _most_common(names: Iterable[str | None]) -> str | None:
+    counts = Counter(name for name in names if name)
+    return counts.most_common(1)[0][0] if counts else None
 
 
 def _different_files(rows: Mapping[_Run, Sequence[ResultRow]]) -> list[str]:
     """Warnings about files that seem to come from different samples or settings."""
     warnings: list[str] = []
     content_of: dict[int, str] = {}
-    conflicts: dict[int, None] = {}
+    conflicts: set[int] = set()
     for (label, _), of_label in rows.items():
         for row in of_label:
             if row.index is not None and content_of.setdefault(row.index, row.digest) != row.digest:
-                conflicts[row.index] = None
+                conflicts.add(row.index)
         model_ids = sorted({row.model_id for row in of_label if row.model_id})
         if len(model_ids) > 1:
             warnings.append(
