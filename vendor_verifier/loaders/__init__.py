@@ -5,7 +5,7 @@ A new format is a module and a line in ``FILES``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -30,13 +30,7 @@ from vendor_verifier.loaders.base import (
 from vendor_verifier.loaders.building import build_samples, place_in
 
 # Modules with ``FORMATS``, in the order in which those are tried on a file's first row.
-FILES = (
-    "tool_rows",
-    "toolbench",
-    "tool_correctness",
-    "openbmb_answers",
-)
-_PARQUET = b"PAR1"
+FILES = ("tool_rows", "toolbench", "tool_correctness", "openbmb_answers")
 _AS_LINES = (
     "a Parquet file, which is not read; write it as JSON lines, for example: python -c "
     "\"import pandas; pandas.read_parquet('{file}').to_json('{target}', orient='records', lines=True)\""
@@ -75,10 +69,15 @@ def read_dataset_file(
     chosen = None if format is None else loader_named(format)
     lines = iter(content.splitlines(keepends=True) if isinstance(content, bytes) else content)
     rows, place = _rows(lines, file)
-    if chosen is None:
-        chosen, rows = _recognised(rows, file, place)
+    passed: list[Row | Problem] = []
+    while chosen is None:
+        row = next(rows, None)
+        if row is None:
+            raise data_error(_of_no_format(passed, file, place))
+        passed.append(row)
+        chosen = recognise(row.fields) if isinstance(row, Row) else None
     loaded = build_samples(
-        rows,
+        chain(passed, rows),
         chosen.read_row,
         dataset=dataset,
         file=file,
@@ -96,11 +95,10 @@ def loader_named(name: str) -> Loader:
     Raises:
         UsageError: there is none.
     """
-    loader = next((loader for loader in loaders() if loader.name == name), None)
-    if loader is None:
-        known = ", ".join(loader.name for loader in loaders())
-        raise UsageError(f"there is no data-set format {name!r}; expected one of {known}")
-    return loader
+    known = {loader.name: loader for loader in loaders()}
+    if name not in known:
+        raise UsageError(f"there is no data-set format {name!r}; expected one of {', '.join(known)}")
+    return known[name]
 
 
 def recognise(row: Mapping[str, Any]) -> Loader | None:
@@ -111,50 +109,33 @@ def recognise(row: Mapping[str, Any]) -> Loader | None:
 def _rows(lines: Iterator[bytes], file: Path) -> tuple[Iterator[Row | Problem], str]:
     """The rows, and whether they are numbered as lines or as rows of an array."""
     head: list[bytes] = []
-    for line in lines:
+    text = b""
+    while not text and (line := next(lines, b"")):
         head.append(line)
         text = line.removeprefix(BOM).strip()
-        if text.startswith(_PARQUET):
-            raise data_error([Problem(_AS_LINES.format(file=file.name, target=f"{file.stem}.jsonl"), file)])
-        # A line such as [] or [1] in the middle of JSON lines is the line reader's to refuse.
-        if text == b"{" or text.startswith(b"["):
-            document = _joined(chain(head, lines), file)
-            return read_document(document, file), "line" if text == b"{" else "row"
-        if text:
-            break
-    return read_rows(chain(head, lines), file), "line"
-
-
-def _joined(lines: Iterable[bytes], file: Path) -> bytes:
-    pieces: list[bytes] = []
-    size = 0
+    if text.startswith(b"PAR1"):
+        raise data_error([Problem(_AS_LINES.format(file=file.name, target=f"{file.stem}.jsonl"), file)])
+    # A line such as [] or [1] in the middle of JSON lines is the line reader's to refuse.
+    if text != b"{" and not text.startswith(b"["):
+        return read_rows(chain(head, lines), file), "line"
+    size = sum(map(len, head))
     for line in lines:
+        head.append(line)
         size += len(line)
         if size > MAX_ARRAY_BYTES:
-            message = (
-                f"JSON over several lines, of more than {MAX_ARRAY_BYTES // 2**20} MB; write each object on a line"
-            )
+            most = MAX_ARRAY_BYTES // 2**20
+            message = f"JSON over several lines, of more than {most} MB; write each object on a line"
             raise data_error([Problem(message, file)])
-        pieces.append(line)
-    return b"".join(pieces)
+    return read_document(b"".join(head), file), "line" if text == b"{" else "row"
 
 
-def _recognised(rows: Iterator[Row | Problem], file: Path, place: str) -> tuple[Loader, Iterator[Row | Problem]]:
-    """The format of the first row that has one, and all rows again."""
-    passed: list[Row | Problem] = []
+def _of_no_format(rows: Sequence[Row | Problem], file: Path, place: str) -> list[Problem]:
+    """The problems of a file of which no row has a format; its first row stands for all that are readable."""
+    problems = [row for row in rows if isinstance(row, Problem)]
     for row in rows:
-        passed.append(row)
-        loader = recognise(row.fields) if isinstance(row, Row) else None
-        if loader is not None:
-            return loader, chain(passed, rows)
-    problems = [row for row in passed if isinstance(row, Problem)]
-    first = next((row for row in passed if isinstance(row, Row)), None)
-    if first is not None:
-        problems.insert(0, place_in(file, place, first.line, None, _unlike_all(first.fields)))
-    raise data_error(problems or [Problem("the file is empty; expected one JSON object a line, or an array", file)])
-
-
-def _unlike_all(fields: Mapping[str, Any]) -> str:
-    found = ", ".join(shortened(key, 30) for key in list(fields)[:8]) or "an empty object"
-    known = "; ".join(f"{loader.name}: {loader.row}" for loader in loaders())
-    return f"the row is of no format known, read {found}; expected the keys of one of them ({known})"
+        if isinstance(row, Row):
+            found = ", ".join(shortened(key, 30) for key in list(row.fields)[:8]) or "an empty object"
+            known = "; ".join(f"{loader.name}: {loader.row}" for loader in loaders())
+            words = f"the row is of no format known, read {found}; expected the keys of one of them ({known})"
+            return [place_in(file, place, row.line, None, words), *problems]
+    return problems or [Problem("the file is empty; expected one JSON object a line, or an array", file)]

@@ -126,9 +126,7 @@ def _read_files(
     return rows, problems
 
 
-def _lines_by_content(
-    rows: Mapping[_Run, Sequence[ResultRow]], samples: LoadedSamples | None
-) -> dict[str, list[int]]:
+def _lines_by_content(rows: Mapping[_Run, Sequence[ResultRow]], samples: LoadedSamples | None) -> dict[str, list[int]]:
     """By content the lines of the test file that ask it, as far as files state them, in order."""
     stated: dict[str, set[int]] = {}
     for row in chain.from_iterable(rows.values()):

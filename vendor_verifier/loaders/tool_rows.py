@@ -25,10 +25,12 @@ from vendor_verifier.loaders.tools import Tool
 from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.request import Turn
 from vendor_verifier.suites.schema import ArgumentChecker
-from vendor_verifier.suites.tool_calls.calls import Call, first_problem, read_calls
+from vendor_verifier.suites.tool_calls.calls import first_problem, read_calls
 from vendor_verifier.wire.payload import as_dict
 
 NormalCall = Mapping[str, Any] | str
+# The way of ToolBench's models to end; no tool.
+FINISH = "Finish"
 
 
 def question_of(
@@ -68,22 +70,18 @@ def row_tags(row: Mapping[str, Any], *, id_key: str = "id") -> dict[str, Any]:
 def normal_calls(value: object, key: str) -> list[NormalCall]:
     """Calls in the form ``Sample.expected`` has them: ``{name, parameters[, output]}``, or a bare name, which any
     parameters fulfil."""
-    if value is None:
-        raise UnusableRequest("expected an array of calls, read nothing", key)
-    value = unpacked(value, key)
-    if isinstance(value, str):
-        raise UnusableRequest(f"expected an array of calls, read {kind_of(value)}", key)
-    calls = read_calls(value)
+    found = unpacked(value, key)
+    if value is None or isinstance(found, str):
+        raise UnusableRequest(f"expected an array of calls, read {'nothing' if value is None else kind_of(found)}", key)
+    calls = read_calls(found)
     if problem := first_problem(calls):
         raise UnusableRequest(problem, key)
-    return [_normal(call) for call in calls]
-
-
-def _normal(call: Call) -> NormalCall:
-    if call.any_parameters:
-        return call.name
-    output = {} if call.output is None else {"output": call.output}
-    return {"name": call.name, "parameters": dict(call.parameters), **output}
+    normal: list[NormalCall] = []
+    for call in calls:
+        output = {} if call.output is None else {"output": call.output}
+        whole = {"name": call.name, "parameters": dict(call.parameters), **output}
+        normal.append(call.name if call.any_parameters else whole)
+    return normal
 
 
 def tool_output(text: object) -> object:
@@ -97,16 +95,10 @@ def tool_output(text: object) -> object:
     return text if found is None else found
 
 
-def tool_names(tools: Sequence[Tool]) -> list[str]:
-    """The names the tools have, those without one left out."""
-    names = [as_dict(tool.get("function")).get("name") for tool in tools]
-    return [name for name in names if isinstance(name, str)]
-
-
 def call_defects(tools: Sequence[Tool], calls: Sequence[NormalCall]) -> list[str]:
     """Expected calls that the row's own tools would refuse, in words."""
     checker = ArgumentChecker(tools)
-    names = set(tool_names(tools))
+    names = [as_dict(tool.get("function")).get("name") for tool in tools]
     defects: list[str] = []
     for at, call in enumerate(calls, 1):
         name = call if isinstance(call, str) else call["name"]
@@ -118,17 +110,6 @@ def call_defects(tools: Sequence[Tool], calls: Sequence[NormalCall]) -> list[str
                 where = f" at {verdict.pointer}" if verdict.pointer else ""
                 defects.append(f"expected call {at} ({name}) is against its own schema{where}: {verdict.message}")
     return defects
-
-
-def recognises(row: Mapping[str, Any]) -> bool:
-    """A body, a body under ``request``, or a result row or raw prompt, which this reader refuses in clear words."""
-    return any(key in row for key in ("messages", "request", "prompt"))
-
-
-def recognises_tool_calls(row: Mapping[str, Any]) -> bool:
-    """A body with ``expected.calls``."""
-    expected = row.get("expected")
-    return "messages" in row and isinstance(expected, dict) and "calls" in expected
 
 
 def read_row(row: Mapping[str, Any]) -> Question:
@@ -143,7 +124,13 @@ def read_row(row: Mapping[str, Any]) -> Question:
         raise UnusableRequest(f'expected an object such as {{"calls": […]}}, read {read}', "expected")
     question = read_question({key: value for key, value in row.items() if key != "expected"})
     calls = normal_calls(expected.get("calls"), "expected.calls")
-    _check_similar(expected.get("similar"), len(calls))
+    similar, key = expected.get("similar"), "expected.similar"
+    if similar is not None:
+        if not isinstance(similar, list) or not all(isinstance(names, list) for names in similar):
+            raise UnusableRequest('expected an array of names for each call, such as [[], ["get_rate"]]', key)
+        if len(similar) != len(calls):
+            words = f"expected one array of names for each of the {len(calls)} calls, read {len(similar)}"
+            raise UnusableRequest(words, key)
     return structs.replace(
         question,
         expected={**question.expected, **expected, "calls": calls},
@@ -151,17 +138,13 @@ def read_row(row: Mapping[str, Any]) -> Question:
     )
 
 
-def _check_similar(similar: object, calls: int) -> None:
-    if similar is None:
-        return
-    key = "expected.similar"
-    if not isinstance(similar, list) or not all(isinstance(names, list) for names in similar):
-        raise UnusableRequest('expected an array of names for each call, such as [[], ["get_rate"]]', key)
-    if len(similar) != calls:
-        raise UnusableRequest(f"expected one array of names for each of the {calls} calls, read {len(similar)}", key)
-
-
 FORMATS = (
-    Loader("tool_calls", read_row, recognises_tool_calls, "messages, expected.calls"),
-    Loader("chat", read_question, recognises, "messages"),
+    Loader(
+        "tool_calls",
+        read_row,
+        lambda row: "messages" in row and "calls" in as_dict(row.get("expected")),
+        "messages, expected.calls",
+    ),
+    # Result rows and raw prompts, too, are this reader's to refuse in clear words.
+    Loader("chat", read_question, lambda row: any(key in row for key in ("messages", "request", "prompt")), "messages"),
 )
