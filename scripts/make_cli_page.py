@@ -10,7 +10,7 @@ import argparse
 import re
 from pathlib import Path
 
-from vendor_verifier.cli.main import EXAMPLES, build_app
+from vendor_verifier.cli.commands import COMMANDS, EXAMPLES, build_app
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
 _PROGRAM = "agent-vendor-verifier"
@@ -23,7 +23,7 @@ Written by `scripts/make_cli_page.py`. Without a command, `run` is meant. `COMMA
 
 def page() -> str:
     """The whole page: a list of the commands, then a section for each."""
-    text = build_app().generate_docs(heading_level=1, flatten_commands=True)
+    text = build_app(COMMANDS).generate_docs(heading_level=1, flatten_commands=True)
     commands = re.search(r"\*\*Commands\*\*:\n\n((?:\*.*\n)+)", text)
     assert commands is not None
     # The program's own options are those of `run`.

@@ -6,7 +6,7 @@ import pytest
 from scored import bare_run
 
 import vendor_verifier
-from vendor_verifier.cli.main import COMMANDS
+from vendor_verifier.cli.commands import COMMANDS
 from vendor_verifier.lazy_import import late, registered
 from vendor_verifier.pipeline.suites import SuiteHooks
 from vendor_verifier.records.results import Report
@@ -22,7 +22,7 @@ def test_every_named_thing_is_there() -> None:
         assert kind.options is None or isinstance(kind.options, type)
     assert all(render(bare_run(Report(run="x"))) for render in REPORTS.values())
     assert all(getattr(vendor_verifier, name) for name in vendor_verifier.__all__)
-    assert all(callable(late(place)) for place, _ in COMMANDS.values())
+    assert all(callable(late(place)) for place in (f"vendor_verifier.{each.target}" for each in COMMANDS.values()))
     assert all(issubclass(late(kind.hooks), SuiteHooks) for kind in SUITES if kind.hooks is not None)
     seams = ("known answers", "serving a run", "file of the history", "remembering a run")
     assert all(registered(seam) for seam in seams)

@@ -16,7 +16,7 @@ import pytest
 import yaml
 from page_blocks import PROGRAM, ROOT, Block, blocks, of_kind
 
-from vendor_verifier.cli.main import build_app
+from vendor_verifier.cli.commands import build_app
 
 KINDS = {
     "sh": "product commands are parsed here and run by test_shown_commands; the programs of others are in OTHERS",

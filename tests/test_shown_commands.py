@@ -9,7 +9,7 @@ import pytest
 from command_world import build, typed
 from page_blocks import PROGRAM, of_kind
 
-from vendor_verifier.cli.main import EXAMPLES
+from vendor_verifier.cli.commands import EXAMPLES
 
 pytestmark = pytest.mark.slow
 

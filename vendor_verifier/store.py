@@ -115,7 +115,9 @@ class RunFolder(msgspec.Struct, frozen=True):
         except OSError as error:
             if self.path.is_dir():
                 return False
-            raise StorageError(f"cannot create the run folder {self.path}: {error}") from error
+            if self.path.is_file():
+                raise RunFolderError(f"{self.path} is a file; name a folder for the run") from None
+            raise StorageError(f"cannot create the run folder {self.path}: {error.strerror}") from error
         return True
 
     def withdraw(self, suites: Iterable[str]) -> None:

@@ -11,6 +11,7 @@ import jsonschema_rs
 import pytest
 import yaml
 
+from vendor_verifier.cli.main import run_app
 from vendor_verifier.config import load_config
 from vendor_verifier.config.model_names import MODEL_IDS
 from vendor_verifier.registry import find_vendors
@@ -37,18 +38,19 @@ def test_init_writes_four_files_and_the_configuration_runs_without_a_key(bench: 
     assert "quantised" in out
 
 
-def test_init_twice_changes_nothing(bench: Any) -> None:
-    """What is there is kept, whatever it holds, and it is said so."""
+def test_init_keeps_what_exists(bench: Any) -> None:
+    """A file that somebody wrote or changed stays; one that init itself wrote gives way to a real model."""
     (bench.folder / ".env").write_text("openrouter=mine\n")
-    bench("init", "sub")
     bench("init")
-    before = {name: (bench.folder / name).read_bytes() for name in NAMES}
     code, _, err = bench("init", "--model", "kimi-k2.5")
     assert code == 0
-    assert {name: (bench.folder / name).read_bytes() for name in NAMES} == before
-    assert before[".env"] == b"openrouter=mine\n"
-    assert err.count("it exists") == 4
+    assert "wrote config.yaml" in err
     assert "chmod 600" in err
+    before = {name: (bench.folder / name).read_bytes() for name in NAMES}
+    assert before[".env"] == b"openrouter=mine\n"
+    assert b"kimi-k2.5:" in before["config.yaml"]
+    assert bench("init", "--model", "glm-4.7")[2].count("it exists") == 4
+    assert {name: (bench.folder / name).read_bytes() for name in NAMES} == before
 
 
 def test_init_does_not_write_through_a_link(bench: Any) -> None:
@@ -63,7 +65,7 @@ def test_a_gitignore_that_lets_keys_through_is_named(bench: Any) -> None:
     """An existing .gitignore is kept, with a warning about what it lacks."""
     (bench.folder / ".gitignore").write_text("dist/\n")
     _, _, err = bench("init")
-    assert "does not name .env and runs/" in err
+    assert "does not list .env and runs" in err
 
 
 @pytest.mark.parametrize("model", REAL_MODELS)
@@ -84,8 +86,8 @@ def test_a_model_s_configuration_is_valid_and_wants_the_named_keys(bench: Any, m
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--model", "gpt-9"], "no model that we know"),
-        (["--vendor", "novita"], "needs --model"),
+        (["--model", "gpt-9"], "known models are"),
+        (["--vendor", "novita"], "add --model"),
         (["--model", "kimi-k2", "--vendor", "bigmodel"], "none of bigmodel"),
     ],
 )
@@ -106,3 +108,27 @@ def test_the_schema_accepts_the_example_and_refuses_what_the_loader_refuses() ->
     wrong = {"kimi-k2": {"vendors": [{"name": "novita", "modelid": "x"}]}}
     assert list(validator().iter_errors(wrong)) != []
     assert list(validator().iter_errors({"kimi-k2": {"vendors": []}})) != []
+
+
+def test_columns_stand_under_their_headings(capsys: pytest.CaptureFixture[str]) -> None:
+    """Name, wire, key and address begin where their headings do; a vendor without a public address says so."""
+    assert run_app(["init", "--list"]) == 0
+    vendors, _, models = capsys.readouterr().out.partition("\n\n")
+    heading, *lines = vendors.splitlines()
+    assert heading.split() == ["VENDOR", "WIRE", "KEY", "ADDRESS", "FILE"]
+    by_name = {line.split()[0]: line for line in lines}
+    at = {word: heading.index(word) for word in heading.split()}
+    assert by_name["deepseek"][at["WIRE"] :].startswith("openai ")
+    assert by_name["deepseek"][at["ADDRESS"] :].startswith("https://api.deepseek.com/v1 ")
+    assert by_name["429.icu"][at["ADDRESS"] :].startswith("(url in config) ")
+    assert by_name["anthropic"][at["FILE"] :].endswith("anthropic.py")
+    assert "\nkimi-k2.5\n" in models
+
+
+def test_a_plugin_that_fails_is_listed_and_the_others_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With its file and its error, after the table."""
+    (tmp_path / "torn.py").write_text("import a_module_that_is_not_there\n")
+    assert run_app(["init", "--list", "--vendor-path", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("deepseek ") for line in lines)
+    assert any("torn.py: ModuleNotFoundError" in line for line in lines)

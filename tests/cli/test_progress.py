@@ -1,4 +1,4 @@
-"""Live progress as it is seen: on a terminal, in a log, over workers; and that it does not hold up who sends."""
+"""Live progress: what it counts, and how it looks on a terminal and in a log."""
 
 from __future__ import annotations
 
@@ -9,67 +9,19 @@ import re
 import signal
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from costs import await_that
 from small_records import answer, failure
 
-from vendor_verifier.cli.progress import progress
+from vendor_verifier.cli.progress import Tally, progress
 from vendor_verifier.pipeline.run import Outlook
+from vendor_verifier.records.event import Usage
 
 ROOT = Path(__file__).parents[2]
-A = ("m", "a")
-
-
-def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither at the start nor at the end."""
-    with progress(quiet=True, verbose=False, every_s=0.001) as watcher:
-        watcher.started(Outlook({A: 1}, {A: 0}))
-        watcher.finished(failure("a"))
-    assert capsys.readouterr() == ("", "")
-
-
-def test_a_log_gets_a_line_an_interval_though_nothing_comes_back(capsys: pytest.CaptureFixture[str]) -> None:
-    """A vendor that hangs is seen to hang: the lines do not wait for answers."""
-    with progress(quiet=False, verbose=False, every_s=0.01) as watcher:
-        watcher.started(Outlook({A: 3}, {A: 2}, in_flight={A: 3}))
-        told: list[str] = []
-        await_that(lambda: len(told) > 3 or told.extend(capsys.readouterr().err.splitlines()))
-    first, *lines = told
-    assert first == "3 samples to ask, 2 already answered"
-    assert set(lines) == {"2/5 done, 0 failed, 3 in flight"}
-    assert len(lines) > 1
-
-
-def test_verbose_names_every_failure_as_it_happens(capsys: pytest.CaptureFixture[str]) -> None:
-    """Who, which sample and why; what was answered is not told one by one."""
-    with progress(quiet=False, verbose=True) as watcher:
-        watcher.started(Outlook({A: 3}, {A: 0}))
-        watcher.finished(failure("a"))
-        watcher.finished(answer("a"))
-        told = capsys.readouterr().err.splitlines()[1:]
-    assert told == ["m / a / s: overloaded (headers): 503 after 1 attempt"]
-
-
-def test_a_terminal_gets_a_table_and_its_cursor_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawn over itself while it lasts, gone at the end, also when the end is an exception."""
-    screen = _Screen()
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setenv("TERM", "xterm")
-    with pytest.raises(KeyboardInterrupt):
-        _interrupted(screen)
-    shown = screen.getvalue()
-    assert re.search(r"\na +1/3 +0 ", shown)
-    assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l") >= 0
-
-
-def _interrupted(screen: _Screen) -> None:
-    with progress(quiet=False, verbose=False, every_s=0.01) as watcher:
-        watcher.started(Outlook({A: 3}, {A: 0}))
-        watcher.finished(answer("a"))
-        await_that(lambda: "1/3" in screen.getvalue())
-        raise KeyboardInterrupt
+A, B = ("m", "a"), ("m", "b")
 
 
 class _Screen(io.StringIO):
@@ -77,40 +29,101 @@ class _Screen(io.StringIO):
         return True
 
 
-def _told(folder: Path, *arguments: str) -> str:
-    (folder / "config.yaml").write_text(
-        "m:\n  vendors:\n"
-        "    - {name: simulated, label: a, model_id: m, url: 'sim://faithful', price: {input: 1, output: 2}}\n"
-        "    - {name: simulated, label: b, model_id: m, url: 'sim://cutter'}\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "vendor_verifier.cli.main", "run", "-n", "12", "--no-history",
-         "--retries", "0", *arguments],
-        capture_output=True, text=True, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False,
-    )  # fmt: skip
-    return done.stderr
+def tally_of(outlook: Outlook, **records: int) -> Tally:
+    """A tally since 0 s with this many answers by label."""
+    tally = Tally(outlook, 0.0)
+    for label, count in records.items():
+        for _ in range(count):
+            tally.add(answer(label))
+    return tally
 
 
-@pytest.mark.parametrize("where", [(), pytest.param(("--workers", "2"), marks=pytest.mark.slow)])
-def test_the_last_line_of_a_run_accounts_for_every_sample(tmp_path: Path, where: tuple[str, ...]) -> None:
-    """By vendor, with what it cost where there is a price, wherever the requests were sent from."""
-    [line] = [line for line in _told(tmp_path, *where).splitlines() if line.startswith("24/24 done")]
-    assert re.search(r"\$0\.\d{4} so far", line)
-    assert re.search(r"\[a 12/12 \d+ ms; b 12/12", line)
+def test_a_vendor_shows_success_and_median_ttft() -> None:
+    tally = Tally(Outlook({A: 10}, {A: 0}), 0.0)
+    assert tally.vendors[A].figures() == "–"
+    for record in (answer("a", 100), answer("a", 300), answer("a", 200), failure("a")):
+        tally.add(record)
+    assert tally.vendors[A].figures() == "75% ok  TTFT 200 ms"
+
+
+def test_the_run_shows_failures_cost_and_the_slowest_vendor() -> None:
+    """The time left is the slowest vendor's, at its own speed; earlier sessions make this one no faster."""
+    tally = tally_of(Outlook({A: 10, B: 20}, {A: 90, B: 0}), a=5, b=2)
+    assert tally.line(2.0) == "97/120 done  0 failed  18 s left  slowest: b 2/20"
+    assert tally_of(Outlook({A: 2, B: 2}, Counter()), a=2).line(1.0) == "2/4 done  0 failed  slowest: b 0/2"
+    assert tally_of(Outlook({A: None}, Counter()), a=2).line(1.0) == "2 done  0 failed"
+    assert tally_of(Outlook({A: 1}, Counter()), a=1).line(1.0) == "1/1 done  0 failed  scoring"
+
+
+def test_cost_is_the_vendors_figure_else_by_price() -> None:
+    """Without either there is none, and never 0."""
+    tally = Tally(Outlook({A: 3, B: 1}, Counter(), {A: lambda usage: float(usage.output or 0)}), 0.0)
+    for record in (answer("a", usage=Usage(1, 7, cost_usd=2.0)), answer("a", usage=Usage(1, 3)), failure("a")):
+        tally.add(record)
+    tally.add(answer("b", usage=Usage(1, 3)))
+    assert [tally.vendors[name].cost_usd for name in (A, B)] == [5.0, None]
+    assert "$5.00" in tally.figures(1.0)
+
+
+def test_names_are_told_apart_and_harmless() -> None:
+    """One label under two models is two rows; control characters are shown, not obeyed."""
+    names = [each.name for each in Tally(Outlook({A: 1, ("n", "\x1b[2J"): 1}, Counter()), 0.0).vendors.values()]
+    assert names[0] == "m / a"
+    assert "\x1b" not in names[1]
+
+
+def test_quiet_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress(quiet=True, verbose=False) as watcher:
+        watcher.started(Outlook({A: 1}, {A: 0}))
+        watcher.finished(failure("a"))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_log_gets_plain_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """The work at the start, with --verbose each failure, and the last line when all is there."""
+    with progress(quiet=False, verbose=True) as watcher:
+        watcher.started(Outlook({A: 2}, {A: 2}))
+        watcher.finished(failure("a"))
+        watcher.finished(answer("a"))
+    first, failed, last = capsys.readouterr().err.splitlines()
+    assert first == "2 samples to send to 1 vendor, 2 already answered"
+    assert failed == "m / a / s: overloaded (headers): 503 after 1 attempt"
+    assert last == "4/4 done  1 failed  scoring"
+
+
+def test_a_terminal_gets_bars_and_its_cursor_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line a vendor and one for all, gone at the end, also when the end is an exception."""
+    screen = _Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    with pytest.raises(KeyboardInterrupt):
+        _interrupted(screen)
+    shown = screen.getvalue()
+    assert re.search(r"a .*1/3.* 100% ok +TTFT 100 ms", shown)
+    assert re.search(r"total .*1/6", shown)
+    assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l") >= 0
+
+
+def _interrupted(screen: _Screen) -> None:
+    with progress(quiet=False, verbose=False) as watcher:
+        watcher.started(Outlook({A: 3, B: 3}, Counter()))
+        watcher.finished(answer("a"))
+        await_that(lambda: "100% ok" in screen.getvalue())
+        raise KeyboardInterrupt
 
 
 @pytest.mark.slow
 def test_control_c_leaves_a_clean_terminal(tmp_path: Path) -> None:
-    """The table goes, the cursor comes back, the exit code is 130 and what was answered is kept."""
+    """The bars go, the cursor comes back, the exit code is 130 and what was answered is kept."""
     main_fd, terminal = pty.openpty()
     demo = subprocess.Popen(
-        [sys.executable, "-m", "vendor_verifier.cli.main", "demo", "-o", "run"],
+        [sys.executable, "-m", "vendor_verifier", "demo", "-o", "run"],
         stderr=terminal, stdout=subprocess.DEVNULL, cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "120"},
     )  # fmt: skip
     os.close(terminal)
     shown = b""
-    while b"In flight" not in shown:
+    while b"TTFT" not in shown:
         shown += os.read(main_fd, 65536)
     demo.send_signal(signal.SIGINT)
     while chunk := _read(main_fd):

@@ -1,4 +1,4 @@
-"""How the program is begun: as a module, by a misspelt command, and where signals cannot be handled."""
+"""How the program is started: as a module, and where signals cannot be handled."""
 
 from __future__ import annotations
 
@@ -26,22 +26,6 @@ def test_the_package_runs_as_a_module() -> None:
         [sys.executable, "-m", "vendor_verifier", "--version"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout.strip()) == (0, __version__)
-
-
-@pytest.mark.parametrize(
-    ("word", "answer"),
-    [
-        ("reprot", "error: reprot: no such command; did you mean report?\n"),
-        ("Capacty", "error: Capacty: no such command; did you mean capacity?\n"),
-        ("xyzzy", "error: xyzzy: no such command; there are run, demo, "),
-    ],
-)
-def test_a_word_that_names_no_command_is_refused_with_the_nearest(
-    word: str, answer: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The default command takes no words, so the first word is a misspelt command and not its argument."""
-    assert run_app([word, "runs/one"]) == 2
-    assert capsys.readouterr().err.startswith(answer)
 
 
 def test_a_thread_that_cannot_handle_signals_is_named_before_anything_is_written(tmp_path: Path) -> None:

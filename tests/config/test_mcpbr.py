@@ -61,7 +61,7 @@ def test_the_pages_yaml_is_answered_with_lines_that_work(
     told = capsys.readouterr().err
     assert f"--suite {name}" in told
     assert "sk-1234" not in told
-    lines = "\n".join(line[4:] for line in told.partition("Write:\n")[2].partition("\nThen:")[0].splitlines()) + "\n"
+    lines = "\n".join(line[4:] for line in told.partition("write:\n")[2].partition("\nThen:")[0].splitlines()) + "\n"
     ours = re.sub(
         r"- name: \S+", "- name: simulated\n    url: sim://faithful\n    validator: openai\n    model_id: m", lines
     )
@@ -70,6 +70,22 @@ def test_the_pages_yaml_is_answered_with_lines_that_work(
         file.write_text(re.sub(r"    filter_(category|tags):\n(    - .*\n)+", "", file.read_text()))
     assert run_app(["run", "-c", str(file), "--suite", name, "--dry-run"]) == 0
     assert f"{name}: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "model"), [("toolbench", "simulated-model"), ("mcptoolbench", "claude-sonnet-5.5")])
+def test_init_from_writes_a_configuration_that_loads(
+    name: str, model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In place of the file if that is its name, with a backup; simulated vendors where it names no model."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text(PAGES[name].replace("filter_", "# filter_").replace("  -", "#  -"))
+    assert run_app(["init", "--from", "config.yaml", "--dry-run"]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
+    assert run_app(["init", "--from", "config.yaml"]) == 0
+    assert "benchmark: " in (tmp_path / "config.yaml.backup").read_text()
+    assert f"--suite {name}" in capsys.readouterr().err
+    assert run_app(["--suite", name, "--dry-run"]) == 0
+    assert f"{model} / " in capsys.readouterr().out
 
 
 def test_a_file_with_our_models_is_told_where_the_options_belong(

@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 # Clusters have a page and tests of their own.
 FILES = sorted(path for path in DEPLOY.rglob("*") if path.is_file() and "dask" not in path.relative_to(DEPLOY).parts)
+PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
 
 
 def text(name: str) -> str:

@@ -87,7 +87,8 @@ def test_a_run_is_found_by_the_name_that_its_reports_give_it(bench: Any, monkeyp
     for said in (Path("runs") / run, Path(run), folder.path):
         assert run_named(said).resolve() == folder.path.resolve()
     for unknown in (Path("runs") / "20260101T000000Z-abcdef", Path("runs") / "nobody"):
-        assert run_named(unknown) == unknown
+        with pytest.raises(RunFolderError, match="not a run folder; runs are"):
+            run_named(unknown)
     for command in ("explain", "score", "report"):
         code, _, err = bench(command, Path("runs") / run, *(("--vendor", "other") if command == "explain" else ()))
         assert code == 0, err

@@ -20,7 +20,8 @@ import pytest
 from dataset_rows import ROWS
 from page_blocks import PROGRAM, ROOT, of_kind
 
-from vendor_verifier.cli.main import COMMAND_NAMES, run_app
+from vendor_verifier.cli.commands import COMMAND_NAMES
+from vendor_verifier.cli.main import run_app
 from vendor_verifier.features.explain.view_server import ViewServer
 from vendor_verifier.features.simulate import command as simulate_command
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from msgspec import to_builtins
+import msgspec
 
 from vendor_verifier.pipeline.estimate import (
     ANSWER_S,
@@ -36,56 +35,39 @@ def print_dry_run(prepared: Prepared, *, as_json: bool) -> None:
     """
     foreseen = forecast(prepared, datetime.now(UTC))
     if as_json:
-        sys.stdout.write(json.dumps(to_builtins(foreseen), indent=2) + "\n")
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(foreseen), indent=2).decode() + "\n")
         return
-    lines = [*_tasks(prepared), *_vendors(prepared, foreseen), *_totals(foreseen)]
-    for line in lines:
+    for line in _lines(prepared, foreseen):
         text = line.lstrip()
         sys.stdout.write(" " * (len(line) - len(text)) + plain(text, _WIDTH) + "\n")
 
 
-def _tasks(prepared: Prepared) -> Iterator[str]:
+def _lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
+    """The tasks, two lines for each vendor, the totals and what they assume."""
     plan = prepared.plan
     for task in plan.tasks:
         dataset = prepared.datasets[task.suite]
         times = "as often as time allows" if plan.load.plans_by_doing else counted(plan.repeat, "time")
         yield f"{task.suite}: {counted(len(task.samples), 'sample')} of {dataset.name}, sent {times}"
-        yield from (f"  {notice}" for notice in dataset.notices)
-        yield from (f"  {sentence}" for sentence in prepared.hooks[task.suite].planned())
-    load = stored_load(plan.load)
-    if load is not None:
+        yield from (f"  {words}" for words in (*dataset.notices, *prepared.hooks[task.suite].planned()))
+    if (load := stored_load(plan.load)) is not None:
         yield f"load: {load_text(load)}"
-
-
-def _vendors(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
-    for entry, estimate in zip(prepared.plan.entries, foreseen.entries, strict=True):
+    for entry, each in zip(plan.entries, foreseen.entries, strict=True):
         baseline = " (baseline)" if entry.is_baseline else ""
         key = f"key from {entry.key_name}" if entry.key_name else "no key"
         yield f"{entry.model} / {entry.label}{baseline}: {entry.endpoint.base_url}, {entry.endpoint.model_id}, {key}"
-        at_once = f"at most {estimate.concurrency}" if estimate.is_open else str(estimate.concurrency)
-        requests = f"{counted(f'{estimate.requests:,}', 'request')}, {at_once} at a time"
-        yield f"  {requests}, about {_duration(estimate.duration_s)}, {_money(estimate)}"
-        limit = "no limit" if estimate.output_ceiling_tokens is None else f"at most {estimate.output_ceiling_tokens:,}"
-        yield f"  about {estimate.input_tokens:,} tokens in and {estimate.output_tokens:,} out ({limit})"
-
-
-def _money(estimate: EntryForecast) -> str:
-    if estimate.price is None or estimate.cost_usd is None:
-        return "unknown price (add `price:` to the entry)"
-    if estimate.price.source == "simulated":
-        return "free"
-    most = "no upper limit" if estimate.cost_ceiling_usd is None else f"at most {_usd(estimate.cost_ceiling_usd)}"
-    return f"about {_usd(estimate.cost_usd)} ({most}; price: {estimate.price.source})"
-
-
-def _totals(foreseen: Forecast) -> Iterator[str]:
-    known = foreseen.unpriced < len(foreseen.entries)
-    money = f"about {_usd(foreseen.cost_usd)}" if known else "unknown price"
-    if known and foreseen.unpriced:
-        money += f" and {counted(foreseen.unpriced, 'vendor')} without a known price"
+        at_once = f"at most {each.concurrency}" if each.is_open else str(each.concurrency)
+        limit = "no limit" if each.output_ceiling_tokens is None else f"at most {each.output_ceiling_tokens:,}"
+        yield (
+            f"  {counted(f'{each.requests:,}', 'request')}, {at_once} at a time, about {_duration(each.duration_s)}, "
+            f"{_money(each)}; about {each.input_tokens:,} tokens in and {each.output_tokens:,} out ({limit})"
+        )
+    money = "unknown price"
+    if foreseen.unpriced < len(foreseen.entries):
+        more = f" and {counted(foreseen.unpriced, 'vendor')} without a known price" if foreseen.unpriced else ""
+        money = f"about {_usd(foreseen.cost_usd)}{more}"
     requests = counted(f"{foreseen.requests:,}", "request")
-    retries, time = f"up to {foreseen.retries} retries each", f"about {_duration(foreseen.duration_s)}"
-    yield f"total: {requests}, {retries}, {time}, {money}"
+    yield f"total: {requests}, up to {foreseen.retries} retries each, about {_duration(foreseen.duration_s)}, {money}"
     if foreseen.max_requests is not None:
         yield f"--max-requests stops the run after {foreseen.max_requests:,} requests, retries included"
     if foreseen.max_cost_usd is not None:
@@ -100,6 +82,15 @@ def _totals(foreseen: Forecast) -> Iterator[str]:
         "no caching, no tool calls that lead to further requests"
     )
     yield "nothing was sent"
+
+
+def _money(estimate: EntryForecast) -> str:
+    if estimate.price is None or estimate.cost_usd is None:
+        return "unknown price (add `price:` to the entry)"
+    if estimate.price.source == "simulated":
+        return "free"
+    most = "no upper limit" if estimate.cost_ceiling_usd is None else f"at most {_usd(estimate.cost_ceiling_usd)}"
+    return f"about {_usd(estimate.cost_usd)} ({most}; price: {estimate.price.source})"
 
 
 def _usd(amount: float) -> str:

@@ -12,7 +12,6 @@ from vendor_verifier.cli.output import (
     gates_exit_code,
     print_report,
     say,
-    say_where,
     warn,
 )
 from vendor_verifier.cli.progress import progress
@@ -52,8 +51,6 @@ def run_main_job(options: CommandOptions, *, meant_to_fail: Collection[str] = ()
     if unkept is not None:
         warn(unkept)
     print_report(outcome.scored, run=outcome.folder.path, as_json=options.json, shown=shown)
-    if not options.quiet:
-        say_where(outcome.folder.path)
     return _exit_code(outcome, meant_to_fail, can_go_on=not prepared.plan.load.plans_by_doing)
 
 

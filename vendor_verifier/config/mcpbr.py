@@ -1,4 +1,4 @@
-"""A configuration of mcpbr in our words. It is answered with the lines of ours to write, and never half understood."""
+"""A configuration of mcpbr in our words: its options under our evaluation, or the message that shows them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from vendor_verifier.config.model_names import MODEL_IDS
 from vendor_verifier.suites import SUITES
 
 # What an evaluation takes under the same name.
@@ -14,7 +15,7 @@ _OPTIONS = (
     "sample_size", "timeout_seconds", "filter_difficulty", "filter_category", "filter_tags", "agent_prompt",
     "max_iterations",
 )  # fmt: skip
-_TOLD = ("benchmark", "mcp_server", "model", "provider", *_OPTIONS)
+_READ = ("benchmark", "mcp_server", "model", "provider", *_OPTIONS)
 
 
 def is_of_mcpbr(content: Mapping[str, Any]) -> bool:
@@ -23,37 +24,62 @@ def is_of_mcpbr(content: Mapping[str, Any]) -> bool:
     return any(key in content and not _is_model(content[key]) for key in keys)
 
 
-def in_our_words(content: Mapping[str, Any], file: str) -> str:
-    """The message for such a file: the lines of ours that say the same, and the command."""
-    known = [kind.name for kind in SUITES]
+def suite_of(content: Mapping[str, Any]) -> str:
+    """The evaluation that such a file asks for; toolbench where it names none of ours."""
     stated = content.get("benchmark")
-    suite = str(stated) if stated in known else "toolbench"
+    return str(stated) if stated in [kind.name for kind in SUITES] else "toolbench"
+
+
+def suites_section(content: Mapping[str, Any]) -> str:
+    """The options of such a file as our ``suites:`` section; empty where it has none."""
     options = {key: content[key] for key in _OPTIONS if key in content}
-    has_models = any(map(_is_model, content.values()))
-    model, provider = content.get("model"), content.get("provider")
-    lines = []
-    if not has_models:
-        lines += [
-            f"{model if isinstance(model, str) else 'your-model'}:",
-            "  vendors:",
-            f"  - name: {provider if isinstance(provider, str) else 'your-vendor'}",
-        ]
-    if options:
-        lines += yaml.safe_dump({"suites": {suite: options}}, sort_keys=False, allow_unicode=True).splitlines()
-    told = ["this is how mcpbr says it; ours names the vendors of each model, and options under the evaluation."]
-    if stated is not None and stated not in known:
-        told.append(f"Its benchmark is none of ours, which are {', '.join(known)}.")
-    if lines:
-        told.append("Write:\n\n" + "".join(f"    {line}\n" for line in lines))
-    told.append(f"Then: agent-vendor-verifier --config-file-path {file} --suite {suite}")
-    if "mcp_server" in content:
-        told.append(
-            "(`mcp_server` is left out: calls are judged as they are made; --suite mcp_live asks a real server)"
+    if not options:
+        return ""
+    return str(yaml.safe_dump({"suites": {suite_of(content): options}}, sort_keys=False, allow_unicode=True))
+
+
+def known_model(content: Mapping[str, Any]) -> str | None:
+    """Our name of the model that such a file asks: ``sonnet``, our own name, or a vendor's id, dated or not."""
+    asked = str(content.get("model") or "").casefold()
+    found = [
+        name
+        for name, ids in MODEL_IDS.items()
+        if asked and (asked in name.split("-") or asked == name or any(asked.startswith(id_) for id_ in ids.values()))
+    ]
+    return found[-1] if found else None
+
+
+def left_out(content: Mapping[str, Any]) -> list[str]:
+    """What of such a file has no place in ours, in sentences."""
+    stated, words = content.get("benchmark"), []
+    if stated is not None and stated != suite_of(content):
+        words.append(
+            f"its benchmark {str(stated)[:40]!r} is none of ours, which are {', '.join(k.name for k in SUITES)}"
         )
-    rest = [key for key in content if key not in _TOLD and not _is_model(content[key])]
-    if rest:
-        told.append(f"(not carried over: {', '.join(rest[:10])})")
-    return "\n".join(told)
+    if "mcp_server" in content:
+        words.append("`mcp_server` is left out: calls are scored as they are made; --suite mcp_live uses a real server")
+    if rest := [key for key in content if key not in _READ and not _is_model(content[key])]:
+        words.append(f"not carried over: {', '.join(rest[:10])}")
+    return words
+
+
+def in_our_words(content: Mapping[str, Any], file: str) -> str:
+    """The message for such a file: the command that converts it, and the lines of ours that say the same."""
+    lines = []
+    if not any(map(_is_model, content.values())):
+        lines = [
+            f"{known_model(content) or 'your-model'}:",
+            "  vendors:",
+            f"  - name: {content.get('provider') or 'your-vendor'}",
+            "    # model_id: …   what this vendor calls the model",
+            "    # url: https://…/v1   unless the vendor is in `agent-vendor-verifier init --list`",
+        ]
+    lines += suites_section(content).splitlines()
+    words = [f"this is a configuration of mcpbr; `agent-vendor-verifier init --from {file}` writes one of ours"]
+    if lines:
+        words.append("Or write:\n\n" + "".join(f"    {line}\n" for line in lines))
+    words.append(f"Then: agent-vendor-verifier --config-file-path {file} --suite {suite_of(content)}")
+    return "\n".join([*words, *(f"({each})" for each in left_out(content))])
 
 
 def _is_model(value: object) -> bool:

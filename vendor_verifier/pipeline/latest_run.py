@@ -10,6 +10,7 @@ from pathlib import Path
 
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.store import RunFolder
+from vendor_verifier.text import listed
 
 RUNS = Path("runs")
 _LATEST = "latest"
@@ -22,9 +23,9 @@ def latest_run(runs: Path) -> Path:
     Raises:
         RunFolderError: there is none.
     """
-    folders = [path.parent for path in runs.glob("*/manifest.json") if not path.parent.is_symlink()]
+    folders = [path.parent for path in _manifests(runs)]
     if not folders:
-        raise RunFolderError(f"there is no run under {runs}/")
+        raise RunFolderError(f"there is no run under {runs}/; name a run folder, or make one with `run` or `demo`")
     return max(folders, key=lambda path: path.stat().st_ctime)
 
 
@@ -63,15 +64,30 @@ def pointed_to(runs: Path) -> Path:
     return found if found is not None and (found / "manifest.json").is_file() else latest_run(runs)
 
 
-def run_named(path: Path) -> Path:
-    """The folder of a run that was said as a path; where that is none, of the run with this id beside it or here.
+def run_named(path: Path | None = None) -> Path:
+    """The run folder that a path names: the folder, a file in it, or a run's id; without a path the last run.
 
-    Reports name a run by ``runs/`` and its id wherever it lies, because they are mailed and moved with it.
+    Reports name a run by ``runs/`` and its id wherever it is, because they are mailed and moved with it.
+
+    Raises:
+        RunFolderError: there is none; the message names those that are there.
     """
-    if _RUN_ID.fullmatch(path.name) is None or (path / "manifest.json").is_file():
-        return path
-    beside = [folder for place in (path.parent, RUNS, Path()) for folder in sorted(place.glob("*/manifest.json"))]
-    return next((each.parent for each in beside if _id_of(each.parent) == path.name), path)
+    if path is None:
+        return pointed_to(RUNS)
+    folder = path.parent if path.is_file() else path
+    if (folder / "manifest.json").is_file():
+        return folder
+    if _RUN_ID.fullmatch(path.name):
+        beside = [each.parent for place in (path.parent, RUNS, Path()) for each in _manifests(place)]
+        if (found := next((each for each in beside if _id_of(each) == path.name), None)) is not None:
+            return found
+    runs = [str(each.parent) for each in _manifests(path) or _manifests(RUNS)]
+    there = f"runs are {listed(runs)}" if runs else "there is no run here"
+    raise RunFolderError(f"{path} is not a run folder; {there}")
+
+
+def _manifests(runs: Path) -> list[Path]:
+    return [path for path in sorted(runs.glob("*/manifest.json")) if not path.parent.is_symlink()]
 
 
 def _id_of(folder: Path) -> str | None:

@@ -17,7 +17,7 @@ from vendor_verifier.records.results import FacetName
 
 
 def explain_command(
-    run: Annotated[Path, Parameter(help="A run folder.")],
+    run: Annotated[Path | None, Parameter(help="A run folder. [default: the last one under runs/]")] = None,
     /,
     *,
     vendor: Annotated[str | None, option("Explain this vendor or label. [default: the run's only one]", WHAT)] = None,
@@ -83,6 +83,6 @@ def chosen_entries(manifest: Manifest, vendor: str | None, model: str | None) ->
     if vendor is None and len(labels) == 1:
         found = entries
     if not found:
-        read = "nothing" if vendor is None else repr(vendor)
-        raise ProblemsError([Problem(f"read {read}; the run has {', '.join(labels)}", key="--vendor")])
+        words = "name one of" if vendor is None else f"read {vendor!r}; the run has"
+        raise ProblemsError([Problem(f"{words} {', '.join(labels)}", key="--vendor")])
     return [each.key for each in found]

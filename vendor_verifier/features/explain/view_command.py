@@ -31,7 +31,7 @@ def view_command(
     from vendor_verifier.features.explain.view import runs_in
     from vendor_verifier.features.explain.view_server import ViewServer
 
-    places = [run_named(run) for run in runs or (RUNS,)]
+    places = [run if run.is_dir() else run_named(run) for run in runs or (RUNS,)]
     found = runs_in(places)
     if not found:
         raise RunFolderError(f"there is no run in {' or '.join(map(str, places))}; name a run folder, or run the demo")

@@ -1,0 +1,140 @@
+"""The commands, their one-line help and examples, and the look of the help."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, NamedTuple
+
+from cyclopts import App
+from cyclopts.help import PlainFormatter
+
+from vendor_verifier import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from cyclopts.help import HelpPanel
+    from rich.console import Console, ConsoleOptions
+
+EXIT_CODES = (
+    "Exit codes: 0 done · 1 a gate or limit was missed · 2 usage, configuration or data · 3 incomplete (a vendor or a "
+    "budget stopped it, or most requests of a vendor failed) · 4 internal error or disk · 130, 143 interrupted"
+)
+_PROGRAM = "agent-vendor-verifier"
+_MOST_NAME_WIDTH = 22
+
+
+class Command(NamedTuple):
+    """Where a command's function is in this package, what it does, and examples without the program's name."""
+
+    target: str
+    help: str
+    examples: tuple[str, ...]
+
+
+COMMANDS = {
+    "run": Command("cli.run:run_command", "Test every vendor, score the answers, compare (the default).", (
+        "run --test-file-path own.jsonl --vendor-concurrency 5",
+        "run --request-rate 20 --duration 60 --slo 'tps >= 30'",
+        "run --model kimi-k2.5 --repeat 5 --dry-run",
+    )),
+    "demo": Command("cli.run:demo_command", "Try it on built-in simulated vendors; no key, no network.", (
+        "demo", "demo --suite mcptoolbench -n 20", "demo --serve",
+    )),
+    "init": Command("cli.init:init_command", "Write config.yaml, .env and .gitignore to start with.", (
+        "init --model kimi-k2.5", "init --list", "init --from config.yaml --dry-run",
+    )),
+    "doctor": Command("features.doctor.command:doctor_command", "Check each vendor with two small requests.", (
+        "doctor", "doctor --model kimi-k2.5 --vendor novita",
+    )),
+    "score": Command("cli.score:score_command", "Score a stored run again.", (
+        "score runs/kimi --undecided exclude", "score runs/kimi --slo 'ttft_ms <= 800'",
+    )),
+    "report": Command("cli.report:report_command", "Print, write or open the report of a stored run.", (
+        "report --open",
+        "report runs/kimi --format html,junit -o out",
+        "report runs/kimi --format xlsx",
+        "report runs/kimi --table calls -o calls.csv",
+    )),
+    "import": Command("cli.import_results:import_command", "Turn other tools' result files into a run.", (
+        "import --baseline a=a.jsonl b=b.jsonl --model k2 -o out",
+    )),
+    "compare": Command("features.history.commands:compare_command", "Compare two stored runs.", (
+        "compare runs/monday runs/tuesday",
+    )),
+    "check": Command("features.history.commands:check_command", "Run, judge and compare, for a scheduler.", (
+        "check --gate 'f1 >= 0.9'",
+    )),
+    "history": Command("features.history.commands:history_command", "List the stored runs, or plot a metric.", (
+        "history --vendor novita", "history --vendor novita --metric ttft",
+    )),
+    "explain": Command("features.explain.explain:explain_command", "Show the evidence behind a vendor's verdict.", (
+        "explain runs/kimi --vendor novita",
+    )),
+    "view": Command("features.explain.view_command:view_command", "Browse all samples and answers.", (
+        "view", "view runs/monday runs/tuesday --print",
+    )),
+    "capacity": Command("features.capacity.command:capacity_command", "Find the highest load a vendor sustains.", (
+        "capacity --vendor novita --sweep 1,4,16,64 --max-cost 2", "capacity --by rate --sweep 1,5,20 --at-least 5",
+    )),
+    "simulate": Command("features.simulate.command:simulate_command", "Serve the simulated vendors here.", (
+        "simulate --port 8600 --speed 4", "simulate --test-file-path own.jsonl",
+    )),
+}  # fmt: skip
+COMMAND_NAMES = tuple(COMMANDS)
+# By command, "" for the program itself.
+EXAMPLES = {
+    "": ("demo", "--test-file-path samples.jsonl --vendor-concurrency 5", "--model kimi-k2.5 -n 100 -o runs/kimi"),
+    **{name: command.examples for name, command in COMMANDS.items()},
+}
+
+
+class _Help(PlainFormatter):
+    """Names in one column, descriptions in another, in any width and without boxes."""
+
+    def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:  # noqa: ARG002
+        if not panel.entries:
+            return
+        self._print_plain(console, f"{panel.title}:")
+        named = [(", ".join(entry.display_labels_with_metavar), entry) for entry in panel.entries]
+        column = min(max(len(names) for names, _ in named), _MOST_NAME_WIDTH)
+        width = max(console.width - column - 4, 30)
+        for names, entry in named:
+            words = [str(getattr(entry.description, "primary_renderable", ""))]
+            words += [f"[choices: {', '.join(entry.choices)}]"] if entry.choices else []
+            words += [f"[default: {entry.default}]"] if entry.default is not None else []
+            words += ["(required)"] if entry.required else []
+            lines = textwrap.wrap(" ".join(words), width, break_on_hyphens=False) or [""]
+            if len(names) > column:
+                lines.insert(0, "")
+            for name, line in zip([names, *[""] * len(lines)], lines, strict=False):
+                self._print_plain(console, f"  {name:{column}}  {line}".rstrip())
+        console.print()
+
+
+def build_app(described: Collection[str] = ()) -> App:
+    """The commands. Their modules are imported only when they are called, so that help is quick.
+
+    The help of those ``described`` is the docstring of their function, which loads their module.
+    """
+    from vendor_verifier.cli.run import run_command
+
+    app = App(
+        name=_PROGRAM,
+        help="Verify that the vendors of an LLM serve the model they sell. Without a command: run.",
+        help_epilogue=_epilogue(EXAMPLES[""]),
+        version=__version__,
+        help_format="plaintext",
+        help_formatter=_Help(),
+        result_action="return_value",
+        suppress_keyboard_interrupt=False,  # which signal it was decides the exit code
+    )
+    app.default(run_command)
+    for number, (name, command) in enumerate(COMMANDS.items()):
+        target, words = f"vendor_verifier.{command.target}", None if name in described else command.help
+        app.command(target, name=name, help=words, help_epilogue=_epilogue(command.examples), sort_key=number)
+    return app
+
+
+def _epilogue(examples: Iterable[str]) -> str:
+    return f"{EXIT_CODES}\n\nExamples:" + "".join(f"\n  {_PROGRAM} {words}" for words in examples) + "\n"
