@@ -257,10 +257,10 @@ def _answered(content: str) -> bytes:
 DEEP = "[" * 100_000 + "]" * 100_000
 PAYLOAD = (
     Row("NaN in an event", _sent(b'data: {"usage": NaN, "choices": []}\n\n', text("hello"), DONE), "bad_payload", "parse", "hello", anomaly="bad_event"),
-    Row("1e999 in an event", _sent(b'data: {"created": 1e999}\n\n', text("hello"), DONE), "bad_payload", "parse", "hello", anomaly="bad_event"),
+    Row("1e999 in an event", _sent(b'data: {"created": 1e999}\n\n', text("hello"), DONE), None, text="hello"),
     Row("arrays 100,000 deep", lambda: say(whole(DEEP.encode())), "not_an_api_response", "parse"),
     Row("arrays 100,000 deep in an event", _sent(b"data: " + DEEP.encode() + b"\n\n", text("hello"), DONE), "bad_payload", "parse", "hello", anomaly="bad_event"),
-    Row("a number of 10,000 digits", _sent(b'data: {"created": ' + b"9" * 10_000 + b"}\n\n", text("hello"), DONE), "bad_payload", "parse", "hello", anomaly="bad_event"),
+    Row("a number of 10,000 digits", _sent(b'data: {"created": ' + b"9" * 10_000 + b"}\n\n", text("hello"), DONE), None, text="hello"),
     Row("a key given twice", _sent(b'data: {"choices": [], "choices": [{"delta": {"content": "hello"}, "finish_reason": "stop"}]}\n\n', DONE), None, text="hello"),
     Row("a lone surrogate", _sent(_answered('"a\\ud800"'), DONE), None, text="a\ufffd", anomaly="lone_surrogate"),
     Row("another model than asked for", _sent(text("hello"), DONE), None, text="hello"),

@@ -9,9 +9,7 @@ byte are not.
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections import deque
 from typing import Protocol
 
 import msgspec
@@ -87,43 +85,7 @@ MAX_ERROR_BYTES = 64 * 1024
 MAX_CHUNKS = 500_000
 # A connection that the server gave up while a request was on its way to it ends no later than this after the sending.
 MOMENT_NS = 10**9
-# Callers that go on in one round of the event loop. Each reads, records and asks again for a fifth of a millisecond;
-# what arrives meanwhile is stamped late. A round costs some 20 microseconds: where one in eight waits it is several.
-ONE_PER_ROUND, MOST_PER_ROUND = 1, 4
-_FEW, _MANY_SHARE = 8, 1 / 8
 HTTP_LOGGERS = ("httpx2", "httpcore2")
-
-
-class RoundLimit:
-    """Lets one caller go on in a round of the event loop, and ``MOST_PER_ROUND`` where many of ``streams`` wait."""
-
-    def __init__(self, streams: int = 0) -> None:
-        self._few = max(_FEW, int(streams * _MANY_SHARE))
-        self._taken = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
-
-    async def take(self) -> None:
-        """Return when it is the caller's turn to be busy."""
-        if not self._taken:
-            # What is called soon is called after the loop has looked for arrived bytes.
-            asyncio.get_running_loop().call_soon(self._next_round)
-        if self._taken < ONE_PER_ROUND:
-            self._taken += 1
-            return
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
-        await turn
-
-    def _next_round(self) -> None:
-        self._taken = 0
-        most = MOST_PER_ROUND if len(self._waiting) > self._few else ONE_PER_ROUND
-        while self._waiting and self._taken < most:
-            turn = self._waiting.popleft()
-            if not turn.cancelled():
-                turn.set_result(None)
-                self._taken += 1
-        if self._taken:
-            asyncio.get_running_loop().call_soon(self._next_round)
 
 
 def silence(*names: str) -> None:
