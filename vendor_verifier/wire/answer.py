@@ -78,12 +78,8 @@ class Answer:
         self._whole_calls = 0
         self._usage: Usage | None = None
         self._finish_raw: str | None = None
-        self._names: tuple[str | None, ...] = ()
-        self._model: str | None = None
-        self._provider: str | None = None
-        self._fingerprint: str | None = None
-        self._response_id: str | None = None
-        self._native_finish: str | None = None
+        # By the response's fields.
+        self._names: dict[str, str] = {}
         self._anomalies: dict[str, None] = {}
 
     # --- what a reader says
@@ -155,7 +151,7 @@ class Answer:
     def native_finish(self, raw: str) -> None:
         """The finish reason as a router's upstream worded it."""
         self._note()
-        self._native_finish = raw
+        self._names["native_finish_reason"] = raw
 
     def identity(
         self,
@@ -164,18 +160,16 @@ class Answer:
         fingerprint: str | None = None,
         response_id: str | None = None,
     ) -> None:
-        """Who answers. Later non-empty names win, but the first id stays; hosts repeat all of them in every event."""
-        names = (model, provider, fingerprint, response_id)
-        if names == self._names or not any(names):
+        """Who answers. Later non-empty names win, but the first id stays."""
+        if not (model or provider or fingerprint or response_id):
             return
         self._note()
-        self._names = names
-        if model and self._model and model != self._model:
+        if model and self._names.get("served_model", model) != model:
             self._anomalies["model_changed"] = None
-        self._model = model or self._model
-        self._provider = provider or self._provider
-        self._fingerprint = fingerprint or self._fingerprint
-        self._response_id = self._response_id or response_id or None
+        news = {"served_model": model, "served_provider": provider, "fingerprint": fingerprint}
+        self._names.update({field: name for field, name in news.items() if name})
+        if response_id:
+            self._names.setdefault("request_id", response_id)
 
     def anomaly(self, name: str) -> None:
         """Note a departure from the standard that did not stop the reading (see docs/metrics.md)."""
@@ -217,8 +211,8 @@ class Answer:
     @property
     def first_event_ns(self) -> int | None:
         """When the first event came that said anything, a token or not."""
-        moments = [*self.token_moments[:1], *([] if self._first_event_ns is None else [self._first_event_ns])]
-        return min(moments, default=None)
+        moments = [self._first_event_ns, *self.token_moments[:1]]
+        return min((moment for moment in moments if moment is not None), default=None)
 
     @property
     def gaps_ns(self) -> tuple[int, ...]:
@@ -241,8 +235,10 @@ class Answer:
             text, reasoning, calls = parsed.text, parsed.reasoning, parsed.tool_calls
             # Raw completions call every end ``stop``.
             reason = "tool_calls" if reason == "stop" and calls else reason
-        calls_whole = 0 < self._whole_calls == len(self.token_moments)
-        noticed = self._noticed(text, calls, is_held_back=streamed and not calls_whole and self._came_at_once)
+        moments = self.token_moments
+        calls_whole = 0 < self._whole_calls == len(moments)
+        came_at_once = self.characters >= BUFFERED_CHARACTERS and moments[0] == moments[-1]
+        noticed = self._noticed(text, calls, is_held_back=streamed and not calls_whole and came_at_once)
         response = Response(
             text=text,
             reasoning=reasoning,
@@ -250,28 +246,19 @@ class Answer:
             finish_reason=reason,
             finish_raw=self._finish_raw,
             usage=self._usage,
-            served_model=self._model,
-            served_provider=self._provider,
-            native_finish_reason=self._native_finish,
-            fingerprint=self._fingerprint,
-            request_id=self._response_id,
             streamed=streamed,
             anomalies=tuple(dict.fromkeys([*self._anomalies, *noticed])),
             calls_whole=calls_whole,
+            **self._names,
         )
         return response if _is_plain(response) else _writable(response)
-
-    @property
-    def _came_at_once(self) -> bool:
-        moments = self.token_moments
-        return self.characters >= BUFFERED_CHARACTERS and moments[0] == moments[-1]
 
     def _noticed(self, text: str, calls: Sequence[ToolCall], *, is_held_back: bool) -> Iterator[str]:
         """The anomalies that only the whole answer shows."""
         for call in calls:
             yield from call.anomalies
         if self._legacy_calls:
-            yield from _of_the_old_field(self._calls.joined(), self._legacy_calls.joined())
+            yield from self._of_the_old_field()
         ids = [call.id for call in calls if call.id]
         if len(set(ids)) < len(ids):
             # A tool's answer could belong to several calls.
@@ -285,16 +272,12 @@ class Answer:
         if is_held_back:
             yield "buffered"
 
-
-def _of_the_old_field(calls: Sequence[ToolCall], legacy: Sequence[ToolCall]) -> Iterator[str]:
-    """Anomalies of a call in ``function_call``: SDKs hand it on next to ``calls``, and their users read those."""
-    if not calls:
-        yield "legacy_function_call"
-        return
-    yield "call_in_both_fields"
-    known = {(call.name, call.arguments) for call in calls}
-    if any((copy.name, copy.arguments) not in known for copy in legacy):
-        yield "retold_differently"
+    def _of_the_old_field(self) -> Iterator[str]:
+        """Anomalies of a call in ``function_call``: SDKs hand it on next to the others, and their users read those."""
+        known = {(call.name, call.arguments) for call in self._calls.joined()}
+        yield "call_in_both_fields" if known else "legacy_function_call"
+        if known and any((copy.name, copy.arguments) not in known for copy in self._legacy_calls.joined()):
+            yield "retold_differently"
 
 
 _TEXTS = ("text", "reasoning")
