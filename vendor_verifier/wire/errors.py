@@ -37,6 +37,10 @@ _STATUS_OF_BASE_RESP: Mapping[int, int] = {
 }  # fmt: skip
 
 
+# The codes of our own for a body that is no answer in the protocol.
+NO_ANSWER = ("not_an_object", "no_choices")
+
+
 class Fault(msgspec.Struct, frozen=True):
     """An error inside a 200 answer. ``code`` is the vendor's, ``status`` the HTTP status it stands for if known."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from vendor_verifier.wire.base import Notes
@@ -48,11 +48,7 @@ def read_parts(content: object, notes: Notes) -> Iterator[Part]:
         notes.cannot("content that is not text")
         return
     for item in items:
-        if isinstance(item, str):
-            if item:
-                yield TextPart(item)
-        else:
-            yield from _read_part(as_dict(item), notes)
+        yield from _read_part({"text": item} if isinstance(item, str) else as_dict(item), notes)
 
 
 def _read_part(part: Mapping[str, Any], notes: Notes) -> Iterator[Part]:
@@ -134,7 +130,7 @@ def read_messages(messages: Iterable[object], notes: Notes) -> list[PastMessage]
     """The history in plain terms, in order; every message that can be read is there, also next to a note."""
     pairing = _Pairing()
     history = [past for message in messages if (past := _read_message(message, pairing, notes)) is not None]
-    if pairing.unanswered():
+    if pairing.waiting:
         notes.cannot("tool call without a result")
     return history
 
@@ -196,45 +192,39 @@ def argument_text(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-@dataclass(slots=True)
-class _Pending:
-    raw_id: str | None
-    call: PastCall
-    answered: bool = False
-
-
-@dataclass(slots=True)
 class _Pairing:
-    """The calls the history has made so far, and whether each has its result."""
+    """The calls the history has made so far; those without a result wait under the id that the history gives them."""
 
-    pending: list[_Pending] = field(default_factory=list)
-    used_ids: set[str] = field(default_factory=set)
+    def __init__(self) -> None:
+        self.waiting: list[tuple[str | None, PastCall]] = []
+        self._used_ids: set[str] = set()
+        self._made = 0
 
-    def begin(self, raw_id: str | None, name: str, arguments: str, signature: str | None) -> PastCall:
-        stem = raw_id or f"call_{len(self.pending) + 1}"
-        unique, count = stem, 1
-        while unique in self.used_ids:
+    def begin(self, function: object, raw_id: str | None, signature: str | None = None) -> PastCall:
+        fields = as_dict(function)
+        arguments = fields.get("arguments")
+        text = argument_text(arguments) if isinstance(arguments, dict) else as_text(arguments) or ""
+        self._made += 1
+        stem = unique = raw_id or f"call_{self._made}"
+        count = 1
+        while unique in self._used_ids:
             count += 1
             unique = f"{stem}_{count}"
-        self.used_ids.add(unique)
-        call = PastCall(unique, name, arguments, signature)
-        self.pending.append(_Pending(raw_id, call))
+        self._used_ids.add(unique)
+        call = PastCall(unique, as_text(fields.get("name")) or "", text, signature)
+        self.waiting.append((raw_id, call))
         return call
 
     def answer(self, raw_id: str | None, name: str | None) -> PastCall | None:
-        waiting = [entry for entry in self.pending if not entry.answered]
         if raw_id:
             # The latest, because an id that comes again belongs to the turn at hand.
-            found = next((entry for entry in reversed(waiting) if entry.raw_id == raw_id), None)
+            found = next((entry for entry in reversed(self.waiting) if entry[0] == raw_id), None)
         else:
-            found = next((entry for entry in waiting if name in (None, entry.call.name)), None)
+            found = next((entry for entry in self.waiting if name in (None, entry[1].name)), None)
         if found is None:
             return None
-        found.answered = True
-        return found.call
-
-    def unanswered(self) -> bool:
-        return any(not entry.answered for entry in self.pending)
+        self.waiting.remove(found)
+        return found[1]
 
 
 def _read_message(message: object, pairing: _Pairing, notes: Notes) -> PastMessage | None:
@@ -268,13 +258,7 @@ def _read_calls(message: Mapping[str, Any], pairing: _Pairing, notes: Notes) -> 
             notes.cannot(f"tool call of type {call.get('type')}")
             continue
         google = as_dict(as_dict(call.get("extra_content")).get("google"))
-        yield _begin(call.get("function"), as_text(call.get("id")), pairing, as_text(google.get("thought_signature")))
+        signature = as_text(google.get("thought_signature"))
+        yield pairing.begin(call.get("function"), as_text(call.get("id")) or None, signature)
     if message.get("function_call"):
-        yield _begin(message["function_call"], None, pairing, None)
-
-
-def _begin(function: object, raw_id: str | None, pairing: _Pairing, signature: str | None) -> PastCall:
-    fields = as_dict(function)
-    arguments = fields.get("arguments")
-    text = argument_text(arguments) if isinstance(arguments, dict) else as_text(arguments) or ""
-    return pairing.begin(raw_id or None, as_text(fields.get("name")) or "", text, signature)
+        yield pairing.begin(message["function_call"], None)

@@ -11,7 +11,7 @@ from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.record import Exchange, Failure, Response, Timing
 from vendor_verifier.wire.answer import Answer
 from vendor_verifier.wire.base import Reader
-from vendor_verifier.wire.errors import Fault, http_failure, request_id_of
+from vendor_verifier.wire.errors import NO_ANSWER, http_failure, request_id_of
 from vendor_verifier.wire.payload import MAX_BYTES, MAX_VALUES, PayloadError, packed_message, packing, parse_json
 from vendor_verifier.wire.sse import SseDecoder
 
@@ -166,8 +166,11 @@ def _judge(
 ) -> Failure | None:
     """The reason why this 2xx answer is not a success, or None. The transport's failure comes first, unless the answer
     was whole."""
-    if answer.fault is not None:
-        return _inner_error(exchange, answer.fault)
+    fault = answer.fault
+    if fault is not None and fault.code in NO_ANSWER:
+        return Failure.of("not_an_api_response", fault.message, exchange.status)
+    if fault is not None:
+        return Failure.of("api_error_in_200", fault.message, fault.status, code=fault.code)
     if exchange.failure is not None and not (answer.is_over and KINDS[exchange.failure.kind].after_end):
         return exchange.failure
     if unreadable is not None:
@@ -188,12 +191,6 @@ def _judge(
         message = f"an event before the end could not be read, so a piece of the answer is missing: {answer.loss}"
         return Failure.of("bad_payload", message, status)
     return None
-
-
-def _inner_error(exchange: Exchange, fault: Fault) -> Failure:
-    if fault.code in ("not_an_object", "no_choices"):
-        return Failure.of("not_an_api_response", fault.message, exchange.status)
-    return Failure.of("api_error_in_200", fault.message, fault.status, code=fault.code)
 
 
 def _refusal(exchange: Exchange, classify: Classify | None, coding: str | None) -> Failure:

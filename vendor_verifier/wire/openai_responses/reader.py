@@ -19,13 +19,7 @@ from vendor_verifier.records.event import FinishReason
 from vendor_verifier.wire.answer import Answer
 from vendor_verifier.wire.errors import Fault, read_fault
 from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
-from vendor_verifier.wire.reader_support import (
-    END_MARKER,
-    body_object,
-    event_object,
-    read_identity,
-    responses_usage,
-)
+from vendor_verifier.wire.reader_support import END_MARKER, body_object, event_object, read_identity, responses_usage
 from vendor_verifier.wire.sse import SseEvent
 from vendor_verifier.wire.tool_calls import Arguments
 
@@ -57,14 +51,11 @@ class RepeatedText:
 
 def ends_with(pieces: list[str], words: str) -> bool:
     """Whether ``pieces`` run together end with ``words``."""
-    tail: list[str] = []
-    wanted = len(words)
-    for piece in reversed(pieces):
-        if wanted <= 0:
-            break
-        tail.append(piece[-wanted:])
-        wanted -= len(piece)
-    return "".join(reversed(tail)).endswith(words)
+    begin, size = len(pieces), 0
+    while begin and size < len(words):
+        begin -= 1
+        size += len(pieces[begin])
+    return "".join(pieces[begin:]).endswith(words)
 
 
 @dataclass(slots=True)
@@ -144,15 +135,11 @@ class CallStates:
         return None if number is None else self._by_key.get(("output", number))
 
 
-_TEXT_KINDS = {"output_text": "text", "refusal": "text", "text": "text"}
-_REASONING_KINDS = {
-    "reasoning_text": "reasoning",
-    "reasoning": "reasoning",
-    "reasoning_summary_text": "summary",
-    "reasoning_summary": "summary",
-    "summary_text": "summary",
+_KINDS = {
+    **dict.fromkeys(("output_text", "refusal", "text"), "text"),
+    **dict.fromkeys(("reasoning_text", "reasoning"), "reasoning"),
+    **dict.fromkeys(("reasoning_summary_text", "reasoning_summary", "summary_text"), "summary"),
 }
-_KINDS = {**_TEXT_KINDS, **_REASONING_KINDS}
 _INCOMPLETE: dict[str, FinishReason] = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
@@ -198,21 +185,21 @@ class ResponsesReader:
 
     def _text_event(self, name: str, payload: dict[str, Any], answer: Answer) -> None:
         stem, _, telling = name.rpartition(".")
-        part = as_whole(payload.get("content_index")) or as_whole(payload.get("summary_index")) or 0
-        place = self._place(payload.get("item_id"), payload.get("output_index")), part
+        position = as_whole(payload.get("content_index")) or as_whole(payload.get("summary_index")) or 0
+        place = self._place(payload.get("item_id"), payload.get("output_index")), position
         if stem in ("content_part", "reasoning_summary_part") and telling == "done":
-            self._whole_part(place, as_dict(payload.get("part")), answer)
+            part = as_dict(payload.get("part"))
+            self._whole_text(part.get("type"), place, part, answer)
         elif telling == "done":
-            self._whole_text(_KINDS.get(stem), place, _words(payload), answer)
+            self._whole_text(stem, place, payload, answer)
         elif telling == "delta":
             kind, words = _KINDS.get(stem), as_text(payload.get("delta"))
             if kind and words:
                 self._say(kind, place, words, answer)
 
-    def _whole_part(self, place: tuple[int, int], part: dict[str, Any], answer: Answer) -> None:
-        self._whole_text(_KINDS.get(as_text(part.get("type")) or ""), place, _words(part), answer)
-
-    def _whole_text(self, kind: str | None, place: tuple[int, int], words: str | None, answer: Answer) -> None:
+    def _whole_text(self, name: object, place: tuple[int, int], fields: dict[str, Any], answer: Answer) -> None:
+        kind = _KINDS.get(name) if isinstance(name, str) else None
+        words = as_text(fields.get("text")) or as_text(fields.get("refusal"))
         if kind is None or not words:
             return
         arrived = self._texts.get((kind, *place))
@@ -250,7 +237,8 @@ class ResponsesReader:
         elif kind in ("message", "reasoning"):
             for field_name in ("summary", "content"):
                 for position, part in enumerate(map(as_dict, as_list(item.get(field_name)))):
-                    self._whole_part((self._place(item.get("id"), output_index), position), part, answer)
+                    place = self._place(item.get("id"), output_index), position
+                    self._whole_text(part.get("type"), place, part, answer)
         elif is_new:
             answer.anomaly("unknown_output_item")
 
@@ -283,7 +271,3 @@ class ResponsesReader:
                 self._calls.item(item, position, answer, is_new=False, fallback=next(earlier, None))
             elif not (arrived & ({"text"} if kind == "message" else {"reasoning", "summary"})):
                 self._item(item, position, answer, is_new=False)
-
-
-def _words(fields: dict[str, Any]) -> str | None:
-    return as_text(fields.get("text")) or as_text(fields.get("refusal"))
