@@ -175,6 +175,8 @@ class Scrubber:
     def record(self, record: Record, tools: Sequence[Mapping[str, Any]] = ()) -> Record:
         """The record with every text of the vendor and of tools scrubbed; names of the sample's ``tools`` are public,
         too."""
+        if not self._pieces:
+            return record
         said: list[str] = []
         for turn in record.turns:
             _collect(turn, said)
