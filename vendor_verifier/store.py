@@ -103,11 +103,6 @@ class RunFolder(msgspec.Struct, frozen=True):
         """The file of records, plain or compressed."""
         return records_file(self.path)
 
-    @property
-    def duplicates_file(self) -> Path:
-        """Records that came a second time: paid for, but no results."""
-        return self.path / "duplicates.jsonl"
-
     def create(self) -> bool:
         """Create the folder, and say whether there was none."""
         try:
@@ -185,10 +180,6 @@ class RunFolder(msgspec.Struct, frozen=True):
     def read_records(self, on_bad_line: OnBadLine) -> Iterator[Record]:
         """Every readable record in the order written; unreadable lines are told by place and reason, never hidden."""
         return _read_records(self.records_file, on_bad_line)
-
-    def read_duplicates(self, on_bad_line: OnBadLine) -> Iterator[Record]:
-        """Every readable record that came a second time; unreadable lines are reported likewise."""
-        return _read_records(self.duplicates_file, on_bad_line)
 
     def write(self, name: str, content: str | bytes | Iterable[bytes]) -> Path:
         """Replace a file of the folder in one step: readers see the old content or the new, never half of it.

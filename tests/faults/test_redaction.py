@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.pipeline import run
 from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.record import Attempt, Failure, Record, Response, TurnRecord
 from vendor_verifier.records.request import Turn
@@ -87,26 +86,6 @@ def test_no_word_asked_or_answered_is_stored(
 
     assert found("plain") == set(SECRET_WORDS)
     assert found("redacted") == set()
-
-
-def test_a_record_that_came_twice_is_redacted_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What workers send a second time is kept aside, as digests like everything else."""
-    once = run.send
-
-    def twice(*given: Any, emit: Any, emit_duplicate: Any, **more: Any) -> Any:
-        def both(records: Sequence[Record]) -> None:
-            emit(records)
-            for record in records:
-                emit_duplicate(record)
-
-        return once(*given, emit=both, emit_duplicate=emit_duplicate, **more)
-
-    monkeypatch.setattr(run, "send", twice)
-    _config(tmp_path)
-    _run(tmp_path, "run", "--redact-content", "-n", "3")
-    kept = (tmp_path / "run" / "duplicates.jsonl").read_text()
-    assert kept.count("\n") == (tmp_path / "run" / "records.jsonl").read_text().count("\n") > 0
-    assert [word for word in SECRET_WORDS if word in kept] == []
 
 
 def test_scores_are_what_they_would_have_been(runs: tuple[Path, dict[str, Any], dict[str, Any]]) -> None:

@@ -95,8 +95,7 @@ def test_what_may_be_spent_is_handed_out_in_shares() -> None:
 @pytest.mark.parametrize(
     ("stated", "words"),
     [
-        (0, "expected 1 to "),
-        (100_000, "expected 1 to "),
+        (0, "expected at least 1"),
         ("tcp://10.0.0.7:8786", "neither encrypted nor on this machine"),
         ("tcp://scheduler:8786", "neither encrypted nor on this machine"),
         ("scheduler", "expected a number, tls://HOST:PORT"),

@@ -69,7 +69,7 @@ def test_a_vendor_that_answers() -> None:
     assert found.per_1000_requests_usd == pytest.approx(2.0)
     assert found.per_valid_call_usd == pytest.approx(0.006)
     assert found.per_answer_usd == pytest.approx(0.002)
-    assert (found.wasted_usd, found.reported_usd, found.reported_ratio, found.duplicates_usd) == (0.0, None, None, None)
+    assert (found.wasted_usd, found.reported_usd, found.reported_ratio) == (0.0, None, None)
 
 
 def test_retries_and_failures_are_wasted() -> None:
@@ -97,14 +97,6 @@ def test_what_the_vendor_says_it_charged() -> None:
     found = spent(record(RIVAL, 0, priced(said=0.003, cached=500)), record(RIVAL, 1, priced()), price=price)
     assert (found.reported_usd, found.reported_ratio) == (0.003, pytest.approx(2.0))
     assert found.undiscounted_ratio == pytest.approx(1.5)
-
-
-def test_duplicates_are_in_the_total_only() -> None:
-    """Records that we made twice are not the vendor's doing."""
-    again = frames([record(RIVAL, 0, LOST, priced())])
-    found = spent(record(RIVAL, 0, priced()), duplicates=(again.records, again.attempts))
-    assert (found.total_usd, found.duplicates_usd) == (pytest.approx(0.006), pytest.approx(0.004))
-    assert (found.per_answer_usd, found.wasted_usd) == (pytest.approx(0.002), 0.0)
 
 
 @pytest.mark.parametrize(

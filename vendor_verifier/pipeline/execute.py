@@ -71,7 +71,8 @@ def send(
     if plan.workers == 1:
         here = partial(run_local, plan, queue, run, emit, scrubber, costs, in_flight, tools)
         return Sent(run_to_end(here), {"name": "local"})
-    from vendor_verifier.run.dask import DaskRun, cluster_of
+    from vendor_verifier.run.dask import DaskRun
+    from vendor_verifier.run.dask_cluster import cluster_of
 
     dask_run = DaskRun(job_of(run, plan, prepared), queue, open_job, emit)
     with cluster_of(plan.workers) as address:

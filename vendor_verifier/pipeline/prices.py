@@ -21,13 +21,9 @@ from msgspec import to_builtins
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, UsageError
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.plan import SIMULATED, Entry, Plan
-from vendor_verifier.records.sample import Samples
 from vendor_verifier.resources import shipped
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.scoring.money import Money, Price, cost_usd, money
-from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import Suite
-from vendor_verifier.text import counted
 from vendor_verifier.transport.proxies import is_loopback
 
 if TYPE_CHECKING:
@@ -185,44 +181,25 @@ def run_prices(manifest: Manifest) -> dict[tuple[str, str], Price]:
 
 
 def run_money(
-    folder: RunFolder,
-    manifest: Manifest,
-    frames: Frames,
-    suites: Mapping[str, Suite],
-    samples: Mapping[str, Samples],
-    prices: Mapping[tuple[str, str], Price],
-) -> tuple[dict[tuple[str, str], Money], list[str]]:
-    """The cost of every vendor with a known price by (model, label), and warnings about records that came twice."""
-    # Prices are known while requests are sent, which must not wait for pandas.
-    from vendor_verifier.scoring.table import read_frames
-
-    warnings: list[str] = []
-
-    def bad_line(line: str, reason: str) -> None:
-        warnings.append(f"{line} cannot be read, so its cost is missing: {reason}")
-
-    again = read_frames(folder.read_duplicates(bad_line), suites, samples)
-    if len(again.records):
-        count = counted(len(again.records), "record")
-        warnings.append(f"{count} came twice ({folder.duplicates_file.name}): in the costs, in no other figure.")
+    manifest: Manifest, frames: Frames, prices: Mapping[tuple[str, str], Price]
+) -> dict[tuple[str, str], Money]:
+    """The cost of every vendor with a known price by (model, label)."""
     score, found = manifest.score, {}
     for (model, label), price in prices.items():
-        records, attempts, records_again, attempts_again = (
-            part[(part["model"] == model) & (part["label"] == label)]
-            for part in (frames.records, frames.attempts, again.records, again.attempts)
+        records, attempts = (
+            part[(part["model"] == model) & (part["label"] == label)] for part in (frames.records, frames.attempts)
         )
         spent = money(
             records,
             attempts,
             price,
             policy=score.schema_policy,
-            duplicates=(records_again, attempts_again) if len(again.records) else None,
             monthly_requests=score.monthly_requests,
             monthly_tokens=score.monthly_tokens,
         )
         if spent is not None:
             found[model, label] = spent
-    return found, warnings
+    return found
 
 
 def _moment(stored: object) -> datetime:

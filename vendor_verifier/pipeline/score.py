@@ -97,7 +97,7 @@ def score_folder(
     )
     scored = score_models(frames, plan)
     prices = run_prices(manifest)
-    money, repeated = run_money(folder, manifest, frames, suites, asked, prices)
+    money = run_money(manifest, frames, prices)
     # By its id a run is found wherever its reports are read, and they show nobody where it lay.
     name = (RUNS / manifest.run).as_posix()
     judged = judge_models(manifest, frames, scored, asked, money, prices, name)
@@ -113,7 +113,6 @@ def score_folder(
                     *_unjudged(suites, asked),
                     *scored.warnings,
                     *(outside if frames.outside else ()),
-                    *repeated,
                     *unread,
                 ]
             )

@@ -10,108 +10,41 @@ Nothing secret travels: a job names variables, and a worker reads their values o
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
-from multiprocessing import resource_tracker
 from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
-import dask
 import msgspec
-from distributed import Client, Future, LocalCluster, Security
+from distributed import Future, Security
 from msgspec import structs
 
 from vendor_verifier.errors import ClusterError, NobodyToSend, UsageError
 from vendor_verifier.records.record import Record
 from vendor_verifier.run.budgets import Spending
 from vendor_verifier.run.conversation import Emit
+from vendor_verifier.run.dask_cluster import connected, versions_here
 from vendor_verifier.run.interruption import interruptible
 from vendor_verifier.run.local import RunEnd
 from vendor_verifier.run.queue import WorkQueue
-from vendor_verifier.run.shard_worker import run_job, versions_here
+from vendor_verifier.run.shard_worker import run_job
 from vendor_verifier.run.shards import Job, OpenJob, Purse, Shard, keys_of, shards_of, without_secrets
 from vendor_verifier.store import decode_record
 from vendor_verifier.transport.proxies import is_loopback
 
 # A shard that is lost so often in a row, without one new record, is not submitted again.
 _MOST_LOSSES = 3
-# Seconds: to connect, for a worker to come, for a free one before a busy one gets a second shard, and to end.
-_CONNECT_S, _WORKER_S, _FREE_WORKER_S, _END_S = 15.0, 60.0, 15.0, 8.0
+# Seconds for a worker to come, and to end.
+_WORKER_S, _END_S = 60.0, 8.0
 _LOOK_S = 0.2
-_LOCAL_SETTINGS = {
-    # A stopped process is killed and its shard done by others after so long.
-    "distributed.scheduler.worker-ttl": "10 seconds",
-    # It would take the interpreter from the thread that sends, 100 times a second.
-    "distributed.worker.profile.enabled": False,
-}
 
 
 class _LostError(Exception):
     """The worker of a shard is gone, or failed."""
-
-
-@contextmanager
-def cluster_of(workers: int | str) -> Iterator[str]:
-    """The address of a scheduler: of so many worker processes, started here until the block ends, or the given one."""
-    for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    if isinstance(workers, str):
-        yield workers
-        return
-    with dask.config.set(_LOCAL_SETTINGS):
-        # Ctrl-C in a terminal reaches the workers, too, but is the coordinator's alone. They inherit what is blocked,
-        # unless their tracker, which unblocks it, is started meanwhile.
-        resource_tracker.ensure_running()
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        try:
-            cluster = LocalCluster(
-                n_workers=0, threads_per_worker=1, host="127.0.0.1", dashboard_address=None,
-                worker_dashboard_address=None, memory_limit=0, silence_logs=logging.CRITICAL,
-            )  # fmt: skip
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        with cluster:
-            # Not in the constructor, which fails when one of them is killed as it starts.
-            cluster.scale(workers)
-            yield cluster.scheduler_address
-
-
-@asynccontextmanager
-async def _connected(address: str, security: Security | None) -> AsyncIterator[Client]:
-    """A client of the scheduler at that address.
-
-    Raises:
-        UsageError: it cannot be used, or runs another version.
-    """
-    try:
-        client = await Client(
-            address, security=security, timeout=_CONNECT_S, set_as_default=False, asynchronous=True
-        )  # fmt: skip
-    except (OSError, ValueError, TypeError, RuntimeError) as error:
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise UsageError(
-            f"the Dask scheduler at {address} cannot be used ({reason}); check the address, tls:// or tcp://, and the "
-            "certificates"
-        ) from None
-    try:
-        found = (await client.get_versions())["scheduler"]
-        own, python, theirs = versions_here(), str(found["host"]["python"]), found["packages"]["distributed"]
-        if not python.startswith(f"{own['python']}.") or theirs != own["distributed"]:
-            raise UsageError(
-                f"the scheduler runs Python {python} and distributed {theirs}, this machine {own['python']} and "
-                f"{own['distributed']}; install the same on every machine"
-            )
-        yield client
-    finally:
-        with anyio.CancelScope(shield=True):
-            await client.close()
 
 
 class DaskRun:
@@ -143,7 +76,7 @@ class DaskRun:
             UsageError, NobodyToSend: there is no worker that could send.
             ClusterError: the scheduler is gone, or a shard was lost again and again.
         """
-        async with _connected(address, security) as self._client:
+        async with connected(address, security) as self._client:
             self._client.subscribe_topic(self._topic, lambda event: self._news.put_nowait(event[1]))
             async with interruptible(self._stop, grace_s=_END_S) as interruption, asyncio.TaskGroup() as helpers:
                 helping = [helpers.create_task(self._watch()), helpers.create_task(self._listen())]
@@ -169,7 +102,7 @@ class DaskRun:
         """The workers, and what was lost, for the manifest."""
         return {
             **({"name": "workers", "cores": os.cpu_count()} if self._processes else {"name": "dask"}),
-            "workers": list(self._workers.values()),
+            "workers": [worker for address, worker in self._workers.items() if address not in self._unfit],
             "refused": list(self._unfit.values()),
             "lost_sessions": self._lost,
             "duplicates": self._duplicates,
@@ -193,7 +126,7 @@ class DaskRun:
                 self._ends.append(end)
                 is_over = end.limit is None
             except UsageError as error:
-                self._unfit[address] = f"worker {self._workers.pop(address)['name']} at {address}: {error}"
+                self._unfit[address] = f"worker {self._workers[address]['name']} at {address}: {error}"
             except _LostError as error:
                 losses = 1 if shard.kept > kept else losses + 1
                 self._lose(shard, address, str(error), losses)
@@ -207,20 +140,20 @@ class DaskRun:
                 share = self._purse.share()
 
     async def _free_worker(self) -> str | None:
-        """The address of a worker without a shard, or of the one with the fewest where none becomes free; None when the
-        run was stopped."""
-        began = time.monotonic()
+        """The address of a worker without a shard; None when the run was stopped."""
+        gone_at = time.monotonic() + _WORKER_S
         while not self._is_stopped:
             fit = [address for address in self._present if address not in self._unfit]
-            words, waited_s = "; ".join(self._unfit.values()), time.monotonic() - began
-            if self._unfit and not fit and not self._workers:
+            words = "; ".join(self._unfit.values())
+            if words and not fit and not any(worker["records"] for worker in self._workers.values()):
                 raise UsageError(words)
-            busy = Counter(shard.address for shard in self._shards)
-            chosen = min(fit, key=lambda address: busy[address], default=None)
-            if chosen is None and waited_s > _WORKER_S:
+            if fit:
+                gone_at = time.monotonic() + _WORKER_S
+            if time.monotonic() > gone_at:
                 raise ClusterError(f"no worker for {_WORKER_S:.0f} s; --incremental goes on{words and f' ({words})'}")
-            if chosen is not None and (not busy[chosen] or waited_s > _FREE_WORKER_S):
-                return chosen
+            busy = {shard.address for shard in self._shards}
+            if free := [address for address in fit if address not in busy]:
+                return free[0]
             await anyio.sleep(_LOOK_S)
         return None
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import platform
 import socket
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
 import anyio
@@ -14,10 +12,10 @@ import msgspec
 from distributed import get_worker
 from msgspec import structs
 
-from vendor_verifier import __version__
 from vendor_verifier.errors import UsageError
 from vendor_verifier.records.record import Record
 from vendor_verifier.run.budgets import Spending
+from vendor_verifier.run.dask_cluster import versions_here
 from vendor_verifier.run.event_loop import run_to_end
 from vendor_verifier.run.interruption import STOP_REQUEST, StopRequest
 from vendor_verifier.run.local import run_local
@@ -66,9 +64,3 @@ def run_job(job: Job, versions: Mapping[str, str], open_job: OpenJob, topic: str
         run_to_end(send)
     except Exception as error:  # noqa: BLE001 its objects may not travel, and its words end in the manifest
         raise RuntimeError(opened.scrubber.text(f"{type(error).__name__}: {error}")) from None
-
-
-def versions_here() -> dict[str, str]:
-    """The versions that must be the same on every machine."""
-    python = ".".join(platform.python_version_tuple()[:2])
-    return {"agent-vendor-verifier": __version__, "python": python, "distributed": version("distributed")}

@@ -43,8 +43,7 @@ class Money(msgspec.Struct, frozen=True):
     cost of a record without them, the price by the list; ``per_valid_call_usd`` divides everything by the valid tool
     calls. ``unpriced`` counts attempts whose tokens are unknown: they may have been billed and are in no sum.
     ``reported_ratio`` = the vendor's own cost ÷ ours, over attempts with both; ``undiscounted_ratio`` the same with no
-    token cached, None unless some were. ``total_usd`` holds ``duplicates_usd`` too, of records that were made twice by
-    our own doing; no other figure does. ``tokens`` are those of all priced attempts. ``monthly_usd`` is the cost of the
+    token cached, None unless some were. ``tokens`` are those of all priced attempts. ``monthly_usd`` is the cost of the
     buyer's own monthly volume, where it is known.
     """
 
@@ -60,7 +59,6 @@ class Money(msgspec.Struct, frozen=True):
     reported_ratio: float | None = None
     per_answer_usd: float | None = None
     undiscounted_ratio: float | None = None
-    duplicates_usd: float | None = None
     tokens: int = 0
     monthly_usd: float | None = None
 
@@ -100,14 +98,12 @@ def money(
     price: Price,
     *,
     policy: SchemaPolicy = "lenient",
-    duplicates: tuple[pd.DataFrame, pd.DataFrame] | None = None,
     monthly_requests: int | None = None,
     monthly_tokens: int | None = None,
 ) -> Money | None:
     """The cost of one vendor's records and spent attempts, rows of the frames; None of a vendor without records.
 
-    ``duplicates`` are frames of records made twice by our own doing. A month costs what this run did on average: a
-    request with its retries and failures; a token in the run's own mix.
+    A month costs what this run did on average: a request with its retries and failures; a token in the run's own mix.
     """
     from vendor_verifier.scoring.calls import valid_calls
 
@@ -126,10 +122,6 @@ def money(
     )
     tokens = [part["input_tokens"].fillna(0) + part["output_tokens"].fillna(0) for part in (useful, wasted)]
     priced_tokens = int(_sum([part[mine.notna()] for part, mine in zip(tokens, ours, strict=True)]))
-    twice = None
-    if duplicates is not None:
-        again, spent = duplicates
-        twice = _sum([costs_usd(again[again["ok"]], price), costs_usd(spent[spent["billed"]], price)])
     calls = int(valid_calls(records["classes"], policy).sum())
     per_request = whole / len(records) if is_priced else None
     monthly = None
@@ -138,7 +130,7 @@ def money(
     elif monthly_tokens is not None and priced_tokens:
         monthly = monthly_tokens * whole / priced_tokens
     return Money(
-        total_usd=whole + (twice or 0.0),
+        total_usd=whole,
         wasted_usd=float(ours[1].sum()),
         per_1000_requests_usd=None if per_request is None else 1000 * per_request,
         per_valid_call_usd=whole / calls if calls and is_priced else None,
@@ -150,7 +142,6 @@ def money(
         reported_ratio=said_too / ours_too if ours_too else None,
         per_answer_usd=float(ours[0].sum()) / answers if answers else None,
         undiscounted_ratio=said_too / full_too if full_too > ours_too > 0 else None,
-        duplicates_usd=twice or None,
         tokens=priced_tokens,
         monthly_usd=monthly,
     )

@@ -1,4 +1,4 @@
-"""What a cluster leaves in a run folder comes out of scoring: regions as figures, records made twice as cost alone."""
+"""What a cluster leaves in a run folder comes out of scoring: regions as figures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from msgspec import structs
 
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.store import RunFolder
@@ -41,20 +40,3 @@ def test_regions_are_in_the_reports(scattered: Any) -> None:
         text = (scattered.folder / "run" / name).read_text()
         assert "Region" in text
         assert "eu" in text
-
-
-def test_records_made_twice_are_in_the_costs_only(scattered: Any) -> None:
-    """With duplicates.jsonl only the vendor's total grows, a warning says so, and a torn line is named."""
-    folder = RunFolder(scattered.folder / "run")
-    before = score_folder(folder)
-    line = next(line for line in folder.records_file.read_bytes().splitlines() if b'"label": "twin"' in line)
-    folder.duplicates_file.write_bytes(line + b"\n" + line[:50])
-    after = score_folder(folder)
-    assert after.report.models == before.report.models
-    was, is_now = (scored.money["simulated-model", "twin"] for scored in (before, after))
-    twice = is_now.duplicates_usd or 0
-    assert twice > 0
-    assert is_now == structs.replace(was, duplicates_usd=twice, total_usd=pytest.approx(was.total_usd + twice))
-    new = [warning for warning in after.report.warnings if warning not in before.report.warnings]
-    assert new[0].startswith("duplicates.jsonl:2 cannot be read, so its cost is missing")
-    assert new[1].startswith("1 record came twice (duplicates.jsonl)")
