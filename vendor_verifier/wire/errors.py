@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -136,8 +136,9 @@ def http_failure(status: int, headers: Mapping[str, str], body: bytes, received_
 
 
 def _body_message(body: bytes) -> tuple[str, str | None]:
-    text = body.decode(errors="replace").strip()
-    for candidate in (text, *_event_data(body)):
+    """The words and the code in a body, which may be a stream: some hosts wrap a refusal like the answer."""
+    text, decoder = body.decode(errors="replace").strip(), SseDecoder()
+    for candidate in (text, *(event.data for event in (*decoder.feed(body), *decoder.close()))):
         try:
             parsed = parse_json(candidate)
         except PayloadError:
@@ -147,19 +148,9 @@ def _body_message(body: bytes) -> tuple[str, str | None]:
     return text or "(empty body)", None
 
 
-def _event_data(body: bytes) -> Iterator[str]:
-    """The events of a body that is a stream: some hosts wrap a refusal like the answer they were asked for."""
-    decoder = SseDecoder()
-    yield from (event.data for events in (decoder.feed(body), decoder.close()) for event in events)
-
-
 def request_id_of(headers: Mapping[str, str]) -> str | None:
     """The number by which a vendor's support finds the request, None where no header has it."""
-    for name in _REQUEST_IDS:
-        found = headers.get(name)
-        if found:
-            return found[:_MAX_REQUEST_ID]
-    return None
+    return next((headers[name][:_MAX_REQUEST_ID] for name in _REQUEST_IDS if headers.get(name)), None)
 
 
 def retry_after_s(headers: Mapping[str, str], received_at: datetime) -> float | None:
@@ -172,13 +163,13 @@ def retry_after_s(headers: Mapping[str, str], received_at: datetime) -> float | 
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    stated = headers.get("retry-after")
-    if stated is not None:
-        seconds = _number(stated)
-        if seconds is None:
-            seconds = _until_date(stated, headers.get("date"), received_at)
-        if seconds is not None:
-            return seconds
+    stated = headers.get("retry-after", "")
+    seconds, until = _number(stated), _date(stated)
+    if seconds is None and until is not None:
+        now = _date(headers.get("date", "")) or received_at
+        seconds = max(0.0, (until - now).total_seconds())
+    if seconds is not None:
+        return seconds
     resets = [
         _duration_s(value)
         for name, value in headers.items()
@@ -191,14 +182,6 @@ def _number(text: str | None) -> float | None:
     if text is None or not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text.strip()):
         return None
     return float(text)
-
-
-def _until_date(stated: str, server_date: str | None, received_at: datetime) -> float | None:
-    target = _date(stated)
-    if target is None:
-        return None
-    now = (_date(server_date) if server_date else None) or received_at
-    return max(0.0, (target - now).total_seconds())
 
 
 def _date(text: str) -> datetime | None:
