@@ -26,6 +26,7 @@ MAX_LINES = 750_000
 MAX_CHARACTERS = 1024 * 1024
 # Between two looks at these bounds.
 _PIECE_BYTES = 32 * 1024
+_SHORT = MAX_LINES // 2
 _STREAM_STARTS = (b":", b"data:", b"event:", b"id:", b"retry:")
 _BODY_STARTS = (b"{", b"[", b"<")
 _TEXT_STARTS = _STREAM_STARTS + _BODY_STARTS
@@ -109,10 +110,13 @@ def _head(exchange: Exchange) -> bytes:
 def _read_stream(exchange: Exchange, reader: Reader, answer: Answer) -> tuple[tuple[str, ...], Failure | None]:
     """Fill ``answer``; the anomalies of its bytes, and the bound that it broke."""
     decoder = SseDecoder()
-    for answer.at_ns, piece in _pieces(exchange):
-        for event in decoder.feed(piece):
-            reader.read(event, answer)
-        if decoder.lines > MAX_LINES or answer.characters > MAX_CHARACTERS:
+    feed, read = decoder.feed, reader.read
+    # Of so few bytes no bound can be met.
+    is_short = sum([len(chunk) for _, chunk in exchange.chunks]) <= _SHORT
+    for answer.at_ns, piece in exchange.chunks if is_short else _pieces(exchange):
+        for event in feed(piece):
+            read(event, answer)
+        if not is_short and (decoder.lines > MAX_LINES or answer.characters > MAX_CHARACTERS):
             break
     for event in decoder.close():
         reader.read(event, answer)

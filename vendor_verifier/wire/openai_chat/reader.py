@@ -49,7 +49,7 @@ class _Message(msgspec.Struct, gc=False):
     function_call: _Function | None = None
 
 
-class Choice(msgspec.Struct, gc=False):
+class _Choice(msgspec.Struct, gc=False):
     """One choice of a chunk or body; ``text`` is that of raw completions."""
 
     index: Any = None
@@ -63,7 +63,7 @@ class Choice(msgspec.Struct, gc=False):
 
 
 class _Chunk(msgspec.Struct, gc=False):
-    choices: list[Choice] | None = None
+    choices: list[_Choice] | None = None
     id: str | None = None
     model: str | None = None
     provider: str | None = None
@@ -81,9 +81,11 @@ _LONG = 2 * MAX_DEPTH
 
 
 class OpenAIChatReader:
-    """Reads one answer. State: the names of the host as they came last."""
+    """Reads one answer. ``reads_text``: a choice has its ``text`` where others have a delta or message."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, reads_text: bool = False) -> None:
+        self._reads_text = reads_text
+        # As they came last; hosts repeat them in every event.
         self._names: tuple[str | None, ...] = ()
 
     def read(self, event: SseEvent, answer: Answer) -> None:
@@ -120,32 +122,33 @@ class OpenAIChatReader:
                 break
         else:
             choice = _NO_CHOICE
-        self._choice(choice, answer, is_whole)
+        if self._reads_text and isinstance(choice.text, str):
+            answer.text(choice.text)
+        elif choice.delta is not None and not is_whole:
+            _read_message(choice.delta, answer)
+        # Some gateways put the whole message where a delta belongs; after deltas it is a repetition.
+        if choice.message is not None and (is_whole or not answer.token_moments):
+            _read_message(choice.message, answer, True)
         fault = read_fault({"error": choice.error}) if choice.error else None
         if fault is not None:
             answer.failed(fault)
         if chunk.usage or choice.usage:
-            usage = as_dict(chunk.usage)
-            if not usage and as_dict(choice.usage):
-                usage = choice.usage
-                answer.anomaly("usage_in_choice")
-            if usage:
-                answer.usage(chat_usage(usage))
+            _read_usage(as_dict(chunk.usage), as_dict(choice.usage), answer)
         raw = choice.finish_reason
         if raw and isinstance(raw, str):
             if choice.native_finish_reason and isinstance(choice.native_finish_reason, str):
                 answer.native_finish(choice.native_finish_reason)
             answer.finish(chat_finish(raw), raw)
 
-    def _choice(self, choice: Choice, answer: Answer, is_whole: bool) -> None:
-        if not is_whole and choice.delta is not None:
-            _read_message(choice.delta, answer)
-        # Some gateways put the whole message where a delta belongs; after deltas it is a repetition.
-        if choice.message is not None and (is_whole or not answer.token_moments):
-            _read_message(choice.message, answer, True)
+
+_NO_CHOICE = _Choice()
 
 
-_NO_CHOICE = Choice()
+def _read_usage(usage: dict[str, Any], of_choice: dict[str, Any], answer: Answer) -> None:
+    if of_choice and not usage:
+        answer.anomaly("usage_in_choice")
+    if usage or of_choice:
+        answer.usage(chat_usage(usage or of_choice))
 
 
 def _is_first(index: object) -> bool:
@@ -226,7 +229,7 @@ def _shaped(fields: Mapping[str, Any]) -> _Chunk:
     """A chunk or body of any shape: what is not where it belongs counts as absent."""
     words = {name: as_text(fields.get(name)) for name in ("id", "model", "provider", "system_fingerprint")}
     choices = [
-        _filled(Choice, choice, delta=_message(choice.get("delta")), message=_message(choice.get("message")))
+        _filled(_Choice, choice, delta=_message(choice.get("delta")), message=_message(choice.get("message")))
         for choice in map(as_dict, as_list(fields.get("choices")))
     ]
     return _filled(_Chunk, fields, choices=choices, **words)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
-from vendor_verifier.wire.answer import Answer, Parsed
+from vendor_verifier.wire.answer import Parsed
 from vendor_verifier.wire.base import Notes, join_url
-from vendor_verifier.wire.openai_chat.reader import Choice, OpenAIChatReader
+from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
 from vendor_verifier.wire.openai_completions.text_tool_calls import parse_text
 from vendor_verifier.wire.payload import as_dict, as_text
 from vendor_verifier.wire.request_support import budget_or, headers_of, lay_over, post, switched
@@ -121,15 +121,9 @@ class CompletionsReader(OpenAIChatReader):
     """Reads one answer: chat completions with ``text`` where a delta or message would be."""
 
     def __init__(self, tools: Iterable[Mapping[str, Any]] = ()) -> None:
-        super().__init__()
+        super().__init__(reads_text=True)
         self._tools = tuple(tools)
 
     def interpret(self, text: str, is_cut: bool) -> Parsed:
         """The calls and the reasoning in the text of an answer that is over; ``is_cut``: the budget ran out."""
         return parse_text(text, self._tools, is_cut=is_cut)
-
-    def _choice(self, choice: Choice, answer: Answer, is_whole: bool) -> None:
-        if isinstance(choice.text, str):
-            answer.text(choice.text)
-        else:
-            super()._choice(choice, answer, is_whole)
