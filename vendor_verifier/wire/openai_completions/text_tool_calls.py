@@ -22,8 +22,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from vendor_verifier.records.event import ToolCall
 from vendor_verifier.wire.answer import Parsed
@@ -74,21 +73,20 @@ _END_OF_TURN = re.compile(
 _END_OF_TURN_WINDOW = 400
 
 
-@dataclass(frozen=True, slots=True)
-class _Marked:
-    """The text between a start and an end marker. ``is_cut``: the end marker is missing because the budget ran out."""
+class _Found(NamedTuple):
+    """A call as its family writes it: arguments as JSON text, or as pairs (key, value, and the model's own statement
+    whether the value is text)."""
 
-    inner: str
-    types: DeclaredValues
-    is_cut: bool
+    name: str
+    arguments: str | list[tuple[str, str, bool | None]]
+    id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Family:
+class _Family(NamedTuple):
     begin: str
     end: str
     wrappers: tuple[str, ...]
-    read: Callable[[_Marked], ToolCall | None]
+    read: Callable[[str], _Found | None]
 
 
 def parse_text(text: str, tools: Iterable[Mapping[str, Any]] = (), *, is_cut: bool = False) -> Parsed:
@@ -99,18 +97,33 @@ def parse_text(text: str, tools: Iterable[Mapping[str, Any]] = (), *, is_cut: bo
     """
     reasoning, rest = _split_reasoning(text)
     rest = rest[:-_END_OF_TURN_WINDOW] + _END_OF_TURN.sub("", rest[-_END_OF_TURN_WINDOW:])
-    family = _family_of(rest)
-    if family is None:
+    places = [(at, family) for family in _FAMILIES if (at := rest.find(family.begin)) >= 0]
+    if not places:
         return Parsed(rest.strip() if reasoning else rest, reasoning)
-    calls, left = _take_calls(rest, family, declared_values(tools), is_cut=is_cut)
+    _, family = min(places, key=lambda pair: pair[0])
+    types, calls, left, at = declared_values(tools), list[ToolCall](), list[str](), 0
+    for begin, inner, end in _marked(rest, family.begin, family.end):
+        found = family.read(inner)
+        left.append(rest[at:begin])
+        at = len(rest) if end is None else end
+        if found is not None and found.name:
+            calls.append(_call(found, types, is_cut=is_cut and end is None))
+        elif end is not None:
+            left.append(rest[begin:at])
+    unread = "".join([*left, rest[at:]])
     for wrapper in family.wrappers if calls else ():
-        left = left.replace(wrapper, "")
-    return Parsed(left.strip(), reasoning, tuple(calls[:MAX_CALLS]))
+        unread = unread.replace(wrapper, "")
+    return Parsed(unread.strip(), reasoning, tuple(calls[:MAX_CALLS]))
 
 
-def _family_of(text: str) -> _Family | None:
-    found = [(at, family) for family in _FAMILIES if (at := text.find(family.begin)) >= 0]
-    return min(found, key=lambda pair: pair[0])[1] if found else None
+def _call(found: _Found, types: DeclaredValues, *, is_cut: bool) -> ToolCall:
+    """The call, with pairs as the JSON text every other family would have written; left open if the budget cut it."""
+    if isinstance(found.arguments, str):
+        return ToolCall(found.name, found.arguments, found.id)
+    declared = types.get(found.name, {})
+    values = {key: read_value(value, declared.get(key), is_text) for key, value, is_text in found.arguments}
+    text = json.dumps(values, ensure_ascii=False)
+    return ToolCall(found.name, text[:-1] if is_cut else text, found.id)
 
 
 def _split_reasoning(text: str) -> tuple[str, str]:
@@ -120,22 +133,6 @@ def _split_reasoning(text: str) -> tuple[str, str]:
     if not opened and (not end or "<think>" in before):
         return "", text
     return before.lstrip().removeprefix("<think>").strip() if opened else before.strip(), after
-
-
-def _take_calls(text: str, family: _Family, types: DeclaredValues, *, is_cut: bool) -> tuple[list[ToolCall], str]:
-    calls: list[ToolCall] = []
-    left: list[str] = []
-    at = 0
-    for begin, inner, end in _marked(text, family.begin, family.end):
-        is_open = end is None
-        call = family.read(_Marked(inner, types, is_cut and is_open))
-        left.append(text[at:begin])
-        at = len(text) if end is None else end
-        if call is not None:
-            calls.append(call)
-        elif not is_open:
-            left.append(text[begin:at])
-    return calls, "".join([*left, text[at:]])
 
 
 def _marked(text: str, begin: str, end: str) -> Iterator[tuple[int, str, int | None]]:
@@ -151,80 +148,63 @@ def _marked(text: str, begin: str, end: str) -> Iterator[tuple[int, str, int | N
         yield start, text[inner_at:stop], at
 
 
-def _read_kimi(marked: _Marked) -> ToolCall | None:
-    call_id, separator, arguments = marked.inner.partition("<|tool_call_argument_begin|>")
+def _read_kimi(inner: str) -> _Found | None:
+    call_id, separator, arguments = inner.partition("<|tool_call_argument_begin|>")
     call_id = call_id.strip()
     name = re.sub(r":\d{1,9}\Z", "", call_id.removeprefix("functions."))
-    return ToolCall(name, _without_wrapper(arguments), call_id) if separator and name else None
+    # The call's own end marker may be missing while that of its section is there.
+    arguments = arguments.partition("<|tool_calls_section_end|>")[0].strip()
+    return _Found(name, arguments, call_id) if separator else None
 
 
-def _without_wrapper(arguments: str) -> str:
-    """Arguments of a call whose own end marker is missing while that of its section is there."""
-    return arguments.partition("<|tool_calls_section_end|>")[0].strip()
-
-
-def _read_deepseek(marked: _Marked) -> ToolCall | None:
-    left, separator, right = marked.inner.partition("<｜tool▁sep｜>")
+def _read_deepseek(inner: str) -> _Found | None:
+    left, separator, right = inner.partition("<｜tool▁sep｜>")
     name, arguments = left.strip(), right.strip()
     if name == "function" and not arguments.startswith("{"):
         name, _, arguments = arguments.partition("\n")
         arguments = arguments.strip().removeprefix("```json").removesuffix("```")
     arguments = arguments.partition("<｜tool▁calls▁end｜>")[0]
-    return ToolCall(name.strip(), arguments.strip()) if separator and name.strip() else None
+    return _Found(name.strip(), arguments.strip()) if separator else None
 
 
-def _read_tool_call(marked: _Marked) -> ToolCall | None:
+def _read_tool_call(inner: str) -> _Found | None:
     """A call in ``<tool_call>``, which three families share; its inside tells them apart."""
-    inner = marked.inner.strip()
+    inner = inner.strip()
     if inner.startswith("{"):
         return _read_json_call(inner)
     if inner.startswith("<function="):
         name, separator, body = inner.removeprefix("<function=").partition(">")
-        if not separator:
-            return None
         pairs = _pairs(body, "<parameter=", ">", "</parameter>", trim="\n")
-        return _written(name, ((key, value, None) for key, value in pairs), marked)
+        return _Found(name.strip(), [(key, value, None) for key, value in pairs]) if separator else None
     name = inner.partition("<arg_key>")[0].strip()
-    if not name or any(character in "<>{}" or character.isspace() for character in name):
+    if any(character in "<>{}" or character.isspace() for character in name):
         return None
-    return _written(
-        name, ((key, value, None) for key, value in _pairs(inner, "<arg_key>", "</arg_key>", "</arg_value>")), marked
-    )
+    pairs = _pairs(inner, "<arg_key>", "</arg_key>", "</arg_value>")
+    return _Found(name, [(key, value.lstrip().removeprefix("<arg_value>"), None) for key, value in pairs])
 
 
-def _read_json_call(inner: str) -> ToolCall | None:
+def _read_json_call(inner: str) -> _Found | None:
     try:
         call = as_dict(parse_json(inner))
     except PayloadError:
-        return _read_broken_json_call(inner)
-    name = as_text(call.get("name"))
+        # It is still a call; its arguments are whatever stands in their place.
+        found = re.search(r'"name"\s*:\s*"([^"\n]{1,200})"', inner[:2_000])
+        place = re.search(r'"(?:arguments|parameters)"\s*:\s*', inner)
+        written = inner[place.end() :].rstrip() if place else ""
+        if written.endswith("}") and written.count("}") > written.count("{"):
+            # The last brace closes the call, not the arguments.
+            written = written.removesuffix("}")
+        return _Found(found.group(1), written) if found else None
+    name = as_text(call.get("name")) or ""
     arguments = call.get("arguments", call.get("parameters", ""))
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return ToolCall(name, text) if name else None
+    return _Found(name, arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False))
 
 
-def _read_broken_json_call(inner: str) -> ToolCall | None:
-    """A call that is not JSON is still a call; its arguments are whatever stands in their place."""
-    name = re.search(r'"name"\s*:\s*"([^"\n]{1,200})"', inner[:2_000])
-    if name is None:
-        return None
-    place = re.search(r'"(?:arguments|parameters)"\s*:\s*', inner)
-    arguments = inner[place.end() :].rstrip() if place else ""
-    return ToolCall(name.group(1), arguments.removesuffix("}") if _closes_twice(arguments) else arguments)
-
-
-def _closes_twice(arguments: str) -> bool:
-    """Whether the last brace closes the call, not the arguments."""
-    return arguments.endswith("}") and arguments.count("}") > arguments.count("{")
-
-
-def _reader_of_invocations(mark: str) -> Callable[[_Marked], ToolCall | None]:
-    def read(marked: _Marked) -> ToolCall | None:
-        name, separator, body = marked.inner.partition('">')
-        if not separator:
-            return None
+def _reader_of_invocations(mark: str) -> Callable[[str], _Found | None]:
+    def read(inner: str) -> _Found | None:
+        name, separator, body = inner.partition('">')
         pairs = _pairs(body, f'<{mark}parameter name="', ">", f"</{mark}parameter>", trim="\n" if not mark else "")
-        return _written(name, (_attributes(key, value) for key, value in pairs), marked)
+        return _Found(name.strip(), [_attributes(key, value) for key, value in pairs]) if separator else None
 
     return read
 
@@ -237,23 +217,11 @@ def _attributes(key: str, value: str) -> tuple[str, str, bool | None]:
 
 
 def _pairs(text: str, begin: str, middle: str, end: str, *, trim: str = "") -> Iterator[tuple[str, str]]:
-    """(key, value) of each ``begin KEY middle VALUE end``; GLM's value has a begin marker of its own."""
+    """(key, value) of each ``begin KEY middle VALUE end``."""
     for _, inner, closed in _marked(text, begin, end):
-        if closed is None:
-            return
         key, separator, value = inner.partition(middle)
-        if separator:
-            value = value.lstrip().removeprefix("<arg_value>") if begin == "<arg_key>" else value
+        if separator and closed is not None:
             yield key.strip(), value.removeprefix(trim).removesuffix(trim) if trim else value
-
-
-def _written(name: str, pairs: Iterable[tuple[str, str, bool | None]], marked: _Marked) -> ToolCall | None:
-    """A call whose arguments were written as pairs, as the JSON text every other family would have written."""
-    name = name.strip()
-    types = marked.types.get(name, {})
-    arguments = {key: read_value(value, types.get(key), is_text) for key, value, is_text in pairs}
-    text = json.dumps(arguments, ensure_ascii=False)
-    return ToolCall(name, text[:-1] if marked.is_cut else text) if name else None
 
 
 _FAMILIES = (
