@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from itertools import groupby
 
 import anyio
 import pytest
-from asking import KEY, Ran, entry, run, samples
+from asking import KEY, entry, run, samples
 from changing import replace
 from costs import LONG_S, PATIENCE_S, held_until, least_of
 from fault_server import DONE, FaultServer, Script, Seen, event, head, say, stream, text, whole
@@ -81,22 +80,6 @@ async def test_a_retried_answer_is_one_record_with_both_attempts(server: FaultSe
     assert [attempt.failure.kind if attempt.failure else None for attempt in turn.attempts] == ["http_5xx", None]
     assert record.succeeded
     assert not record.succeeded_first_try
-
-
-async def test_an_error_inside_a_200_is_retried_by_its_code(server: FaultServer) -> None:
-    """An inner 503 is tried again, an inner 400 is not."""
-    inner = {"a": 503, "b": 400}
-    server.answer = lambda seen: say(stream(event({"error": {"code": inner[seen.vendor], "message": "x"}})))
-    await run([entry(server, "a"), entry(server, "b")], 1)
-    assert [len(server.by_vendor(vendor)) for vendor in "ab"] == [3, 1]
-
-
-async def test_what_began_to_answer_is_not_asked_again(server: FaultServer) -> None:
-    """A stream cut after its first token is one request and one truncated record."""
-    server.answer = lambda _: say(stream(text("hello", None)))
-    ran = await run([entry(server, "a")], 1)
-    assert ran.kinds("a") == ["truncated"]
-    assert len(server.seen) == 1
 
 
 # --- latency
@@ -258,14 +241,3 @@ async def test_a_stopped_vendor_hands_its_slot_over_at_once(server: FaultServer)
     assert len(server.by_vendor("a")) <= 2 * 3
     assert Counter(ran.kinds("a"))["skipped"] == 200 - len(server.by_vendor("a"))
     assert ran.kinds("b") == [None] * 200
-
-
-async def test_skipped_samples_leave_the_loop_to_the_others(server: FaultServer) -> None:
-    """Thousands of records of a stopped vendor are made between the answers of another, not in one go before them."""
-    server.answer = lambda seen: refusal(401) if seen.vendor == "a" else after(0.002)
-    into = Ran()
-    ran = await run([entry(server, label) for label in "ab"], 400, into=into, request_concurrency=2)
-    labels = [record.label for record in ran.records]
-    longest = max(len(list(same)) for label, same in groupby(labels) if label == "a")
-    assert Counter(labels) == {"a": 400, "b": 400}
-    assert longest < 400

@@ -80,22 +80,6 @@ def test_a_healthy_vendor_takes_as_long_beside_another_as_alone(other: str) -> N
     assert len(ran.of("good")) == len(ran.of(other)) == SAMPLES
 
 
-def test_as_many_are_in_flight_as_were_asked_for() -> None:
-    """All at once: requests that are slow or never answered cost their own places, and all others are in use."""
-    server, _ = asked("good", "mute", "slow", "limiting")
-    means = {vendor: server.mean_in_flight(vendor) for vendor in ("good", "mute", "slow")}
-    assert min(means.values()) >= 0.95 * PLACES, means
-
-
-def test_a_pause_is_its_own_vendors() -> None:
-    """While one account waits out its 429s, the others are through before it has had a tenth of its samples."""
-    server, _ = asked("good1", "limiting", "good2")
-    through_s = max(visit.went_s for vendor in ("good1", "good2") for visit in server.of(vendor))
-    assert sum(visit.came_s < through_s for visit in server.of("limiting")) < SAMPLES / 4
-    assert server.mean_in_flight("good1") >= 0.95 * PLACES
-    assert server.mean_in_flight("good2") >= 0.95 * PLACES
-
-
 def test_the_group_that_may_be_asked_keeps_its_places_full() -> None:
     """With two slots for four vendors, six requests are in flight until the last sample is sent, ends of turns too."""
     server, ran = asked("good1", "good2", "good3", "good4", vendor_concurrency=2, request_concurrency=3)

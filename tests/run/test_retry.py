@@ -134,26 +134,12 @@ def test_own_waits_double_and_stay_bounded(tries: int, seed: int, cap: float) ->
         assert 0.75 * whole <= waited <= whole
 
 
-def test_every_attempt_is_kept_in_order() -> None:
-    """Failures before a success stay on record with their numbers."""
-    attempts = Script(http(500), http(502)).play()
-    assert [attempt.number for attempt in attempts] == [1, 2, 3]
-    assert [attempt.succeeded for attempt in attempts] == [False, False, True]
-
-
 @pytest.mark.parametrize("retries", [0, 1, 3])
 def test_as_many_retries_as_the_rules_say(retries: int) -> None:
     """``retries`` counts what comes after the first attempt."""
     script = Script(*[http(500)] * 10)
     assert len(script.play(retries)) == retries + 1
     assert len(script.slept) == retries
-
-
-def test_a_final_failure_ends_at_once() -> None:
-    """No wait and no second attempt after a refusal."""
-    script = Script(http(400))
-    assert len(script.play()) == 1
-    assert script.slept == []
 
 
 def test_busy_failures_pause_the_account_for_the_same_time() -> None:

@@ -110,16 +110,6 @@ async def test_a_failed_server_ends_the_sample_as_our_failure() -> None:
     assert KEY not in final.failure.message
 
 
-async def test_a_command_without_tools_asks_nobody() -> None:
-    """Such as `capacity`: it says who runs tools."""
-    async with FaultServer(calls_once) as server:
-        (record,) = await records_of(server, None)
-        assert server.seen == []
-    assert record.final is not None
-    assert record.final.failure is not None
-    assert "`run` and `check`" in record.final.failure.message
-
-
 async def test_a_secret_in_a_result_reaches_no_vendor() -> None:
     """A tool that reads files must not hand one vendor the key of another."""
     async with FaultServer(calls_once) as server:

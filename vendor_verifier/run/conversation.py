@@ -25,7 +25,7 @@ from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.records.tool_use import RunTools, ToolRun, ToolRunner
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.api_keys import KeyRing
-from vendor_verifier.run.budgets import Ask, ask_for
+from vendor_verifier.run.budgets import ask_for
 from vendor_verifier.run.lag import STALL_NS, LoopLag
 from vendor_verifier.run.limits import Limiter, Name
 from vendor_verifier.run.queue import Target, WorkItem
@@ -33,7 +33,6 @@ from vendor_verifier.run.retry import attempt_until_done, refuses_usage, should_
 from vendor_verifier.scoring.answer import LOOP_LAG
 from vendor_verifier.suites import AnyPlay
 from vendor_verifier.transport.policy import Client, ProgressMeter, Sending
-from vendor_verifier.wire.base import Reader
 from vendor_verifier.wire.parse_answer import Outcome, read_answer
 
 # Keeps finished records, which hold no secret any more.
@@ -88,9 +87,6 @@ class _Question:
         endpoint = replace(self.endpoint, body={**self.endpoint.body, "stream_options": None})
         request = self.target.wire.request(with_parameters(self.turn, self.target.entry), endpoint)
         self.request = structs.replace(request, rewritten=(*request.rewritten, _WITHOUT_USAGE))
-
-    def reader(self) -> Reader:
-        return self.target.wire.reader(self.turn.tools)
 
 
 @dataclass(slots=True, eq=False)
@@ -249,16 +245,14 @@ class Conversation:
             raise RunClosed
         if permit == "stopped":
             # Where a proxy is in the way, the failure is the proxy's.
-            if entry.account in self.behind_proxy:
-                failure = Failure.of("proxy", self.behind_proxy[entry.account], phase="plan")
-            else:
-                failure = Failure.of("skipped", "the vendor was stopped earlier in this run")
-            return Attempt(number, failure=failure)
+            if (words := self.behind_proxy.get(entry.account)) is not None:
+                return Attempt(number, failure=Failure.of("proxy", words, phase="plan"))
+            return Attempt(number, failure=Failure.of("skipped", "the vendor was stopped earlier in this run"))
         began_ns = time.perf_counter_ns()
         try:
             if self.without_usage and question.wishes_usage and (entry.model, entry.label) in self.without_usage:
                 question.wish_no_usage()
-            meter, wire = ProgressMeter(question.reader()), question.target.wire.name
+            meter, wire = ProgressMeter(question.target.wire.reader(question.turn.tools)), question.target.wire.name
             sending = Sending(question.request, meter, scheduled_ns, wire, question.total_s, fresh)
             exchange = await self.client.exchange(sending)
         except Exception as error:  # noqa: BLE001 as above: the plugin's reader runs inside
@@ -269,17 +263,31 @@ class Conversation:
             self.limiter.attempt_ended(entry, Attempt(number, failure=exchange.failure, resent=True), ask)
             return None
         attempt = await self._read(number, question, exchange, scheduled_ns, began_ns)
-        self._take(entry, attempt, ask)
+        failure = attempt.failure
+        if failure is not None and failure.kind == "proxy":
+            self.behind_proxy[entry.account] = failure.message
+        if failure is not None and stops_vendor(failure):
+            self.limiter.stop(entry, failure.message)
+        self.limiter.attempt_ended(entry, attempt, ask)
         return attempt
 
     async def _read(
         self, number: int, question: _Question, exchange: Exchange, scheduled_ns: int, began_ns: int
     ) -> Attempt:
-        late_ns = self._lateness_ns(exchange, scheduled_ns, began_ns)
+        begun_late_ns = question.begun_late_ns
+        if exchange.scheduled_ns is None:
+            late_ns = self.lag.lateness_ns(began_ns, time.perf_counter_ns())
+        else:
+            sent_ns = scheduled_ns - exchange.scheduled_ns
+            # The most by which our stamps, from connecting to the end, may be late.
+            late_ns = self.lag.lateness_ns(sent_ns - (exchange.connect_ns or 0), sent_ns + exchange.end_ns)
+            if begun_late_ns is not None:
+                # Our part of the time from due to sent: until it was ready, or a stall while it waited for its turn.
+                begun_late_ns = max(begun_late_ns, self.lag.lateness_ns(scheduled_ns, sent_ns) or 0)
         read: Callable[[], Outcome] = partial(
             read_answer,
             exchange,
-            question.reader(),
+            question.target.wire.reader(question.turn.tools),
             tool_names=question.request.tool_names,
             classify=question.target.vendor.classify,
             asked_stream=question.turn.stream,
@@ -302,29 +310,8 @@ class Conversation:
             failure = structs.replace(failure, message=self.scrubber.text(failure.message))
         if response is not None and late_ns is not None and late_ns > STALL_NS:
             response = structs.replace(response, anomalies=(*response.anomalies, LOOP_LAG))
-        begun_late_ns = question.begun_late_ns
-        if begun_late_ns is not None and exchange.scheduled_ns is not None:
-            # Our part of the time from due to sent: until it was ready, or a stall while it waited for its turn.
-            stalled_ns = self.lag.lateness_ns(scheduled_ns, scheduled_ns - exchange.scheduled_ns)
-            begun_late_ns = max(begun_late_ns, stalled_ns or 0)
         timing = structs.replace(timing, our_lateness_ns=late_ns, begun_late_ns=begun_late_ns)
         return Attempt(number, timing, response, failure)
-
-    def _take(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
-        """Draw the conclusions for what else is asked."""
-        failure = attempt.failure
-        if failure is not None and failure.kind == "proxy":
-            self.behind_proxy[entry.account] = failure.message
-        if failure is not None and stops_vendor(failure):
-            self.limiter.stop(entry, failure.message)
-        self.limiter.attempt_ended(entry, attempt, ask)
-
-    def _lateness_ns(self, exchange: Exchange, scheduled_ns: int, began_ns: int) -> int | None:
-        """The most by which our stamps of this exchange, from connecting to its end, may be late."""
-        if exchange.scheduled_ns is None:
-            return self.lag.lateness_ns(began_ns, time.perf_counter_ns())
-        sent_ns = scheduled_ns - exchange.scheduled_ns
-        return self.lag.lateness_ns(sent_ns - (exchange.connect_ns or 0), sent_ns + exchange.end_ns)
 
     def _plugin_failure(self, error: Exception, phase: Phase) -> Failure:
         """A bug on our side as a failure: it is counted as ours, never charged to the vendor."""

@@ -46,7 +46,7 @@ class LoopReport:
 
 
 class LoopLag:
-    """Measures the lag of the running loop while it is entered; before and after it reports none."""
+    """Measures the lag of the running loop while it is entered."""
 
     def __init__(self) -> None:
         self._late_ms: deque[float] = deque(maxlen=_KEPT)

@@ -120,8 +120,9 @@ async def run_local(
 class _Stream:
     """The items left of one entry, and how many have begun and ended.
 
-    ``turn`` is how many more may begin before it hands its slot over, where slots are limited. ``lead`` is the baseline
-    whose pace it keeps; ``phase``, from 0 to 1, keeps entries apart that would else all go on at the same moments.
+    ``plays`` is how many go on at once, ``turn`` how many more may begin before it hands its slot over, where slots are
+    limited. ``lead`` is the baseline whose pace it keeps; ``phase``, from 0 to 1, keeps entries apart that would else
+    all go on at the same moments.
     """
 
     entry: Entry
@@ -129,6 +130,7 @@ class _Stream:
     left: int
     repeats: int
     places: int
+    plays: int
     turn: int = 0
     begun: int = 0
     ended: int = 0
@@ -142,11 +144,6 @@ class _Stream:
     # Of a lead: when its last ones ended, as many as it has places, and who waits for the next.
     ends: deque[float] = field(default_factory=deque)
     followers: dict[asyncio.Future[None], None] = field(default_factory=dict)
-
-    @property
-    def plays(self) -> int:
-        """The number of tasks that pull."""
-        return min(self.left, 2 * self.places + _BEYOND)
 
     def held_until(self) -> float:
         """When the next item may begin at the latest, on the loop's clock; it may as soon as the lead is further."""
@@ -168,17 +165,12 @@ class Engine:
         self._emit = emit
         self._rng = random.Random(plan.seed)  # noqa: S311 an order, not a secret
         order = queue.order(plan.seed)
-        self._streams = [
-            _Stream(
-                target.entry,
-                queue.items_of(place, order, plan.seed),
-                queue.left_of(place),
-                queue.repeats[place],
-                target.entry.concurrency or plan.request_concurrency,
-            )
-            for place, target in enumerate(queue.targets)
-            if queue.left_of(place)
-        ]
+        self._streams: list[_Stream] = []
+        for target, repeats in enumerate(queue.repeats):
+            entry, items = queue.targets[target].entry, queue.items_of(target, order, plan.seed)
+            places = entry.concurrency or plan.request_concurrency
+            if left := queue.left_of(target):
+                self._streams.append(_Stream(entry, items, left, repeats, places, min(left, 2 * places + _BEYOND)))
         self._rng.shuffle(self._streams)
         self._most = min(plan.vendor_concurrency or len(self._streams), len(self._streams))
 
