@@ -43,16 +43,7 @@ def _changed(part: Part, change: Callable[[str, str], str], field: str = "") -> 
 _MACHINE_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,79}")
 _INLINE_REASONING = "<think>"
 _MARK = "sha256:"
-_KEPT_TAGS = (
-    "category",
-    "difficulty",
-    "call_type",
-    "bfcl_tasks",
-    "bfcl_data",
-    "bfcl_custom",
-    "bfcl_inferred",
-    "prompt",
-)
+_KEPT_TAGS = "category difficulty call_type bfcl_tasks bfcl_data bfcl_custom bfcl_inferred prompt".split()
 # Details that hold a suite's own words, never the sample's or the vendor's.
 _KEPT_DETAILS = frozenset({"category", "outcome", "error_type", "format", "check", "status", "resolved"})
 # Their length counts: that of an answer as its tokens, and no two different ones may look alike.
@@ -83,7 +74,7 @@ def redacted_score(score: Score) -> Score:
     return structs.replace(
         score,
         calls=tuple(CallVerdict(digest_text(call.tool), call.verdict) for call in score.calls),
-        details={key: value if _says_nothing(key, value) else _detail(value) for key, value in score.details.items()},
+        details={key: _detail(key, value) for key, value in score.details.items()},
     )
 
 
@@ -121,14 +112,11 @@ def _role(message: Mapping[str, Any]) -> str:
     return role if role in ("system", "developer", "user", "assistant", "tool") else "other"
 
 
-def _says_nothing(key: str, value: object) -> bool:
-    """Whether a detail holds no text but a suite's own word."""
-    is_word = isinstance(value, str) and key in _KEPT_DETAILS and _MACHINE_WORD.fullmatch(value) is not None
-    return value is None or isinstance(value, (bool, int, float)) or is_word
-
-
-def _detail(value: object) -> object:
-    """A detail as a digest, a list as a list of as many, because readers treat lists differently."""
+def _detail(key: str, value: object) -> object:
+    """A number or a suite's own word as it is, else a digest; of a list one for each item, as readers count them."""
+    is_word = isinstance(value, str) and key in _KEPT_DETAILS and _MACHINE_WORD.fullmatch(value)
+    if value is None or isinstance(value, (bool, int, float)) or is_word:
+        return value
     return [_digest(item) for item in value] if isinstance(value, (list, tuple)) else _digest(value)
 
 
@@ -160,13 +148,15 @@ class Scrubber:
     """
 
     def __init__(self, secrets: Iterable[str] = (), names: Iterable[str] = ()) -> None:
-        self.__setstate__((_folded("\n".join(names)), []))
+        self._names = _folded("\n".join(names))
+        self._pieces: list[_Piece] = []
         self.add(*secrets)
 
     def add(self, *secrets: str) -> None:
         """Add further secrets, such as a key fetched during the run."""
         new = {piece for secret in secrets if len(secret) >= _MIN_LENGTH for piece in _pieces(secret, self._names)}
-        self.__setstate__((self._names, sorted(new.union(self._pieces))))
+        self._pieces = sorted(new.union(self._pieces))
+        self._holds = _holding([sought.encode() for sought, _ in self._pieces])
 
     def text(self, text: str) -> str:
         """The text without secrets; the same object where there are none."""
@@ -188,13 +178,6 @@ class Scrubber:
 
     def _is_found(self, text: str) -> object:
         return self._holds(text.encode(errors="surrogatepass").lower())
-
-    def __getstate__(self) -> tuple[str, list[_Piece]]:
-        return self._names, self._pieces
-
-    def __setstate__(self, state: tuple[str, list[_Piece]]) -> None:
-        self._names, self._pieces = state
-        self._holds = _holding([sought.encode() for sought, _ in self._pieces])
 
     def __repr__(self) -> str:
         return f"Scrubber({len(self._pieces)} patterns)"
