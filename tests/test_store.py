@@ -335,8 +335,8 @@ def test_a_file_is_replaced_whole_or_not_at_all(folder: RunFolder, monkeypatch: 
     assert [path.name for path in folder.path.iterdir()] == ["a.txt"]
 
 
-def test_a_folder_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None:
-    """A file where the folder should be is named."""
+def test_a_file_where_the_folder_should_be_is_named(tmp_path: Path) -> None:
+    """It is refused, and stays."""
     (tmp_path / "taken").write_text("")
-    with pytest.raises(StorageError, match="taken"):
+    with pytest.raises(RunFolderError, match="taken is a file"):
         RunFolder(tmp_path / "taken").create()

@@ -179,7 +179,16 @@ class RunFolder(msgspec.Struct, frozen=True):
 
     def read_records(self, on_bad_line: OnBadLine) -> Iterator[Record]:
         """Every readable record in the order written; unreadable lines are told by place and reason, never hidden."""
-        return _read_records(self.records_file, on_bad_line)
+        file = self.records_file
+        for line in lines_in(file) if file.exists() else ():
+            try:
+                if line.damage:
+                    raise UnreadableLine(line.damage)
+                record = decode_record(line.text)
+            except UnreadableLine as error:
+                on_bad_line(f"{file.name}:{line.number}", str(error))
+                continue
+            yield record
 
     def write(self, name: str, content: str | bytes | Iterable[bytes]) -> Path:
         """Replace a file of the folder in one step: readers see the old content or the new, never half of it.
@@ -203,19 +212,6 @@ class RunFolder(msgspec.Struct, frozen=True):
             draft.unlink(missing_ok=True)
             raise StorageError(f"cannot write {target}: {error}") from error
         return target
-
-
-def _read_records(file: Path, on_bad_line: OnBadLine) -> Iterator[Record]:
-    """The records of a file, one by one; none where there is no file."""
-    for line in lines_in(file) if file.exists() else ():
-        try:
-            if line.damage:
-                raise UnreadableLine(line.damage)
-            record = decode_record(line.text)
-        except UnreadableLine as error:
-            on_bad_line(f"{file.name}:{line.number}", str(error))
-            continue
-        yield record
 
 
 def _read_manifest(text: str) -> Manifest:
