@@ -195,6 +195,8 @@ def plain_turn(turn: Turn, notes: Notes, illegal: re.Pattern[str], longest: int)
     """The turn in plain terms; of tool names what matches ``illegal`` or exceeds ``longest`` is narrowed."""
     tools = read_tools(turn.tools, notes)
     history = read_messages(turn.messages, notes)
+    if any(past.role == "assistant" and past.has_image for past in history):
+        notes.cannot("image in an assistant message")
     declared = [tool.name for tool in tools]
     called = [call.name for call in past_calls(history)]
     return PlainTurn(tools, history, sent_names([*declared, *called], illegal, longest))

@@ -14,25 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire import request_support as support
 from vendor_verifier.wire.anthropic_messages.reader import AnthropicReader
 from vendor_verifier.wire.base import Notes, messages_url
 from vendor_verifier.wire.history import Part, PastMessage, TextPart, argument_object, in_turns, system_text
 from vendor_verifier.wire.payload import as_dict
-from vendor_verifier.wire.request_support import (
-    THINKING_BUDGET,
-    DeclaredTool,
-    PlainTurn,
-    ThinkingSwitch,
-    ToolChoice,
-    budget_or,
-    headers_of,
-    note_leftovers,
-    plain_turn,
-    post,
-    read_tool_choice,
-    stop_list,
-    switched,
-)
 
 DEFAULT_MAX_TOKENS = 4096
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
@@ -60,11 +46,11 @@ class AnthropicMessages:
     default_max_tokens: int = DEFAULT_MAX_TOKENS
     structured_output: bool = False
     strict_tools: bool = False
-    thinking: ThinkingSwitch = THINKING_BUDGET
+    thinking: support.ThinkingSwitch = support.THINKING_BUDGET
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         notes = Notes()
-        plain = plain_turn(turn, notes, _ILLEGAL, _LONGEST_NAME)
+        plain = support.plain_turn(turn, notes, _ILLEGAL, _LONGEST_NAME)
         tools, names = plain.tools, plain.names
         body: dict[str, Any] = {"model": endpoint.model_id, **self._settings(turn.parameters, notes)}
         system = system_text(plain.history, notes)
@@ -73,27 +59,29 @@ class AnthropicMessages:
         body["messages"] = _messages(plain, notes)
         if tools:
             body["tools"] = [self._tool(tool, plain, notes) for tool in tools]
-        choice = read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
+        choice = support.read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
         parallel = turn.parameters.get("parallel_tool_calls") is not False
         chosen = _tool_choice(choice, names, notes, parallel=parallel or not tools)
         if chosen:
             body["tool_choice"] = chosen
         body["stream"] = turn.stream
-        body.update(switched(self.thinking, turn, notes))
+        body.update(support.switched(self.thinking, turn, notes))
         body.update(endpoint.body)
-        headers = headers_of(turn, endpoint, auth=self.auth, own="x-api-key", more={"anthropic-version": self.version})
-        return post(messages_url(endpoint.base_url), headers, body, notes, names)
+        headers = support.headers_of(
+            turn, endpoint, auth=self.auth, own="x-api-key", more={"anthropic-version": self.version}
+        )
+        return support.post(messages_url(endpoint.base_url), headers, body, notes, names)
 
     def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> AnthropicReader:
         return AnthropicReader()
 
     def _settings(self, parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
-        settings: dict[str, Any] = {"max_tokens": budget_or(self.default_max_tokens, parameters, notes)}
+        settings: dict[str, Any] = {"max_tokens": support.budget_or(self.default_max_tokens, parameters, notes)}
         settings.update({key: parameters[key] for key in _AS_IS if parameters.get(key) is not None})
         temperature = parameters.get("temperature")
         if isinstance(temperature, (int, float)) and temperature > 1:
             notes.cannot("temperature>1")
-        stops = stop_list(parameters.get("stop"))
+        stops = support.stop_list(parameters.get("stop"))
         if any(not stop.strip() for stop in stops):
             notes.cannot("stop sequence of white space")
         if stops:
@@ -105,10 +93,10 @@ class AnthropicMessages:
             form = {"type": "json_schema", "schema": schema}
             settings["output_config"] = {**as_dict(settings.get("output_config")), "format": form}
             known = _KNOWN | {"response_format"}
-        note_leftovers(parameters, known, notes)
+        support.note_leftovers(parameters, known, notes)
         return settings
 
-    def _tool(self, tool: DeclaredTool, plain: PlainTurn, notes: Notes) -> dict[str, Any]:
+    def _tool(self, tool: support.DeclaredTool, plain: support.PlainTurn, notes: Notes) -> dict[str, Any]:
         declared = {**plain.named(tool), "input_schema": _input_schema(tool.parameters, notes)}
         if tool.strict and self.strict_tools:
             declared["strict"] = True
@@ -140,11 +128,11 @@ def _input_schema(parameters: object, notes: Notes) -> dict[str, Any]:
 
 
 def _tool_choice(
-    choice: ToolChoice | None, names: Mapping[str, str], notes: Notes, *, parallel: bool
+    choice: support.ToolChoice | None, names: Mapping[str, str], notes: Notes, *, parallel: bool
 ) -> dict[str, Any] | None:
     if choice is None and parallel:
         return None
-    choice = choice or ToolChoice("auto")
+    choice = choice or support.ToolChoice("auto")
     if choice.mode == "none":
         return {"type": "none"}
     wanted: dict[str, Any] = {"type": "auto" if choice.mode == "auto" else "any"}
@@ -157,7 +145,7 @@ def _tool_choice(
     return wanted
 
 
-def _messages(plain: PlainTurn, notes: Notes) -> list[dict[str, Any]]:
+def _messages(plain: support.PlainTurn, notes: Notes) -> list[dict[str, Any]]:
     ids = plain.ids(_ILLEGAL, _LONGEST_ID)
     spoken = (
         ("assistant" if past.role == "assistant" else "user", _blocks(past, plain.names, ids, notes))
@@ -181,8 +169,6 @@ def _blocks(past: PastMessage, names: Mapping[str, str], ids: Mapping[str, str],
             return []
         content = blocks if past.has_image else past.text
         return [{"type": "tool_result", "tool_use_id": ids[past.call.id], "content": content}]
-    if past.role == "assistant" and past.has_image:
-        notes.cannot("image in an assistant message")
     for call in past.calls:
         arguments = argument_object(call, notes)
         blocks.append({"type": "tool_use", "id": ids[call.id], "name": names[call.name], "input": arguments})

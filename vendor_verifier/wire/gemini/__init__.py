@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire import request_support as support
 from vendor_verifier.wire.base import Notes, stream_url, whole_url
 from vendor_verifier.wire.gemini.reader import GeminiReader
 from vendor_verifier.wire.gemini.schema import gemini_schema
@@ -28,21 +29,6 @@ from vendor_verifier.wire.history import (
     system_text,
 )
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
-from vendor_verifier.wire.request_support import (
-    NO_BUDGET,
-    DeclaredTool,
-    PlainTurn,
-    ThinkingSwitch,
-    ToolChoice,
-    headers_of,
-    note_leftovers,
-    output_budget,
-    plain_turn,
-    post,
-    read_tool_choice,
-    stop_list,
-    switched,
-)
 
 # A name begins with a letter or "_"; a leading character of another kind is replaced.
 _ILLEGAL = re.compile(r"^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]")
@@ -79,11 +65,11 @@ class Gemini:
     auth: Auth = "x-goog-api-key"
     schema: Literal["parameters", "json_schema"] = "parameters"
     foreign_signature: str | None = None
-    thinking: ThinkingSwitch | None = NO_BUDGET
+    thinking: support.ThinkingSwitch | None = support.NO_BUDGET
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         notes = Notes()
-        plain = plain_turn(turn, notes, _ILLEGAL, _LONGEST_NAME)
+        plain = support.plain_turn(turn, notes, _ILLEGAL, _LONGEST_NAME)
         tools, names = plain.tools, plain.names
         body: dict[str, Any] = {}
         system = system_text(plain.history, notes)
@@ -92,23 +78,23 @@ class Gemini:
         body["contents"] = self._contents(plain, notes)
         if tools:
             body["tools"] = [{"functionDeclarations": [self._declaration(tool, plain, notes) for tool in tools]}]
-        choice = read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
+        choice = support.read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
         if choice is not None:
             body["toolConfig"] = {"functionCallingConfig": _calling_config(choice, names, notes)}
         if tools and turn.parameters.get("parallel_tool_calls") is False:
             notes.cannot("parallel_tool_calls=false")
-        settings = {**self._generation_config(turn.parameters, notes), **switched(self.thinking, turn, notes)}
+        settings = {**self._generation_config(turn.parameters, notes), **support.switched(self.thinking, turn, notes)}
         if settings:
             body["generationConfig"] = settings
         _merge(body, endpoint.body)
         address = stream_url if turn.stream else whole_url
-        headers = headers_of(turn, endpoint, auth=self.auth, own="x-goog-api-key")
-        return post(address(endpoint.base_url, endpoint.model_id), headers, body, notes, names)
+        headers = support.headers_of(turn, endpoint, auth=self.auth, own="x-goog-api-key")
+        return support.post(address(endpoint.base_url, endpoint.model_id), headers, body, notes, names)
 
     def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> GeminiReader:
         return GeminiReader()
 
-    def _declaration(self, tool: DeclaredTool, plain: PlainTurn, notes: Notes) -> dict[str, Any]:
+    def _declaration(self, tool: support.DeclaredTool, plain: support.PlainTurn, notes: Notes) -> dict[str, Any]:
         declared = plain.named(tool)
         if tool.strict:
             notes.rewrote("dropped:strict")
@@ -127,7 +113,7 @@ class Gemini:
             declared["parameters"] = schema
         return declared
 
-    def _contents(self, plain: PlainTurn, notes: Notes) -> list[dict[str, Any]]:
+    def _contents(self, plain: support.PlainTurn, notes: Notes) -> list[dict[str, Any]]:
         order = {call.id: number for number, call in enumerate(plain.calls)}
         spoken = (
             (past.role, self._parts(past, plain.names, order, notes)) for past in plain.history if past.role != "system"
@@ -151,8 +137,6 @@ class Gemini:
                 return []
             response = {"name": names[past.call.name], "response": _result(past.text)}
             return [(order[past.call.id], {"functionResponse": response})]
-        if past.role == "assistant" and past.has_image:
-            notes.cannot("image in an assistant message")
         parts = [part for spoken in past.parts if (part := _part(spoken, notes)) is not None]
         parts.extend(self._call(call, names, notes, is_first=call is past.calls[0]) for call in past.calls)
         return [(0, part) for part in parts]
@@ -167,16 +151,16 @@ class Gemini:
 
     def _generation_config(self, parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
         settings = {there: parameters[here] for here, there in _SETTINGS.items() if parameters.get(here) is not None}
-        budget = output_budget(parameters)
+        budget = support.output_budget(parameters)
         if budget is not None:
             settings["maxOutputTokens"] = budget
-        stops = stop_list(parameters.get("stop"))
+        stops = support.stop_list(parameters.get("stop"))
         if len(stops) > _MOST_STOPS:
             notes.cannot(f"more than {_MOST_STOPS} stop sequences")
         if stops:
             settings["stopSequences"] = stops
         settings.update(self._response_format(as_dict(parameters.get("response_format")), notes))
-        note_leftovers(parameters, _KNOWN, notes)
+        support.note_leftovers(parameters, _KNOWN, notes)
         return settings
 
     def _response_format(self, wanted: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
@@ -218,7 +202,7 @@ def _is_the_same(sent: object, declared: object) -> bool:
     return sent == declared
 
 
-def _calling_config(choice: ToolChoice, names: Mapping[str, str], notes: Notes) -> dict[str, Any]:
+def _calling_config(choice: support.ToolChoice, names: Mapping[str, str], notes: Notes) -> dict[str, Any]:
     config: dict[str, Any] = {"mode": _MODES[choice.mode]}
     if choice.names and choice.mode == "auto":
         notes.cannot("tool_choice allowed_tools")

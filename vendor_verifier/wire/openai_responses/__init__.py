@@ -14,24 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire import request_support as support
 from vendor_verifier.wire.base import Notes, join_url
 from vendor_verifier.wire.history import Part, PastMessage, TextPart
 from vendor_verifier.wire.openai_responses.reader import ResponsesReader
 from vendor_verifier.wire.payload import as_dict
-from vendor_verifier.wire.request_support import (
-    REASONING_NONE,
-    DeclaredTool,
-    PlainTurn,
-    ThinkingSwitch,
-    ToolChoice,
-    headers_of,
-    note_leftovers,
-    output_budget,
-    plain_turn,
-    post,
-    read_tool_choice,
-    switched,
-)
 
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 _NOTHING = re.compile(r"(?!)")
@@ -61,31 +48,33 @@ class OpenAIResponses:
     system: SystemRole = "instructions"
     narrow_names: bool = True
     explicit_strict: bool = True
-    thinking: ThinkingSwitch | None = REASONING_NONE
+    thinking: support.ThinkingSwitch | None = support.REASONING_NONE
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         notes = Notes()
-        plain = plain_turn(turn, notes, _ILLEGAL if self.narrow_names else _NOTHING, _LONGEST_NAME)
+        plain = support.plain_turn(turn, notes, _ILLEGAL if self.narrow_names else _NOTHING, _LONGEST_NAME)
         tools, names = plain.tools, plain.names
         ids = plain.ids(_NOTHING, _LONGEST_ID)
         body: dict[str, Any] = {"model": endpoint.model_id}
         instructions, rest = self._instructions(plain.history, notes)
         if instructions:
             body["instructions"] = instructions
-        body["input"] = [item for past in rest for item in self._items(past, names, ids, notes)]
+        body["input"] = [item for past in rest for item in self._items(past, names, ids)]
         if not body["input"]:
             notes.cannot("no message")
         if tools:
             body["tools"] = [self._tool(tool, plain) for tool in tools]
-        choice = read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
+        choice = support.read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
         if choice is not None:
             body["tool_choice"] = _tool_choice(choice, names)
         body.update(_settings(turn.parameters, notes))
-        body.update(switched(self.thinking, turn, notes))
+        body.update(support.switched(self.thinking, turn, notes))
         body["store"] = False
         body["stream"] = turn.stream
         body.update(endpoint.body)
-        return post(join_url(endpoint.base_url, self.path), headers_of(turn, endpoint), body, notes, names)
+        return support.post(
+            join_url(endpoint.base_url, self.path), support.headers_of(turn, endpoint), body, notes, names
+        )
 
     def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> ResponsesReader:
         return ResponsesReader()
@@ -101,16 +90,12 @@ class OpenAIResponses:
             notes.rewrote("system_joined")
         return "\n\n".join(past.text for past in history[:leading] if past.text), history[leading:]
 
-    def _items(
-        self, past: PastMessage, names: Mapping[str, str], ids: Mapping[str, str], notes: Notes
-    ) -> Iterator[dict[str, Any]]:
+    def _items(self, past: PastMessage, names: Mapping[str, str], ids: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         if past.role == "tool":
             if past.call is not None:
                 output = _content(past)
                 yield {"type": "function_call_output", "call_id": ids[past.call.id], "output": output}
             return
-        if past.role == "assistant" and past.has_image:
-            notes.cannot("image in an assistant message")
         if past.role == "assistant":
             if past.text:
                 yield {"role": "assistant", "content": past.text}
@@ -127,7 +112,7 @@ class OpenAIResponses:
                 "arguments": call.arguments,
             }
 
-    def _tool(self, tool: DeclaredTool, plain: PlainTurn) -> dict[str, Any]:
+    def _tool(self, tool: support.DeclaredTool, plain: support.PlainTurn) -> dict[str, Any]:
         parameters = tool.parameters or {"type": "object", "properties": {}}
         declared = {"type": "function", **plain.named(tool), "parameters": parameters}
         if tool.strict is not None or self.explicit_strict:
@@ -151,7 +136,7 @@ def _part(part: Part) -> dict[str, Any]:
     return {"type": "input_image", "image_url": url, "detail": part.detail or "auto"}
 
 
-def _tool_choice(choice: ToolChoice, names: Mapping[str, str]) -> Any:
+def _tool_choice(choice: support.ToolChoice, names: Mapping[str, str]) -> Any:
     chosen = [{"type": "function", "name": names.get(name, name)} for name in choice.names]
     if not chosen:
         return choice.mode
@@ -170,7 +155,7 @@ def _least(budget: Any, notes: Notes) -> Any:
 
 def _settings(parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     settings = {key: parameters[key] for key in _AS_IS if parameters.get(key) is not None}
-    budget = output_budget(parameters)
+    budget = support.output_budget(parameters)
     if budget is not None:
         settings["max_output_tokens"] = _least(budget, notes)
     if parameters.get("reasoning_effort") is not None:
@@ -179,7 +164,7 @@ def _settings(parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     text = {key: value for key, value in text.items() if value is not None}
     if text:
         settings["text"] = text
-    note_leftovers(parameters, _KNOWN, notes)
+    support.note_leftovers(parameters, _KNOWN, notes)
     return settings
 
 
