@@ -9,8 +9,9 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -28,13 +29,7 @@ from vendor_verifier.wire.openai_responses import OpenAIResponses
 
 ENTRY_POINT_GROUP = "vendor_verifier.vendors"
 
-_WIRES: tuple[Wire, ...] = (
-    OpenAIChat(),
-    OpenAIResponses(),
-    OpenAICompletions(),
-    AnthropicMessages(),
-    Gemini(),
-)
+_WIRES: tuple[Wire, ...] = (OpenAIChat(), OpenAIResponses(), OpenAICompletions(), AnthropicMessages(), Gemini())
 WIRES: Mapping[str, Wire] = {wire.name: wire for wire in _WIRES}
 
 
@@ -69,44 +64,49 @@ def find_vendors(vendor_paths: Iterable[Path] = ()) -> Registry:
     """Load every plugin. ``vendor_paths`` are folders of plugin files, later ones winning."""
     vendors: dict[str, FoundVendor] = {}
     broken: list[BrokenPlugin] = []
-    for outcome in _candidates(vendor_paths):
-        if isinstance(outcome, BrokenPlugin):
-            broken.append(outcome)
-        else:
-            vendors[outcome.vendor.name] = outcome
+    for source, load in _places(vendor_paths):
+        plugins: list[object] = []
+        try:
+            plugins = _plugins(load())
+        except (Exception, SystemExit) as error:  # noqa: BLE001 a stranger's plugin may raise anything; it is listed
+            broken.append(_broken(source, error))
+        for plugin in plugins:
+            try:
+                vendor = _vendor(plugin)
+            except Exception as error:  # noqa: BLE001 as above
+                broken.append(_broken(source, error))
+            else:
+                vendors[vendor.name] = FoundVendor(vendor, source)
     return Registry(vendors, tuple(broken))
 
 
-def _candidates(vendor_paths: Iterable[Path]) -> Iterator[FoundVendor | BrokenPlugin]:
-    yield from _from_folder(shipped("vendors"))
+class _NotAVendor(ValueError):
+    """It can be imported and is no plugin; the message says why."""
+
+
+def _broken(source: str, error: BaseException) -> BrokenPlugin:
+    return BrokenPlugin(source, str(error) if isinstance(error, _NotAVendor) else f"{type(error).__name__}: {error}")
+
+
+def _places(vendor_paths: Iterable[Path]) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Every place where plugins may be, and what imports it."""
+    yield from _files(shipped("vendors"))
     for entry_point in entry_points(group=ENTRY_POINT_GROUP):
-        source = f"{entry_point.value} (entry point {entry_point.name})"
-        try:
-            loaded = entry_point.load()
-        except (Exception, SystemExit) as error:  # noqa: BLE001 a stranger's plugin may raise anything; it is listed
-            yield _broken(source, error)
-            continue
-        if isinstance(loaded, ModuleType):
-            yield from _from_module(loaded, source)
-        else:
-            yield _instantiate(loaded, source)
+        yield f"{entry_point.value} (entry point {entry_point.name})", entry_point.load
     for folder in vendor_paths:
-        yield from _from_folder(folder)
+        yield from _files(folder)
 
 
-def _from_folder(folder: Path) -> Iterator[FoundVendor | BrokenPlugin]:
+def _files(folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     if not folder.is_dir():
-        yield BrokenPlugin(str(folder), "is not a folder")
-        return
+        yield str(folder), _no_folder
     for path in sorted(folder.glob("*.py")):
-        if path.name == "__init__.py":
-            continue
-        try:
-            module = _import_file(path)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 a stranger's plugin may raise anything; it is listed
-            yield _broken(str(path), error)
-            continue
-        yield from _from_module(module, str(path))
+        if path.name != "__init__.py":
+            yield str(path), partial(_import_file, path)
+
+
+def _no_folder() -> object:
+    raise _NotAVendor("is not a folder")
 
 
 def _import_file(path: Path) -> ModuleType:
@@ -128,30 +128,21 @@ def _import_file(path: Path) -> ModuleType:
     return module
 
 
-def _from_module(module: ModuleType, source: str) -> Iterator[FoundVendor | BrokenPlugin]:
-    classes = [
-        value
-        for value in vars(module).values()
-        if inspect.isclass(value) and issubclass(value, Vendor) and value.__module__ == module.__name__
-    ]
-    classes = [found for found in classes if not found.__name__.startswith("_")]
-    if not classes:
-        yield BrokenPlugin(source, "defines no subclass of vendor_verifier.vendor.Vendor")
-    for found in classes:
-        yield _instantiate(found, source)
+def _plugins(loaded: object) -> list[object]:
+    """What was loaded, or the vendors that a module defines; names with an underscore are helpers."""
+    if not isinstance(loaded, ModuleType):
+        return [loaded]
+    own = [each for each in vars(loaded).values() if inspect.isclass(each) and each.__module__ == loaded.__name__]
+    found: list[object] = [each for each in own if issubclass(each, Vendor) and not each.__name__.startswith("_")]
+    if not found:
+        raise _NotAVendor("defines no subclass of vendor_verifier.vendor.Vendor")
+    return found
 
 
-def _instantiate(found: object, source: str) -> FoundVendor | BrokenPlugin:
-    if not (inspect.isclass(found) and issubclass(found, Vendor)):
-        return BrokenPlugin(source, f"{found!r} is not a subclass of vendor_verifier.vendor.Vendor")
+def _vendor(plugin: object) -> Vendor:
+    if not (inspect.isclass(plugin) and issubclass(plugin, Vendor)):
+        raise _NotAVendor(f"{plugin!r} is not a subclass of vendor_verifier.vendor.Vendor")
     for attribute in ("name", "wire"):
-        if not hasattr(found, attribute):
-            return BrokenPlugin(source, f"{found.__name__} sets no {attribute!r}")
-    try:
-        return FoundVendor(found(), source)
-    except Exception as error:  # noqa: BLE001 a stranger's plugin may raise anything; it is listed
-        return _broken(source, error)
-
-
-def _broken(source: str, error: BaseException) -> BrokenPlugin:
-    return BrokenPlugin(source, f"{type(error).__name__}: {error}")
+        if not hasattr(plugin, attribute):
+            raise _NotAVendor(f"{plugin.__name__} sets no {attribute!r}")
+    return plugin()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from vendor_verifier.errors import RunFolderError
@@ -56,12 +57,12 @@ def pointed_to(runs: Path) -> Path:
         RunFolderError: there is no run.
     """
     link = runs / _LATEST
-    try:
+    with suppress(OSError, ValueError):
         name = link.readlink().name if link.is_symlink() else link.read_text(encoding="utf-8").strip()
-    except (OSError, ValueError):
-        name = ""
-    found = runs / Path(name).name if name else None
-    return found if found is not None and (found / "manifest.json").is_file() else latest_run(runs)
+        found = runs / Path(name).name
+        if name and (found / "manifest.json").is_file():
+            return found
+    return latest_run(runs)
 
 
 def run_named(path: Path | None = None) -> Path:

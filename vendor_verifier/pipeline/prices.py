@@ -4,7 +4,7 @@ A price is only taken for the vendor itself, by address or exact name. A model's
 reseller, and a server on this machine is a vendor's only where it goes by the name of one that ships with us.
 
 The list's price is looked up when the run begins and stored in its manifest, so that the same records cost the same
-whatever later lists state; only runs that stored none are priced by today's list.
+whatever later lists state.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def listed_price(model_id: str, base_url: str, vendor: str, at: datetime) -> Pri
 
     Where a price depends on the length of the prompt the lowest tier is taken and ``source`` says so.
     """
-    if _has_no_list_price(base_url, vendor):
+    if not _has_list_price(base_url, vendor):
         return None
     # Loaded only where it is needed, because it is slow to load.
     from genai_prices.data_snapshot import get_snapshot
@@ -100,15 +100,15 @@ def listed_price(model_id: str, base_url: str, vendor: str, at: datetime) -> Pri
     return None
 
 
-def _has_no_list_price(base_url: str, vendor: str) -> bool:
+def _has_list_price(base_url: str, vendor: str) -> bool:
     if base_url.startswith(SIMULATED):
-        return True
+        return False
     try:
         host = urlsplit(base_url).hostname or ""
     except ValueError:  # of a damaged manifest
-        return False
+        return True
     # A plugin's file goes by the name of its vendor.
-    return is_loopback(host) and not (shipped("vendors") / f"{vendor}.py").is_file()
+    return not is_loopback(host) or (shipped("vendors") / f"{vendor}.py").is_file()
 
 
 def costs_of(plan: Plan) -> dict[tuple[str, str], CostOf]:
@@ -120,13 +120,10 @@ def costs_of(plan: Plan) -> dict[tuple[str, str], CostOf]:
     if plan.max_cost_usd is None:
         return {}
     costs = known_costs(plan)
-    unknown = [
-        f"{entry.model}: {entry.label}"
-        for entry in plan.entries
-        if (entry.model, entry.label) not in costs and not entry.is_simulated
-    ]
-    if unknown:
-        words = f"the price of {', '.join(unknown)} is not known; add `price: {{input: …, output: …}}` to the entry"
+    names = {(entry.model, entry.label) for entry in plan.entries if not entry.is_simulated}
+    if unknown := sorted(names - costs.keys()):
+        listed = ", ".join(f"{model}: {label}" for model, label in unknown)
+        words = f"the price of {listed} is not known; add `price: {{input: …, output: …}}` to the entry"
         raise ProblemsError([Problem(words, key="--max-cost")])
     return costs
 
@@ -149,35 +146,25 @@ def stored_price(entry: Entry, at: datetime) -> dict[str, Any]:
     return {STORED: None if found is None else to_builtins(found)}
 
 
-def _price(entry: Mapping[str, Any], where: str, at: datetime) -> Price | None:
-    if entry.get("price"):
-        try:
-            return price_from_config(entry["price"], where)
-        except UsageError:
-            return None  # reported before anything was sent
-    if STORED in entry:
-        try:
-            return msgspec.convert(entry[STORED], Price | None)
-        except msgspec.ValidationError as error:
-            raise RunFolderError(f"manifest.json: the {STORED} of {where} is damaged: {error}") from None
-    url = str(entry.get("url") or "")
-    if not url:
-        return None
-    return listed_price(str(entry.get("model_id") or ""), url, str(entry.get("vendor") or ""), at)
-
-
 def run_prices(manifest: Manifest) -> dict[tuple[str, str], Price]:
     """The prices by (model, label) that a stored run is scored with.
 
     Raises:
         RunFolderError: a stored price is damaged.
     """
-    at = _moment(manifest.created_at)
-    found = {
-        entry.key: _price(raw, f"{entry.model}: {entry.label}", at)
-        for raw, entry in zip(manifest.raw["entries"], manifest.entries, strict=True)
-    }
-    return {key: price for key, price in found.items() if price is not None}
+    prices: dict[tuple[str, str], Price] = {}
+    for raw, entry in zip(manifest.raw["entries"], manifest.entries, strict=True):
+        where = f"{entry.model}: {entry.label}"
+        try:
+            stated = raw.get("price")
+            found = price_from_config(stated, where) if stated else msgspec.convert(raw.get(STORED), Price | None)
+        except UsageError:
+            continue  # reported before anything was sent
+        except msgspec.ValidationError as error:
+            raise RunFolderError(f"manifest.json: the {STORED} of {where} is damaged: {error}") from None
+        if found is not None:
+            prices[entry.key] = found
+    return prices
 
 
 def run_money(
@@ -200,12 +187,3 @@ def run_money(
         if spent is not None:
             found[model, label] = spent
     return found
-
-
-def _moment(stored: object) -> datetime:
-    """The stored start of the run, for prices that change; the oldest time there is where it is unreadable."""
-    try:
-        found = datetime.fromisoformat(str(stored))
-    except ValueError:
-        return datetime.min.replace(tzinfo=UTC)
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)

@@ -43,10 +43,13 @@ def _started(_entries: Sequence[Entry], seed: int, known: str) -> Iterator[str]:
         _command(seed), stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
         try:
-            _tell(process, known)
-            yield _address(process)
+            yield _address(process, known)
         finally:
-            _end(process)
+            process.terminate()
+            try:
+                process.wait(timeout=_PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
 
 def _command(seed: int) -> list[str]:
@@ -54,13 +57,17 @@ def _command(seed: int) -> list[str]:
     return [sys.executable, "-P", "-m", registered("serving a run"), str(seed)]
 
 
-def _end(process: subprocess.Popen[str]) -> None:
-    """Terminate the process, and kill it where it does not end."""
-    process.terminate()
-    try:
-        process.wait(timeout=_PATIENCE_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
+def _address(process: subprocess.Popen[str], known: str) -> str:
+    """The vendors' address, once they have the answers: over a pipe, so that no user's rows are left in a file."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with suppress(BrokenPipeError):  # it has ended already, which its output says
+        process.stdin.write(known + "\n")
+        process.stdin.flush()
+    line = process.stdout.readline()
+    if not line.startswith(READY_PREFIX):
+        raise VerifierError(f"the simulated vendors did not start: {line.strip() or 'no answer'}")
+    return line.removeprefix(READY_PREFIX).strip()
 
 
 def is_simulated(entries: Sequence[Entry]) -> bool:
@@ -83,22 +90,6 @@ def known_answers(entries: Sequence[Entry], tasks: Sequence[Task]) -> str:
     if not is_simulated(entries):
         return "{}"
     return json.dumps(registered("known answers")(tasks))
-
-
-def _tell(process: subprocess.Popen[str], known: str) -> None:
-    """Hand the answers over in one line; over a pipe, so that no user's rows are left in a file."""
-    assert process.stdin is not None
-    # Where the process has ended already, reading its address raises the error.
-    with suppress(BrokenPipeError):
-        process.stdin.write(known + "\n")
-        process.stdin.flush()
-
-
-def _address(process: subprocess.Popen[str]) -> str:
-    line = process.stdout.readline() if process.stdout else ""
-    if not line.startswith(READY_PREFIX):
-        raise VerifierError(f"the simulated vendors did not start: {line.strip() or 'no answer'}")
-    return line.removeprefix(READY_PREFIX).strip()
 
 
 def _resolved(entry: Entry, base: str) -> Entry:

@@ -1,15 +1,11 @@
-"""``results.json``: every answer of a run as its evaluation judges it, with the fields that the evaluation's page has.
-
-Its rows are written to a temporary file while records are scored, so that a long run is never held as a whole.
-"""
+"""``results.json``: every answer of a run as its evaluation judges it, with the fields that the evaluation's page has."""
 
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.sample import Sample
@@ -35,15 +31,11 @@ def run_folder(output: Path | None) -> Path | None:
 
 
 class TaskResults:
-    """The rows of a run, taken one by one; of several records under one key a success replaces a failure.
-
-    Texts wait in a temporary file; of each key its place there is known.
-    """
+    """The rows of a run, taken one by one; of several records under one key a success replaces a failure."""
 
     def __init__(self) -> None:
-        self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # closed by write
-        # (suite, line, sample, repetition, model, label) → (succeeded, begin, length)
-        self._places: dict[tuple[str, int, str, int, str, str], tuple[bool, int, int]] = {}
+        # (suite, line, sample, repetition, model, label) → (succeeded, the row as JSON)
+        self._rows: dict[tuple[str, int, str, int, str, str], tuple[bool, bytes]] = {}
 
     @classmethod
     def wanted(cls, suites: Collection[str], *, always: bool = False) -> TaskResults | None:
@@ -56,31 +48,27 @@ class TaskResults:
         """Add one record of the plan."""
         line = sample.source.line if sample.source else 0
         key = (record.suite, line, record.sample, record.repetition, record.model, record.label)
-        known = self._places.get(key)
+        known = self._rows.get(key)
         if known is None or (record.succeeded and not known[0]):
-            text = json.dumps(_row(record, sample, score), default=str).encode()
-            self._places[key] = (record.succeeded, self._file.seek(0, 2), self._file.write(text))
+            self._rows[key] = record.succeeded, json.dumps(_row(record, sample, score), default=str).encode()
 
     def write(self, folder: RunFolder, scored: ScoredRun, also: Path | None = None) -> None:
-        """Write the file into the folder, and the same to another file if one is named; nothing is taken any more.
+        """Write the file into the folder, and the same to another file if one is named.
 
         Raises:
             StorageError: the disk refused.
         """
-        with self._file:
-            folder.write(NAME, self._pieces(scored))
-            if also is not None:
-                other = RunFolder(also.absolute().parent)
-                other.create()
-                other.write(also.name, self._pieces(scored))
+        folder.write(NAME, self._pieces(scored))
+        if also is not None:
+            other = RunFolder(also.absolute().parent)
+            other.create()
+            other.write(also.name, self._pieces(scored))
 
     def _pieces(self, scored: ScoredRun) -> Iterator[bytes]:
         head = {"run": scored.report.run, "complete": scored.report.complete, "summary": _summary(scored)}
         yield json.dumps(head, indent=1).encode().removesuffix(b"\n}") + b',\n "tasks": ['
-        for at, key in enumerate(sorted(self._places)):
-            _, begin, length = self._places[key]
-            self._file.seek(begin)
-            yield (b",\n  " if at else b"\n  ") + self._file.read(length)
+        for at, key in enumerate(sorted(self._rows)):
+            yield (b",\n  " if at else b"\n  ") + self._rows[key][1]
         yield b"\n ]\n}\n"
 
 
@@ -106,7 +94,6 @@ def _row(record: Record, sample: Sample, score: Score) -> dict[str, Any]:
 
 
 def _summary(scored: ScoredRun) -> list[dict[str, Any]]:
-
     from vendor_verifier.scoring.breakdowns import group_scores
 
     groups = group_scores(scored.evaluations, scored.records)
