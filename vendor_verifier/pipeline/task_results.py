@@ -1,4 +1,4 @@
-"""``results.json``: every answer of a run as its evaluation judges it, with the fields that the evaluation's page has."""
+"""``results.json``: every answer of a run as its evaluation judges it, with the fields of the evaluation's page."""
 
 from __future__ import annotations
 
