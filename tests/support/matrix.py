@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import repeat
@@ -236,6 +237,7 @@ IN_THE_STREAM = (
     Row("line separators inside the text", _sent(text("a\u2028b\u0085c\x0cd"), DONE), None, text="a\u2028b\u0085c\x0cd"),
     Row("characters split over chunks", lambda: say(head() + b"".join(chunk(bytes([byte])) for byte in text("héllo — 你好") + DONE) + END), None, text="héllo — 你好"),
     Row("last event without a blank line", _sent(text("hello").rstrip(b"\n")), None, text="hello"),
+    Row("deflate that was not asked for", lambda: say(head(content_encoding="deflate") + chunk(zlib.compress(text("hello") + DONE)) + END), None, text="hello"),
     Row("gzip that was not asked for", lambda: say(head(content_encoding="gzip") + chunk(gzip.compress(text("hello") + DONE)) + END), None, text="hello"),
     Row("gzip twice, as declared", lambda: say(head(content_encoding="gzip, gzip") + chunk(gzip.compress(gzip.compress(text("hello") + DONE))) + END), "bad_payload", "parse", retried=True, says="still packed with gzip"),
     Row("gzip in two members", lambda: say(head(content_encoding="gzip") + chunk(gzip.compress(text("hello")) + gzip.compress(DONE)) + END), None, text="hello"),

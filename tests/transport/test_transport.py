@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -192,12 +191,3 @@ async def test_interim_answers_are_passed_over(server: FaultServer) -> None:
     first, second = await fast(server.url(), server.url())
     assert (first.kind, first.exchange.status, second.kind) == (None, 200, None)
     assert "x-request-id" not in first.exchange.headers
-
-
-async def test_deflate_is_read_when_sent_all_the_same(server: FaultServer) -> None:
-    """Unasked compression of the other kind is understood too."""
-    packed = zlib.compress(text("hello") + DONE)
-    server.answer = lambda _: say(head(content_encoding="deflate") + chunk(packed) + END)
-    (asked,) = await fast(server.url())
-    assert asked.attempt.response is not None
-    assert (asked.kind, asked.attempt.response.text) == (None, "hello")

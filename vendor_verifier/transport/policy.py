@@ -9,7 +9,6 @@ byte are not.
 
 from __future__ import annotations
 
-import logging
 from typing import Protocol
 
 import msgspec
@@ -85,13 +84,6 @@ MAX_ERROR_BYTES = 64 * 1024
 MAX_CHUNKS = 500_000
 # A connection that the server gave up while a request was on its way to it ends no later than this after the sending.
 MOMENT_NS = 10**9
-HTTP_LOGGERS = ("httpx2", "httpcore2")
-
-
-def silence(*names: str) -> None:
-    """Log nothing below CRITICAL under these names, whatever the surrounding program has set."""
-    for name in names:
-        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 class Sending(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib import import_module
+from logging import CRITICAL, getLogger
 from operator import attrgetter
 from typing import Any
 
@@ -25,7 +26,7 @@ from msgspec import structs
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.records.record import Exchange, Failure
-from vendor_verifier.transport.policy import Client, Sending, silence
+from vendor_verifier.transport.policy import Client, Sending
 
 # Package, class of the client, and the method that sends.
 _SDKS: Mapping[str, tuple[str, str, str]] = {
@@ -75,11 +76,10 @@ class SdkTransport(httpx2.AsyncBaseTransport):
         if wire not in self._sdks:
             package, kind, _ = _SDKS[wire]
             make = getattr(import_module(package), kind)
-            # After the import, which sets a level of its own.
-            silence(package)
+            getLogger(package).setLevel(CRITICAL)  # after the import, which sets a level of its own
             # Address and key are replaced before anything is sent; retries and time limits are ours.
-            ours = {"http_client": self._http, "max_retries": 0, "timeout": None}
-            self._sdks[wire] = make(api_key="none", base_url="http://sdk.invalid/v1", **ours)
+            rules = {"http_client": self._http, "max_retries": 0, "timeout": None}
+            self._sdks[wire] = make(api_key="none", base_url="http://sdk.invalid/v1", **rules)
         return self._sdks[wire]
 
     async def exchange(self, sending: Sending) -> Exchange:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import logging
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -21,7 +22,6 @@ from vendor_verifier import __version__
 from vendor_verifier.errors import RunFolderError, StorageError, UsageError
 from vendor_verifier.features.history.check import CheckResult
 from vendor_verifier.store import FILE_MODE, FOLDER_MODE, RunFolder
-from vendor_verifier.transport.policy import HTTP_LOGGERS, silence
 from vendor_verifier.transport.proxies import is_loopback, proxy_for
 
 TOTAL_S = 10.0
@@ -93,7 +93,8 @@ def post(address: str, result: CheckResult, *, total_s: float = TOTAL_S) -> str 
     Slack takes its text, in which a stranger's can neither mention anybody nor be a link; others the whole as JSON. No
     redirect is followed, nothing is sent twice, and only the status of the answer is read.
     """
-    silence(*HTTP_LOGGERS)
+    for name in ("httpx2", "httpcore2"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     parts = urlsplit(address)
     text = html.escape("\n".join([result.headline, *result.lines]), quote=False)
     is_slack = parts.hostname == "hooks.slack.com"
