@@ -40,10 +40,10 @@ def tally_of(outlook: Outlook, **records: int) -> Tally:
 
 def test_a_vendor_shows_success_and_median_ttft() -> None:
     tally = Tally(Outlook({A: 10}, {A: 0}), 0.0)
-    assert tally.vendors[A].figures() == "–"
+    assert tally[A].figures() == "–"
     for record in (answer("a", 100), answer("a", 300), answer("a", 200), failure("a")):
         tally.add(record)
-    assert tally.vendors[A].figures() == "75% ok  TTFT 200 ms"
+    assert tally[A].figures() == "75% ok  TTFT 200 ms"
 
 
 def test_the_run_shows_failures_cost_and_the_slowest_vendor() -> None:
@@ -61,13 +61,13 @@ def test_cost_is_the_vendors_figure_else_by_price() -> None:
     for record in (answer("a", usage=Usage(1, 7, cost_usd=2.0)), answer("a", usage=Usage(1, 3)), failure("a")):
         tally.add(record)
     tally.add(answer("b", usage=Usage(1, 3)))
-    assert [tally.vendors[name].cost_usd for name in (A, B)] == [5.0, None]
+    assert [tally[name].cost_usd for name in (A, B)] == [5.0, None]
     assert "$5.00" in tally.figures(1.0)
 
 
 def test_names_are_told_apart_and_harmless() -> None:
     """One label under two models is two rows; control characters are shown, not obeyed."""
-    names = [each.name for each in Tally(Outlook({A: 1, ("n", "\x1b[2J"): 1}, Counter()), 0.0).vendors.values()]
+    names = [each.name for each in Tally(Outlook({A: 1, ("n", "\x1b[2J"): 1}, Counter()), 0.0).values()]
     assert names[0] == "m / a"
     assert "\x1b" not in names[1]
 

@@ -58,14 +58,13 @@ def _lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
         yield f"{entry.model} / {entry.label}{baseline}: {entry.endpoint.base_url}, {entry.endpoint.model_id}, {key}"
         at_once = f"at most {each.concurrency}" if each.is_open else str(each.concurrency)
         limit = "no limit" if each.output_ceiling_tokens is None else f"at most {each.output_ceiling_tokens:,}"
-        yield (
-            f"  {counted(f'{each.requests:,}', 'request')}, {at_once} at a time, about {_duration(each.duration_s)}, "
-            f"{_money(each)}; about {each.input_tokens:,} tokens in and {each.output_tokens:,} out ({limit})"
-        )
+        requests = counted(f"{each.requests:,}", "request")
+        yield f"  {requests}, {at_once} at a time, about {_duration(each.duration_s)}, {_money(each)}"
+        yield f"  about {each.input_tokens:,} tokens in and {each.output_tokens:,} out ({limit})"
     money = "unknown price"
     if foreseen.unpriced < len(foreseen.entries):
         more = f" and {counted(foreseen.unpriced, 'vendor')} without a known price" if foreseen.unpriced else ""
-        money = f"about {_usd(foreseen.cost_usd)}{more}"
+        money = f"about {_usd(foreseen.cost_usd)}{more}" if foreseen.cost_usd else "free"
     requests = counted(f"{foreseen.requests:,}", "request")
     yield f"total: {requests}, up to {foreseen.retries} retries each, about {_duration(foreseen.duration_s)}, {money}"
     if foreseen.max_requests is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from vendor_verifier.cli.output import say
-from vendor_verifier.pipeline.run import Outlook, is_answered
+from vendor_verifier.pipeline.run import Name, Outlook, is_answered
 from vendor_verifier.records.record import Record
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.budgets import CostOf
@@ -28,7 +28,7 @@ _WIDEST_NAME = 30
 _LINE_EVERY_S = 10.0
 
 
-class VendorCount(msgspec.Struct):
+class Count(msgspec.Struct):
     """What came from one vendor. ``before`` were answered in earlier sessions; ``due`` None: as many as time allows."""
 
     name: str
@@ -52,11 +52,9 @@ class VendorCount(msgspec.Struct):
             if cost is not None:
                 self.cost_usd = (self.cost_usd or 0.0) + cost
 
-    def left_s(self, since_s: float) -> float | None:
-        """Seconds to the end at the speed of this session, which began ``since_s`` ago."""
-        if self.due is None or not self.done:
-            return None if self.due != 0 else 0.0
-        return (self.due - self.done) * since_s / self.done
+    def of(self) -> str:
+        done = self.before + self.done
+        return str(done) if self.due is None else f"{done}/{self.before + self.due}"
 
     def figures(self) -> str:
         """Success and the median TTFT, as far as there are any."""
@@ -65,62 +63,51 @@ class VendorCount(msgspec.Struct):
         ttft = f"  TTFT {median(list(self.ttfts_ms)):.0f} ms" if self.ttfts_ms else ""
         return f"{(self.done - self.failed) / self.done:.0%} ok{ttft}"
 
-    def of(self) -> str:
-        done = self.before + self.done
-        return str(done) if self.due is None else f"{done}/{self.before + self.due}"
 
-
-class Tally:
-    """The vendors of one session, in the plan's order, since the monotonic second ``began_s``."""
+class Tally(dict[Name, Count]):
+    """The vendors of one session in the plan's order, since the monotonic second ``began_s``."""
 
     def __init__(self, outlook: Outlook, began_s: float) -> None:
         several = len({model for model, _ in outlook.due}) > 1
         self.began_s = began_s
-        self.vendors = {
-            name: VendorCount(
-                plain(" / ".join(name) if several else name[1], _WIDEST_NAME),
-                due,
-                outlook.done[name],
-                outlook.costs.get(name),
-            )
-            for name, due in outlook.due.items()
-        }
+        for name, due in outlook.due.items():
+            shown = plain(" / ".join(name) if several else name[1], _WIDEST_NAME)
+            self[name] = Count(shown, due, outlook.done[name], outlook.costs.get(name))
 
     def add(self, record: Record) -> None:
-        self.vendors[record.model, record.label].add(record)
+        self[record.model, record.label].add(record)
 
-    def total(self) -> VendorCount:
+    def total(self) -> Count:
         """All vendors together."""
-        each = self.vendors.values()
-        dues, costs = [one.due for one in each], [one.cost_usd for one in each if one.cost_usd is not None]
-        return VendorCount(
-            "total",
-            None if None in dues else sum(due or 0 for due in dues),
-            sum(one.before for one in each),
-            done=sum(one.done for one in each),
-            failed=sum(one.failed for one in each),
-            cost_usd=sum(costs) if costs else None,
-        )
+        all_ = Count("total", 0, 0)
+        for each in self.values():
+            all_.due = None if all_.due is None or each.due is None else all_.due + each.due
+            all_.before, all_.done, all_.failed = (
+                all_.before + each.before,
+                all_.done + each.done,
+                all_.failed + each.failed,
+            )
+            all_.cost_usd = all_.cost_usd if each.cost_usd is None else (all_.cost_usd or 0.0) + each.cost_usd
+        return all_
 
     def figures(self, now_s: float) -> str:
-        """Failures, cost, and the time until the slowest vendor is done."""
+        """Failures, cost, and the time until the slowest vendor is done at its own speed."""
         total = self.total()
         words = [f"{total.failed} failed"]
         if total.cost_usd is not None:
             words.append(f"${total.cost_usd:,.2f}" if total.cost_usd >= 1 else f"${total.cost_usd:.4f}")
-        lefts = [each.left_s(now_s - self.began_s) for each in self.vendors.values()]
-        known = [left for left in lefts if left is not None]
         if total.done == total.due:
             words.append("scoring")
-        elif len(known) == len(lefts):
-            words.append(f"{_duration(max(known))} left")
+        elif total.due is not None and all(each.done or not each.due for each in self.values()):
+            shares = [((each.due or 0) - each.done) / each.done for each in self.values() if each.done]
+            words.append(f"{_duration(max(shares) * (now_s - self.began_s))} left")
         return "  ".join(words)
 
     def line(self, now_s: float) -> str:
         """The whole run on one line, with the vendor that is furthest behind."""
         words = f"{self.total().of()} done  {self.figures(now_s)}"
-        behind = [each for each in self.vendors.values() if each.due and each.done < each.due]
-        if len(self.vendors) == 1 or not behind:
+        behind = [each for each in self.values() if each.due and each.done < each.due]
+        if len(self) == 1 or not behind:
             return words
         last = min(behind, key=lambda each: each.done / (each.due or 1))
         return f"{words}  slowest: {last.name} {last.of()}"
@@ -144,14 +131,14 @@ class _Lines(Silent):
         total = self._tally.total()
         work = "sending until the time is over" if total.due is None else f"{counted(total.due, 'sample')} to send"
         before = f", {total.before} already answered" if total.before else ""
-        say(f"{work} to {counted(len(self._tally.vendors), 'vendor')}{before}")
+        say(f"{work} to {counted(len(self._tally), 'vendor')}{before}")
 
     def finished(self, record: Record) -> None:
         now_s = time.monotonic()
         self._tally.add(record)
         if self._verbose and not is_answered(record):
             say(failure_line(record))
-        if now_s >= self._next_s or all(each.done == each.due for each in self._tally.vendors.values()):
+        if now_s >= self._next_s or all(each.done == each.due for each in self._tally.values()):
             self._next_s = now_s + _LINE_EVERY_S
             say(self._tally.line(now_s))
 
@@ -177,25 +164,22 @@ class _Bars(Silent):
 
     def started(self, outlook: Outlook) -> None:
         self._tally = Tally(outlook, time.monotonic())
-        counts = [*self._tally.vendors.values()]
-        counts += [self._tally.total()] if len(counts) > 1 else []
-        totals = [None if each.due is None else each.before + each.due for each in counts]
-        rows = zip(counts, totals, strict=True)
-        self._rows = [self.bars.add_task(each.name, total=total, figures="") for each, total in rows]
+        for each in self._counts():
+            whole = None if each.due is None else each.before + each.due
+            self._rows.append(self.bars.add_task(each.name, total=whole, figures=""))
 
     def finished(self, record: Record) -> None:
         self._tally.add(record)
 
+    def _counts(self) -> list[Count]:
+        """A row for each vendor and, where there are several, one for all."""
+        return [*self._tally.values(), *([self._tally.total()] if len(self._tally) > 1 else [])]
+
     def _draw(self) -> None:
-        if not self._rows:
-            return
-        counts = list(self._tally.vendors.values())
-        figures = [each.figures() for each in counts]
-        if len(counts) > 1:
-            counts, figures = [*counts, self._tally.total()], [*figures, ""]
-        figures[-1] = "  ".join(filter(None, [figures[-1], self._tally.figures(time.monotonic())]))
-        for row, each, words in zip(self._rows, counts, figures, strict=True):
-            self.bars.update(row, completed=each.before + each.done, figures=words)
+        for number, (row, each) in enumerate(zip(self._rows, self._counts() if self._rows else (), strict=False), 1):
+            figures = [each.figures()] if number <= len(self._tally) else []
+            figures += [self._tally.figures(time.monotonic())] if number == len(self._rows) else []
+            self.bars.update(row, completed=each.before + each.done, figures="  ".join(figures))
 
 
 @contextmanager
