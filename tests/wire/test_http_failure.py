@@ -66,7 +66,7 @@ def test_kind_of_status(status: int, kind: str) -> None:
         ("messages: no context was given", None),
     ],
 )
-def test_a_question_longer_than_the_context_is_known_by_its_words(status: int, words: str, kind: str | None) -> None:
+def test_a_question_longer_than_the_context_is_known(status: int, words: str, kind: str | None) -> None:
     """Whoever serves a shorter context than the others is seen to; other refusals keep their kind."""
     assert kind_of_status(status, words) == (kind or {400: "bad_request", 422: "unprocessable"}[status])
 

@@ -222,7 +222,7 @@ _BLANK = st.text(" \t\n\r\u00a0\x0b", max_size=3)
 
 
 @given(_BLANK, st.sampled_from(["{}", '{"a": [1, "b"]}', "[", "1 2", "nul", '"x', ""]), _BLANK)
-def test_blanks_around_are_read_as_the_standard_library_reads_them(before: str, text: str, after: str) -> None:
+def test_blanks_around_are_read_as_by_the_standard_library(before: str, text: str, after: str) -> None:
     """The same value, or the same words about the same place."""
     whole = before + text + after
     assert value_or_words(parse_json, whole) == value_or_words(json.loads, whole)
