@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from vendor_verifier.records.record import Exchange, Failure, FailureKind
 from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
-from vendor_verifier.wire.parse_answer import Outcome, read_answer
+from vendor_verifier.wire.parse_answer import Outcome, read_answer, takes_long
 
 SENT_AT = "2026-01-01T00:00:00.000+00:00"
 STREAM = {"content-type": "text/event-stream"}
@@ -332,3 +332,18 @@ def test_no_bytes_raise(
     assert seen is not None or response is not None
     if status is None or not 200 <= status < 300:
         assert seen is not None
+
+
+@pytest.mark.parametrize(
+    ("chunks", "is_long"),
+    [
+        ([b"data: {}\n\n"] * 2_000, False),
+        ([b"x" * 200_000], False),
+        ([b"x" * 300_000], True),
+        ([b"\n" * 50_000], True),
+        ([b"x"] * 50_000, True),
+    ],
+)
+def test_what_takes_long_to_read_is_known_before(chunks: list[bytes], is_long: bool) -> None:
+    """Many bytes, many pieces or many lines: such an answer is read in a thread."""
+    assert takes_long(Exchange(SENT_AT, 9, 200, STREAM, list(enumerate(chunks)))) is is_long

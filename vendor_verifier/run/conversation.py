@@ -33,14 +33,14 @@ from vendor_verifier.run.retry import attempt_until_done, refuses_usage, should_
 from vendor_verifier.scoring.answer import LOOP_LAG
 from vendor_verifier.suites import AnyPlay
 from vendor_verifier.transport.policy import Client, ProgressMeter, Sending
-from vendor_verifier.wire.parse_answer import Outcome, read_answer
+from vendor_verifier.wire.parse_answer import Outcome, read_answer, takes_long
 
 # Keeps finished records, which hold no secret any more.
 Emit = Callable[[Sequence[Record]], None]
 
 # Noted beside what a wire sends in other words.
 _WITHOUT_USAGE = "dropped:stream_options"
-# Longer answers are read and scrubbed in a thread: on the event loop that would make every stream's times late.
+# A record of more bytes is scrubbed in a thread: on the event loop that would make every stream's times late.
 _MOST_READ_HERE = 256 * 1024
 _OK = 200
 
@@ -293,7 +293,7 @@ class Conversation:
             asked_stream=question.turn.stream,
         )
         try:
-            if sum(len(chunk) for _, chunk in exchange.chunks) > _MOST_READ_HERE:
+            if takes_long(exchange):
                 timing, response, failure = await anyio.to_thread.run_sync(read)
             elif exchange.status != _OK:
                 # What a refusal means must be known before the next is asked.

@@ -24,12 +24,22 @@ _ENDLESS_BYTES = 512 * 1024
 # Several times what the longest answer of any model has; reading is bounded by them, not by a clock.
 MAX_LINES = 750_000
 MAX_CHARACTERS = 1024 * 1024
+_LONG, _MANY = 256 * 1024, 8 * 1024
 # Between two looks at these bounds.
 _PIECE_BYTES = 32 * 1024
 _SHORT = MAX_LINES // 2
 _STREAM_STARTS = (b":", b"data:", b"event:", b"id:", b"retry:")
 _BODY_STARTS = (b"{", b"[", b"<")
 _TEXT_STARTS = _STREAM_STARTS + _BODY_STARTS
+
+
+def takes_long(exchange: Exchange) -> bool:
+    """Whether to read it takes more than some milliseconds: it is long, or consists of little but pieces and lines."""
+    size = sum([len(chunk) for _, chunk in exchange.chunks])
+    if size <= _LONG // 16:
+        return False
+    lines = sum([chunk.count(b"\n") + chunk.count(b"\r") for _, chunk in exchange.chunks])
+    return size > _LONG or max(lines, len(exchange.chunks)) > _MANY
 
 
 def read_answer(
