@@ -116,6 +116,22 @@ def test_a_command_that_does_not_end_is_killed_with_its_children(tmp_path: Path)
     anyio.run(ask)
 
 
+def test_a_slow_command_holds_up_no_other_key() -> None:
+    """Another vendor's key is there while one command sleeps."""
+
+    async def ask() -> str | None:
+        ring = KeyRing(Scrubber())
+        async with anyio.create_task_group() as group:
+            group.start_soon(ring.endpoint, entry(sys.executable, "-c", "import time; time.sleep(600)"))
+            await anyio.sleep(0.05)
+            with anyio.fail_after(PATIENCE_S):
+                found = await ring.endpoint(entry(sys.executable, "-c", "print('a-key')"))
+            group.cancel_scope.cancel()
+        return found.key
+
+    assert anyio.run(ask) == "a-key"
+
+
 CONFIG = """
 m:
   vendors:

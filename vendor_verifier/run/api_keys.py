@@ -34,7 +34,7 @@ class KeyRing:
         self._limit_s = limit_s
         self._keys: dict[tuple[str, ...], tuple[str, float]] = {}
         self._failed: dict[tuple[str, ...], UsageError] = {}
-        self._lock = anyio.Lock()
+        self._locks: dict[tuple[str, ...], anyio.Lock] = {}
 
     async def endpoint(self, entry: Entry) -> Endpoint:
         """The entry's endpoint, its key fetched if it comes from a command.
@@ -47,19 +47,25 @@ class KeyRing:
         command = entry.key_command
         if not command:
             return entry.endpoint
-        async with self._lock:
-            if command in self._failed:
-                raise self._failed[command]
-            key, expires = self._keys.get(command, ("", 0.0))
-            if not key or anyio.current_time() >= expires:
-                try:
-                    key = await _printed_by(command, self._limit_s)
-                except UsageError as error:
-                    self._failed[command] = error
-                    raise
-                self._scrubber.add(key)
-                self._keys[command] = key, anyio.current_time() + self._refresh_after_s
-        return replace(entry.endpoint, key=key)
+        if self._is_old(command):
+            async with self._locks.setdefault(command, anyio.Lock()):
+                if command in self._failed:
+                    raise self._failed[command]
+                if self._is_old(command):
+                    await self._fetch(command)
+        return replace(entry.endpoint, key=self._keys[command][0])
+
+    def _is_old(self, command: tuple[str, ...]) -> bool:
+        return command not in self._keys or anyio.current_time() >= self._keys[command][1]
+
+    async def _fetch(self, command: tuple[str, ...]) -> None:
+        try:
+            key = await _printed_by(command, self._limit_s)
+        except UsageError as error:
+            self._failed[command] = error
+            raise
+        self._scrubber.add(key)
+        self._keys[command] = key, anyio.current_time() + self._refresh_after_s
 
 
 async def _printed_by(command: tuple[str, ...], limit_s: float) -> str:
