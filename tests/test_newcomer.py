@@ -101,7 +101,7 @@ def test_a_newcomer_gets_from_the_wheel_to_the_evidence(newcomer: Newcomer) -> N
     ).splitlines()
     assert [Path(name).name for name in written] == ["ranking.csv", "verdicts.csv", "findings.csv"]
     assert all((newcomer.folder / name).stat().st_size > 0 for name in written)
-    assert newcomer.types("explain", "runs/latest", "--vendor", "reseller").startswith("verdict: ")
+    assert newcomer.types("explain", "runs/latest", "--vendor", "reseller-a").startswith("verdict: ")
 
 
 @pytest.mark.slow

@@ -111,7 +111,7 @@ class RunFolder(msgspec.Struct, frozen=True):
             if self.path.is_dir():
                 return False
             if self.path.is_file():
-                raise RunFolderError(f"{self.path} is a file; name a folder for the run") from None
+                raise RunFolderError(f"{self.path} is a file; name a folder") from None
             raise StorageError(f"cannot create the run folder {self.path}: {error.strerror}") from error
         return True
 

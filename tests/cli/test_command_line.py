@@ -92,6 +92,7 @@ def test_a_commands_help_ends_with_its_examples(
         ("report --format pdf", "no run"),
         ("compare a b", "not a run folder"),
         ("-c CONFIG -n 1 -o file", "file is a file; name a folder"),
+        ("init file", "file is a file; name a folder"),
         ("--incremental", "config.yaml"),
         ("import --model m -o x", "label=file"),
         ("import a a=b a=b --model m -o x", "given twice"),

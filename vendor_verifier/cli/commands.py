@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cyclopts import App
 from cyclopts.help import PlainFormatter
@@ -110,6 +110,11 @@ class _Help(PlainFormatter):
             for name, line in zip([names, *[""] * len(lines)], lines, strict=False):
                 self._print_plain(console, f"  {name:{column}}  {line}".rstrip())
         console.print()
+
+    def render_description(self, console: Console, _options: ConsoleOptions, description: Any) -> None:
+        """Paragraphs as wide as the terminal, however the docstring breaks its lines."""
+        for paragraph in str(getattr(description, "primary_renderable", description or "")).split("\n\n"):
+            self._print_plain(console, " ".join(paragraph.split()) + "\n")
 
 
 def build_app(described: Collection[str] = ()) -> App:

@@ -72,7 +72,9 @@ def _lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
     if foreseen.max_cost_usd is not None:
         yield f"--max-cost stops the run at about {_usd(foreseen.max_cost_usd)}"
     if foreseen.compared is None:
-        yield "verdict: no comparison; it needs a baseline (`is_baseline: true`) that is sent everything twice"
+        has_baseline = any(entry.is_baseline for entry in plan.entries)
+        what = "set --baseline-repeats 2" if has_baseline else "it needs a baseline (`is_baseline: true`)"
+        yield f"verdict: no comparison; {what}"
     elif foreseen.compared < ENOUGH_SAMPLES:
         samples = counted(foreseen.compared, "sample")
         yield f"verdict: {samples} are too few to recommend a vendor; use {ENOUGH_SAMPLES} or more"

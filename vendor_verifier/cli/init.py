@@ -15,7 +15,7 @@ from cyclopts import Parameter
 
 from vendor_verifier.cli.output import EXIT_OK, say, warn
 from vendor_verifier.config.model_names import MODEL_IDS, known_models, series_of
-from vendor_verifier.errors import Problem, ProblemsError, StorageError
+from vendor_verifier.errors import Problem, ProblemsError, StorageError, UsageError
 from vendor_verifier.pipeline.options import WHAT, flag, many, option
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.reports.escape import plain
@@ -23,7 +23,7 @@ from vendor_verifier.reports.formats import aligned
 from vendor_verifier.resources import shipped
 
 _RULE = "# ---"
-_IGNORED = ".env\n.env.*\n!.env.example\nruns/\n"
+IGNORED = ".env\n.env.*\n!.env.example\nruns/\n"
 _SCHEMA = "config.schema.json"
 
 
@@ -56,21 +56,26 @@ def init_command(
     return EXIT_OK
 
 
-def write_first_files(folder: Path, chosen: Mapping[str, Mapping[str, str]], suites: str = "") -> None:
-    """Write the first files for model → vendor → model_id, with a ``suites:`` section, and say what to do next.
+def write_first_files(folder: Path, chosen: Mapping[str, Mapping[str, str]], suites: str = "", flags: str = "") -> None:
+    """Write the first files for model → vendor → model_id, and say what to do next.
+
+    ``suites`` is a section of the configuration, ``flags`` are those that its run needs.
 
     A file that is there is kept, unless it is still as ``init`` without a model wrote it.
 
     Raises:
         StorageError: the disk refused.
+        UsageError: the folder is a file.
     """
+    if folder.is_file():
+        raise UsageError(f"{folder} is a file; name a folder")
     plugins = find_vendors(()).vendors
     keys = list(dict.fromkeys(plugins[name].vendor.key_name or name for ids in chosen.values() for name in ids))
     schema = shipped(_SCHEMA).read_text(encoding="utf-8")
     files = {
         "config.yaml": (config_text(chosen, suites), config_text({}), 0o644),
         ".env": (_env_text(keys), _env_text(()), 0o600),
-        ".gitignore": (_IGNORED, "", 0o644),
+        ".gitignore": (IGNORED, "", 0o644),
         _SCHEMA: (schema, "", 0o644),
     }
     for name, (text, untouched, mode) in files.items():
@@ -78,10 +83,13 @@ def write_first_files(folder: Path, chosen: Mapping[str, Mapping[str, str]], sui
         say(f"wrote {path}" if _create(path, text, untouched, mode) else f"kept {path}: it exists")
     _warn_of_leaks(folder / ".gitignore", folder / ".env")
     config = "" if folder == Path() else f" -c {folder / 'config.yaml'}"
+    run = f"`agent-vendor-verifier{config}{flags}`"
     if keys:
-        say(f"next: set {', '.join(keys)} in {folder / '.env'}, then `agent-vendor-verifier doctor{config}`")
+        say(
+            f"next: set {', '.join(keys)} in {folder / '.env'}; then `agent-vendor-verifier doctor{config}`, then {run}"
+        )
     else:
-        say(f"next: `agent-vendor-verifier{config}` tests the simulated vendors of {folder / 'config.yaml'}")
+        say(f"next: {run} tests the simulated vendors of {folder / 'config.yaml'}")
         say("real vendors: `agent-vendor-verifier init --model kimi-k2.5`; `init --list` lists models and vendors")
 
 

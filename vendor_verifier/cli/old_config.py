@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from vendor_verifier.cli.init import config_text, offers_of, write_first_files
+from vendor_verifier.cli.init import IGNORED, config_text, offers_of, write_first_files
 from vendor_verifier.cli.output import EXIT_OK, EXIT_USAGE, say
 from vendor_verifier.config import load_config, mcpbr, read_environment
 from vendor_verifier.config.env_file import read_limited
@@ -74,8 +74,8 @@ def _from_mcpbr(source: Path, content: dict[str, object], *, dry_run: bool) -> i
     for words in mcpbr.left_out(content):
         say(plain(words))
     if model is None:
-        say(plain(f"no known model ({content.get('model')}): the simulated vendors are in; put yours in their place"))
-        say("each vendor needs a model_id, and a url unless `agent-vendor-verifier init --list` lists it")
+        say("it names no model that we know, so the simulated vendors are in; put yours in their place:")
+        say("each needs a model_id, and a url unless `agent-vendor-verifier init --list` lists it")
     suites = mcpbr.suites_section(content)
     if dry_run:
         say(f"dry run: nothing was written; {target} would be\n\n{config_text(chosen, suites)}")
@@ -85,8 +85,8 @@ def _from_mcpbr(source: Path, content: dict[str, object], *, dry_run: bool) -> i
         source.unlink()
     elif target.exists():
         raise UsageError(f"{target} exists; move it away first, and run this again")
-    write_first_files(Path(os.path.relpath(target.parent)), chosen, suites)
-    say(f"the evaluation is chosen by a flag: `agent-vendor-verifier --suite {mcpbr.suite_of(content)}`")
+    folder = Path(os.path.relpath(target.parent))
+    write_first_files(folder, chosen, suites, f" --suite {mcpbr.suite_of(content)}")
     return EXIT_OK
 
 
@@ -118,9 +118,9 @@ def _backup(config: Path) -> Path:
 
 
 def _ignore(file: Path) -> None:
-    """Add a file to the .gitignore of its folder."""
+    """Add a file to the .gitignore of its folder, which is created with what ``init`` puts there."""
     path = file.with_name(".gitignore")
-    text = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
+    text = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else IGNORED
     if file.name not in {line.strip().strip("/") for line in text.splitlines()}:
         text += ("\n" if text and not text.endswith("\n") else "") + f"{file.name}\n"
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o644

@@ -67,13 +67,11 @@ def in_our_words(content: Mapping[str, Any], file: str) -> str:
     """The message for such a file: the command that converts it, and the lines of ours that say the same."""
     lines = []
     if not any(map(_is_model, content.values())):
-        lines = [
-            f"{known_model(content) or 'your-model'}:",
-            "  vendors:",
-            f"  - name: {content.get('provider') or 'your-vendor'}",
-            "    # model_id: …   what this vendor calls the model",
-            "    # url: https://…/v1   unless the vendor is in `agent-vendor-verifier init --list`",
-        ]
+        model, vendor = known_model(content) or "your-model", content.get("provider") or "your-vendor"
+        id_ = MODEL_IDS.get(model, {}).get(str(vendor))
+        lines = [f"{model}:", "  vendors:", f"  - name: {vendor}"]
+        lines += [f"    model_id: {id_}"] if id_ else ["    # model_id: …   what this vendor calls the model"]
+        lines.append("    # url: https://…/v1   unless `agent-vendor-verifier init --list` lists the vendor")
     lines += suites_section(content).splitlines()
     words = [f"this is a configuration of mcpbr; `agent-vendor-verifier init --from {file}` writes one of ours"]
     if lines:
