@@ -134,17 +134,6 @@ def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
     assert __version__ in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("wish", [None, "4"])
-def test_one_core_is_used_unless_another_number_is_set(wish: str | None) -> None:
-    """A second thread of the matrix library would take the core that a vendor's bytes wait for."""
-    name = "OPENBLAS_NUM_THREADS"
-    environment = {key: value for key, value in os.environ.items() if key != name} | ({name: wish} if wish else {})
-    code = "import atexit, os; from vendor_verifier.cli.main import main"
-    code += f"; atexit.register(lambda: print(os.environ['{name}'])); main(['--version'])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
-    assert done.stdout.split()[-1] == (wish or "1")
-
-
 def test_a_full_disk_is_exit_code_4(tmp_path: Path) -> None:
     """A run folder that cannot be made is a storage problem, told in one line."""
     blocked = tmp_path / "file"

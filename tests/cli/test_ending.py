@@ -44,59 +44,33 @@ def test_a_signal_ends_a_loop_by_cancelling_its_task(number: signal.Signals) -> 
     assert done.stdout.splitlines() == ["went on", "CancelledError", f"interrupted by {int(number)}"]
 
 
-def test_simulated_vendors_end_at_once_and_say_nothing() -> None:
-    """SIGTERM, as a run sends it to those it started, ends them without a word on the screen."""
+def _simulated() -> subprocess.Popen[str]:
+    """Simulated vendors as a run starts them, which serve already."""
     command = [sys.executable, "-m", registered("serving a run"), "0"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, **pipes, text=True) as process:  # type: ignore[call-overload]
-        process.stdin.write("{}\n")
-        process.stdin.flush()
-        assert process.stdout.readline().startswith("simulated vendors at ")
+    process: subprocess.Popen[str] = subprocess.Popen(command, **pipes, text=True)  # type: ignore[call-overload]
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write("{}\n")
+    process.stdin.flush()
+    assert process.stdout.readline().startswith("simulated vendors at ")
+    return process
+
+
+def test_simulated_vendors_end_at_once_and_print_nothing() -> None:
+    """SIGTERM, as a run sends it to those it started."""
+    with _simulated() as process:
         process.terminate()
-        _, told = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, told) == (-signal.SIGTERM, "")
+        _, printed = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, printed) == (-signal.SIGTERM, "")
 
 
-def test_simulated_vendors_end_with_whoever_started_them() -> None:
+def test_simulated_vendors_end_with_who_started_them() -> None:
     """A run that is killed cannot end them; the end of their input does."""
-    command = [sys.executable, "-m", registered("serving a run"), "0"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write("{}\n")
-        process.stdin.flush()
-        assert process.stdout.readline().startswith("simulated vendors at ")
+    with _simulated() as process:
+        assert process.stdin
         process.stdin.close()
         assert process.wait(timeout=PATIENCE_S) == 0
-
-
-_TWICE = """
-import os, signal
-from vendor_verifier.cli.main import end_in_order
-from vendor_verifier.run.interruption import ensure_interruptible
-
-came = end_in_order()
-before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-ensure_interruptible()
-assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
-try:
-    os.kill(os.getpid(), signal.SIGTERM)
-except KeyboardInterrupt:
-    print("interrupted by", *map(int, came))
-"""
-
-
-def test_a_signal_outside_a_run_is_handled_after_one_as_before() -> None:
-    """Between the check of the signals and the run, and while answers are scored, SIGTERM still ends us in order."""
-    done = subprocess.run([sys.executable, "-c", _TWICE], capture_output=True, text=True, timeout=PATIENCE_S)
-    assert (done.returncode, done.stdout) == (0, f"interrupted by {int(signal.SIGTERM)}\n")
-
-
-def test_the_command_line_handles_signals_before_it_loads_its_library() -> None:
-    """What is loaded before is quick; a Ctrl-C amid it would end in a traceback of Python's own."""
-    program = "import sys, vendor_verifier.cli.main; print('cyclopts' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE_S)
-    assert done.stdout == "False\n"
 
 
 @pytest.mark.slow  # a whole demonstration
