@@ -7,7 +7,7 @@ calls tools makes more requests than forecast; against one who makes the expecte
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 
@@ -28,7 +28,7 @@ from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.scoring.money import Price, cost_usd
 from vendor_verifier.suites import Suite, compares, with_results
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages
-from vendor_verifier.wire.base import json_bytes
+from vendor_verifier.wire.base import Wire, json_bytes
 from vendor_verifier.wire.openai_responses import LEAST_OUTPUT, OpenAIResponses
 
 # Assumptions about what is not measured yet: the length and time of an answer.
@@ -83,13 +83,6 @@ class Forecast(msgspec.Struct, frozen=True):
     max_cost_usd: float | None = None
 
 
-class _Question(msgspec.Struct, frozen=True):
-    """One future request: the size of its text in bytes, and its turn."""
-
-    size: int
-    turn: Turn
-
-
 def forecast(prepared: Prepared, now: datetime) -> Forecast:
     """The forecast of the plan, vendor by vendor, at prices of ``now``.
 
@@ -116,13 +109,13 @@ def forecast(prepared: Prepared, now: datetime) -> Forecast:
     )
 
 
-def _questions(prepared: Prepared) -> Iterator[_Question]:
-    """Every request that one round over all samples makes to one vendor."""
+def _questions(prepared: Prepared) -> Iterator[tuple[int, Turn]]:
+    """Every request that one round over all samples makes to one vendor: the bytes of its text, and its turn."""
     for task in prepared.plan.tasks:
         suite = ready_suite(task.suite, task.options, task.samples)
         for sample in task.samples:
             for turn in _turns(suite, sample, prepared.hooks[task.suite].foreseen(sample)):
-                yield _Question(len(json_bytes({"messages": turn.messages, "tools": turn.tools})), turn)
+                yield len(json_bytes({"messages": turn.messages, "tools": turn.tools})), turn
 
 
 def _turns(suite: Suite, sample: Sample, answers: Iterable[Attempt]) -> Iterator[Turn]:
@@ -138,17 +131,21 @@ def _turns(suite: Suite, sample: Sample, answers: Iterable[Attempt]) -> Iterator
         play.close()
 
 
-def _entry(entry: Entry, prepared: Prepared, questions: Sequence[_Question], now: datetime) -> EntryForecast:
+def _entry(entry: Entry, prepared: Prepared, questions: Sequence[tuple[int, Turn]], now: datetime) -> EntryForecast:
     plan = prepared.plan
     rounds = _rounds(plan, entry)
-    default, least = _wire_budgets(entry, prepared)
-    budgets = [_budget(with_parameters(question.turn, entry), default, least) for question in questions]
-    inputs = round(rounds * sum(math.ceil(question.size / BYTES_PER_TOKEN) for question in questions))
-    outputs = rounds * sum(min(ANSWER_TOKENS, each or math.inf) for each in budgets)
+    wire = wire_of(entry, prepared.registry.vendor(entry.vendor), prepared.wires)
+    budgets = [_budget(with_parameters(turn, entry), wire) for _, turn in questions]
+    inputs = round(rounds * sum(math.ceil(size / BYTES_PER_TOKEN) for size, _ in questions))
+    outputs = int(rounds * sum(min(ANSWER_TOKENS, each or math.inf) for each in budgets))
     most = None if None in budgets else round(rounds * sum(each for each in budgets if each is not None))
-    is_free = entry.is_simulated and entry.price is None
-    price = _FREE if is_free else price_of(entry, now)
+    price = _FREE if entry.is_simulated and entry.price is None else price_of(entry, now)
     requests, concurrency = round(rounds * len(questions)), entry.concurrency or plan.request_concurrency
+    paced_s = [
+        60 * amount / per_minute
+        for amount, per_minute in ((requests, entry.requests_per_minute), (inputs + outputs, entry.tokens_per_minute))
+        if per_minute
+    ]
     return EntryForecast(
         model=entry.model,
         label=entry.label,
@@ -158,15 +155,11 @@ def _entry(entry: Entry, prepared: Prepared, questions: Sequence[_Question], now
         concurrency=concurrency,
         is_open=plan.load.is_open,
         input_tokens=inputs,
-        output_tokens=int(outputs),
+        output_tokens=outputs,
         output_ceiling_tokens=most,
-        duration_s=max(
-            _offered_s(plan, requests, concurrency),
-            _paced_s(requests, entry.requests_per_minute),
-            _paced_s(inputs + int(outputs), entry.tokens_per_minute),
-        ),
+        duration_s=max(_offered_s(plan, requests, concurrency), *paced_s, 0.0),
         price=price,
-        cost_usd=_cost(price, requests, inputs, int(outputs)),
+        cost_usd=_cost(price, requests, inputs, outputs),
         cost_ceiling_usd=_cost(price, requests, inputs, most),
     )
 
@@ -200,17 +193,12 @@ def _offered_s(plan: Plan, requests: int, concurrency: int) -> float:
     return math.ceil(requests / concurrency) * ANSWER_S
 
 
-def _wire_budgets(entry: Entry, prepared: Prepared) -> tuple[int | None, int]:
-    """The output limit that the protocol itself adds, if any, and the smallest that it takes."""
-    wire = wire_of(entry, prepared.registry.vendor(entry.vendor), prepared.wires)
-    default = wire.default_max_tokens if isinstance(wire, AnthropicMessages) else None
-    return default, LEAST_OUTPUT if isinstance(wire, OpenAIResponses) else 1
-
-
-def _budget(turn: Turn, default: int | None, least: int) -> int | None:
+def _budget(turn: Turn, wire: Wire) -> int | None:
+    """The most tokens of an answer: as stated or as the protocol adds, and no less than it takes; None for no limit."""
     stated = (turn.parameters.get(name) for name in _BUDGETS)
+    default = wire.default_max_tokens if isinstance(wire, AnthropicMessages) else None
     found = next((each for each in stated if isinstance(each, int) and each > 0), default)
-    return None if found is None else max(found, least)
+    return None if found is None else max(found, LEAST_OUTPUT if isinstance(wire, OpenAIResponses) else 1)
 
 
 def _cost(price: Price | None, requests: int, inputs: int, outputs: int | None) -> float | None:
@@ -221,19 +209,10 @@ def _cost(price: Price | None, requests: int, inputs: int, outputs: int | None) 
     return None if tokens is None else tokens + requests * price.request * price.rate
 
 
-def _paced_s(amount: int, per_minute: float | None) -> float:
-    """Seconds that ``amount`` takes under a budget per minute; 0 without one."""
-    return 60 * amount / per_minute if per_minute else 0.0
-
-
 def _duration_s(plan: Plan, entries: Sequence[EntryForecast]) -> float:
     """Seconds of the whole run: accounts run in parallel as far as allowed, entries of one account in sequence."""
     accounts: dict[str, float] = {}
     for entry, foreseen in zip(plan.entries, entries, strict=True):
         accounts[entry.account] = accounts.get(entry.account, 0.0) + foreseen.duration_s
-    return _side_by_side(accounts, plan.vendor_concurrency)
-
-
-def _side_by_side(accounts: Mapping[str, float], at_once: int | None) -> float:
-    longest = max(accounts.values(), default=0.0)
-    return longest if at_once is None else max(longest, math.fsum(accounts.values()) / at_once)
+    at_once = plan.vendor_concurrency or len(accounts) or 1
+    return max([*accounts.values(), math.fsum(accounts.values()) / at_once], default=0.0)
