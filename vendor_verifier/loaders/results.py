@@ -86,20 +86,7 @@ def import_results(
         made, remarks = _records(answers[each], planned, model=model, source=each, run=run, file=named[each])
         records += made
         warnings += remarks
-    entries = []
-    for label, every in files.items():
-        of_label = [row for number in range(len(every)) for row in rows[label, number]]
-        entries.append(
-            EntryInfo(
-                model=model,
-                label=label,
-                vendor=label,
-                model_id=_most_common(row.model_id for row in of_label) or model,
-                provider=_most_common(row.provider for row in of_label),
-                is_baseline=label == baseline,
-                repeat=len(every) if len(every) > 1 else None,
-            )
-        )
+    entries = [_entry([rows[run] for run in runs if run[0] == label], model, label, baseline) for label in files]
     warnings.append("Imported times include retries that the other tool hid; its streams have no token times.")
     return Imported(tuple(planned.values()), tuple(records), tuple(entries), tuple(warnings))
 
@@ -205,6 +192,19 @@ def _records(
             f"{label}: {counted(repeated, 'row')} for a sample that already had one; a success counts, else the first"
         )
     return [kept[sample_id] for sample_id in planned if sample_id in kept], remarks
+
+
+def _entry(rows: Sequence[Sequence[ResultRow]], model: str, label: str, baseline: str | None) -> EntryInfo:
+    every = [row for of_run in rows for row in of_run]
+    return EntryInfo(
+        model=model,
+        label=label,
+        vendor=label,
+        model_id=_most_common(row.model_id for row in every) or model,
+        provider=_most_common(row.provider for row in every),
+        is_baseline=label == baseline,
+        repeat=len(rows) if len(rows) > 1 else None,
+    )
 
 
 def _most_common(names: Iterable[str | None]) -> str | None:
