@@ -55,7 +55,7 @@ def test_a_field_replaced_raises_nothing_but_a_data_error(name: str, data: st.Da
 
 
 @given(text=st.text(st.sampled_from("[]{}()'\"\\-+*018:,.abeNjux_ \n"), max_size=40))
-def test_an_arbitrary_list_of_functions_raises_nothing_but_a_data_error(text: str) -> None:
+def test_an_arbitrary_list_of_functions_is_read_or_refused(text: str) -> None:
     """Python literals that are no JSON (sets, bytes, complex numbers, tuples as keys) and nonsense are refused."""
     row = {"conversations": [{"from": "system", "value": f"APIs: [{text}"}, {"from": "user", "value": "?"}]}
     with suppress(DataError):

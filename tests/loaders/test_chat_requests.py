@@ -68,7 +68,7 @@ def test_a_parameter_that_nobody_can_take_is_a_defect_of_the_row(name: str, wron
     assert loaded.samples[1].turn.parameters == {name: wrong}
 
 
-def test_input_role_becomes_system_and_nothing_else_of_a_message_changes() -> None:
+def test_the_input_role_becomes_system() -> None:
     """`_input` is another project's word for system; null content and odd keys pass untouched."""
     odd = {"role": "assistant", "content": None, "tool_calls": [{"id": "read:0"}], "reasoning": "…"}
     [sample] = read(line(messages=[{"role": "_input", "content": "S"}, odd])).samples
@@ -110,7 +110,7 @@ def test_repeated_content_is_told_apart_by_occurrence() -> None:
     assert "(line 3)" in loaded.defects[0]
 
 
-def test_blank_lines_bom_and_crlf_are_tolerated_and_lines_counted() -> None:
+def test_blank_lines_bom_and_crlf_are_tolerated() -> None:
     """Line numbers are those an editor shows."""
     loaded = read(b"\xef\xbb\xbf" + line().replace(b"\n", b"\r\n"), b"\r\n", b"  \n", line())
     assert [sample.source.line for sample in loaded.samples if sample.source] == [1, 4]
@@ -169,7 +169,7 @@ def test_file_without_a_sample_is_refused_even_when_skipping() -> None:
             read(*lines, skip_bad=True)
 
 
-def test_defects_of_tools_and_keys_are_reported_and_the_sample_kept() -> None:
+def test_defects_of_tools_and_keys_are_reported() -> None:
     """What the data set has wrong is said, with its line, and is nobody else's fault."""
     nested = line(tools=[TOOL, TOOL, "x", {"type": "web"}])[:-2] + b', "metadata": {"k": 1, "k": 2}}'
     loaded = read(nested)
@@ -206,7 +206,7 @@ rows = st.dictionaries(keys, json_values | messages | messages.map(json.dumps), 
 
 
 @given(st.lists(st.fixed_dictionaries({"messages": questions}, optional={"tools": json_values, "x": json_values})))
-def test_accepted_rows_keep_their_id_when_written_and_read_again(bodies: list[dict[str, Any]]) -> None:
+def test_an_id_follows_from_the_turn_alone(bodies: list[dict[str, Any]]) -> None:
     """A sample's id follows from its turn alone, and what was read can be sent."""
     try:
         loaded = read(*[json.dumps(body).encode() for body in bodies], skip_bad=True)

@@ -132,7 +132,7 @@ def test_apis_of_one_name_are_told_apart() -> None:
     assert names[2].endswith("_for_sky_watch")
 
 
-def test_gold_calls_that_their_tools_refuse_are_the_datasets_defect() -> None:
+def test_expected_calls_that_the_tools_refuse_are_defects() -> None:
     """A label against its own schema and a call of a tool not on offer are kept and said."""
     calls = [{"name": "weather", "parameters": {"city": 3}}, {"name": "gone", "parameters": {}}]
     loaded = read(without(ROWS["toolbench"], ground_truth=calls))

@@ -14,7 +14,7 @@ from costs import assert_linear
 from dataset_rows import CALL, FILE, QUERY, ROWS, read, refusal
 
 from vendor_verifier.errors import DataError, UsageError
-from vendor_verifier.loaders import loaders, read_dataset_file, recognise
+from vendor_verifier.loaders import loaders, read_dataset_file
 from vendor_verifier.pipeline.datasets import load_dataset
 
 
@@ -112,12 +112,6 @@ def test_an_array_says_where_it_breaks() -> None:
         read_dataset_file(b'[\n{"a": 1}\n{"a": 2}]', dataset="d", file=FILE)
 
 
-def test_recognise_knows_no_row_by_its_values() -> None:
-    """An empty object and a row of strangers have no format."""
-    assert recognise({}) is None
-    assert recognise({"query": "?"}) is None
-
-
 def test_a_large_array_loads_in_linear_time(tmp_path: Path) -> None:
     """Rows that repeat their tool list, compressed and on one line, take twice as long when there are twice as many, up
     to ten megabytes."""
@@ -159,12 +153,6 @@ def test_a_tree_that_is_cut_is_refused_with_its_place(tmp_path: Path) -> None:
     file.write_text(json.dumps(ROWS["openbmb_answers"], indent=2)[:-5])
     with pytest.raises(DataError, match=r"tree\.json:\d+: not JSON at column"):
         load_dataset(file)
-
-
-def test_many_pretty_printed_objects_cost_no_more_than_their_length() -> None:
-    """Twice as many objects take about twice as long."""
-    row = json.dumps(ROWS["chat"], indent=1).encode() + b"\n"
-    assert_linear(lambda size: lambda: read_dataset_file(row * size, dataset="mine", file=FILE), 300)
 
 
 def test_a_parquet_file_is_told_how_to_be_lines(tmp_path: Path) -> None:

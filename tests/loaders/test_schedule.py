@@ -36,9 +36,3 @@ def test_lines_that_are_no_time_are_named(text: str, line: int | None) -> None:
     with pytest.raises(DataError) as caught:
         read_schedule(text.encode("latin-1").splitlines(), FILE)
     assert [problem.line for problem in caught.value.problems] == [line]
-
-
-def test_all_problems_are_told_at_once() -> None:
-    with pytest.raises(DataError) as caught:
-        read_schedule(b"x\n1\ny\n0".splitlines(), FILE)
-    assert [problem.line for problem in caught.value.problems] == [1, 3, 4]
