@@ -11,8 +11,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
-
 from vendor_verifier.errors import Problem, UsageError
 from vendor_verifier.lazy_import import late
 from vendor_verifier.loaders.base import (
@@ -76,17 +74,8 @@ def read_dataset_file(
             raise data_error(_of_no_format(passed, file, place))
         passed.append(row)
         chosen = recognise(row.fields) if isinstance(row, Row) else None
-    loaded = build_samples(
-        chain(passed, rows),
-        chosen.read_row,
-        dataset=dataset,
-        file=file,
-        skip_bad=skip_bad,
-        place=place,
-        holds=f"rows of format {chosen.name} ({chosen.row})",
-        keep=keep,
-    )
-    return structs.replace(loaded, format=chosen.name)
+    every = chain(passed, rows)
+    return build_samples(every, chosen, dataset=dataset, file=file, skip_bad=skip_bad, place=place, keep=keep)
 
 
 def loader_named(name: str) -> Loader:

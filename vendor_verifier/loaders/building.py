@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from vendor_verifier.errors import Problem
 from vendor_verifier.loaders.base import (
     Keep,
     LoadedSamples,
+    Loader,
     Question,
     Row,
     UnusableRequest,
@@ -143,26 +144,15 @@ def _tools(tools: object) -> tuple[list[Tool], list[str]]:
 
 def build_samples(
     rows: Iterable[Row | Problem],
-    read_row: Callable[[Mapping[str, Any]], Question],
+    loader: Loader,
     *,
     dataset: str,
     file: Path,
     skip_bad: bool = False,
     place: str = "line",
-    holds: str = "one chat-completions request a line",
     keep: Keep | None = None,
 ) -> LoadedSamples:
-    """Build samples.
-
-    Args:
-        rows: rows as read, or the problems they have.
-        read_row: what a row asks; raises UnusableRequest.
-        dataset: the name samples carry as their source.
-        file: what error messages call the file.
-        skip_bad: leave unusable rows out and list them in ``skipped``, instead of refusing the file.
-        place: what ``Row.line`` counts: ``line``, or ``row`` inside a JSON array.
-        holds: what such a file holds, for the message about an empty one.
-        keep: takes the samples, instead of the result.
+    """The samples of rows as a loader reads them. ``place`` is what ``Row.line`` counts: lines, or rows of an array.
 
     Raises:
         DataError: unusable rows (all of them, the first in full), or no usable row at all.
@@ -178,7 +168,7 @@ def build_samples(
             problems.append(row)
             continue
         try:
-            question = read_row(row.fields)
+            question = loader.read_row(row.fields)
         except UnusableRequest as reason:
             problems.append(place_in(file, place, row.line, reason.key, str(reason)))
             continue
@@ -193,7 +183,8 @@ def build_samples(
     if problems and not skip_bad:
         raise data_error(problems)
     if not seen:
-        raise data_error([Problem(f"no usable sample: expected {holds}", file), *problems])
+        words = f"no usable sample: expected rows of format {loader.name} ({loader.row})"
+        raise data_error([Problem(words, file), *problems])
     hidden = len(defects) - _MAX_DEFECTS
     if hidden > 0:
         defects[_MAX_DEFECTS:] = [f"and {counted(hidden, 'more defect')} like these"]
@@ -201,7 +192,7 @@ def build_samples(
         shown = ", ".join(map(str, repeats[:20])) + (", …" if len(repeats) > 20 else "")
         count = counted(len(repeats), "sample repeats", "samples repeat")
         defects.append(f"{count} an earlier one word for word; equal ones are told apart by number ({place} {shown})")
-    return LoadedSamples(tuple(samples), tuple(problems), tuple(defects))
+    return LoadedSamples(tuple(samples), tuple(problems), tuple(defects), loader.name)
 
 
 def place_in(file: Path, place: str, number: int, key: str | None, message: str) -> Problem:
