@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from vendor_verifier.cli.output import duration
 from vendor_verifier.pipeline.estimate import (
     ANSWER_S,
     ANSWER_TOKENS,
@@ -20,6 +21,7 @@ from vendor_verifier.pipeline.manifest import stored_load
 from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.records.manifest import load_text
 from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.formats import usd
 from vendor_verifier.text import counted
 
 _WIDTH = 1_000
@@ -59,18 +61,18 @@ def _lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
         at_once = f"at most {each.concurrency}" if each.is_open else str(each.concurrency)
         limit = "no limit" if each.output_ceiling_tokens is None else f"at most {each.output_ceiling_tokens:,}"
         requests = counted(f"{each.requests:,}", "request")
-        yield f"  {requests}, {at_once} at a time, about {_duration(each.duration_s)}, {_money(each)}"
+        yield f"  {requests}, {at_once} at a time, about {duration(each.duration_s)}, {_money(each)}"
         yield f"  about {each.input_tokens:,} tokens in and {each.output_tokens:,} out ({limit})"
     money = "unknown price"
     if foreseen.unpriced < len(foreseen.entries):
         more = f" and {counted(foreseen.unpriced, 'vendor')} without a known price" if foreseen.unpriced else ""
-        money = f"about {_usd(foreseen.cost_usd)}{more}" if foreseen.cost_usd else "free"
+        money = f"about {usd(foreseen.cost_usd)}{more}" if foreseen.cost_usd else "free"
     requests = counted(f"{foreseen.requests:,}", "request")
-    yield f"total: {requests}, up to {foreseen.retries} retries each, about {_duration(foreseen.duration_s)}, {money}"
+    yield f"total: {requests}, up to {foreseen.retries} retries each, about {duration(foreseen.duration_s)}, {money}"
     if foreseen.max_requests is not None:
         yield f"--max-requests stops the run after {foreseen.max_requests:,} requests, retries included"
     if foreseen.max_cost_usd is not None:
-        yield f"--max-cost stops the run at about {_usd(foreseen.max_cost_usd)}"
+        yield f"--max-cost stops the run at about {usd(foreseen.max_cost_usd)}"
     if foreseen.compared is None:
         has_baseline = any(entry.is_baseline for entry in plan.entries)
         what = "set --baseline-repeats 2" if has_baseline else "it needs a baseline (`is_baseline: true`)"
@@ -90,15 +92,5 @@ def _money(estimate: EntryForecast) -> str:
         return "unknown price (add `price:` to the entry)"
     if estimate.price.source == "simulated":
         return "free"
-    most = "no upper limit" if estimate.cost_ceiling_usd is None else f"at most {_usd(estimate.cost_ceiling_usd)}"
-    return f"about {_usd(estimate.cost_usd)} ({most}; price: {estimate.price.source})"
-
-
-def _usd(amount: float) -> str:
-    return f"${amount:,.2f}" if amount >= 0.005 or amount == 0 else f"${amount:.4f}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+    most = "no upper limit" if estimate.cost_ceiling_usd is None else f"at most {usd(estimate.cost_ceiling_usd)}"
+    return f"about {usd(estimate.cost_usd)} ({most}; price: {estimate.price.source})"

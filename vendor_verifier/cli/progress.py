@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from vendor_verifier.cli.output import say
+from vendor_verifier.cli.output import duration, say
 from vendor_verifier.pipeline.run import Name, Outlook, is_answered
 from vendor_verifier.records.record import Record
 from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.formats import usd
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.scoring.answer import is_billed, reported_usage, ttft_ms
 from vendor_verifier.text import counted
@@ -95,12 +96,12 @@ class Tally(dict[Name, Count]):
         total = self.total()
         words = [f"{total.failed} failed"]
         if total.cost_usd is not None:
-            words.append(f"${total.cost_usd:,.2f}" if total.cost_usd >= 1 else f"${total.cost_usd:.4f}")
+            words.append(usd(total.cost_usd))
         if total.done == total.due:
             words.append("scoring")
         elif total.due is not None and all(each.done or not each.due for each in self.values()):
             shares = [((each.due or 0) - each.done) / each.done for each in self.values() if each.done]
-            words.append(f"{_duration(max(shares) * (now_s - self.began_s))} left")
+            words.append(f"{duration(max(shares) * (now_s - self.began_s))} left")
         return "  ".join(words)
 
     def line(self, now_s: float) -> str:
@@ -201,10 +202,3 @@ def failure_line(record: Record) -> str:
     words = f"{failure.kind} ({failure.phase}): {failure.message[:200]}" if failure else "no answer"
     tries = counted(len(record.turns[-1].attempts) if record.turns else 0, "attempt")
     return plain(f"{record.model} / {record.label} / {record.sample}: {words} after {tries}")
-
-
-def _duration(seconds: float) -> str:
-    whole_s = round(seconds)
-    if whole_s >= 3600:
-        return f"{whole_s // 3600} h {whole_s % 3600 // 60:02} min"
-    return f"{whole_s // 60} min {whole_s % 60:02} s" if whole_s >= 60 else f"{whole_s} s"

@@ -162,7 +162,7 @@ def test_a_sample_is_found_by_each_of_its_names(
     ("arguments", "words"),
     [
         (("--vendor", "nobody"), "the run has official, "),
-        ((), "--vendor: read nothing; the run has official, "),
+        ((), "--vendor: name one of official, "),
         (("--vendor", "slow", "--model", "m"), "the run has simulated-model"),
         (("--vendor", "slow", "--sample", "x"), "the run has no such sample"),
         (("--vendor", "slow", "--sample", ""), "20 samples match"),
