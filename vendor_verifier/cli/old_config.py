@@ -129,22 +129,21 @@ def _ignore(file: Path) -> None:
 
 
 def _say_moved(config: Path, env: Path, moved: Moved) -> None:
-    lines = [f"{config}:{key.line}: {_place(key, env)}" for key in moved.keys]
+    lines = [f"{config}:{key.line}: the key is `{key.name}` in {env}{_reason(key)}" for key in moved.keys]
     lines = lines or [f"{config} holds no literal key; it is unchanged"]
     lines += [f"{config}:{number}: this line still holds what looks like a key; delete it" for number in moved.lines]
     environment = read_environment()
-    for name, value in moved.values.items():
-        if environment.get(name, value).strip() != value:
-            lines.append(f"`{name}` has another value in the environment, which takes precedence over .env")
+    others = [name for name, value in moved.values.items() if environment.get(name, value).strip() != value]
+    lines += [f"`{name}` has another value in the environment, which takes precedence over .env" for name in others]
     if moved.keys:
         lines.append(f"if {config} was ever committed or shared, replace its keys: others may have them")
     for line in lines:
         say(plain(line))
 
 
-def _place(key: MovedKey, env: Path) -> str:
+def _reason(key: MovedKey) -> str:
     reasons = {"there": ", where it was already", "renamed": f", because `{key.usual}` holds another key there"}
-    return f"the key is `{key.name}` in {env}{reasons.get(key.how, '')}"
+    return reasons.get(key.how, "")
 
 
 def _problems(config: Path, env: Path, registry: Registry) -> tuple[Problem, ...]:

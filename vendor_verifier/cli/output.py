@@ -44,7 +44,7 @@ def warn(words: str) -> None:
 
 
 def duration(seconds: float) -> str:
-    """``38 s``, ``2 min 05 s``, ``5 min`` or ``1 h 02 min``."""
+    """``38 s``, ``2 min 5 s`` or ``1 h 02 min``."""
     hours, rest = divmod(round(seconds), 3600)
     if hours:
         return f"{hours} h {rest // 60:02} min"
