@@ -21,7 +21,7 @@ EXIT_CODES = (
     "budget stopped it, or most requests of a vendor failed) · 4 internal error or disk · 130, 143 interrupted"
 )
 _PROGRAM = "agent-vendor-verifier"
-_MOST_NAME_WIDTH = 22
+_MOST_NAME_WIDTH = 25
 
 
 class Command(NamedTuple):
