@@ -39,6 +39,8 @@ def test_every_format_can_be_read_as_what_it_is(demo: Path, tmp_path: Path) -> N
     assert len(texts["report.html"].encode()) <= 200_000
     assert list(ElementTree.fromstring(texts["junit.xml"]).iter("testcase"))
     assert texts["metrics.prom"].endswith("# EOF\n")
+    assert run_app(["report", str(demo), "--format", "md", "-o", str(tmp_path / "page.md")]) == 0
+    assert (tmp_path / "page.md").read_text() == texts["report.md"]
     assert [(name, label) for name, text in texts.items() for label in labels if label not in text] == []
 
 

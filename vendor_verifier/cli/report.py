@@ -70,7 +70,10 @@ def report_command(
         RunFolder(folder), gates=gate, monthly_requests=monthly_requests, monthly_tokens=monthly_tokens
     )
     files = [FORMATS[name] for name in wanted if name in FORMATS]
-    if output is not None:
+    if output is not None and len(files) == 1 and output.suffix == Path(files[0]).suffix and not output.is_dir():
+        RunFolder(output.parent).create()
+        say(str(RunFolder(output.parent).write(output.name, REPORTS[files[0]](scored))))
+    elif output is not None:
         target = RunFolder(output)
         target.create()
         for path in write_reports(target, scored, files):
