@@ -149,7 +149,7 @@ def stop(process: int) -> None:
     os.kill(process, signal.SIGSTOP)
 
 
-def wait_for(site: Site, output: str, records: int, process: subprocess.Popen[str]) -> None:
+def until_records(site: Site, output: str, records: int, process: subprocess.Popen[str]) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while site.kept(output) < records:
         assert process.poll() is None, process.communicate()
@@ -188,7 +188,7 @@ def test_a_lost_process_loses_nothing(busy: Site, after: int, event: Callable[[i
     process = busy.start("run", "--workers", "3", **KEYS)
     workers = workers_of(process.pid, 3)
     if after:
-        wait_for(busy, "run", after, process)
+        until_records(busy, "run", after, process)
     event(workers[0])
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
@@ -218,7 +218,7 @@ def test_workers_end_with_their_run(busy: Site, number: signal.Signals) -> None:
     """Ctrl-C in a terminal, which reaches the workers too, or a kill: no worker goes on; what came back is kept."""
     process = busy.start("run", "--workers", "2", "--repeat", "50", own_group=True, **KEYS)
     workers = workers_of(process.pid, 2)
-    wait_for(busy, "run", 30, process)
+    until_records(busy, "run", 30, process)
     if number == signal.SIGINT:
         os.killpg(process.pid, number)
     else:
@@ -266,7 +266,7 @@ def test_a_scheduler_that_dies_and_comes_back(busy: Site, tls: Cluster) -> None:
 
     words = ("--workers", tls.address)
     process = busy.start("run", *words, **KEYS, **certificates(busy))
-    wait_for(busy, "run", 60, process)
+    until_records(busy, "run", 60, process)
     assert tls.scheduler is not None
     tls.scheduler.kill()
     _, err = process.communicate(timeout=PATIENCE_S)

@@ -81,6 +81,7 @@ _Loader.add_implicit_resolver(_TAG + "null", re.compile("^(?:~|null|Null|NULL|)$
 _Loader.add_implicit_resolver(
     _TAG + "bool", re.compile("^(?:yes|no|true|false|on|off)$", re.IGNORECASE), list("yYnNtTfFoO")
 )
+_Loader.add_implicit_resolver(_TAG + "float", re.compile(r"^[-+]?\.(?:inf|Inf|INF|nan|NaN|NAN)$"), list("-+."))
 _Loader.add_implicit_resolver(_TAG + "int", re.compile(r"^[-+]?(?:0|[1-9][0-9_]*)$"), list("-+0123456789"))
 _Loader.add_implicit_resolver(
     _TAG + "float",
@@ -127,6 +128,7 @@ def read_yaml(text: str) -> Source:
     """
     root = compose(text)
     reader = _Reader()
+    reader.source.lines[()] = 1
     if root is not None:
         reader.source.content = reader.value(root, ())
     return reader.source
