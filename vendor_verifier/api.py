@@ -9,17 +9,16 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from vendor_verifier.config import read_environment
+from vendor_verifier.config.run_config import run_options
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.history.compare import RunComparison, compare_scored
 from vendor_verifier.features.history.database import default_history_file, read_history, remember
-from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.run import OnRecord, RunOutcome, run
 from vendor_verifier.pipeline.score import score_folder
@@ -61,14 +60,14 @@ def verify(
     ``head`` the first so many. ``output_dir`` None makes ``runs/<timestamp>``; ``history`` None adds the
     run to no history, and one that cannot take it is a UserWarning. ``environ`` replaces the process environment as the
     source of keys. With ``dask_client`` the cluster of that Dask client sends. ``settings`` are further fields of
-    :class:`vendor_verifier.pipeline.options.RunOptions`, named like the flags of ``run`` and with the same defaults. A
+    :class:`vendor_verifier.config.run_config.RunOptions`, named like the flags of ``run`` and with the same defaults. A
     vendor that fails is in the report, not raised.
 
     Raises:
         ConfigError, DataError: the configuration or the samples, all problems at once.
         StorageError: the disk refused a write; every record written before stays.
     """
-    options = RunOptions(
+    options = run_options(
         config_file_path=Path(config),
         test_file_path=None if samples is None else os.fspath(samples),
         model=tuple(models),
@@ -84,7 +83,7 @@ def verify(
     if dask_client is not None:
         if dask_client.scheduler is None:
             raise UsageError("dask_client is closed, or does not know its scheduler yet; give one that is connected")
-        options = replace(options, workers=str(dask_client.scheduler.address))
+        options = options.model_copy(update={"workers": str(dask_client.scheduler.address)})
 
     def finish() -> RunOutcome:
         prepared = prepare(options, read_environment() if environ is None else environ)

@@ -10,7 +10,7 @@ import pytest
 
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.config.model_names import known_models
-from vendor_verifier.pipeline.options import RunOptions
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.records.plan import Limits, RetryRules
 from vendor_verifier.registry import find_vendors
 

@@ -12,7 +12,7 @@ import pytest
 import vendor_verifier
 from vendor_verifier import __version__
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.pipeline.options import RunOptions
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.run import run
 from vendor_verifier.resources import shipped

@@ -149,8 +149,8 @@ def test_an_option_of_every_evaluation_shows_or_is_refused(bench: Bench, suite: 
     values: dict[str, Any] = {"sample_size": 1, "timeout_seconds": -1, "head": True, "stratify_by": "category"}
     base = ("--dry-run", "--suite", suite)
     if suite == "mcp_live":
-        base += ("--suite-option", "mcp_live.server=demo", "--suite-option", "mcp_live.allow=get_weather")
-    with_it = bench.see(*base, "--suite-option", f"{suite}.{key}={values.get(key, 'no such')}")
+        base += ("--set", "mcp_live.server=demo", "--set", "mcp_live.allow=get_weather")
+    with_it = bench.see(*base, "--set", f"{suite}.{key}={values.get(key, 'no such')}")
     assert with_it.printed != bench.see(*base).printed
 
 
@@ -224,12 +224,12 @@ def test_a_task_has_its_own_limit_and_keeps_the_head(bench: Bench) -> None:
             "--test-file-path: the questions of `contract` are built in",
         ),
         (
-            ("--suite-option", "toolbench.answer_format=text"),
+            ("--set", "toolbench.answer_format=text"),
             "toolbench does not take part in this run, add --suite toolbench",
         ),
         (
-            ("--bfcl-category", "simple", "--suite-option", "bfcl.category=java"),
-            "--bfcl-category: --suite-option says otherwise for `bfcl`; leave out one of them",
+            ("--bfcl-category", "simple", "--set", "bfcl.category=java"),
+            "--bfcl-category: --set says otherwise for `bfcl`; leave out one of them",
         ),
         (("--suite", "bfcl", "--dataset-format", "chat"), "--dataset-format: no evaluation of this run takes it"),
     ],
@@ -242,13 +242,13 @@ def test_a_flag_that_no_evaluation_hears_is_refused(bench: Bench, words: tuple[s
 
 
 def test_the_command_line_counts_more_than_the_config(bench: Bench) -> None:
-    """A flag replaces what the config says to an evaluation, and `--suite-option` replaces both."""
+    """A flag replaces what the config says to an evaluation, and `--set` replaces both."""
     name = config(bench, ENTRY, suites={"bfcl": {"category": "java"}, "trigger": {"sample_size": 2}})
     base = ("--dry-run", "--config-file-path", name)
     assert bench.see(*base, "-n", "7").out.startswith("trigger: 7 samples")
     java, simple = bench.see(*base, "--suite", "bfcl").out, bench.see(*base, "--bfcl-category", "simple").out
     assert java != simple
-    assert bench.see(*base, "--suite", "bfcl", "--suite-option", "bfcl.category=simple").out == simple
+    assert bench.see(*base, "--suite", "bfcl", "--set", "bfcl.category=simple").out == simple
 
 
 def _only_settings(given: dict[str, Any]) -> dict[str, Any]:

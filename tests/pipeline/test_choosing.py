@@ -11,7 +11,7 @@ import pytest
 from vendor_verifier.errors import ProblemsError
 from vendor_verifier.features.history.database import read_history
 from vendor_verifier.loaders.selection import classes_of
-from vendor_verifier.pipeline.options import RunOptions
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.pipeline.plan import Prepared, prepare
 from vendor_verifier.resources import shipped
 

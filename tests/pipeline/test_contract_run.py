@@ -89,7 +89,7 @@ def test_built_in_questions_take_no_file(bench: Any) -> None:
     configure(bench, chat="faithful")
     code, _, err = bench(
         *("--config-file-path", bench.folder / "config.yaml", "--suite", "contract", "--dry-run"),
-        *("--suite-option", "contract.test_file_path=samples.jsonl"),
+        *("--set", "contract.test_file_path=samples.jsonl"),
     )
     assert code == 2
     assert "built in" in err

@@ -82,7 +82,7 @@ def test_a_file_beside_several_evaluations_is_never_ignored_in_silence(
     told = capsys.readouterr().err
     assert "Only trigger reads --test-file-path own.jsonl" in told
     assert "mcptoolbench (mcp_toolbench.jsonl)" in told
-    named = ["--suite-option", "mcptoolbench.test_file_path=own.jsonl"]
+    named = ["--set", "mcptoolbench.test_file_path=own.jsonl"]
     assert run_app(["run", "--suite", "trigger", "--suite", "mcptoolbench", *named, *file]) == 0
     assert "Only trigger" not in capsys.readouterr().err
 

@@ -13,7 +13,7 @@ from vendor_verifier.store import RunFolder
 
 def _few(questions: int, repeats: int) -> tuple[str, ...]:
     options = {"questions": questions, "repeats": repeats}
-    return tuple(word for key, n in options.items() for word in ("--suite-option", f"probes.{key}={n}"))
+    return tuple(word for key, n in options.items() for word in ("--set", f"probes.{key}={n}"))
 
 
 _SMALL = ("--suite", "probes", *_few(3, 2))

@@ -8,7 +8,7 @@ import pytest
 
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.errors import ProblemsError
-from vendor_verifier.pipeline.options import RunOptions, check_ranges
+from vendor_verifier.config.run_config import RunOptions, check_ranges
 
 INF, NAN = float("inf"), float("nan")
 ENDLESS = ("timeout", "connect_timeout", "first_token_timeout", "idle_timeout", "max_cost", "duration", "ramp_up")

@@ -54,10 +54,10 @@ def test_a_stored_run_is_judged_as_if_it_had_been_asked_so(run: Path, tmp_path: 
         task["options"] = {name: option.partition("=")[2]} if task["suite"] == suite else {}
     (asked / "manifest.json").write_text(json.dumps(manifest))
     assert run_app(["score", str(asked), "--no-history"]) == 0
-    assert run_app(["score", str(run), "--suite-option", option, "--no-history"]) == 0
+    assert run_app(["score", str(run), "--set", option, "--no-history"]) == 0
     assert _scores(run) == _scores(asked)
     usual = {"threshold": "0.5"}.get(name, "false")
-    assert run_app(["score", str(run), "--suite-option", f"{suite}.{name}={usual}", "--no-history"]) == 0
+    assert run_app(["score", str(run), "--set", f"{suite}.{name}={usual}", "--no-history"]) == 0
     assert _scores(run) == before
 
 
@@ -74,7 +74,7 @@ def test_all_metrics_of_tool_correctness_come_from_one_run(run: Path) -> None:
     paid = (run / "records.jsonl").read_bytes()
     found = []
     for word in ("exact_match=false", "check_ordering=true", "exact_match=true", "compare_parameters=true"):
-        assert run_app(["score", str(run), "--suite-option", f"tool_correctness.{word}", "--no-history"]) == 0
+        assert run_app(["score", str(run), "--set", f"tool_correctness.{word}", "--no-history"]) == 0
         found.append({label: suites["tool_correctness"]["score"] for label, suites in _scores(run).items()})
     free, ordered, exact, compared = found
     assert free["official"] == compared["official"] == 1.0
@@ -94,12 +94,12 @@ def test_the_short_flags_reach_a_stored_run(run: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--suite-option", "toolbench.agent_prompt={problem_statement}!"], "decides what is asked"),
-        (["--suite-option", "toolbench.max_iterations=3"], "toolbench is judged by `answer_format`"),
-        (["--suite-option", "toolbench.sample_size=3"], "decides what is asked"),
+        (["--set", "toolbench.agent_prompt={problem_statement}!"], "decides what is asked"),
+        (["--set", "toolbench.max_iterations=3"], "toolbench is judged by `answer_format`"),
+        (["--set", "toolbench.sample_size=3"], "decides what is asked"),
         (["--answer-format", "text"], "suites.toolbench.answer_format: decides what is asked"),
-        (["--suite-option", "mcptoolbench.answer_format=text"], "holds answers of `tool_correctness`, `toolbench`"),
-        (["--suite-option", "toolbench.mode=strict"], "mode"),
+        (["--set", "mcptoolbench.answer_format=text"], "holds answers of `tool_correctness`, `toolbench`"),
+        (["--set", "toolbench.mode=strict"], "mode"),
         (["--bfcl-version", "v4"], "no evaluation of this run takes it"),
     ],
 )
@@ -125,5 +125,5 @@ def test_a_run_without_answers_is_not_judged_otherwise(tmp_path: Path, capsys: p
     command += ["--vendor", "official", "--suite", "toolbench", "-n", "3", "--redact-content", "-q", "--no-history"]
     assert run_app([*command, "-o", str(tmp_path / "run")]) == 0
     capsys.readouterr()
-    assert run_app(["score", str(tmp_path / "run"), "--suite-option", "toolbench.mode=strict"]) == 2
+    assert run_app(["score", str(tmp_path / "run"), "--set", "toolbench.mode=strict"]) == 2
     assert "--redact-content" in capsys.readouterr().err

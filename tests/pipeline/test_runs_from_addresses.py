@@ -73,9 +73,9 @@ def test_bfcl_reads_its_own_layout_from_the_hub(server: DataServer) -> None:
 def test_a_url_with_its_digest_is_read_and_a_suite_option_is_as_good(server: DataServer) -> None:
     """Resuming reads the same rows again, without asking for them."""
     where = f"{server.url}/samples.jsonl#sha256={digest_of((DATASETS / 'samples.jsonl').read_bytes())}"
-    assert run("--suite-option", f"trigger.test_file_path={where}")["source"] == where
+    assert run("--set", f"trigger.test_file_path={where}")["source"] == where
     asked = len(server.asked)
-    again = ["run", "--suite-option", f"trigger.test_file_path={where}", "-n", "2", "-o", "out", "--incremental"]
+    again = ["run", "--set", f"trigger.test_file_path={where}", "-n", "2", "-o", "out", "--incremental"]
     assert run_app(again) == 0
     assert len(server.asked) == asked
 

@@ -18,7 +18,7 @@ from costs import PATIENCE_S
 
 from vendor_verifier.errors import ProblemsError
 from vendor_verifier.pipeline.load_profile import foreseen, places, read_load
-from vendor_verifier.pipeline.options import RunOptions
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.records.plan import Arrival, Entry, LoadShape
 from vendor_verifier.records.request import Endpoint

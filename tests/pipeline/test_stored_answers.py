@@ -55,7 +55,7 @@ def test_stored_answers_are_scored_without_asking(
     file: Path, option: str, scores: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every way to score, with a reason for each case, and nothing is sent."""
-    assert run_app(["score", str(file), "--suite-option", f"tool_correctness.{option}", "--json"]) == 0
+    assert run_app(["score", str(file), "--set", f"tool_correctness.{option}", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [case["score"] for case in found["cases"]] == scores
     assert [case["row"] for case in found["cases"]] == [1, 2, 3]
@@ -92,8 +92,8 @@ def test_the_same_rows_are_asked_of_a_vendor(file: Path, tmp_path: Path) -> None
         ({"input": "a", "expected_tools": "x", "tools_called": []}, [], "expected_tools: text that is not JSON"),
         ({"input": "a", "expected_tools": 3, "tools_called": []}, [], 'such as ["search", "book"], read a number'),
         (ROWS[0], ["--gate", "f1 >= 0.9"], "--gate: needs a run folder; this is a file of answers"),
-        (ROWS[0], ["--suite-option", "tool_correctness.max_iterations=2"], "is an option of asking"),
-        (ROWS[0], ["--suite-option", "toolbench.answer_format=text"], "toolbench does not take part"),
+        (ROWS[0], ["--set", "tool_correctness.max_iterations=2"], "is an option of asking"),
+        (ROWS[0], ["--set", "toolbench.answer_format=text"], "toolbench does not take part"),
     ],
 )
 def test_what_cannot_be_scored_is_named(

@@ -21,7 +21,7 @@ from msgspec import structs
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.pipeline.execute import job_of
-from vendor_verifier.pipeline.options import RunOptions
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.workers import check_workers
 from vendor_verifier.records.plan import Entry, LoadShape, Plan

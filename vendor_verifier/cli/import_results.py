@@ -10,23 +10,23 @@ from cyclopts import Parameter
 
 from vendor_verifier.cli.options import Gates, History, Json, NoHistory, Slos
 from vendor_verifier.cli.output import gates_exit_code, print_report, warn
+from vendor_verifier.config.flags import INPUT, OUTPUT, flag, many, option
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.history.database import history_file, remember
 from vendor_verifier.pipeline.import_results import import_run
-from vendor_verifier.pipeline.options import JUDGE, OUTPUT, WHAT, flag, many, option
 from vendor_verifier.records.manifest import SchemaPolicy, ScoreRequest, Undecided
 from vendor_verifier.store import RunFolder
 
 
 def import_command(
     *results: Annotated[str, Parameter(help="Result files, each label=file (.gz too); a label again: another run.")],
-    baseline: Annotated[tuple[str, ...], many("The baseline's label=file (repeatable, one a run).", WHAT)] = (),
-    model: Annotated[str, option("Unified name of the model.", WHAT)],
+    baseline: Annotated[tuple[str, ...], many("The baseline's label=file (repeatable, one a run).", INPUT)] = (),
+    model: Annotated[str, option("Unified name of the model.", INPUT)],
     output_dir: Annotated[Path, option("Folder of the run.", OUTPUT, "--output-dir", "-o")],
-    test_file_path: Annotated[str | None, option("Sample file. [default: the questions in the results]", WHAT)] = None,
-    skip_bad_rows: Annotated[bool, flag("Leave out unusable rows, and name them.", WHAT)] = False,
-    undecided: Annotated[Undecided, option("Failures in F1: a miss, or left out.", JUDGE)] = "missed",
-    schema: Annotated[SchemaPolicy, option('Arguments "" are valid as {} (lenient) or invalid (strict).', JUDGE)] = (
+    test_file_path: Annotated[str | None, option("Sample file. [default: the questions in the results]", INPUT)] = None,
+    skip_bad_rows: Annotated[bool, flag("Leave out unusable rows, and name them.", INPUT)] = False,
+    undecided: Annotated[Undecided, option("Failures in F1: a miss, or left out.", OUTPUT)] = "missed",
+    schema: Annotated[SchemaPolicy, option('Arguments "" are valid as {} (lenient) or invalid (strict).', OUTPUT)] = (
         "lenient"
     ),
     gate: Gates = (),

@@ -14,9 +14,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from vendor_verifier.cli.output import EXIT_OK, say, warn
+from vendor_verifier.config.flags import INPUT, flag, many, option
 from vendor_verifier.config.model_names import MODEL_IDS, known_models, series_of
 from vendor_verifier.errors import Problem, ProblemsError, StorageError, UsageError
-from vendor_verifier.pipeline.options import WHAT, flag, many, option
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.formats import aligned
@@ -31,15 +31,16 @@ def init_command(
     folder: Annotated[Path, Parameter(help="Folder to write to.")] = Path(),
     /,
     *,
-    model: Annotated[tuple[str, ...], many("Model to test (repeatable); --list shows the names.", WHAT)] = (),
-    vendor: Annotated[tuple[str, ...], many("Only this vendor (repeatable). [default: all known]", WHAT)] = (),
-    show_known: Annotated[bool, flag("List the known vendors and models; write nothing.", WHAT, "--list")] = False,
-    vendor_path: Annotated[tuple[Path, ...], many("With --list: folder with vendor plugins (repeatable).", WHAT)] = (),
+    model: Annotated[tuple[str, ...], many("Model to test (repeatable); --list shows the names.", INPUT)] = (),
+    vendor: Annotated[tuple[str, ...], many("Only this vendor (repeatable). [default: all known]", INPUT)] = (),
+    show_known: Annotated[bool, flag("List the known vendors and models; write nothing.", INPUT, "--list")] = False,
+    vendor_path: Annotated[tuple[Path, ...], many("With --list: folder with vendor plugins (repeatable).", INPUT)] = (),
     from_: Annotated[
-        Path | None, option("Convert this config.yaml with literal keys, or of mcpbr; keep a backup.", WHAT, "--from")
+        Path | None,
+        option("Convert this config.yaml with literal keys, or of mcpbr; keep a backup.", INPUT, "--from"),
     ] = None,
-    env_file: Annotated[Path | None, option("With --from: .env to write. [default: next to the config]", WHAT)] = None,
-    dry_run: Annotated[bool, flag("With --from: show what would change; write nothing.", WHAT)] = False,
+    env_file: Annotated[Path | None, option("With --from: .env to write. [default: next to the config]", INPUT)] = None,
+    dry_run: Annotated[bool, flag("With --from: show what would change; write nothing.", INPUT)] = False,
 ) -> int:
     """Write config.yaml (commented), .env (readable by you only), .gitignore and a schema for editors.
 

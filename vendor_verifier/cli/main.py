@@ -103,6 +103,9 @@ def _not_a_command(word: str, names: Sequence[str]) -> str:
 def _in_our_words(error: CycloptsError, arguments: Sequence[str]) -> str:
     """The message for arguments that cannot be parsed."""
     from cyclopts import CoercionError, MissingArgumentError, UnusedCliTokensError
+    from pydantic import ValidationError
+
+    from vendor_verifier.config.run_config import problems_in
 
     command = f" {arguments[0]}" if arguments and not arguments[0].startswith("-") else ""
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
@@ -111,6 +114,8 @@ def _in_our_words(error: CycloptsError, arguments: Sequence[str]) -> str:
         if before.startswith("-"):
             return f"{before} takes no value; remove {word!r}"
         return _flag_for(word) or f"{word!r} is unexpected here; see `agent-vendor-verifier{command} --help`"
+    if isinstance(error.__cause__, ValidationError):
+        return "; ".join(map(str, problems_in(error.__cause__)))
     name = error.argument.name if error.argument else ""
     if isinstance(error, CoercionError) and error.target_type is bool:
         return f"{name} takes no value"

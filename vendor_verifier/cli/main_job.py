@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from vendor_verifier.cli.options import CommandOptions
+from vendor_verifier.cli.options import Display
 from vendor_verifier.cli.output import (
     EXIT_INCOMPLETE,
     EXIT_OK,
@@ -16,41 +16,43 @@ from vendor_verifier.cli.output import (
 )
 from vendor_verifier.cli.progress import progress
 from vendor_verifier.config import read_environment
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.lazy_import import registered
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.run import RunOutcome, run, unfinished_vendors
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 
 # The options that a run keeps from its first session.
-_SCORING = ("undecided", "schema", "rank_metric", "baseline_f1", "monthly_requests", "monthly_tokens")
+_SCORING = frozenset({"undecided", "schema_policy", "rank_metric", "baseline_f1", "monthly_requests", "monthly_tokens"})
 
 
-def run_main_job(options: CommandOptions, *, meant_to_fail: Collection[str] = ()) -> int:
+def run_main_job(
+    options: RunOptions, display: Display, *, dry_run: bool = False, meant_to_fail: Collection[str] = ()
+) -> int:
     """Run the main job by its flags and return the exit code.
 
     Vendors in ``meant_to_fail`` (``model: label``) may be incomplete without failing the run.
     """
-    # The database is loaded for a run that is to be remembered, and to refuse what contradicts itself.
-    forgotten = options.dry_run or (options.no_history and options.history is None)
-    history = None if forgotten else registered("file of the history")(options.history, none=options.no_history)
-    prepared = prepare(options, read_environment(), require_keys=not options.dry_run)
+    prepared = prepare(options, read_environment(), require_keys=not dry_run)
+    options = prepared.options
     # Shown before anything is spent, with --quiet too, being no progress; the printed result does not repeat them.
     shown = prepared.plan.warnings
-    if options.incremental and any(getattr(options, name) != getattr(CommandOptions, name) for name in _SCORING):
+    if options.incremental and options.model_fields_set & _SCORING:
         warn("a resumed run keeps its scoring options; use `score` to change them")
     for warning in shown:
         warn(warning)
-    if options.dry_run:
+    if dry_run:
         from vendor_verifier.cli.dry_run import print_dry_run
 
-        print_dry_run(prepared, as_json=options.json)
+        print_dry_run(prepared, as_json=display.json)
         return EXIT_OK
-    with progress(quiet=options.quiet, verbose=options.verbose) as watcher:
+    with progress(quiet=display.quiet, verbose=display.verbose) as watcher:
         outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
-    unkept = None if history is None else registered("remembering a run")(outcome.folder, outcome.scored, history)
-    if unkept is not None:
-        warn(unkept)
-    print_report(outcome.scored, run=outcome.folder.path, as_json=options.json, shown=shown)
+    if options.history is not False:
+        file = registered("file of the history")(options.history)
+        if (unkept := registered("remembering a run")(outcome.folder, outcome.scored, file)) is not None:
+            warn(unkept)
+    print_report(outcome.scored, run=outcome.folder.path, as_json=display.json, shown=shown)
     return _exit_code(outcome, meant_to_fail, can_go_on=not prepared.plan.load.plans_by_doing)
 
 

@@ -13,6 +13,7 @@ from vendor_verifier.cli.output import EXIT_OK, EXIT_USAGE, say
 from vendor_verifier.config import load_config, mcpbr, read_environment
 from vendor_verifier.config.env_file import read_limited
 from vendor_verifier.config.literal_keys import Moved, MovedKey, NotMovable, move_keys
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.yaml_source import SourceError, read_yaml
 from vendor_verifier.errors import ConfigError, Problem, StorageError, UsageError
 from vendor_verifier.registry import Registry, find_vendors
@@ -149,7 +150,7 @@ def _reason(key: MovedKey) -> str:
 def _problems(config: Path, env: Path, registry: Registry) -> tuple[Problem, ...]:
     """The problems that the configuration has besides its keys."""
     try:
-        load_config(config, env_file=env, environ=read_environment(), registry=registry)
+        load_config(RunOptions(config_file_path=config, env_file=env), read_environment(), registry=registry)
     except ConfigError as error:
         return tuple(error.problems)
     return ()

@@ -10,10 +10,10 @@ from cyclopts import Parameter
 
 from vendor_verifier.cli.options import Gates, MonthlyRequests, MonthlyTokens
 from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_report, say
+from vendor_verifier.config.flags import OUTPUT, flag, many, option
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
 from vendor_verifier.features.data import TableFormat
 from vendor_verifier.pipeline.latest_run import run_named
-from vendor_verifier.pipeline.options import OUTPUT, flag, many, option
 from vendor_verifier.pipeline.score import score_folder, write_reports
 from vendor_verifier.reports import FORMATS, REPORTS
 from vendor_verifier.store import RunFolder

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts.validators import Number
 
-from vendor_verifier.cli.options import CommandOptions
-from vendor_verifier.pipeline.options import OUTPUT, flag, many, option
+from vendor_verifier.cli.options import Display, Settings
+from vendor_verifier.config.flags import INPUT, OUTPUT, flag, many, option
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.resources import shipped
 
-_NO_OPTIONS = CommandOptions()
+_DISPLAY = Display()
 
 
-def run_command(options: CommandOptions = _NO_OPTIONS) -> int:
+def run_command(
+    *,
+    options: Settings = None,
+    dry_run: Annotated[bool, flag("Show what would be sent, its time and cost; send nothing.", INPUT)] = False,
+    display: Display = _DISPLAY,
+) -> int:
     """Send every sample to every configured vendor, score the answers, rank the vendors."""
     from vendor_verifier.cli.main_job import run_main_job
 
-    return run_main_job(options)
+    return run_main_job(options or RunOptions(), display, dry_run=dry_run)
 
 
 def demo_command(
@@ -29,7 +34,7 @@ def demo_command(
     ] = None,
     head: Annotated[bool, flag("With --limit: take the first N.", OUTPUT)] = False,
     suite: Annotated[tuple[str, ...], many("Run this evaluation (repeatable). [default: trigger]", OUTPUT)] = (),
-    suite_option: Annotated[tuple[str, ...], many("Set suite.key=value (repeatable).", OUTPUT)] = (),
+    set: Annotated[tuple[str, ...], many("Set suite.key=value (repeatable).", OUTPUT)] = (),
     seed: Annotated[int, option("Simulate other answers by another seed.", OUTPUT)] = 0,
     output_dir: Annotated[
         Path | None, option("Write the run into this folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
@@ -47,21 +52,18 @@ def demo_command(
     from vendor_verifier.cli.main_job import run_main_job
     from vendor_verifier.config.model_names import SIMULATED_MODEL
 
-    options = replace(
-        _NO_OPTIONS,
+    options = RunOptions(
         config_file_path=shipped("config_simulated.yaml"),
         model=(SIMULATED_MODEL,),
         suite=suite,
-        suite_option=suite_option,
+        set=set,
         limit=limit,
         head=head,
         seed=seed,
         request_concurrency=5,
         output_dir=output_dir,
-        dry_run=dry_run,
-        quiet=quiet,
-        json=json,
-        no_history=True,
+        history=False,
     )
+    display = Display(quiet=quiet, json=json)
     # Bad enough to make a run of few samples incomplete, which the demonstration is not for that.
-    return run_main_job(options, meant_to_fail=(f"{SIMULATED_MODEL}: cutter",))
+    return run_main_job(options, display, dry_run=dry_run, meant_to_fail=(f"{SIMULATED_MODEL}: cutter",))

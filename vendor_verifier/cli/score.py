@@ -11,9 +11,10 @@ from cyclopts import Parameter
 
 from vendor_verifier.cli.options import Gates, History, Json, MonthlyRequests, MonthlyTokens, NoHistory, Slos
 from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_report, warn
+from vendor_verifier.config.flags import OUTPUT, flag, many, option
+from vendor_verifier.config.run_config import AnswerFormat, BfclVersion, RunOptions
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.latest_run import run_named
-from vendor_verifier.pipeline.options import JUDGE, AnswerFormat, BfclVersion, RunOptions, flag, many, option
 from vendor_verifier.pipeline.score import score_again
 from vendor_verifier.pipeline.stored_answers import case_document, case_lines, evaluate_file
 from vendor_verifier.records.manifest import BaselineF1, SchemaPolicy, Undecided
@@ -24,16 +25,16 @@ def score_command(
     run: Annotated[Path | None, Parameter(help="Run folder, or a file of answers. [default: the last run]")] = None,
     /,
     *,
-    suite_option: Annotated[tuple[str, ...], many("suite.key=value that says how to score (repeatable).", JUDGE)] = (),
-    answer_format: Annotated[AnswerFormat | None, option("Native tool calls, or calls in text.", JUDGE)] = None,
-    compare_parameters: Annotated[bool, flag("tool_correctness: compare arguments, too.", JUDGE)] = False,
-    bfcl_version: Annotated[BfclVersion | None, option("bfcl: formula of Overall Acc.", JUDGE)] = None,
-    undecided: Annotated[Undecided | None, option("Failures in F1: a miss, or left out.", JUDGE)] = None,
-    schema: Annotated[SchemaPolicy | None, option('Arguments "" are valid (lenient) or invalid.', JUDGE)] = None,
-    rank_metric: Annotated[tuple[str, ...], many("Suite whose score joins the IRF (repeatable).", JUDGE)] = (),
+    set: Annotated[tuple[str, ...], many("suite.key=value that says how to score (repeatable).", OUTPUT)] = (),
+    answer_format: Annotated[AnswerFormat | None, option("Native tool calls, or calls in text.", OUTPUT)] = None,
+    compare_parameters: Annotated[bool, flag("tool_correctness: compare arguments, too.", OUTPUT)] = False,
+    bfcl_version: Annotated[BfclVersion | None, option("bfcl: formula of Overall Acc.", OUTPUT)] = None,
+    undecided: Annotated[Undecided | None, option("Failures in F1: a miss, or left out.", OUTPUT)] = None,
+    schema: Annotated[SchemaPolicy | None, option('Arguments "" are valid (lenient) or invalid.', OUTPUT)] = None,
+    rank_metric: Annotated[tuple[str, ...], many("Suite whose score joins the IRF (repeatable).", OUTPUT)] = (),
     gate: Gates = (),
     slo: Slos = (),
-    baseline_f1: Annotated[BaselineF1 | None, option("Baseline's F1 in the IRF: 1, or measured.", JUDGE)] = None,
+    baseline_f1: Annotated[BaselineF1 | None, option("Baseline's F1 in the IRF: 1, or measured.", OUTPUT)] = None,
     monthly_requests: MonthlyRequests = None,
     monthly_tokens: MonthlyTokens = None,
     json: Json = False,
@@ -45,7 +46,7 @@ def score_command(
     What is not given stays as it was in the run.
     """
     judging = RunOptions(
-        suite_option=suite_option,
+        set=set,
         answer_format=answer_format,
         compare_parameters=compare_parameters,
         bfcl_version=bfcl_version,

@@ -14,11 +14,12 @@ from vendor_verifier.config.env_file import has_known_form, read_environment, re
 from vendor_verifier.config.gates import NO_F1, StatedGate, default_baseline, stated_gates
 from vendor_verifier.config.mcpbr import in_our_words, is_of_mcpbr
 from vendor_verifier.config.model_names import known_models
+from vendor_verifier.config.run_config import RunConfig, RunOptions
 from vendor_verifier.config.words import key_text, listed, nearest
 from vendor_verifier.config.yaml_source import Source, SourceError, read_yaml
 from vendor_verifier.errors import ConfigError, Problem
 from vendor_verifier.records.plan import Entry
-from vendor_verifier.registry import Registry
+from vendor_verifier.registry import Registry, find_vendors
 
 if TYPE_CHECKING:
     from vendor_verifier.config.entries import Written
@@ -28,7 +29,6 @@ _HOW_TO_START = (
     "no such file. `agent-vendor-verifier init --model kimi-k2.5` writes one (`init --list` lists the names), "
     "config_example.yaml is one to copy, and `agent-vendor-verifier demo` needs none"
 )
-_OVERRIDES = ("temperature", "max_tokens", "extra_body")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +47,24 @@ class Configuration:
     warnings: tuple[str, ...] = ()
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     suite_lines: Mapping[str, int] = field(default_factory=dict)
+    options: RunOptions = field(default_factory=RunOptions)
+    registry: Registry = field(default_factory=lambda: Registry({}, ()))
 
 
 def load_config(
-    config_path: Path,
-    *,
-    env_file: Path | None,
+    options: RunOptions,
     environ: Mapping[str, str],
-    registry: Registry,
-    models: Sequence[str] = (),
-    vendors: Sequence[str] = (),
-    overrides: Mapping[str, Any] | None = None,
+    *,
+    registry: Registry | None = None,
     require_keys: bool = True,
     further: Callable[[Configuration], Iterable[Problem]] = lambda _stated: (),
 ) -> Configuration:
-    """Read a configuration.
+    """Read a configuration, with its `run:` section under the given ``options``.
 
-    ``models`` and ``vendors`` (a vendor's name or label) select entries before keys are looked up. ``overrides`` are
-    ``temperature``, ``max_tokens`` and ``extra_body`` from the command line and win over the file. ``env_file`` None
-    means ``.env`` beside the config, if there is one. ``further`` finds problems in what the file states besides its
-    entries, to be reported with theirs.
+    Their ``model`` and ``vendor`` (a vendor's name or label) select entries before keys are looked up. Without an
+    ``env_file`` it is ``.env`` beside the config, if there is one. ``registry`` None means the vendors that ship and
+    those of ``vendor_path``. ``further`` finds problems in what the file states besides its entries, to be reported
+    with theirs.
 
     Raises:
         ConfigError: all problems, in the order of the file.
@@ -76,27 +74,30 @@ def load_config(
     from vendor_verifier.config.problems import Findings
     from vendor_verifier.config.schema import RESERVED, Settings, Top
 
-    source = _read(config_path)
-    findings = Findings(config_path, source)
+    source = _read(options.config_file_path)
+    findings = Findings(options.config_file_path, source)
     content = source.content if isinstance(source.content, dict) else {}
     if not isinstance(source.content, dict):
         findings.problem((), "expected model names, each with `vendors:` under it")
     elif not set(content) - set(RESERVED):
         findings.problem((), "names no model; add one, as in config_example.yaml")
-    reserved = {key: content[key] for key in RESERVED if key in content and key != "defaults"}
+    reserved = {key: content[key] for key in RESERVED if key in content and key not in ("defaults", "run")}
     top = findings.fitted(Top, (), reserved)[0] or Top()
+    if content.get("run") is not None:
+        options = options.over(findings.fitted(RunConfig, ("run",), content["run"])[0] or RunConfig())
+    registry = find_vendors(options.vendor_path) if registry is None else registry
     stated = content.get("defaults")
     defaults = (findings.fitted(Settings, ("defaults",), stated)[0] if stated is not None else None) or Settings()
     refuse_literal_secrets(content, findings)
     check_settings(("defaults",), defaults, findings)
-    wanted = {name: value for name, value in (overrides or {}).items() if value is not None}
-    refused = _override_problems(wanted)
-    findings.add(Problem(text, key="--" + name.replace("_", "-")) for name, text in refused.items())
-    wanted = {name: value for name, value in wanted.items() if name not in refused}
+    wanted = options.overrides()
+    if refused := _refused_body(wanted.get("extra_body", {})):
+        findings.add([Problem(refused, key="--extra-body")])
+        del wanted["extra_body"]
 
     written = read_models(content, findings)
-    selected = _select(written, [name for name in content if name not in RESERVED], models, vendors, findings)
-    variables = read_variables(config_path, env_file, environ)
+    selected = _select(written, [name for name in content if name not in RESERVED], options, findings)
+    variables = read_variables(options.config_file_path, options.env_file, environ)
     findings.add(variables.problems)
     findings.warnings += variables.warnings
     reader = EntryReader(registry, defaults, variables, wanted, findings, require_keys)
@@ -112,6 +113,8 @@ def load_config(
         gates=tuple(stated_gates(content, "gates", findings)),
         slos=tuple(stated_gates(content, "slos", findings)),
         suite_lines=suite_lines,
+        options=options,
+        registry=registry,
     )
     findings.add(further(configuration))
     findings.stop_on_problems()
@@ -135,38 +138,23 @@ def _read(path: Path) -> Source:
     return source
 
 
-def _override_problems(overrides: Mapping[str, Any]) -> dict[str, str]:
-    """The problems of settings from the command line: name → message."""
-    from pydantic import ValidationError
-
+def _refused_body(body: Mapping[str, Any]) -> str | None:
+    """Why `extra_body` cannot be merged into a request."""
     from vendor_verifier.config.entries import OWN_BODY_KEYS
-    from vendor_verifier.config.problems import misfit
-    from vendor_verifier.config.schema import Settings
 
-    if unknown := set(overrides) - set(_OVERRIDES):
-        raise TypeError(f"not an override: {', '.join(sorted(unknown))}")
-    messages: dict[str, str] = {}
-    try:
-        Settings.model_validate(overrides)
-    except ValidationError as error:
-        messages = {str(each["loc"][0]): misfit(each, Settings) for each in error.errors(include_url=False)}
-    body = overrides.get("extra_body")
-    if isinstance(body, Mapping):
-        if set(OWN_BODY_KEYS) & set(body):
-            messages["extra_body"] = f"{listed(OWN_BODY_KEYS)} are the question itself and cannot be replaced"
-        if has_known_form(str(body)):
-            messages["extra_body"] = "holds what looks like a key; keys belong in .env"
-    return messages
+    if set(OWN_BODY_KEYS) & set(body):
+        return f"{listed(OWN_BODY_KEYS)} are the question itself and cannot be replaced"
+    return "holds what looks like a key; keys belong in .env" if has_known_form(str(body)) else None
 
 
 def _select(
     written: Sequence[Written],
     present: Sequence[str],
-    models: Sequence[str],
-    vendors: Sequence[str],
+    options: RunOptions,
     findings: Findings,
 ) -> list[Written]:
     """The entries that both filters let through; a filter word that matches nothing is a problem."""
+    models, vendors = options.model, options.vendor
     problems = _unmatched("--model", models, present)
     chosen = [each for each in written if not models or each.model in models]
     names = dict.fromkeys(name for each in chosen for name in (each.entry.name, each.label))

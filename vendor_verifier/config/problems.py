@@ -6,24 +6,32 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from vendor_verifier.config.env_file import abbreviated, holds_secret, shown
-from vendor_verifier.config.schema import ModelSection, Part, Price, Settings, VendorEntry
+from vendor_verifier.config.run_config import RunConfig
+from vendor_verifier.config.schema import ModelSection, Price, Settings, VendorEntry
 from vendor_verifier.config.words import key_text, listed, nearest
 from vendor_verifier.config.yaml_source import Path as KeyPath
 from vendor_verifier.config.yaml_source import Source
 from vendor_verifier.errors import ConfigError, Problem
 
-Shape = TypeVar("Shape", bound=Part)
+Shape = TypeVar("Shape", bound=BaseModel)
 _MAPPING = "a mapping (`key: value` lines)"
 # By pydantic's type of error; the braces are its bounds.
 _EXPECTED: Mapping[str, str] = {
     "string_type": "text",
     "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
     "float_type": "a number",
+    "float_parsing": "a number",
     "finite_number": "a number",
     "bool_type": "`true` or `false`, without quotes",
+    "bool_parsing": "`true` or `false`, without quotes",
+    "literal_error": "{expected}",
+    "tuple_type": "a list (lines that start with `- `)",
+    "path_type": "a path",
     "list_type": "a list (lines that start with `- `)",
     "dict_type": _MAPPING,
     "model_type": _MAPPING,
@@ -36,11 +44,12 @@ _EXPECTED: Mapping[str, str] = {
     "less_than_equal": "at most {le:g}",
     "string_pattern_mismatch": 'three capital letters such as "USD" or "CNY"',
 }
-_PARTS: tuple[tuple[type[Part], str], ...] = (
+_PARTS: tuple[tuple[type[BaseModel], str], ...] = (
     (ModelSection, "a model"),
     (VendorEntry, "a vendor entry"),
     (Settings, "defaults"),
     (Price, "price"),
+    (RunConfig, "run"),
 )
 
 
@@ -109,7 +118,7 @@ class Findings:
             return None, bad
 
 
-def misfit(error: Mapping[str, Any], kind: type[Part]) -> str:
+def misfit(error: Mapping[str, Any], kind: type[BaseModel]) -> str:
     """One of pydantic's errors in our words: what was read, what was expected."""
     path, read = tuple(error["loc"]), error["input"]
     name = str(path[-1]) if path else ""
@@ -123,8 +132,9 @@ def misfit(error: Mapping[str, Any], kind: type[Part]) -> str:
         return (
             f"unknown key in {where}{nearest(name, owner.model_fields) or '; known are ' + listed(owner.model_fields)}"
         )
-    kinds = {"int_from_float": "int_type"}
-    expected = _EXPECTED[kinds.get(error["type"], error["type"])].format(**error.get("ctx", {}))
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    expected = _EXPECTED[error["type"]].format(**error.get("ctx", {}))
     if read is None:
         return f"empty; expected {expected}"
     quotes = "; write it in quotes" if error["type"] == "string_type" and isinstance(read, (bool, int, float)) else ""

@@ -3,14 +3,14 @@
 
 # No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter, Token
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from vendor_verifier.config.flags import EVALUATIONS, LOAD, MODEL, OUTPUT, PACE, SAMPLES, flag, many, option
+from vendor_verifier.config.flags import EVALUATIONS, INPUT, LOAD, MODEL, OUTPUT, PACE
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.findings.gates import PRESETS
 from vendor_verifier.records.manifest import BaselineF1, SchemaPolicy, Undecided
@@ -19,6 +19,20 @@ from vendor_verifier.wire.payload import parse_json
 
 AnswerFormat = Literal["auto", "native", "text"]
 BfclVersion = Literal["v3", "v4"]
+
+
+# The help of a flag is the description of its field.
+def _option(group: Group, *names: str) -> Parameter:
+    return Parameter(name=names or None, group=group)
+
+
+def _flag(group: Group, *names: str) -> Parameter:
+    return Parameter(name=names or None, group=group, negative=(), show_default=False)
+
+
+def _many(group: Group, *names: str) -> Parameter:
+    return Parameter(name=names or None, group=group, negative=(), consume_multiple=False, show_default=False)
+
 
 # A setting of the file that has no flag.
 _IN_FILE = Parameter(parse=False)
@@ -41,173 +55,189 @@ def _json_object(value: Any) -> Any:
         raise ValueError(f"not JSON ({error}); write an object in quotes") from None
 
 
+def _text(_kind: Any, tokens: Sequence[Token]) -> str:
+    return tokens[0].value
+
+
+# Not read by cyclopts, which would take its keys for options.
+_BODY = Parameter(group=MODEL, converter=_text, accepts_keys=False, n_tokens=1)
+
+
 class RunConfig(BaseModel):
     """The settings of a run. A flag goes before `run:` in the file, which goes before the default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=False)
 
-    test_file_path: Annotated[str | None, option(None, SAMPLES)] = Field(
-        None, description="Sample file, hf://… or URL. [default: shipped]"
+    test_file_path: Annotated[str | None, _option(INPUT)] = Field(
+        default=None, description="Sample file, hf://… or URL. [default: shipped]"
     )
-    model: Annotated[tuple[str, ...], many(None, SAMPLES)] = Field((), description="Test this model only (repeatable).")
-    vendor: Annotated[tuple[str, ...], many(None, SAMPLES)] = Field(
-        (), description="Test this vendor or label only (repeatable)."
+    model: Annotated[tuple[str, ...], _many(INPUT)] = Field(
+        default=(), description="Test this model only (repeatable)."
     )
-    baseline: Annotated[str | None, option(None, SAMPLES)] = Field(
-        None, description="Vendor or label to compare the others with. [default: as configured]"
+    vendor: Annotated[tuple[str, ...], _many(INPUT)] = Field(
+        default=(), description="Test this vendor or label only (repeatable)."
     )
-    suite: Annotated[tuple[str, ...], many(None, SAMPLES, "--suite", "--benchmark")] = Field(
-        (), description="Evaluation to run (repeatable). [default: trigger]"
+    baseline: Annotated[str | None, _option(INPUT)] = Field(
+        default=None, description="Vendor or label to compare the others with. [default: as configured]"
     )
-    set: Annotated[tuple[str, ...], many(None, SAMPLES)] = Field(
-        (), description="Option of an evaluation, as suite.key=value (repeatable)."
+    suite: Annotated[tuple[str, ...], _many(INPUT, "--suite", "--benchmark")] = Field(
+        default=(), description="Evaluation to run (repeatable). [default: trigger]"
     )
-    job: Annotated[str | None, option(None, SAMPLES)] = Field(None, description="BFCL job file (JSON) to run.")
-    limit: Annotated[int | None, option(None, SAMPLES, "--limit", "-n", "--sample-size")] = Field(
-        None, ge=1, description="Use only N samples, drawn evenly from all categories."
+    set: Annotated[tuple[str, ...], _many(INPUT)] = Field(
+        default=(), description="Option of an evaluation, as suite.key=value (repeatable)."
     )
-    head: Annotated[bool, _IN_FILE] = Field(False, description="With `limit`: take the first N.")
+    job: Annotated[str | None, _option(INPUT)] = Field(default=None, description="BFCL job file (JSON) to run.")
+    limit: Annotated[int | None, _option(INPUT, "--limit", "-n", "--sample-size")] = Field(
+        default=None, ge=1, description="Use only N samples, drawn evenly from all categories."
+    )
+    head: Annotated[bool, _IN_FILE] = Field(default=False, description="With `limit`: take the first N.")
     stratify_by: Annotated[str | None, _IN_FILE] = Field(
-        None, description="With `limit`: keep the share of each value of this tag."
+        default=None, description="With `limit`: keep the share of each value of this tag."
     )
-    repeat: Annotated[int, option(None, SAMPLES)] = Field(1, ge=1, description="Ask every sample N times.")
-    baseline_repeats: Annotated[int, option(None, SAMPLES)] = Field(
-        2, ge=1, description="Ask the baseline every sample at least N times."
+    repeat: Annotated[int, _option(INPUT)] = Field(default=1, ge=1, description="Ask every sample N times.")
+    baseline_repeats: Annotated[int, _option(INPUT)] = Field(
+        default=2, ge=1, description="Ask the baseline every sample at least N times."
     )
-    seed: Annotated[int | None, option(None, SAMPLES)] = Field(
-        None, description="Random seed for sample order and generated questions."
+    seed: Annotated[int | None, _option(INPUT)] = Field(
+        default=None, description="Random seed for sample order and generated questions."
     )
     dataset_format: Annotated[str | None, _IN_FILE] = Field(
-        None, description="Format of the rows. [default: by the first row]"
+        default=None, description="Format of the rows. [default: by the first row]"
     )
-    skip_bad_samples: Annotated[bool, _IN_FILE] = Field(False, description="Leave out unreadable lines, with a warning.")
-    vendor_path: Annotated[tuple[Path, ...], _IN_FILE] = Field((), description="Folders with vendor plugins.")
+    skip_bad_samples: Annotated[bool, _IN_FILE] = Field(
+        default=False, description="Leave out unreadable lines, with a warning."
+    )
+    vendor_path: Annotated[tuple[Path, ...], _IN_FILE] = Field(default=(), description="Folders with vendor plugins.")
 
-    vendor_concurrency: Annotated[int | None, option(None, PACE)] = Field(
-        None, ge=1, description="Test at most N vendors in parallel. [default: all]"
+    vendor_concurrency: Annotated[int | None, _option(PACE)] = Field(
+        default=None, ge=1, description="Test at most N vendors in parallel. [default: all]"
     )
-    request_concurrency: Annotated[int | None, option(None, PACE)] = Field(
-        None, ge=1, description="Maximum concurrent requests per vendor account. [default: 5; with a rate no limit]"
+    request_concurrency: Annotated[int | None, _option(PACE)] = Field(
+        default=None,
+        ge=1,
+        description="Maximum concurrent requests per vendor account. [default: 5; with a rate no limit]",
     )
-    retries: Annotated[int, option(None, PACE)] = Field(3, ge=0, description="Retries after a failure.")
-    timeout: Annotated[float | None, option(None, PACE)] = Field(
-        None, gt=0, description="Timeout per attempt, in seconds. [default: 600]"
+    retries: Annotated[int, _option(PACE)] = Field(default=3, ge=0, description="Retries after a failure.")
+    timeout: Annotated[float | None, _option(PACE)] = Field(
+        default=None, gt=0, description="Timeout per attempt, in seconds. [default: 600]"
     )
     connect_timeout: Annotated[float, _IN_FILE] = Field(
-        _LIMITS.connect_s, gt=0, description="Timeout for a connection, in seconds."
+        default=_LIMITS.connect_s, gt=0, description="Timeout for a connection, in seconds."
     )
     first_token_timeout: Annotated[float, _IN_FILE] = Field(
-        _LIMITS.first_token_s, gt=0, description="Timeout for the first token, in seconds."
+        default=_LIMITS.first_token_s, gt=0, description="Timeout for the first token, in seconds."
     )
     idle_timeout: Annotated[float, _IN_FILE] = Field(
-        _LIMITS.idle_s, gt=0, description="Timeout between two pieces of an answer, in seconds."
+        default=_LIMITS.idle_s, gt=0, description="Timeout between two pieces of an answer, in seconds."
     )
-    max_requests: Annotated[int | None, option(None, PACE)] = Field(
-        None, ge=1, description="Stop after N requests; --incremental resumes."
+    max_requests: Annotated[int | None, _option(PACE)] = Field(
+        default=None, ge=1, description="Stop after N requests; --incremental resumes."
     )
-    max_cost: Annotated[float | None, option(None, PACE)] = Field(
-        None, gt=0, description="Stop when estimated spend reaches this many US dollars."
+    max_cost: Annotated[float | None, _option(PACE)] = Field(
+        default=None, gt=0, description="Stop when estimated spend reaches this many US dollars."
     )
-    workers: Annotated[int | str, BeforeValidator(_number_of_processes), option(None, PACE)] = Field(
-        1, description="Send from N processes, or by the Dask scheduler at this address or in this file."
+    workers: Annotated[int | str, BeforeValidator(_number_of_processes), _option(PACE)] = Field(
+        default=1, description="Send from N processes, or by the Dask scheduler at this address or in this file."
     )
     client: Annotated[ClientName, _IN_FILE] = Field(
-        "direct", description="`direct` for our own HTTP client, `sdk` for the official SDKs."
+        default="direct", description="`direct` for our own HTTP client, `sdk` for the official SDKs."
     )
 
-    request_rate: Annotated[float | None, option(None, LOAD)] = Field(
-        None, gt=0, description="Requests per second sent to each vendor (open loop)."
+    request_rate: Annotated[float | None, _option(LOAD)] = Field(
+        default=None, gt=0, description="Requests per second sent to each vendor (open loop)."
     )
-    duration: Annotated[float | None, option(None, LOAD)] = Field(
-        None, gt=0, description="Keep sending for N seconds, cycling through the samples."
+    duration: Annotated[float | None, _option(LOAD)] = Field(
+        default=None, gt=0, description="Keep sending for N seconds, cycling through the samples."
     )
-    warmup: Annotated[int, option(None, LOAD)] = Field(
-        0, ge=0, description="Do not count the first N requests of each vendor."
+    warmup: Annotated[int, _option(LOAD)] = Field(
+        default=0, ge=0, description="Do not count the first N requests of each vendor."
     )
-    slo: Annotated[tuple[str, ...], many(None, LOAD)] = Field(
-        (), description='Target for each request, e.g. "tps >= 30" (repeatable).'
+    slo: Annotated[tuple[str, ...], _many(LOAD)] = Field(
+        default=(), description='Target for each request, e.g. "tps >= 30" (repeatable).'
     )
     arrival: Annotated[Arrival | None, _IN_FILE] = Field(
-        None, description="With `request_rate`: `constant` distances, or `poisson`. [default: constant]"
+        default=None, description="With `request_rate`: `constant` distances, or `poisson`. [default: constant]"
     )
-    ramp_up: Annotated[float, _IN_FILE] = Field(0, ge=0, description="Ramp up over N seconds.")
+    ramp_up: Annotated[float, _IN_FILE] = Field(default=0, ge=0, description="Ramp up over N seconds.")
     replay_schedule: Annotated[Path | None, _IN_FILE] = Field(
-        None, description="File with the seconds at which requests are sent."
+        default=None, description="File with the seconds at which requests are sent."
     )
 
-    temperature: Annotated[float | None, option(None, MODEL)] = Field(
-        None, ge=0, le=2, description="Sampling temperature, 0 to 2."
+    temperature: Annotated[float | None, _option(MODEL)] = Field(
+        default=None, ge=0, le=2, description="Sampling temperature, 0 to 2."
     )
-    max_tokens: Annotated[int | None, option(None, MODEL)] = Field(
-        None, ge=1, description="Maximum output tokens per answer."
+    max_tokens: Annotated[int | None, _option(MODEL)] = Field(
+        default=None, ge=1, description="Maximum output tokens per answer."
     )
-    extra_body: Annotated[dict[str, Any] | None, BeforeValidator(_json_object), option(None, MODEL)] = Field(
-        None, description="JSON object to merge into every request body."
+    extra_body: Annotated[dict[str, Any] | None, BeforeValidator(_json_object), _BODY] = Field(
+        default=None, description="JSON object to merge into every request body."
     )
-    use_raw_completions: Annotated[
-        bool, flag(None, MODEL, "--use-raw-completions", "--use_raw_completions")
-    ] = Field(False, description="Use /completions instead of /chat/completions.")
-    tokenizer_model: Annotated[str | None, option(None, MODEL)] = Field(
-        None, description="Folder or Hugging Face name of the chat template for raw completions."
+    use_raw_completions: Annotated[bool, _flag(MODEL, "--use-raw-completions", "--use_raw_completions")] = Field(
+        default=False, description="Use /completions instead of /chat/completions."
+    )
+    tokenizer_model: Annotated[str | None, _option(MODEL)] = Field(
+        default=None, description="Folder or Hugging Face name of the chat template for raw completions."
     )
 
-    gate: Annotated[tuple[str, ...], many(None, OUTPUT)] = Field(
-        (), description=f'Exit 1 unless this holds, e.g. "f1 >= 0.9", or a preset: {", ".join(PRESETS)} (repeatable).'
+    gate: Annotated[tuple[str, ...], _many(OUTPUT)] = Field(
+        default=(),
+        description=f'Exit 1 unless this holds, e.g. "f1 >= 0.9", or a preset: {", ".join(PRESETS)} (repeatable).',
     )
     history: Annotated[Path | Literal[False] | None, _IN_FILE] = Field(
-        None, description="File of the history, `false` for none. [default: in the user's data folder]"
+        default=None, description="File of the history, `false` for none. [default: in the user's data folder]"
     )
     redact_content: Annotated[bool, _IN_FILE] = Field(
-        False, description="Store digests instead of prompts and answers."
+        default=False, description="Store digests instead of prompts and answers."
     )
     compress: Annotated[bool, _IN_FILE] = Field(
-        False, description="Compress the records at the end of the run (records.jsonl.zst)."
+        default=False, description="Compress the records at the end of the run (records.jsonl.zst)."
     )
     undecided: Annotated[Undecided, _IN_FILE] = Field(
-        "missed", description="Failed requests in F1: `missed` counts them as misses, `exclude` leaves them out."
+        default="missed",
+        description="Failed requests in F1: `missed` counts them as misses, `exclude` leaves them out.",
     )
     schema_policy: Annotated[SchemaPolicy, _IN_FILE] = Field(
-        "lenient", description='`""` as arguments: `lenient` reads it as `{}`, `strict` as invalid.'
+        default="lenient", description='`""` as arguments: `lenient` reads it as `{}`, `strict` as invalid.'
     )
     rank_metric: Annotated[tuple[str, ...], _IN_FILE] = Field(
-        (), description="Evaluations whose score joins the IRF ranking."
+        default=(), description="Evaluations whose score joins the IRF ranking."
     )
     baseline_f1: Annotated[BaselineF1, _IN_FILE] = Field(
-        "fixed", description="The baseline's F1 in the ranking: `fixed` at 1.0, or measured against its `self`."
+        default="fixed", description="The baseline's F1 in the ranking: `fixed` at 1.0, or measured against its `self`."
     )
     monthly_requests: Annotated[int | None, _IN_FILE] = Field(
-        None, ge=1, description="Estimate the monthly cost at N requests."
+        default=None, ge=1, description="Estimate the monthly cost at N requests."
     )
     monthly_tokens: Annotated[int | None, _IN_FILE] = Field(
-        None, ge=1, description="Estimate the monthly cost at N tokens."
+        default=None, ge=1, description="Estimate the monthly cost at N tokens."
     )
 
-    filter_difficulty: Annotated[tuple[str, ...], many(None, EVALUATIONS)] = Field(
-        (), description="Use only samples of this difficulty (repeatable)."
+    filter_difficulty: Annotated[tuple[str, ...], _many(EVALUATIONS)] = Field(
+        default=(), description="Use only samples of this difficulty (repeatable)."
     )
-    filter_category: Annotated[tuple[str, ...], many(None, EVALUATIONS)] = Field(
-        (), description="Use only categories that contain this text (repeatable)."
+    filter_category: Annotated[tuple[str, ...], _many(EVALUATIONS)] = Field(
+        default=(), description="Use only categories that contain this text (repeatable)."
     )
-    filter_tags: Annotated[tuple[str, ...], many(None, EVALUATIONS)] = Field(
-        (), description="Use only samples that have all of these tags (repeatable)."
+    filter_tags: Annotated[tuple[str, ...], _many(EVALUATIONS)] = Field(
+        default=(), description="Use only samples that have all of these tags (repeatable)."
     )
-    sample_ids: Annotated[str | None, option(None, EVALUATIONS)] = Field(
-        None, description="Use only these sample ids, separated by commas."
+    sample_ids: Annotated[str | None, _option(EVALUATIONS)] = Field(
+        default=None, description="Use only these sample ids, separated by commas."
     )
-    answer_format: Annotated[AnswerFormat | None, option(None, EVALUATIONS)] = Field(
-        None, description="Ask for native tool calls or for JSON text."
+    answer_format: Annotated[AnswerFormat | None, _option(EVALUATIONS)] = Field(
+        default=None, description="Ask for native tool calls or for JSON text."
     )
-    compare_parameters: Annotated[bool, flag(None, EVALUATIONS)] = Field(
-        False, description="tool_correctness: compare the arguments, too."
+    compare_parameters: Annotated[bool, _flag(EVALUATIONS)] = Field(
+        default=False, description="tool_correctness: compare the arguments, too."
     )
-    bfcl_data: Annotated[str | None, option(None, EVALUATIONS)] = Field(
-        None, description="bfcl: folder of the rows, 'installed' or hf://… [default: shipped]"
+    bfcl_data: Annotated[str | None, _option(EVALUATIONS)] = Field(
+        default=None, description="bfcl: folder of the rows, 'installed' or hf://… [default: shipped]"
     )
-    bfcl_category: Annotated[tuple[str, ...], many(None, EVALUATIONS)] = Field(
-        (), description="bfcl: category or group to run (repeatable). [default: ast]"
+    bfcl_category: Annotated[tuple[str, ...], _many(EVALUATIONS)] = Field(
+        default=(), description="bfcl: category or group to run (repeatable). [default: ast]"
     )
     bfcl_version: Annotated[BfclVersion | None, _IN_FILE] = Field(
-        None, description="bfcl: version of the overall accuracy. [default: v3]"
+        default=None, description="bfcl: version of the overall accuracy. [default: v3]"
     )
 
     def over(self, file: "RunConfig") -> Self:
@@ -243,17 +273,17 @@ class RunConfig(BaseModel):
 class RunOptions(RunConfig):
     """The settings of one run, with those that only a command or a program can give."""
 
-    config_file_path: Annotated[Path, option(None, SAMPLES, "--config-file-path", "-c")] = Field(
-        Path("config.yaml"), description="Configuration file with models and vendors."
+    config_file_path: Annotated[Path, _option(INPUT, "--config-file-path", "-c")] = Field(
+        default=Path("config.yaml"), description="Configuration file with models and vendors."
     )
-    env_file: Annotated[Path | None, option(None, SAMPLES)] = Field(
-        None, description="File with API keys. [default: .env next to the config]"
+    env_file: Annotated[Path | None, _option(INPUT)] = Field(
+        default=None, description="File with API keys. [default: .env next to the config]"
     )
-    incremental: Annotated[bool, flag(None, SAMPLES)] = Field(
-        False, description="Resume the run in -o, or the latest: only what is missing or failed."
+    incremental: Annotated[bool, _flag(INPUT)] = Field(
+        default=False, description="Resume the run in -o, or the latest: only what is missing or failed."
     )
-    output_dir: Annotated[Path | None, option(None, OUTPUT, "--output-dir", "-o")] = Field(
-        None, description="Output folder. [default: runs/<time>]"
+    output_dir: Annotated[Path | None, _option(OUTPUT, "--output-dir", "-o")] = Field(
+        default=None, description="Output folder. [default: runs/<time>]"
     )
 
 
@@ -274,7 +304,14 @@ def problems_in(error: ValidationError) -> list[Problem]:
     from vendor_verifier.config.problems import misfit
 
     found = error.errors(include_url=False)
-    return [Problem(misfit(each, RunOptions), key="--" + str(each["loc"][0]).replace("_", "-")) for each in found]
+    return [
+        Problem(
+            # On a command line everything is text.
+            misfit(each, RunOptions).replace("read the text ", "read ", 1),
+            key="--" + str(each["loc"][0]).replace("_", "-"),
+        )
+        for each in found
+    ]
 
 
 def _field(flag_name: str) -> str:

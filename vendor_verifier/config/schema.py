@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from vendor_verifier.config.run_config import RunConfig
+
 _Text = Annotated[str, Field(min_length=1)]
 _Amount = Annotated[float, Field(ge=0)]
 _Count = Annotated[int, Field(ge=1)]
@@ -76,6 +78,7 @@ class Top(Part):
     model_config = ConfigDict(extra="allow", strict=True, frozen=True, hide_input_in_errors=True)
 
     defaults: Settings | None = None
+    run: RunConfig | None = None
     suites: dict[str, Any] | None = None
     gates: list[str] | None = None
     slos: list[str] | None = None

@@ -1,6 +1,6 @@
-"""The options of evaluations: checked by evaluation, and merged from config, flags and ``--suite-option``.
+"""The options of evaluations: checked by evaluation, and merged from config, flags and ``--set``.
 
-A flag replaces the config's option in every evaluation that takes it, and ``--suite-option`` replaces a flag in one
+A flag replaces the config's option in every evaluation that takes it, and ``--set`` replaces a flag in one
 evaluation. An option that no evaluation of the run takes is refused.
 """
 
@@ -218,7 +218,7 @@ def _placed(problem: Problem, places: Places) -> Problem:
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """One ``--suite-option``."""
+    """One ``--set``."""
 
     suite: str
     key: str
@@ -264,7 +264,7 @@ def stated_options(
             places[f"suites.{name}.{flag.option}"] = Problem("", key=flag.name)
     for word in special:
         found.setdefault(word.suite, {})[word.key] = word.value
-        places[f"suites.{word.suite}.{word.key}"] = Problem("", key=f"--suite-option {word.suite}.{word.key}")
+        places[f"suites.{word.suite}.{word.key}"] = Problem("", key=f"--set {word.suite}.{word.key}")
     every = dict.fromkeys([*(other for other in found if other not in suites), *suites])
     read: dict[str, SuiteOptions] = {}
     with placing(places):
@@ -315,7 +315,7 @@ def _read_words(words: Iterable[str], suites: Sequence[str], problems: list[Prob
         elif (name, key) in found and found[name, key].value != value:
             message = f"read {word!r} after {target}={found[name, key].value}; keep one of them"
         if message is not None:
-            problems.append(Problem(message, key="--suite-option"))
+            problems.append(Problem(message, key="--set"))
         else:
             found[name, key] = _Word(name, key, value)
     return list(found.values())
@@ -327,7 +327,7 @@ def _is_meant(flag: Flag, suite: str) -> bool:
 
 def _reaches_nobody(flag: Flag, wanted: Sequence[str]) -> Problem:
     if wanted:
-        return Problem(f"--suite-option says otherwise for {listed(wanted)}; leave out one of them", key=flag.name)
+        return Problem(f"--set says otherwise for {listed(wanted)}; leave out one of them", key=flag.name)
     able = [kind.name for kind in SUITES if takes(kind, flag.option)]
     words = f"no evaluation of this run takes it, only {listed(able)}; add --suite {able[0]}, or leave it out"
     return Problem(words, key=flag.name)

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions, known_suite, one_or_many
 from vendor_verifier.config.words import listed, nearest
 from vendor_verifier.errors import DataError, Problem, ProblemsError
@@ -21,7 +22,6 @@ from vendor_verifier.loaders import loader_named, read_dataset_file
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, Keep, LoadedSamples
 from vendor_verifier.loaders.selection import classes_of, expects_call, select, unmatched, words_there_are
 from vendor_verifier.pipeline.downloads import file_at
-from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.records.plan import Task
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.resources import shipped

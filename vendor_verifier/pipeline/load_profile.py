@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
 from pathlib import Path
 
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import DataError, Problem, ProblemsError
 from vendor_verifier.loaders.arrival_schedule import read_schedule
-from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.records.plan import Entry, LoadShape, Plan
 from vendor_verifier.run.schedule import due_times, offered
 from vendor_verifier.text import counted
@@ -29,7 +29,7 @@ def read_load(options: RunOptions) -> LoadShape:
         ProblemsError: flags that contradict each other or the rest of the run, all at once.
         DataError: the schedule cannot be read.
     """
-    problems = [*_ranges(options), *_contradictions(options), *_with_others(options)]
+    problems = [*_contradictions(options), *_with_others(options)]
     if problems:
         raise ProblemsError(problems)
     file = options.replay_schedule
@@ -85,20 +85,8 @@ def _lines(path: Path) -> list[bytes]:
         return path.read_bytes().splitlines()
     except OSError as error:
         raise DataError(
-            [Problem(f"cannot be read: {error.strerror or error}", path, key="--replay-schedule")]
+            [Problem(f"cannot be read: {error.strerror or error}", path, key="run.replay_schedule")]
         ) from None
-
-
-def _ranges(options: RunOptions) -> Iterator[Problem]:
-    for flag, value, least in (
-        ("--request-rate", options.request_rate, "above 0"),
-        ("--duration", options.duration, "above 0"),
-        ("--ramp-up", options.ramp_up, "from 0 on"),
-        ("--warmup", options.warmup, "from 0 on"),
-    ):
-        is_low = value is not None and (value < 0 or (value == 0 and least == "above 0"))
-        if value is not None and (is_low or not math.isfinite(value)):
-            yield Problem(f"read {value:g}; expected a number {least}", key=flag)
 
 
 def _contradictions(options: RunOptions) -> Iterator[Problem]:
@@ -107,14 +95,14 @@ def _contradictions(options: RunOptions) -> Iterator[Problem]:
         yield Problem("a replayed schedule has its own times; leave out one of the two", key="--request-rate")
     if options.arrival is not None and options.request_rate is None:
         yield Problem(
-            "says how requests of a rate follow each other; add --request-rate, or leave it out", key="--arrival"
+            "says how requests of a rate follow each other; add --request-rate, or leave it out", key="run.arrival"
         )
     if replayed and options.ramp_up:
-        yield Problem("a replayed schedule has its own times; write the ramp into it", key="--ramp-up")
+        yield Problem("a replayed schedule has its own times; write the ramp into it", key="run.ramp_up")
 
 
 def _with_others(options: RunOptions) -> Iterator[Problem]:
-    by_doing = {"--duration": options.duration, "--replay-schedule": options.replay_schedule}
+    by_doing = {"--duration": options.duration, "run.replay_schedule": options.replay_schedule}
     for flag in (flag for flag, value in by_doing.items() if value is not None):
         if options.repeat != 1:
             yield Problem("decides how often samples are asked; leave out --repeat", key=flag)

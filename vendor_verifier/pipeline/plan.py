@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from msgspec import structs
 
 from vendor_verifier.config import Configuration, load_config
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import Flag, Places, SuiteOptions, known_suite, placing, stated_options
 from vendor_verifier.config.words import listed
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
@@ -16,7 +17,6 @@ from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_sam
 from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics, with_stated
 from vendor_verifier.pipeline.latest_run import RUNS, latest_run
 from vendor_verifier.pipeline.load_profile import places, read_load
-from vendor_verifier.pipeline.options import RunOptions, check_ranges
 from vendor_verifier.pipeline.simulated_vendors import known_answers
 from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of
 from vendor_verifier.pipeline.task_results import run_folder
@@ -25,7 +25,7 @@ from vendor_verifier.records.manifest import ScoreRequest
 from vendor_verifier.records.plan import Entry, Limits, LoadShape, Plan, RetryRules, Task
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.registry import WIRES, Registry, find_vendors
+from vendor_verifier.registry import WIRES, Registry
 from vendor_verifier.sample_store import is_shelved
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import compares
@@ -34,7 +34,6 @@ from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_completions import OpenAICompletions
 
 _LIMITS = Limits()
-_RETRY = RetryRules()
 CHAT = "openai"
 RAW = OpenAICompletions().name
 
@@ -122,21 +121,9 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
         DataError: a sample file or a schedule, all bad lines at once.
         UsageError: the workers cannot be used, or the wires lack something.
     """
-    overrides = options.overrides()
-    check_ranges(options)
+    configuration = load_config(options, environ, require_keys=require_keys, further=_stated_problems)
+    options = configuration.options
     load = read_load(options)
-    registry = find_vendors(options.vendor_path)
-    configuration = load_config(
-        options.config_file_path,
-        env_file=options.env_file,
-        environ=environ,
-        registry=registry,
-        models=options.model,
-        vendors=options.vendor,
-        overrides=overrides,
-        require_keys=require_keys,
-        further=lambda stated: _stated_problems(options, stated),
-    )
     score = _score(options, configuration)
     suites, places = _suite_options(options, configuration)
     question_seed = _question_seed(options)
@@ -158,17 +145,17 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
     tasks = [Task(name, chosen[name], each.own, each.chosen.timeout_seconds) for name, each in suites.items()]
     entries = configuration.entries
     for hook in hooks.values():
-        entries = hook.entries(entries, overrides)
+        entries = hook.entries(entries, options.overrides())
     entries = as_raw_completions(entries) if options.use_raw_completions else entries
     known = known_answers(entries, tasks)
     warned = _warned_of(options, entries, tasks, datasets)
-    warnings = (*configuration.warnings, *_plugin_warnings(registry), *unfit, *warned)
+    warnings = (*configuration.warnings, *_plugin_warnings(configuration.registry), *unfit, *warned)
     notes = [words for task in tasks for words in hooks[task.suite].notes(task.options, task.samples)]
     plan = _plan(options, entries, tasks, load, (*warnings, *notes))
     if any(hook.makes_questions for hook in hooks.values()):
         plan = structs.replace(plan, question_seed=question_seed)
     wires = run_wires(entries, options.tokenizer_model)
-    return Prepared(options, plan, datasets, configuration, registry, wires, score, hooks, known)
+    return Prepared(options, plan, datasets, configuration, configuration.registry, wires, score, hooks, known)
 
 
 def _warned_of(
@@ -221,7 +208,7 @@ def _plan(
             first_token_s=options.first_token_timeout,
             idle_s=options.idle_timeout,
         ),
-        retry=_RETRY if options.retries is None else RetryRules(options.retries),
+        retry=RetryRules(options.retries),
         client=options.client,
         max_requests=options.max_requests,
         max_cost_usd=options.max_cost,
@@ -241,7 +228,7 @@ def _score(options: RunOptions, configuration: Configuration) -> ScoreRequest:
     check_rank_metrics(options.rank_metric, options.suites)
     said = ScoreRequest(
         options.undecided,
-        options.schema,
+        options.schema_policy,
         options.rank_metric,
         options.gate,
         options.baseline_f1,
@@ -253,11 +240,16 @@ def _score(options: RunOptions, configuration: Configuration) -> ScoreRequest:
     return with_stated(said, configuration.gates, configuration.slos)
 
 
-def _stated_problems(options: RunOptions, configuration: Configuration) -> Iterator[Problem]:
-    """All that is wrong with gates, SLOs and options of evaluations, of the file and of the command line."""
-    for step in (_score, _suite_options):
+def _stated_problems(configuration: Configuration) -> Iterator[Problem]:
+    """All that is wrong with the load, gates, SLOs and options of evaluations, of the file and of the command line."""
+    options = configuration.options
+    for step in (
+        lambda: read_load(options),
+        lambda: _score(options, configuration),
+        lambda: _suite_options(options, configuration),
+    ):
         try:
-            step(options, configuration)
+            step()
         except ProblemsError as error:
             yield from error.problems
 
@@ -273,7 +265,7 @@ def _suite_options(options: RunOptions, configuration: Configuration) -> tuple[d
     return stated_options(
         options.suites,
         configuration.suites,
-        options.suite_option,
+        options.set,
         _flags(options),
         file=options.config_file_path,
         lines=configuration.suite_lines,
@@ -284,10 +276,10 @@ def _flags(options: RunOptions) -> Iterator[Flag]:
     for flag, option, value in options.suite_flags():
         yield Flag(flag, option, value)
     if options.test_file_path is not None:
-        readers = _readers(options.suites, options.suite_option)
+        readers = _readers(options.suites, options.set)
         yield Flag("--test-file-path", "test_file_path", str(options.test_file_path), tuple(readers))
     if options.dataset_format is not None:
-        yield Flag("--dataset-format", "dataset_format", options.dataset_format)
+        yield Flag("run.dataset_format", "dataset_format", options.dataset_format)
     # These flags also have a use of their own, and replace the config's option of one evaluation.
     if options.timeout is not None:
         yield Flag("--timeout", "timeout_seconds", None)
@@ -314,19 +306,19 @@ def _beside_the_file(options: RunOptions, tasks: Sequence[Task], datasets: Mappi
     """A warning where some evaluations ask rows that ship, although a file of samples is given for another."""
     if options.test_file_path is None:
         return
-    readers = _readers(options.suites, options.suite_option)
+    readers = _readers(options.suites, options.set)
     others = [
         task.suite
         for task in tasks
         if task.suite not in readers
         and isinstance(known_suite(task.suite).dataset, str)
-        and not any(word.startswith(f"{task.suite}.test_file_path=") for word in options.suite_option)
+        and not any(word.startswith(f"{task.suite}.test_file_path=") for word in options.set)
     ]
     if others:
         own = ", ".join(f"{name} ({datasets[name].name})" for name in others)
         yield (
             f"Only {', '.join(readers)} reads --test-file-path {datasets[readers[0]].name}. Others use their own "
-            f"samples: {own}. Set --suite-option {others[0]}.test_file_path=FILE for another file."
+            f"samples: {own}. Use --set {others[0]}.test_file_path=FILE for another file."
         )
 
 

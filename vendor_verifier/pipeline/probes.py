@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import structs
 
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import SuiteOptions, build_suite, known_suite
 from vendor_verifier.pipeline.datasets import Dataset, built_in_dataset
-from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.suites import SuiteHooks
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.suites import SuiteKind

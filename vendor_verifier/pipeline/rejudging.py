@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import Flag, build_suite, known_suite, stated_options
 from vendor_verifier.config.words import listed
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.suites import hooks_of
 from vendor_verifier.records.manifest import Manifest, StoredTask
 from vendor_verifier.store import RunFolder
@@ -22,14 +22,14 @@ def rejudged(manifest: Manifest, folder: RunFolder, options: RunOptions) -> Mani
         ProblemsError: options that are invalid, of no evaluation of the run, or that decide what is asked.
     """
     flags = [Flag(flag, option, value) for flag, option, value in options.suite_flags()]
-    if not flags and not options.suite_option:
+    if not flags and not options.set:
         return manifest
     if manifest.redacted:
         words = "stored with --redact-content, so no answer is there to be judged otherwise; leave the option out"
         raise ProblemsError([Problem(words, folder.manifest_file)])
-    _require_suites(manifest.suites, options.suite_option)
+    _require_suites(manifest.suites, options.set)
     stored = {task.suite: task.options for task in manifest.tasks}
-    stated, _ = stated_options(manifest.suites, stored, options.suite_option, flags)
+    stated, _ = stated_options(manifest.suites, stored, options.set, flags)
     problems = [
         problem
         for task in manifest.tasks
@@ -54,10 +54,7 @@ def _require_suites(suites: Sequence[str], words: Sequence[str]) -> None:
     strange = [word for word in words if "." in word and word.partition(".")[0] not in suites]
     if strange:
         raise ProblemsError(
-            [
-                Problem(f"read {word!r}; the run holds answers of {listed(suites)}", key="--suite-option")
-                for word in strange
-            ]
+            [Problem(f"read {word!r}; the run holds answers of {listed(suites)}", key="--set") for word in strange]
         )
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.pipeline.gates import check_rank_metrics, read_gates, read_slos
 from vendor_verifier.pipeline.judge import judge_models
 from vendor_verifier.pipeline.latest_run import RUNS
 from vendor_verifier.pipeline.manifest import stored_manifest
-from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.prices import run_money, run_prices
 from vendor_verifier.pipeline.rejudging import rejudged
 from vendor_verifier.pipeline.run_warnings import run_warnings

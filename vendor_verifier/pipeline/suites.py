@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from itertools import repeat
 from typing import Any
 
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import SuiteOptions, build_suite, known_suite
 from vendor_verifier.lazy_import import late
 from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
-from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.records.manifest import StoredTask
 from vendor_verifier.records.plan import Entry, Task
 from vendor_verifier.records.record import Attempt, Response

@@ -27,7 +27,7 @@ KEY = "sk-" + "CANARY0123456789abcdef"
 
 
 def live(server: str = "demo", allow: str = TOOLS) -> tuple[str, ...]:
-    options = ("--suite-option", f"mcp_live.server={server}", "--suite-option", f"mcp_live.allow={allow}")
+    options = ("--set", f"mcp_live.server={server}", "--set", f"mcp_live.allow={allow}")
     return ("--suite", "mcp_live", *options, "--no-history")
 
 
@@ -76,7 +76,7 @@ def test_a_dry_run_starts_no_server(bench: Bench, monkeypatch: pytest.MonkeyPatc
         (live(server=f"tool --key {KEY}"), "looks like a key"),
         (live(server="x 'y"), "not a command"),
         (live()[:2], "set `server` to a command"),
-        ((*live(), "--suite-option", "mcp_live.environment=NOT_SET"), "names NOT_SET, which has no value"),
+        ((*live(), "--set", "mcp_live.environment=NOT_SET"), "names NOT_SET, which has no value"),
         ((*live(), "--workers", "2"), "one MCP server in one process"),
     ],
 )
@@ -93,7 +93,7 @@ def test_a_vendors_key_goes_to_no_server(bench: Bench) -> None:
     (bench.folder / ".env").write_text(f"together={KEY}\n")
     path = bench.configure("good: faithful")
     path.write_text(path.read_text().replace("sim://faithful", "https://v.example/v1\n      api_key_env: together"))
-    environment = ("--suite-option", "mcp_live.environment=together")
+    environment = ("--set", "mcp_live.environment=together")
     code, _, err = bench("--config-file-path", path, *live(), *environment, "--dry-run")
     assert code == 2
     assert "together is the key of good, which no MCP server gets" in err

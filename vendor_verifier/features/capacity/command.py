@@ -13,8 +13,9 @@ import msgspec
 from cyclopts.validators import Number
 
 from vendor_verifier.cli.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, say, warn
+from vendor_verifier.config.flags import INPUT, OUTPUT, PACE, flag, many, option
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.pipeline.options import JUDGE, OUTPUT, PACE, WHAT, RunOptions, flag, many, option
 
 if TYPE_CHECKING:
     from vendor_verifier.features.capacity.sweep import VendorSweep
@@ -27,20 +28,20 @@ _HEAD = "vendor,level,requests,success,TTFT p50 ms,p95 ms,TPS,in flight,per seco
 
 def capacity_command(
     *,
-    test_file_path: Annotated[str | None, option("Sample file, hf://… or URL. [default: shipped]", WHAT)] = None,
-    config_file_path: Annotated[Path, option("Configuration file.", WHAT, "--config-file-path", "-c")] = _CONFIG,
-    env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", WHAT)] = None,
-    model: Annotated[tuple[str, ...], many("Test this model only (repeatable).", WHAT)] = (),
-    vendor: Annotated[tuple[str, ...], many("Test this vendor or label only (repeatable).", WHAT)] = (),
-    limit: Annotated[int, option("Number of samples.", WHAT, "--limit", "-n", check=_AT_LEAST_1)] = 50,
+    test_file_path: Annotated[str | None, option("Sample file, hf://… or URL. [default: shipped]", INPUT)] = None,
+    config_file_path: Annotated[Path, option("Configuration file.", INPUT, "--config-file-path", "-c")] = _CONFIG,
+    env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", INPUT)] = None,
+    model: Annotated[tuple[str, ...], many("Test this model only (repeatable).", INPUT)] = (),
+    vendor: Annotated[tuple[str, ...], many("Test this vendor or label only (repeatable).", INPUT)] = (),
+    limit: Annotated[int, option("Number of samples.", INPUT, "--limit", "-n", check=_AT_LEAST_1)] = 50,
     sweep: Annotated[str, option("Levels to test, separated by commas.", PACE)] = "1,2,4,8",
     by: Annotated[Literal["concurrency", "rate"], option("Count requests in flight or a second.", PACE)] = (
         "concurrency"
     ),
     max_requests: Annotated[int | None, option("Maximum requests per vendor.", PACE, check=_AT_LEAST_1)] = None,
     max_cost: Annotated[float | None, option("Maximum spend in US dollars.", PACE, check=_POSITIVE)] = None,
-    slo: Annotated[tuple[str, ...], many('Limit for a level: "avg_ttft_ms.p95 <= 2000" (repeatable).', JUDGE)] = (),
-    at_least: Annotated[float | None, option("Exit 1 if a vendor holds less.", JUDGE, check=_POSITIVE)] = None,
+    slo: Annotated[tuple[str, ...], many('Limit for a level: "avg_ttft_ms.p95 <= 2000" (repeatable).', OUTPUT)] = (),
+    at_least: Annotated[float | None, option("Exit 1 if a vendor holds less.", OUTPUT, check=_POSITIVE)] = None,
     output_dir: Annotated[Path | None, option("Output folder. [default: runs/<time>-capacity]", OUTPUT, "-o")] = None,
     quiet: Annotated[bool, flag("Print no progress.", OUTPUT, "--quiet", "-q")] = False,
     json: Annotated[bool, flag("Print capacity.json instead of the table.", OUTPUT)] = False,

@@ -9,7 +9,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 from vendor_verifier.cli.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, warn
-from vendor_verifier.pipeline.options import OUTPUT, WHAT, RunOptions, flag, many, option
+from vendor_verifier.config.flags import INPUT, OUTPUT, flag, many, option
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.formats import aligned
 
@@ -26,14 +27,14 @@ _VERDICTS = {"usable": "usable", "usable_with_reservations": "reservations", "no
 
 def doctor_command(
     *,
-    config_file_path: Annotated[Path, option("Configuration file.", WHAT, "--config-file-path", "-c")] = Path(
+    config_file_path: Annotated[Path, option("Configuration file.", INPUT, "--config-file-path", "-c")] = Path(
         "config.yaml"
     ),
-    env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", WHAT)] = None,
-    model: Annotated[tuple[str, ...], many("Check this model only (repeatable).", WHAT)] = (),
-    vendor: Annotated[tuple[str, ...], many("Check this vendor or label only (repeatable).", WHAT)] = (),
-    vendor_path: Annotated[tuple[Path, ...], many("Folder with vendor plugins (repeatable).", WHAT)] = (),
-    tokenizer_model: Annotated[str | None, option("Folder or hub name of the chat template.", WHAT)] = None,
+    env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", INPUT)] = None,
+    model: Annotated[tuple[str, ...], many("Check this model only (repeatable).", INPUT)] = (),
+    vendor: Annotated[tuple[str, ...], many("Check this vendor or label only (repeatable).", INPUT)] = (),
+    vendor_path: Annotated[tuple[Path, ...], many("Folder with vendor plugins (repeatable).", INPUT)] = (),
+    tokenizer_model: Annotated[str | None, option("Folder or hub name of the chat template.", INPUT)] = None,
     verbose: Annotated[bool, flag("Print every check with its reason.", OUTPUT, "--verbose", "-v")] = False,
     json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
 ) -> int:

@@ -10,8 +10,8 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from vendor_verifier.cli.output import EXIT_OK
+from vendor_verifier.config.flags import INPUT, OUTPUT, flag, option
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.pipeline.options import OUTPUT, WHAT, flag, option
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.results import FacetName
 
@@ -20,15 +20,15 @@ def explain_command(
     run: Annotated[Path | None, Parameter(help="A run folder. [default: the last one under runs/]")] = None,
     /,
     *,
-    vendor: Annotated[str | None, option("Explain this vendor or label. [default: the run's only one]", WHAT)] = None,
-    facet: Annotated[FacetName | None, option("Explain this facet. [default: all that do not match]", WHAT)] = None,
+    vendor: Annotated[str | None, option("Explain this vendor or label. [default: the run's only one]", INPUT)] = None,
+    facet: Annotated[FacetName | None, option("Explain this facet. [default: all that do not match]", INPUT)] = None,
     sample: Annotated[
-        str | None, option("Show this sample: our id or its beginning, the row's own id, or line:N.", WHAT)
+        str | None, option("Show this sample: our id or its beginning, the row's own id, or line:N.", INPUT)
     ] = None,
-    model: Annotated[str | None, option("Look at this model only.", WHAT)] = None,
-    suite: Annotated[str | None, option("Look for the sample in this evaluation only.", WHAT)] = None,
+    model: Annotated[str | None, option("Look at this model only.", INPUT)] = None,
+    suite: Annotated[str | None, option("Look for the sample in this evaluation only.", INPUT)] = None,
     repetition: Annotated[
-        int | None, option("Show this repetition. [default: the first with a fault]", WHAT, check=Number(gte=0))
+        int | None, option("Show this repetition. [default: the first with a fault]", INPUT, check=Number(gte=0))
     ] = None,
     limit: Annotated[
         int, option("Rows in each table, at most.", OUTPUT, "--limit", "-n", check=Number(gte=1, lte=10_000))

@@ -11,9 +11,9 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from vendor_verifier.cli.output import EXIT_OK, say
+from vendor_verifier.config.flags import OUTPUT, flag, option
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.pipeline.latest_run import RUNS, run_named
-from vendor_verifier.pipeline.options import OUTPUT, flag, option
 from vendor_verifier.text import counted
 
 

@@ -15,18 +15,19 @@ import pandas as pd
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vendor_verifier.cli.options import CommandOptions
+from vendor_verifier.cli.options import Display, Settings
 from vendor_verifier.cli.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say, warn
 from vendor_verifier.cli.progress import progress
 from vendor_verifier.config import read_environment
 from vendor_verifier.config.env_file import read_variables
+from vendor_verifier.config.flags import INPUT, OUTPUT, flag, many, option
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, VerifierError
 from vendor_verifier.features.history import compare, database, nightly
 from vendor_verifier.features.history.check import CheckResult, judge_check
 from vendor_verifier.features.history.figures import ALIASES, WATCHED, figure_names
 from vendor_verifier.features.history.trends import TREND_ORDER, trend_line, trends
 from vendor_verifier.pipeline.latest_run import RUNS, run_named
-from vendor_verifier.pipeline.options import JUDGE, OUTPUT, WHAT, flag, many, option
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.run import RunOutcome, run
 from vendor_verifier.pipeline.score import score_folder
@@ -41,7 +42,7 @@ class CheckOptions:
     """The options of ``check`` that ``run`` does not have."""
 
     fail_on: Annotated[
-        tuple[str, ...], many("Fail when this figure got worse for good (repeatable). [default: seven]", JUDGE)
+        tuple[str, ...], many("Fail when this figure got worse for good (repeatable). [default: seven]", OUTPUT)
     ] = ()
     keep: Annotated[
         str | None,
@@ -53,7 +54,7 @@ class CheckOptions:
     )
 
 
-_RUN = CommandOptions()
+_DISPLAY = Display()
 _CHECK = CheckOptions()
 
 
@@ -61,14 +62,16 @@ def check_command(
     stored: Annotated[Path | None, Parameter(help="Check this run folder; send nothing. [default: a new run]")] = None,
     /,
     *,
-    options: CommandOptions = _RUN,
+    options: Settings = None,
     check: CheckOptions = _CHECK,
+    display: Display = _DISPLAY,
 ) -> int:
     """Run, judge verdicts, gates and history, and tell a webhook. One line when all is well.
 
     Exit codes: 0 passed; 1 a vendor differs, is down or is worse than the last time, a gate failed, or a figure got
     worse for good; 3 incomplete. A webhook changes none of them.
     """
+    options = options or RunOptions()
     address = None
     if check.webhook_env is not None:
         # Checked before anything is sent, so that a bad address costs no run.
@@ -80,7 +83,7 @@ def check_command(
     failure = None
     try:
         with nightly.only_check(RUNS):
-            result = _checked(stored, options, check)
+            result = _checked(stored, options, check, display)
     except VerifierError as error:
         failure = error
         result = CheckResult(status="error", exit_code=error.exit_code, headline=f"check failed: {error}")
@@ -90,15 +93,12 @@ def check_command(
             warn(trouble)
     if failure is not None:
         raise failure
-    _print(result, [result.headline, *(f"  {line}" for line in result.lines)], as_json=options.json)
+    _print(result, [result.headline, *(f"  {line}" for line in result.lines)], as_json=display.json)
     return result.exit_code
 
 
-def _checked(stored: Path | None, options: CommandOptions, check: CheckOptions) -> CheckResult:
+def _checked(stored: Path | None, options: RunOptions, check: CheckOptions, display: Display) -> CheckResult:
     """Run (or score a stored run), remember, judge, and write ``check.json`` into the run's folder."""
-    if options.dry_run:
-        raise UsageError("a check sends; look at its plan with `run --dry-run`")
-    file = database.history_file(options.history, none=options.no_history)
     if check.keep is not None and not re.fullmatch(r"[1-9]\d{0,4}d?", check.keep):
         problem = f"read {check.keep!r}; expected a number of days, such as 90d"
         raise ProblemsError([Problem(problem, key="--keep")])
@@ -108,8 +108,10 @@ def _checked(stored: Path | None, options: CommandOptions, check: CheckOptions) 
         outcome = RunOutcome(folder, score_folder(folder, gates=options.gate))
     else:
         prepared = prepare(options, read_environment())
-        with progress(quiet=not options.verbose, verbose=options.verbose) as watcher:
+        options = prepared.options
+        with progress(quiet=not display.verbose, verbose=display.verbose) as watcher:
             outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
+    file = database.history_file(options.history)
     unkept = database.remember(outcome.folder, outcome.scored, file)
     warnings = [] if unkept is None else [unkept]
     # A history that cannot be used is a warning; then the run is judged by itself.
@@ -133,7 +135,7 @@ def compare_command(
     /,
     *,
     fail_on: Annotated[
-        tuple[str, ...], many("Exit with 1 if this figure got worse (repeatable). [default: any]", JUDGE)
+        tuple[str, ...], many("Exit with 1 if this figure got worse (repeatable). [default: any]", OUTPUT)
     ] = (),
     json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
 ) -> int:
@@ -158,12 +160,12 @@ def compare_command(
 
 def history_command(
     *,
-    model: Annotated[tuple[str, ...], many("Take this model only (repeatable).", WHAT)] = (),
-    vendor: Annotated[tuple[str, ...], many("Take this vendor or label only (repeatable).", WHAT)] = (),
+    model: Annotated[tuple[str, ...], many("Take this model only (repeatable).", INPUT)] = (),
+    vendor: Annotated[tuple[str, ...], many("Take this vendor or label only (repeatable).", INPUT)] = (),
     metric: Annotated[
-        tuple[str, ...], many("Plot this figure over the runs: ttft, f1, tps, e2e_ms.p95 (repeatable).", WHAT)
+        tuple[str, ...], many("Plot this figure over the runs: ttft, f1, tps, e2e_ms.p95 (repeatable).", INPUT)
     ] = (),
-    limit: Annotated[int, option("List the newest N runs.", WHAT, "--limit", "-n", check=Number(gte=1))] = 20,
+    limit: Annotated[int, option("List the newest N runs.", INPUT, "--limit", "-n", check=Number(gte=1))] = 20,
     history: Annotated[Path | None, option("Read the history from here. [default: user data folder]", OUTPUT)] = None,
     json: Annotated[bool, flag("Print JSON with every figure.", OUTPUT)] = False,
 ) -> int:

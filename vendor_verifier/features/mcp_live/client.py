@@ -67,8 +67,7 @@ def live_tools(
             names = ",".join(f"{name:.80}" for name in list(offered)[:60])
             problem = f"the MCP server has no tool {', '.join(unknown)}" if unknown else "no tool is allowed"
             raise UsageError(
-                f"suites.mcp_live.allow: {problem}; choose from what the server offers: --suite-option "
-                f"mcp_live.allow={names}"
+                f"suites.mcp_live.allow: {problem}; choose from what the server offers: --set mcp_live.allow={names}"
             )
         yield tuple(offered[name] for name in allowed), LiveTools(portal, client, frozenset(allowed))
 

@@ -11,17 +11,17 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
 from msgspec import structs
 
 from vendor_verifier.config.env_file import Variables, expand, has_known_form, read_variables, references
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import SuiteOptions, build_suite, known_suite, one_or_many
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, install_line
 from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
-from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.suites import SuiteHooks
 from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.plan import Entry, Task
@@ -54,7 +54,7 @@ class McpLiveHooks(SuiteHooks):
         suite = build_suite(known_suite("mcp_live"), own)
         assert isinstance(suite, McpLiveSuite)
         if (suite.server is None) == (suite.url is None):
-            words = "set `server` to a command (or to demo) or `url` to an address: --suite-option mcp_live.server=demo"
+            words = "set `server` to a command (or to demo) or `url` to an address: --set mcp_live.server=demo"
             raise ProblemsError([Problem(words, key="suites.mcp_live")])
         if any(map(has_known_form, [*_command(suite), suite.url or ""])):
             words = "holds what looks like a key; put it into .env and name its variable in `environment` or as ${NAME}"
@@ -67,7 +67,7 @@ class McpLiveHooks(SuiteHooks):
         """In one process, since there is one server."""
         if options.workers != 1:
             raise UsageError("--suite mcp_live uses one MCP server in one process; remove --workers")
-        return replace(options, workers=1)
+        return options
 
     def entries(self, entries: Sequence[Entry], overrides: Mapping[str, Any]) -> tuple[Entry, ...]:
         for entry in entries:

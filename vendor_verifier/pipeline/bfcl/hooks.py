@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.config.env_file import read_variables
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import SuiteOptions, known_suite, read_options
 from vendor_verifier.errors import BFCL_SIMULATORS
 from vendor_verifier.pipeline.bfcl.data import find_data, find_services, load_categories
@@ -21,7 +22,6 @@ from vendor_verifier.pipeline.bfcl.dataset import SUITE, Job, bfcl_dataset, by_t
 from vendor_verifier.pipeline.bfcl.rest import ask_services
 from vendor_verifier.pipeline.bfcl.rest import read_answers as read_rest
 from vendor_verifier.pipeline.datasets import Dataset
-from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.suites import SuiteHooks, ready_suite
 from vendor_verifier.records.failures import NOT_CHARGED
 from vendor_verifier.records.manifest import StoredTask
@@ -63,7 +63,7 @@ class BfclHooks(SuiteHooks):
     def options(self, options: RunOptions) -> RunOptions:
         """With the job's requests in flight, where the command line states no others."""
         places = None if self.job is None else self.job.params.parallelism
-        return options if options.request_concurrency else replace(options, request_concurrency=places)
+        return options if options.request_concurrency else options.model_copy(update={"request_concurrency": places})
 
     def dataset(self, kind: SuiteKind, options: SuiteOptions, *, skip_bad: bool) -> Dataset:
         return bfcl_dataset(options.own, options.chosen, self.keys, self.job, skip_bad=skip_bad)
