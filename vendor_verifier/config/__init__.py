@@ -70,12 +70,17 @@ def load_config(
         ConfigError: all problems, in the order of the file.
     """
     # Pydantic is slow to load, and most commands read no configuration.
+    from vendor_verifier.config.command_urls import content_of
     from vendor_verifier.config.entries import EntryReader, check_settings, read_models, refuse_literal_secrets
     from vendor_verifier.config.problems import Findings
     from vendor_verifier.config.schema import RESERVED, Settings, Top
 
-    source = _read(options.config_file_path)
-    findings = Findings(options.config_file_path, source)
+    variables = read_variables(options.config_file_path, options.env_file, environ)
+    if options.url:
+        source, file = Source(content_of(options, variables)), Path("--url")
+    else:
+        source, file = _read(options.config_file_path), options.config_file_path
+    findings = Findings(file, source)
     content = source.content if isinstance(source.content, dict) else {}
     if not isinstance(source.content, dict):
         findings.problem((), "expected model names, each with `vendors:` under it")
@@ -97,7 +102,6 @@ def load_config(
 
     written = read_models(content, findings)
     selected = _select(written, [name for name in content if name not in RESERVED], options, findings)
-    variables = read_variables(options.config_file_path, options.env_file, environ)
     findings.add(variables.problems)
     findings.warnings += variables.warnings
     reader = EntryReader(registry, defaults, variables, wanted, findings, require_keys)
@@ -119,7 +123,10 @@ def load_config(
     findings.add(further(configuration))
     findings.stop_on_problems()
     usable = [entry for each, entry in found if entry is not None and each in selected]
-    entries = _with_baselines(usable, written, findings)
+    if options.baseline is None:
+        entries = _with_baselines(usable, written, findings)
+    else:
+        entries = _with_stated_baseline(usable, options.baseline, findings)
     _warn([(each, entry) for each, entry in found if entry is not None and each in selected], findings)
     return replace(configuration, entries=entries, warnings=tuple(findings.warnings), secrets=frozenset(reader.secrets))
 
@@ -187,6 +194,27 @@ def _with_baselines(entries: Sequence[Entry], written: Sequence[Written], findin
         else:
             chosen.append(maker)
     return tuple(structs.replace(entry, is_baseline=True) if entry in chosen else entry for entry in entries)
+
+
+def _with_stated_baseline(entries: Sequence[Entry], stated: str, findings: Findings) -> tuple[Entry, ...]:
+    """Entries of which the one with this label, else of this vendor, is the baseline of its model.
+
+    Raises:
+        ConfigError: no entry fits, or two of one model do.
+    """
+    of_label = [entry for entry in entries if entry.label == stated]
+    chosen = of_label or [entry for entry in entries if entry.vendor == stated]
+    if not chosen:
+        findings.add(_unmatched("--baseline", [stated], [entry.label for entry in entries]))
+    for model in dict.fromkeys(entry.model for entry in entries):
+        own = [entry.label for entry in chosen if entry.model == model]
+        if len(own) > 1:
+            words = f"{shown(stated)} fits {listed(own)} of {model}; name one of these labels"
+            findings.add([Problem(words, key="--baseline")])
+        elif chosen and not own:
+            findings.warn((model,), f"{shown(stated)} is not among its vendors; {NO_F1}")
+    findings.stop_on_problems()
+    return tuple(structs.replace(entry, is_baseline=entry in chosen) for entry in entries)
 
 
 def _warn(entries: Sequence[tuple[Written, Entry]], findings: Findings) -> None:

@@ -276,6 +276,9 @@ class RunOptions(RunConfig):
     config_file_path: Annotated[Path, _option(INPUT, "--config-file-path", "-c")] = Field(
         default=Path("config.yaml"), description="Configuration file with models and vendors."
     )
+    url: Annotated[tuple[str, ...], _many(INPUT)] = Field(
+        default=(), description="NAME=URL of a vendor, in place of a configuration file (repeatable); needs --model."
+    )
     env_file: Annotated[Path | None, _option(INPUT)] = Field(
         default=None, description="File with API keys. [default: .env next to the config]"
     )
