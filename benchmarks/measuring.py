@@ -17,7 +17,7 @@ from pathlib import Path
 from serving import CLIENT_CORE, MODEL, pinned
 
 RAW = Path(__file__).with_name("raw_protocol.py")
-PRODUCT = (sys.executable, "-P", "-m", "vendor_verifier.cli.main", "run", "--quiet", "--no-history", "-o", "run")
+PRODUCT = (sys.executable, "-P", "-m", "vendor_verifier.cli.main", "run", "--quiet", "--history", "none", "-o", "run")
 LONGEST_S = 1200.0
 TOOL = {
     "type": "function",

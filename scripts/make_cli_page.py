@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 from vendor_verifier.cli.commands import COMMANDS, EXAMPLES, build_app
+from vendor_verifier.config.run_config import RunConfig
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
 _PROGRAM = "agent-vendor-verifier"
@@ -18,6 +19,12 @@ _HEAD = """\
 # Commands
 
 Written by `scripts/make_cli_page.py`. Without a command, `run` is meant. `COMMAND --help` prints the same.
+"""
+_SETTINGS = """\
+## Settings of a run
+
+Each is a key of `run:` in config.yaml, an argument of `vendor_verifier.verify`, and most are a flag of `run`. A flag
+goes before the file, and the file before the default.
 """
 
 
@@ -28,7 +35,13 @@ def page() -> str:
     assert commands is not None
     # The program's own options are those of `run`.
     _own, *sections = re.split(rf"^# (?={_PROGRAM} )", text, flags=re.MULTILINE)
-    return "\n".join([_HEAD, commands[1], *(_with_examples(section) for section in sections)])
+    return "\n".join([_HEAD, commands[1], *(_with_examples(section) for section in sections), settings()])
+
+
+def settings() -> str:
+    """A table of the keys of `run:` in config.yaml."""
+    rows = (f"| `{name}` | {field.description} |\n" for name, field in RunConfig.model_fields.items())
+    return f"{_SETTINGS}\n| key | meaning |\n|---|---|\n{''.join(rows)}"
 
 
 def _with_examples(section: str) -> str:

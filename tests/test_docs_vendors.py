@@ -114,6 +114,6 @@ def test_a_plugin_with_its_own_protocol_takes_part_in_a_run(
     sample = {"messages": [{"role": "user", "content": "look up 1"}], "tools": [tool]}
     Path("s.jsonl").write_text(json.dumps(sample) + "\n")
     asked = ("--test-file-path", "s.jsonl", "-o", "run", "--quiet")
-    assert run_app(["--vendor-path", str(plugins), *asked]) == 0
+    assert run_app(["--set", f"run.vendor_path={plugins!s}", *asked]) == 0
     figures = json.loads(Path("run/scores.json").read_text())["models"]["kimi-k2"]["vendors"]["cohere"]
     assert (figures["schema_accuracy"], figures["avg_tokens"]) == (1.0, 13.0)

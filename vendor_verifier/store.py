@@ -6,7 +6,7 @@
     ├── manifest.json    entries, tasks, settings and versions; no secret
     ├── samples/         one <suite>.jsonl each: the samples as sent, so that the run can be scored anywhere
     ├── records.jsonl    one line per finished sample, append-only: the hand-over between run and score; with
-    │                    --compress records.jsonl.zst once the run has ended
+    │                    `compress` records.jsonl.zst once the run has ended
     ├── scores.json      written by score
     ├── ranking.csv
     └── report.md

@@ -121,7 +121,7 @@ def test_runs_are_named_by_folder_file_or_not_at_all(
     monkeypatch.chdir(tmp_path)
     assert run_app("demo -n 2 -q -o runs/one".split()) == 0
     capsys.readouterr()
-    for words in ("report", "score --no-history", "report runs/one/report.html", "explain --vendor slow"):
+    for words in ("report", "score --history none", "report runs/one/report.html", "explain --vendor slow"):
         assert run_app(words.split()) == 0, words
     assert run_app(["explain", "runs"]) == 2
     assert "runs are runs/one" in capsys.readouterr().err

@@ -14,6 +14,7 @@ import yaml
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.config import load_config
 from vendor_verifier.config.model_names import MODEL_IDS
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.registry import find_vendors
 from vendor_verifier.resources import shipped
 
@@ -33,7 +34,7 @@ def test_init_writes_four_files_and_the_configuration_runs_without_a_key(bench: 
     assert stat.S_IMODE((bench.folder / ".env").stat().st_mode) == 0o600
     assert "wrote config.yaml" in err
     assert "opy this file" not in (bench.folder / "config.yaml").read_text()
-    code, out, err = bench("-n", "3", "--quiet", "--no-history")
+    code, out, err = bench("-n", "3", "--quiet", "--history", "none")
     assert code == 0, err
     assert "quantised" in out
 
@@ -75,7 +76,7 @@ def test_a_model_s_configuration_is_valid_and_wants_the_named_keys(bench: Any, m
     assert code == 0, err
     path: Path = bench.folder / "config.yaml"
     registry = find_vendors(())
-    loaded = load_config(path, env_file=None, environ={}, registry=registry, require_keys=False)
+    loaded = load_config(RunOptions(config_file_path=path), {}, registry=registry, require_keys=False)
     assert {entry.vendor for entry in loaded.entries} == set(MODEL_IDS[model]) - {"vertex", "bedrock"}
     document = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert list(validator().iter_errors(document)) == []

@@ -17,17 +17,19 @@ HEAVY = frozenset(
     "transformers yaml anyio asyncio ssl httptools aiohappyeyeballs tenacity jsonschema_rs filelock platformdirs "
     "dotenv backports sqlite3 multiprocessing".split()
 )
-READING = {"filelock", "jsonschema_rs", "yaml"}
-SENDING = READING | {"pydantic", "anyio", "asyncio", "ssl", "httptools", "aiohappyeyeballs"}
+# The settings of a run are a pydantic model.
+HELP = {"rich", "pydantic"}
+READING = {"filelock", "jsonschema_rs", "yaml", "pydantic"}
+SENDING = READING | {"anyio", "asyncio", "ssl", "httptools", "aiohappyeyeballs"}
 SCORING = {"numpy", "pandas", "scipy"}
 _HISTORY = {"sqlite3", "platformdirs"}
 MAY_LOAD = {
-    "--help": {"rich"},
-    "run --help": {"rich"},
-    "--version": {"rich"},
-    "init --list": {"yaml"},
+    "--help": HELP,
+    "run --help": HELP,
+    "--version": HELP,
+    "init --list": {"yaml", "pydantic"},
     "RUN --dry-run": SENDING,
-    "RUN --no-history -q -o new": SENDING | SCORING | {"tenacity", "jinja2", "rich"},
+    "RUN --history none -q -o new": SENDING | SCORING | {"tenacity", "jinja2", "rich"},
     "report stored --format md,json": READING | SCORING,
     "report stored --format html": READING | SCORING | {"jinja2"},
     "score stored": READING | SCORING | {"jinja2", "rich"} | _HISTORY,
@@ -55,7 +57,7 @@ def loaded(folder: Path, *arguments: str, program: str = _PROGRAM) -> set[str]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the stored run ``stored``."""
     folder = tmp_path_factory.mktemp("loaded")
-    loaded(folder, *RUN, "--no-history", "-q", "-o", "stored")
+    loaded(folder, *RUN, "--history", "none", "-q", "-o", "stored")
     return folder
 
 
@@ -70,7 +72,7 @@ def test_help_loads_neither_configuration_nor_modules_of_the_work(tmp_path: Path
     """Help is quick because of what it does not load: no plugins, no samples, no numbers."""
     modules = loaded(tmp_path, "--help")
     assert "vendor_verifier.cli.main" in modules
-    ours = ("config", "registry", "suites", "loaders", "run", "transport", "scoring", "store")
+    ours = ("config.entries", "config.yaml_source", "registry", "suites", "loaders", "run", "transport", "scoring", "store")
     assert modules & {f"vendor_verifier.{name}" for name in ours} == set()
 
 

@@ -50,7 +50,7 @@ def test_a_monthly_volume_is_kept_with_the_run(demo: Path, tmp_path: Path, capsy
     manifest = json.loads((run / "manifest.json").read_text())
     manifest["entries"] = [{**entry, "price": {"input": 1.0, "output": 4.0}} for entry in manifest["entries"]]
     (run / "manifest.json").write_text(json.dumps(manifest))
-    assert run_app(["score", str(run), "--monthly-requests", "30000", "--no-history"]) == 0
+    assert run_app(["score", str(run), "--monthly-requests", "30000", "--history", "none"]) == 0
     stored = (run / "report.md").read_text()
     assert "month" in stored.lower()
     capsys.readouterr()

@@ -16,7 +16,7 @@ m:
     - {name: simulated, label: two, model_id: m, url: "sim://faithful", validator: openai}
 """
 PROGRAM = f"{sys.executable} -m vendor_verifier.cli.main"
-RUN = "-n 3 --no-history"
+RUN = "-n 3 --history none"
 FULL = Path("/dev/full")
 
 

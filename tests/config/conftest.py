@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from vendor_verifier.config import Configuration, load_config
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ConfigError, Problem
 from vendor_verifier.registry import Registry, find_vendors
 
@@ -33,8 +34,9 @@ def load(tmp_path: Path, registry: Registry) -> Load:
         if env is not None:
             (tmp_path / ".env").write_text(env, encoding="utf-8")
             (tmp_path / ".env").chmod(0o600)
-        options.setdefault("env_file", None)
-        return load_config(path, environ=environ or {}, registry=registry, **options)
+        settings = {name: options.pop(name) for name in RunOptions.model_fields if name in options}
+        made = RunOptions(config_file_path=path, **settings)
+        return load_config(made, environ or {}, registry=registry, **options)
 
     return load
 

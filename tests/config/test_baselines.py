@@ -37,7 +37,7 @@ def test_a_model_without_baseline_is_a_warning(load):
 def test_filtering_out_the_marked_baseline_chooses_no_other(load):
     """A filter never replaces the baseline that the file marks by the maker."""
     config = entries("deepseek-v3.2", "name: siliconflow, is_baseline: true", "name: deepseek")
-    configuration = load(config, KEYS, vendors=["deepseek"])
+    configuration = load(config, KEYS, vendor=("deepseek",))
     assert not configuration.entries[0].is_baseline
 
 

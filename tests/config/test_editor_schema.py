@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from vendor_verifier.config import load_config
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.schema import RESERVED, ModelSection, Settings, VendorEntry
 from vendor_verifier.errors import ConfigError
 from vendor_verifier.registry import find_vendors
@@ -49,7 +50,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, Any, s
     for where, document in documents():
         path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
         try:
-            load_config(path, env_file=None, environ={}, registry=registry, require_keys=False)
+            load_config(RunOptions(config_file_path=path), {}, registry=registry, require_keys=False)
             refused = None
         except ConfigError as error:
             refused = str(error)

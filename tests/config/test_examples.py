@@ -8,6 +8,7 @@ import pytest
 
 from vendor_verifier.config import load_config
 from vendor_verifier.config.model_names import MODEL_IDS, SERIES, known_models, series_of
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ConfigError
 from vendor_verifier.resources import shipped
 
@@ -17,7 +18,9 @@ SIMULATED = shipped("config_simulated.yaml")
 
 def test_the_simulated_section_needs_nothing(registry):
     """Filtered to the simulated model the example loads without a key: a baseline, its twin, eight others."""
-    configuration = load_config(SIMULATED, env_file=None, environ={}, registry=registry, models=["simulated-model"])
+    configuration = load_config(
+        RunOptions(config_file_path=SIMULATED, model=("simulated-model",)), {}, registry=registry
+    )
     assert [entry.label for entry in configuration.entries if entry.is_baseline] == ["official"]
     personas = [entry.endpoint.base_url.removeprefix("sim://") for entry in configuration.entries]
     assert personas == ["faithful", "faithful", "quantised", "padded", "slow", "bursty", "cutter", "buffering",
@@ -26,10 +29,10 @@ def test_the_simulated_section_needs_nothing(registry):
 
 def test_every_vendor_is_simulated_in_one_file_and_none_in_the_other(registry):
     """Who copies the example asks two real vendors for one model; the simulated ones are a file of their own."""
-    example = load_config(CONFIG, env_file=None, environ={}, registry=registry, require_keys=False)
+    example = load_config(RunOptions(config_file_path=CONFIG), {}, registry=registry, require_keys=False)
     assert [entry.label for entry in example.entries] == ["minimax (openrouter)", "siliconflow"]
     assert not any(entry.is_simulated for entry in example.entries)
-    simulated = load_config(SIMULATED, env_file=None, environ={}, registry=registry)
+    simulated = load_config(RunOptions(config_file_path=SIMULATED), {}, registry=registry)
     assert all(entry.is_simulated for entry in simulated.entries)
     assert {entry.model for entry in simulated.entries} <= set(known_models())
 
@@ -38,7 +41,7 @@ def test_the_whole_example_loads_once_keys_are_given(registry):
     """With every variable of .env.example filled in, the whole example loads without a warning about its content."""
     names = re.findall(r"^(?:# )?([\w.]+)=\S*xxxx$", shipped(".env.example").read_text(encoding="utf-8"), re.MULTILINE)
     configuration = load_config(
-        CONFIG, env_file=None, environ={name: f"value-{name}" for name in names}, registry=registry
+        RunOptions(config_file_path=CONFIG), {name: f"value-{name}" for name in names}, registry=registry
     )
     assert {entry.model for entry in configuration.entries} <= set(known_models())
     assert [text for text in configuration.warnings if str(CONFIG) in text] == []
@@ -49,7 +52,7 @@ def test_the_whole_example_loads_once_keys_are_given(registry):
 def test_the_example_env_file_holds_placeholders_only(registry):
     """A .env.example copied without filling it in leads to the message which keys are missing."""
     with pytest.raises(ConfigError) as caught:
-        load_config(CONFIG, env_file=shipped(".env.example"), environ={}, registry=registry)
+        load_config(RunOptions(config_file_path=CONFIG, env_file=shipped(".env.example")), {}, registry=registry)
     assert all("holds only a placeholder" in problem.message for problem in caught.value.problems)
 
 
@@ -61,7 +64,7 @@ def test_the_commented_parts_of_the_example_are_valid(registry, tmp_path):
     body = body.replace("https://<address from the reseller>/v1", "https://reseller.example/v1")
     path = tmp_path / "config.yaml"
     path.write_text(body, encoding="utf-8")
-    configuration = load_config(path, env_file=None, environ={}, registry=registry, require_keys=False)
+    configuration = load_config(RunOptions(config_file_path=path), {}, registry=registry, require_keys=False)
     assert {"claude-sonnet-4.5", "gemini-2.5-flash", "qwen3-coder"} <= {entry.model for entry in configuration.entries}
     assert configuration.gates
     assert configuration.entries[0].price == {"input": 0.3, "output": 1.2, "currency": "CNY", "rate": 0.14}

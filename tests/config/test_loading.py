@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from vendor_verifier.config import describe
 
 PAGE = """\
@@ -92,41 +90,54 @@ def test_the_command_line_wins(load):
     """Overrides beat the entry, its extra_body included, and a given extra_body is merged over the provider pin."""
     config = PAGE + "      temperature: 0.1\n      extra_body: {temperature: 0.2, top_k: 5}\n"
     overrides = {"temperature": 1.5, "max_tokens": None, "extra_body": {"provider": {"sort": "price"}}}
-    first, second = load(config, KEYS, overrides=overrides).entries
+    first, second = load(config, KEYS, **overrides).entries
     assert second.parameters == {"temperature": 1.5}
     assert second.endpoint.body == {"top_k": 5, "provider": {"sort": "price"}}
     assert first.endpoint.body["provider"]["only"] == ["minimax"]
     assert first.endpoint.body["provider"]["sort"] == "price"
 
 
-def test_wrong_overrides_are_named_by_their_flag(refusals):
-    """A bad setting from the command line is reported like one of the file, under its flag."""
-    overrides = {"temperature": 3, "max_tokens": 0, "extra_body": {"model": "other"}}
-    problems = refusals(PAGE, KEYS, overrides=overrides)
-    assert {problem.key for problem in problems} == {"--temperature", "--max-tokens", "--extra-body"}
+def test_a_refused_body_is_named_by_its_flag(refusals):
+    """What is the question itself cannot be replaced."""
+    problems = refusals(PAGE, KEYS, extra_body={"model": "other"})
+    assert [problem.key for problem in problems] == ["--extra-body"]
 
 
-def test_an_override_nobody_knows_is_a_bug(load):
-    """A misspelt override is the caller's mistake, not the user's."""
-    with pytest.raises(TypeError, match="tempreature"):
-        load(PAGE, KEYS, overrides={"tempreature": 1})
+def test_settings_of_the_file_lie_under_those_given(load):
+    """A flag goes before `run:`, which goes before the default; all problems name their line."""
+    text = "run:\n  retries: 7\n  limit: 20\n  vendor: [siliconflow]\n" + PAGE
+    configuration = load(text, KEYS, limit=30)
+    options = configuration.options
+    assert (options.retries, options.limit, options.timeout, options.repeat) == (7, 30, None, 1)
+    assert [entry.vendor for entry in configuration.entries] == ["siliconflow"]
+
+
+def test_problems_of_run_settings_have_lines(refusals):
+    """Unknown keys with the nearest one, values out of range with the bound."""
+    text = "run:\n  retires: 7\n  limit: 0\n  client: curl\n" + PAGE
+    found = [(problem.line, problem.key, problem.message) for problem in refusals(text, KEYS)]
+    assert found == [
+        (2, "run.retires", "unknown key in run (did you mean `retries`?)"),
+        (3, "run.limit", "read `0`; expected at least 1"),
+        (4, "run.client", "read the text `curl`; expected 'direct' or 'sdk'"),
+    ]
 
 
 def test_filters_come_before_keys(load):
     """Entries that are filtered out need no key."""
-    configuration = load(PAGE, "siliconflow=sk-abcdef0123456789\n", vendors=["siliconflow"])
+    configuration = load(PAGE, "siliconflow=sk-abcdef0123456789\n", vendor=("siliconflow",))
     assert [entry.label for entry in configuration.entries] == ["siliconflow"]
     assert any("baseline is filtered out" in warning for warning in configuration.warnings)
-    by_label = load(PAGE, KEYS, models=["minimax-m2.5"], vendors=["minimax (openrouter)"])
+    by_label = load(PAGE, KEYS, model=("minimax-m2.5",), vendor=("minimax (openrouter)",))
     assert [entry.vendor for entry in by_label.entries] == ["openrouter"]
 
 
 def test_a_filter_that_matches_nothing_lists_what_there_is(refusals):
     """A misspelt filter is an error with the nearest name and the list, never an empty run."""
-    (model,) = refusals(PAGE, KEYS, models=["minimax-m2"])
+    (model,) = refusals(PAGE, KEYS, model=("minimax-m2",))
     assert model.key == "--model"
     assert "did you mean `minimax-m2.5`?" in model.message
-    (vendor,) = refusals(PAGE, KEYS, vendors=["novita"])
+    (vendor,) = refusals(PAGE, KEYS, vendor=("novita",))
     assert vendor.key == "--vendor"
     assert "`siliconflow`" in vendor.message
 

@@ -73,7 +73,7 @@ def test_every_key_of_the_config_has_a_line_here() -> None:
     assert set(VendorEntry.model_fields) == {*SETTINGS, *OWN}
     assert set(Price.model_fields) == set(PRICE)
     assert set(ModelSection.model_fields) == {"vendors", "gates"}
-    assert set(RESERVED) == {"defaults", "suites", "gates", "slos"}
+    assert set(RESERVED) == {"defaults", "run", "suites", "gates", "slos"}
 
 
 @pytest.mark.slow
@@ -160,7 +160,7 @@ JOB: dict[str, Any] = {"type": "bfcl", "tasks": {"t": {"type": "simple"}}}
 def job_run(bench: Bench, job: dict[str, Any], *words: str) -> Seen:
     text = json.dumps(job, indent=1)
     name = bench.write(f"job{abs(hash(text))}.json", text)
-    return bench.see("run", "--job", name, "--no-history", *words)
+    return bench.see("run", "--job", name, "--history", "none", *words)
 
 
 @pytest.mark.slow
@@ -231,7 +231,6 @@ def test_a_task_has_its_own_limit_and_keeps_the_head(bench: Bench) -> None:
             ("--bfcl-category", "simple", "--set", "bfcl.category=java"),
             "--bfcl-category: --set says otherwise for `bfcl`; leave out one of them",
         ),
-        (("--suite", "bfcl", "--dataset-format", "chat"), "--dataset-format: no evaluation of this run takes it"),
     ],
 )
 def test_a_flag_that_no_evaluation_hears_is_refused(bench: Bench, words: tuple[str, ...], message: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from vendor_verifier.config import load_config
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ConfigError
 
 
@@ -17,16 +18,16 @@ def with_entry(line: str) -> str:
 def test_a_missing_config_says_how_to_make_one(tmp_path: Path, registry):
     """Without a file the message names the command that writes one, the example, and the demo that needs none."""
     with pytest.raises(ConfigError, match=r"init --model .*config_example\.yaml.*agent-vendor-verifier demo"):
-        load_config(tmp_path / "config.yaml", env_file=None, environ={}, registry=registry)
+        load_config(RunOptions(config_file_path=tmp_path / "config.yaml"), {}, registry=registry)
 
 
 def test_unreadable_files_are_problems(tmp_path: Path, registry):
     """A folder or bytes that are not UTF-8 in the place of the config are reported, not raised through."""
     with pytest.raises(ConfigError, match="cannot be read"):
-        load_config(tmp_path, env_file=None, environ={}, registry=registry)
+        load_config(RunOptions(config_file_path=tmp_path), {}, registry=registry)
     (tmp_path / "latin.yaml").write_bytes(b"a: 1\nb: \xe9\n")
     with pytest.raises(ConfigError, match=r"latin\.yaml:2: not UTF-8"):
-        load_config(tmp_path / "latin.yaml", env_file=None, environ={}, registry=registry)
+        load_config(RunOptions(config_file_path=tmp_path / "latin.yaml"), {}, registry=registry)
 
 
 def test_plain_http_is_for_loopback_or_when_allowed(load):

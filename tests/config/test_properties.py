@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from vendor_verifier.config import load_config
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ConfigError
 from vendor_verifier.registry import Registry
 
@@ -42,7 +43,7 @@ def attempt(config: bytes, env: bytes) -> None:
         path.write_bytes(config)
         path.with_name(".env").write_bytes(env)
         with contextlib.suppress(ConfigError):
-            load_config(path, env_file=None, environ={"K": "value"}, registry=Registry({}))
+            load_config(RunOptions(config_file_path=path), {"K": "value"}, registry=Registry({}))
 
 
 @settings(max_examples=200, deadline=None)

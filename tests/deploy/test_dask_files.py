@@ -154,7 +154,7 @@ def test_the_commands_of_the_files_make_a_run(system: str, site: Site) -> None:
 
         try:
             running += [start("scheduler"), start("worker")]
-            arguments = ("-o", "run", "--quiet", "--no-history", "--test-file-path", "samples.jsonl")
+            arguments = ("-o", "run", "--quiet", "--history", "none", "--test-file-path", "samples.jsonl")
             running.append(start("run", *arguments))
             assert running[-1].wait(90) == 0, (site.folder / "cluster.log").read_text()
         finally:

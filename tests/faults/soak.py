@@ -67,7 +67,7 @@ def main() -> None:
         started = time.monotonic()
         command = [
             sys.executable, "-m", "vendor_verifier.cli.main", "--config-file-path", str(folder / "config.yaml"),
-            "--test-file-path", str(folder / "samples.jsonl"), "-o", str(folder / "run"), "--quiet", "--no-history",
+            "--test-file-path", str(folder / "samples.jsonl"), "-o", str(folder / "run"), "--quiet", "--history=none",
             "--baseline-repeats", "1",
         ]  # fmt: skip
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:

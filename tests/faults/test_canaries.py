@@ -69,8 +69,8 @@ def test_no_secret_in_anything_a_run_produces(
     monkeypatch.chdir(tmp_path)
     run_app([
         "--config-file-path", "config.yaml", "--env-file", "secrets/.env", "--test-file-path", "samples.jsonl",
-        "--vendor-path", "plugins", "--verbose", "--retries", "0", "--first-token-timeout", "0.4",
-        "--idle-timeout", "0.4", "-o", "run", "--history", "history.sqlite",
+        "--set", "run.vendor_path=plugins", "--verbose", "--retries", "0", "--set", "run.first_token_timeout=0.4",
+        "--set", "run.idle_timeout=0.4", "-o", "run", "--history", "history.sqlite",
     ])  # fmt: skip
     run_app(["score", "run"])
     run_app(["report", "run"])
@@ -95,8 +95,8 @@ def test_no_secret_in_what_other_commands_make_of_a_run(
     echoes = labels("echo", len(ECHOES))
     configure(tmp_path, address, echoes)
     monkeypatch.chdir(tmp_path)
-    asked = ("--config-file-path", "config.yaml", "--env-file", "secrets/.env", "--vendor-path", "plugins")
-    limits = ("--retries", "0", "--first-token-timeout", "5", "--test-file-path", "samples.jsonl")
+    asked = ("--config-file-path", "config.yaml", "--env-file", "secrets/.env", "--set", "run.vendor_path=plugins")
+    limits = ("--retries", "0", "--set", "run.first_token_timeout=5", "--test-file-path", "samples.jsonl")
     run_app(["check", *asked, *limits, "-o", "run", "--verbose", "--json", "--history", "h.sqlite",
              "--webhook-env", "HOOK", "--notify", "always"])  # fmt: skip
     sample = json.loads((tmp_path / "run" / "samples" / "trigger.jsonl").read_text())["id"]

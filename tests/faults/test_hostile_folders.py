@@ -19,7 +19,7 @@ m:
     - {name: simulated, label: one, model_id: m, url: "sim://faithful", validator: openai, is_baseline: true}
     - {name: simulated, label: two, model_id: m, url: "sim://quantised", validator: openai}
 """
-RUN = ("-n", "2", "--config-file-path", "config.yaml", "--no-history", "-q", "-o", "run")
+RUN = ("-n", "2", "--config-file-path", "config.yaml", "--history", "none", "-q", "-o", "run")
 
 
 @pytest.fixture(scope="module")

@@ -89,7 +89,10 @@ def test_killed_at_every_step_that_changes_the_disk(bench: Bench, whole: dict[st
 @pytest.mark.slow
 def test_compressed_records_killed_at_every_step(bench: Bench, whole: dict[str, Any]) -> None:
     """The same where records are compressed at the end: every record of a killed run counts after resuming."""
-    more = ("--compress",)
+    more = (
+        "--set",
+        "run.compress=true",
+    )
     jobs, folders = [], []
     for step in range(24):
         folder = bench.folder / f"packed-{step}"

@@ -71,7 +71,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     """A folder with the same run plain and redacted, and the scores of both."""
     folder = tmp_path_factory.mktemp("redaction")
     _config(folder)
-    return folder, _run(folder, "plain"), _run(folder, "redacted", "--redact-content")
+    return folder, _run(folder, "plain"), _run(folder, "redacted", "--set", "run.redact_content=true")
 
 
 def test_no_word_asked_or_answered_is_stored(
@@ -116,7 +116,19 @@ def test_a_redacted_run_is_not_gone_on_with_in_the_open(
     assert run_app([*paths, "-o", str(folder / "redacted"), "--incremental", "--quiet"]) == 2
     assert "was made with other redacted" in capsys.readouterr().err
     assert (
-        run_app([*paths, "-o", str(folder / "plain"), "--no-history", "--incremental", "--quiet", "--redact-content"])
+        run_app(
+            [
+                *paths,
+                "-o",
+                str(folder / "plain"),
+                "--history",
+                "none",
+                "--incremental",
+                "--quiet",
+                "--set",
+                "run.redact_content=true",
+            ]
+        )
         == 2
     )
     assert "was made with other redacted" in capsys.readouterr().err
@@ -179,11 +191,11 @@ def test_every_evaluation_scores_the_same_without_texts(tmp_path: Path) -> None:
     ]
     (tmp_path / "config.yaml").write_text("\n".join(lines) + "\n")
     found = []
-    for output, more in (("plain", []), ("redacted", ["--redact-content"])):
+    for output, more in (("plain", []), ("redacted", ["--set", "run.redact_content=true"])):
         suites = ["toolbench", "mcptoolbench", "tool_correctness", "bfcl", "contract"]
         assert run_app([
             "--config-file-path", str(tmp_path / "config.yaml"), "-o", str(tmp_path / output), "-n", "5", "--quiet",
-            "--no-history", *(word for suite in suites for word in ("--suite", suite)), *more,
+            "--history", "none", *(word for suite in suites for word in ("--suite", suite)), *more,
         ]) == 0  # fmt: skip
         scores = json.loads((tmp_path / output / "scores.json").read_text())
         vendors = scores["models"]["simulated-model"]["vendors"]

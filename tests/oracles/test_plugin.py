@@ -32,7 +32,7 @@ def test_a_plugin_of_nine_lines(tmp_path: Path) -> None:
         prepare(tmp_path, ["name: nebula, model_id: n-1"], {"nebula": "sk-nebula"})
         (tmp_path / "plugins").mkdir()
         (tmp_path / "plugins" / "nebula.py").write_text(PLUGIN.format(address=address), encoding="utf-8")
-        code, _, err = command([*RUN, "--vendor-path", "plugins", "-o", "run"], tmp_path)
+        code, _, err = command([*RUN, "--set", "run.vendor_path=plugins", "-o", "run"], tmp_path)
     assert code == 0, err
     assert seen == [("/v1/chat/completions", "Bearer sk-nebula", "n-1")]
     assert answers(tmp_path / "run")["nebula"]["text"] == "hi"

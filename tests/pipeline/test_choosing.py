@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ProblemsError
 from vendor_verifier.features.history.database import read_history
 from vendor_verifier.loaders.selection import classes_of
-from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.pipeline.plan import Prepared, prepare
 from vendor_verifier.resources import shipped
 
@@ -58,7 +58,14 @@ def test_another_choice_begins_another_series_of_the_history(bench: Any, tmp_pat
     """A run over the head and one over a balanced choice are not one question; another seed is no other question."""
     bench.configure("official: faithful")
     history = tmp_path / "history.sqlite"
-    flags: list[tuple[str, ...]] = [(), ("--seed", "5"), ("--head",)]
+    flags: list[tuple[str, ...]] = [
+        (),
+        ("--seed", "5"),
+        (
+            "--set",
+            "run.head=true",
+        ),
+    ]
     for number, further in enumerate(flags):
         assert bench("-n", "6", "-q", "--history", history, "-o", f"run{number}", *further)[0] == 0
     questions = {
@@ -80,9 +87,12 @@ def test_another_choice_begins_another_series_of_the_history(bench: Any, tmp_pat
         ({"filter_difficulty": ("extreme",)}, "there is `easy`, `hard`, `medium`"),
         ({"sample_ids": "885230638322f857-9"}, "(did you mean `885230638322f857-1`?)"),
         ({"filter_tags": ("no such word",)}, "--filter-tags: read 'no such word', which fits no sample"),
-        ({"head": True}, "--head: says which samples of a limit; add --limit N, or leave it out"),
-        ({"stratify_by": "domain"}, "--stratify-by: shares a limit among the values of a tag; add --limit N"),
-        ({"stratify_by": "domain", "head": True, "limit": 4}, "--head: takes the first samples, --stratify-by a share"),
+        ({"head": True}, "run.head: says which samples of a limit; add --limit N, or leave it out"),
+        ({"stratify_by": "domain"}, "run.stratify_by: shares a limit among the values of a tag; add --limit N"),
+        (
+            {"stratify_by": "domain", "head": True, "limit": 4},
+            "run.head: takes the first samples",
+        ),
         (
             {"filter_category": ("single_call",), "filter_difficulty": ("hard",)},
             "none of its 315 samples passes all the filters together",

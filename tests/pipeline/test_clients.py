@@ -27,7 +27,7 @@ def test_the_sdk_client_makes_the_same_records(bench: Any) -> None:
     samples = bench.samples(8)
     for client in ("direct", "sdk"):
         code, _, err = bench(
-            "--client", client, "--test-file-path", samples, "-o", client, "--quiet", "--temperature", "0"
+            "--set", f"run.client={client}", "--test-file-path", samples, "-o", client, "--quiet", "--temperature", "0"
         )
         assert code == 0, err
         manifest = json.loads((bench.folder / client / "manifest.json").read_text())
@@ -39,6 +39,6 @@ def test_a_protocol_without_an_sdk_is_refused(bench: Any) -> None:
     """Before anything is sent."""
     gemini = CONFIG.replace("sim://quantised'", "http://127.0.0.1:9', validator: gemini")
     (bench.folder / "config.yaml").write_text(gemini)
-    code, _, err = bench("--client", "sdk", "--test-file-path", bench.samples(2), "-o", "run")
+    code, _, err = bench("--set", "run.client=sdk", "--test-file-path", bench.samples(2), "-o", "run")
     assert code == 2
     assert "gemini" in err

@@ -74,7 +74,7 @@ def test_a_limit_leaves_no_check_out(bench: Any) -> None:
     bench.samples(12)
     code, _, err = bench(
         *("--config-file-path", bench.folder / "config.yaml", "--test-file-path", bench.folder / "samples.jsonl"),
-        *("--suite", "trigger", "--suite", "contract", "-n", "10", "-o", bench.folder / "run", "--no-history"),
+        *("--suite", "trigger", "--suite", "contract", "-n", "10", "-o", bench.folder / "run", "--history", "none"),
     )
     assert code == 0
     assert "contract asks all of its 16 questions: --limit does not apply to it" in err

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from vendor_verifier.pipeline.estimate import Forecast, forecast
 from vendor_verifier.config.run_config import RunOptions
+from vendor_verifier.pipeline.estimate import Forecast, forecast
 from vendor_verifier.pipeline.plan import prepare
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -182,7 +182,7 @@ def test_bad_samples_are_an_error_by_line_or_counted(bench: Any) -> None:
     assert code == 2
     assert "samples.jsonl:4" in err
     assert not (bench.folder / "run").exists()
-    _, scores = bench.run("--skip-bad-samples")
+    _, scores = bench.run("--set", "run.skip_bad_samples=true")
     assert any("samples.jsonl:4" in warning for warning in scores["warnings"])
 
 

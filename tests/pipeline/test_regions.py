@@ -27,7 +27,7 @@ def scattered(bench: Any) -> Any:
         row["region"] = "eu" if row["label"] in met else "us"
         met.add(row["label"])
     records.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    bench("score", "run", "--no-history")
+    bench("score", "run", "--history", "none")
     return bench
 
 

@@ -53,11 +53,11 @@ def test_a_stored_run_is_judged_as_if_it_had_been_asked_so(run: Path, tmp_path: 
     for task in manifest["tasks"]:
         task["options"] = {name: option.partition("=")[2]} if task["suite"] == suite else {}
     (asked / "manifest.json").write_text(json.dumps(manifest))
-    assert run_app(["score", str(asked), "--no-history"]) == 0
-    assert run_app(["score", str(run), "--set", option, "--no-history"]) == 0
+    assert run_app(["score", str(asked), "--history", "none"]) == 0
+    assert run_app(["score", str(run), "--set", option, "--history", "none"]) == 0
     assert _scores(run) == _scores(asked)
     usual = {"threshold": "0.5"}.get(name, "false")
-    assert run_app(["score", str(run), "--set", f"{suite}.{name}={usual}", "--no-history"]) == 0
+    assert run_app(["score", str(run), "--set", f"{suite}.{name}={usual}", "--history", "none"]) == 0
     assert _scores(run) == before
 
 
@@ -74,7 +74,7 @@ def test_all_metrics_of_tool_correctness_come_from_one_run(run: Path) -> None:
     paid = (run / "records.jsonl").read_bytes()
     found = []
     for word in ("exact_match=false", "check_ordering=true", "exact_match=true", "compare_parameters=true"):
-        assert run_app(["score", str(run), "--set", f"tool_correctness.{word}", "--no-history"]) == 0
+        assert run_app(["score", str(run), "--set", f"tool_correctness.{word}", "--history", "none"]) == 0
         found.append({label: suites["tool_correctness"]["score"] for label, suites in _scores(run).items()})
     free, ordered, exact, compared = found
     assert free["official"] == compared["official"] == 1.0
@@ -86,7 +86,7 @@ def test_all_metrics_of_tool_correctness_come_from_one_run(run: Path) -> None:
 
 def test_the_short_flags_reach_a_stored_run(run: Path) -> None:
     """``--compare-parameters`` is the option of that name."""
-    assert run_app(["score", str(run), "--compare-parameters", "--no-history"]) == 0
+    assert run_app(["score", str(run), "--compare-parameters", "--history", "none"]) == 0
     options = {task["suite"]: task["options"] for task in json.loads((run / "manifest.json").read_text())["tasks"]}
     assert options == {"tool_correctness": {"compare_parameters": True}, "toolbench": {}}
 
@@ -108,21 +108,33 @@ def test_what_decides_the_questions_is_refused(
 ) -> None:
     """An option that would have asked something else is named, and the run stays as it was."""
     before = {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
-    assert run_app(["score", str(run), *words, "--no-history"]) == 2
+    assert run_app(["score", str(run), *words, "--history", "none"]) == 2
     assert said in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()} == before
 
 
 def test_where_calls_are_read_may_change_while_the_question_stays(run: Path) -> None:
     """``native`` for ``auto`` asks the same, so it is an option of judging."""
-    assert run_app(["score", str(run), "--answer-format", "native", "--no-history"]) == 0
+    assert run_app(["score", str(run), "--answer-format", "native", "--history", "none"]) == 0
 
 
 def test_a_run_without_answers_is_not_judged_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A redacted run keeps its verdicts and says why."""
     shutil.copy("config_simulated.yaml", tmp_path / "config.yaml")
     command = ["run", "--config-file-path", str(tmp_path / "config.yaml"), "--model", "simulated-model"]
-    command += ["--vendor", "official", "--suite", "toolbench", "-n", "3", "--redact-content", "-q", "--no-history"]
+    command += [
+        "--vendor",
+        "official",
+        "--suite",
+        "toolbench",
+        "-n",
+        "3",
+        "--set",
+        "run.redact_content=true",
+        "-q",
+        "--history",
+        "none",
+    ]
     assert run_app([*command, "-o", str(tmp_path / "run")]) == 0
     capsys.readouterr()
     assert run_app(["score", str(tmp_path / "run"), "--set", "toolbench.mode=strict"]) == 2

@@ -40,7 +40,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DataServ
 
 def run(*words: str) -> dict[str, str]:
     """What the manifest says of the only evaluation of such a run."""
-    assert run_app(["run", *words, "-n", "2", "-o", "out", "--no-history", "--quiet"]) == 0
+    assert run_app(["run", *words, "-n", "2", "-o", "out", "--history", "none", "--quiet"]) == 0
     (task,) = json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))["tasks"]
     assert task["count"] == 2
     return dict(task)

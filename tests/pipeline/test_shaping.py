@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from costs import PATIENCE_S
 
+from vendor_verifier.config.run_config import RunOptions, run_options
 from vendor_verifier.errors import ProblemsError
 from vendor_verifier.pipeline.load_profile import foreseen, places, read_load
-from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.records.plan import Arrival, Entry, LoadShape
 from vendor_verifier.records.request import Endpoint
@@ -31,33 +31,24 @@ def entry(account: str) -> Entry:
 
 def refused(**said: Any) -> list[str]:
     with pytest.raises(ProblemsError) as caught:
-        read_load(RunOptions(**said))
+        read_load(run_options(**said))
     return [str(problem.key) for problem in caught.value.problems]
 
 
 def test_everything_that_contradicts_itself_is_told_at_once() -> None:
-    """Whoever mixes five flags that rule each other out hears of all of them before anything is made."""
-    keys = refused(
-        request_rate=5,
-        replay_schedule=Path("x.csv"),
-        ramp_up=3,
-        warmup=-1,
-        duration=0.0,
-        repeat=3,
-        incremental=True,
-    )
-    assert set(keys) == {
-        "--request-rate", "--ramp-up", "--warmup", "--duration", "--replay-schedule",
-    }  # fmt: skip
+    """Whoever mixes flags that rule each other out hears of all of them before anything is made."""
+    keys = refused(request_rate=5, replay_schedule=Path("x.csv"), ramp_up=3, repeat=3, incremental=True)
+    assert set(keys) == {"--request-rate", "run.ramp_up", "run.replay_schedule"}
 
 
 @pytest.mark.parametrize(
     ("said", "keys"),
     [
-        ({"arrival": "poisson"}, ["--arrival"]),
+        ({"arrival": "poisson"}, ["run.arrival"]),
         ({"duration": 5, "incremental": True}, ["--duration"]),
         ({"duration": 5, "repeat": 2}, ["--duration"]),
         ({"request_rate": float("inf")}, ["--request-rate"]),
+        ({"duration": 0.0, "warmup": -1}, ["--duration", "--warmup"]),
     ],
 )
 def test_what_cannot_be_meant_is_refused(said: dict[str, Any], keys: list[str]) -> None:
@@ -132,7 +123,7 @@ def test_a_run_by_duration_is_complete_and_scored_over_what_was_begun(bench: Any
     assert vendors_of(scores)["twin"]["f1"] == 1
     assert "for 1.5 s" in (folder / "report.md").read_text(encoding="utf-8")
     assert "oodput" in (folder / "report.md").read_text(encoding="utf-8")
-    assert bench("score", folder, "--no-history")[0] == 0
+    assert bench("score", folder, "--history", "none")[0] == 0
     again = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
     assert again["models"] == scores["models"]
     paths = ("--config-file-path", bench.folder / "config.yaml", "--test-file-path", bench.folder / "samples.jsonl")
@@ -198,11 +189,13 @@ def test_slos_of_the_config_and_of_a_later_score(bench: Any) -> None:
     bench.samples(6)
     bench.run()
     assert "ttft_ms <= 60000" in (bench.folder / "run" / "report.md").read_text(encoding="utf-8")
-    code, _, _ = bench("score", bench.folder / "run", "--slo", "tps >= 1e9", "--no-history")
+    code, _, _ = bench("score", bench.folder / "run", "--slo", "tps >= 1e9", "--history", "none")
     assert code == 0
     assert "tps >= 1e9" in (bench.folder / "run" / "report.md").read_text(encoding="utf-8")
     before = manifest_of(bench.folder / "run")
-    code, _, err = bench("score", bench.folder / "run", "--slo", "ttft_ms.p95 <= 3", "--slo", "f1 >= 1", "--no-history")
+    code, _, err = bench(
+        "score", bench.folder / "run", "--slo", "ttft_ms.p95 <= 3", "--slo", "f1 >= 1", "--history", "none"
+    )
     assert code == 2
     assert err.count("use --gate") == 2
     assert manifest_of(bench.folder / "run") == before
@@ -218,7 +211,7 @@ def test_a_replayed_schedule_from_file_to_report(bench: Any) -> None:
     bench.samples(3)
     schedule = bench.folder / "times.csv"
     schedule.write_text("at_s\n0\n0.1\n0.1\n0.3\n", encoding="utf-8")
-    code, scores = bench.run("--replay-schedule", schedule, output="replayed")
+    code, scores = bench.run("--set", f"run.replay_schedule={schedule}", output="replayed")
     assert code == 0
     assert [vendor["planned"] for vendor in vendors_of(scores).values()] == [4, 4]
     records = [json.loads(line) for line in (bench.folder / "replayed/records.jsonl").read_bytes().splitlines()]
@@ -295,7 +288,7 @@ def test_a_run_by_duration_that_was_cut_short_is_scored_over_its_records(bench: 
         else:
             process.send_signal(number)
         process.wait(PATIENCE_S)
-    bench("score", folder, "--no-history")
+    bench("score", folder, "--history", "none")
     scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
     vendors = vendors_of(scores).values()
     assert not scores["complete"]

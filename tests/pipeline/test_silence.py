@@ -20,7 +20,7 @@ def test_where_nobody_answered_nobody_leads(bench: Any) -> None:
     assert code == EXIT_INCOMPLETE
     vendors = scores["models"]["simulated-model"]["vendors"].values()
     assert [vendor["place"] for vendor in vendors] == [None, None]
-    _, out, _ = bench("score", "run", "--no-history")
+    _, out, _ = bench("score", "run", "--history", "none")
     assert "No vendor answered" in out
     page = (bench.folder / "run" / "report.html").read_text()
     assert "No vendor answered" in page
@@ -65,9 +65,9 @@ def test_a_warning_is_said_once(bench: Any, monkeypatch: pytest.MonkeyPatch, qui
     bench.samples(2)
     bench.configure("official: faithful", "twin: faithful")
     paths = ("--config-file-path", bench.folder / "config.yaml", "--test-file-path", bench.folder / "samples.jsonl")
-    code, out, err = bench(*paths, "-o", bench.folder / "run", "--no-history", *(["--quiet"] if quiet else []))
+    code, out, err = bench(*paths, "-o", bench.folder / "run", "--history", "none", *(["--quiet"] if quiet else []))
     assert code == EXIT_OK
     assert (out.count("mind the gap"), err.count("mind the gap")) == (0, 1)
     assert "mind the gap" in (bench.folder / "run" / "report.md").read_text()
     assert (bench.folder / "run" / "scores.json").read_text().count("mind the gap") == 1
-    assert bench("score", bench.folder / "run", "--no-history")[1].count("mind the gap") == 1
+    assert bench("score", bench.folder / "run", "--history", "none")[1].count("mind the gap") == 1

@@ -80,7 +80,7 @@ def test_the_same_rows_are_asked_of_a_vendor(file: Path, tmp_path: Path) -> None
     shutil.copy("config_simulated.yaml", tmp_path / "config.yaml")
     command = ["run", "--config-file-path", str(tmp_path / "config.yaml"), "--model", "simulated-model"]
     command += ["--vendor", "official", "--suite", "tool_correctness", "--test-file-path", str(file)]
-    assert run_app([*command, "-q", "--no-history", "-o", str(tmp_path / "run")]) == 0
+    assert run_app([*command, "-q", "--history", "none", "-o", str(tmp_path / "run")]) == 0
     (model,) = json.loads((tmp_path / "run" / "scores.json").read_text())["models"].values()
     assert model["vendors"]["official"]["suites"]["tool_correctness"]["values"]["score"] == 1.0
 

@@ -27,7 +27,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _run(*words: str) -> int:
-    chosen = ["--model", "simulated-model", "--vendor", "official", "--vendor", "text-leaker", "--no-history"]
+    chosen = ["--model", "simulated-model", "--vendor", "official", "--vendor", "text-leaker", "--history", "none"]
     return run_app(["run", "-c", "config.yaml", *words, *chosen])
 
 
@@ -69,7 +69,7 @@ def test_scoring_again_writes_it_anew(place: Path) -> None:
         own = [task for task in before if task["suite"] == name and task["decision"] == "called"]
         assert own
         assert all(fields <= set(task) for task in own)
-    assert run_app(["score", "run", "--set", "tool_correctness.threshold=0", "--no-history"]) == 0
+    assert run_app(["score", "run", "--set", "tool_correctness.threshold=0", "--history", "none"]) == 0
     after = [task for task in _results(place / "run" / "results.json")["tasks"] if task["suite"] == "tool_correctness"]
     assert {task["success"] for task in after} == {True}
 

@@ -110,7 +110,7 @@ def test_published_results_show_another_template_and_the_broken_sample(bench: An
     given = [f"{label}={SHARED / name}" for label, name in files.items()]
     code, _, err = bench(
         "import", "--baseline", given[0], *given[1:], "--model", "deepseek-v3.2", "-o", "imported",
-        "--test-file-path", SHARED / "samples.jsonl", "--no-history",
+        "--test-file-path", SHARED / "samples.jsonl", "--history", "none",
         "--gate", "success_rate >= 0.8", "--gate", "f1 >= 0.99",
     )  # fmt: skip
     assert code == 1, err

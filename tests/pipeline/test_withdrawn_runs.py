@@ -29,7 +29,7 @@ def test_the_same_command_can_be_given_again(
     kept.mkdir()
     (kept / "notes.txt").write_text("mine")
     for folder in (tmp_path / "out", kept):
-        assert run_app([*WORDS, "--compress", "-o", str(folder)]) == 2
+        assert run_app([*WORDS, "--set", "run.compress=true", "-o", str(folder)]) == 2
         assert "nobody is there" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
     assert [path.name for path in kept.iterdir()] == ["notes.txt"]

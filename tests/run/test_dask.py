@@ -19,9 +19,9 @@ from clusters import ROOT, Cluster, Site, cluster_of, keys_of, site, vendors, wo
 from costs import PATIENCE_S
 from msgspec import structs
 
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import UsageError
 from vendor_verifier.pipeline.execute import job_of
-from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.workers import check_workers
 from vendor_verifier.records.plan import Entry, LoadShape, Plan

@@ -158,7 +158,7 @@ def test_a_signal_ends_the_wait_for_a_key_and_the_command(
     (tmp_path / "config.yaml").write_text(config)
     words = [sys.executable, "-m", "vendor_verifier.cli.main", *command]
     if not command:
-        words += ["-n", "5", "--no-history", "-o", "run"]
+        words += ["-n", "5", "--history", "none", "-o", "run"]
     with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         for _ in range(3000):
             if pids.exists() and pids.read_text():

@@ -52,6 +52,7 @@ def read_headers(data: bytes) -> None:
 def read_config(data: bytes) -> None:
     """A config file: loaded, or refused with problems."""
     from vendor_verifier.config import load_config
+    from vendor_verifier.config.run_config import RunOptions
     from vendor_verifier.errors import ConfigError
     from vendor_verifier.registry import Registry
 
@@ -59,7 +60,7 @@ def read_config(data: bytes) -> None:
         file.write(data)
         file.flush()
         try:
-            load_config(Path(file.name), env_file=None, environ={}, registry=Registry({}, ()))
+            load_config(RunOptions(config_file_path=Path(file.name)), {}, registry=Registry({}, ()))
         except ConfigError:
             return
 

@@ -57,7 +57,7 @@ class Bench:
         return [
             "--config-file-path", str(self.folder / "config.yaml"),
             "--test-file-path", str(self.folder / "samples.jsonl"),
-            "-o", str(output), "--quiet", "--retries", "0", "--baseline-repeats", "1", "--no-history",
+            "-o", str(output), "--quiet", "--retries", "0", "--baseline-repeats", "1", "--history", "none",
             "--temperature", "0",
             *again, *more,
         ]  # fmt: skip

@@ -54,7 +54,7 @@ class Place:
         """Begin a run into the folder ``run``, without retries and with no proxy but a given one."""
         command = [
             sys.executable, "-m", "vendor_verifier.cli.main", "run", "--config-file-path", "config.yaml",
-            "--test-file-path", "samples.jsonl", "-o", "run", "--quiet", "--no-history",
+            "--test-file-path", "samples.jsonl", "-o", "run", "--quiet", "--history", "none",
             "--retries", "0", "--baseline-repeats", "1", *arguments,
         ]  # fmt: skip
         known = {name: value for name, value in os.environ.items() if name.lower() not in _PROXIES}

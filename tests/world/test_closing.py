@@ -41,5 +41,5 @@ def test_kept_for_a_second(place: Place, name: str) -> None:
     (place.folder / "schedule.csv").write_text("".join(f"{at:.3f}\n" for at in due_s), encoding="utf-8")
     with simulated(place.folder) as behind, KEPT_FOR_A_SECOND[name](place.folder, behind) as server:
         place.configure({label: f"{server.address}/{label}/v1" for label in labels})
-        code, printed = place.run("--replay-schedule", "schedule.csv")
+        code, printed = place.run("--set", "run.replay_schedule=schedule.csv")
     assert (place.failures(), len(place.records()), code) == ({}, len(labels) * len(GAPS_S), 0), printed

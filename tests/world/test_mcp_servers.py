@@ -59,7 +59,7 @@ def test_real_tools(
     )
     monkeypatch.chdir(place.folder)
     code = run_app(
-        ["run", "--config-file-path", "config.yaml", "--suite", "mcp_live", "-o", "run", "-q", "--no-history"]
+        ["run", "--config-file-path", "config.yaml", "--suite", "mcp_live", "-o", "run", "-q", "--history", "none"]
     )
     assert code == 0
     results = [

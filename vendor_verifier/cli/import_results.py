@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vendor_verifier.cli.options import Gates, History, Json, NoHistory, Slos
+from vendor_verifier.cli.options import Gates, History, Json, Slos
 from vendor_verifier.cli.output import gates_exit_code, print_report, warn
 from vendor_verifier.config.flags import INPUT, OUTPUT, flag, many, option
 from vendor_verifier.errors import Problem, ProblemsError
@@ -33,13 +33,12 @@ def import_command(
     slo: Slos = (),
     json: Json = False,
     history: History = None,
-    no_history: NoHistory = False,
 ) -> int:
     """Turn result files of K2-Vendor-Verifier, MiniMax-Provider-Verifier or version 0.1.0 into a run.
 
     It is scored, checked against --gate (exit 1 if one fails) and reported like a run of our own.
     """
-    file = history_file(history, none=no_history)
+    file = history_file(history)
     files = _labelled([*baseline, *results])
     if not files:
         raise ProblemsError([Problem("no result file given; expected label=file, such as novita=results.jsonl")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from pathlib import Path
 
 from vendor_verifier.cli.options import Display
 from vendor_verifier.cli.output import (
@@ -48,7 +49,7 @@ def run_main_job(
         return EXIT_OK
     with progress(quiet=display.quiet, verbose=display.verbose) as watcher:
         outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
-    if options.history is not False:
+    if options.history != Path("none"):
         file = registered("file of the history")(options.history)
         if (unkept := registered("remembering a run")(outcome.folder, outcome.scored, file)) is not None:
             warn(unkept)

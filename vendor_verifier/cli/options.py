@@ -13,8 +13,7 @@ from vendor_verifier.config.flags import OUTPUT, flag, many, option
 from vendor_verifier.config.run_config import RunOptions
 
 Json = Annotated[bool, flag("Print JSON instead of tables.", OUTPUT)]
-History = Annotated[Path | None, option("History file. [default: in the user's data folder]", OUTPUT)]
-NoHistory = Annotated[bool, flag("Leave this run out of the history.", OUTPUT)]
+History = Annotated[Path | None, option("History file, or none. [default: in the user's data folder]", OUTPUT)]
 Gates = Annotated[tuple[str, ...], many('Exit 1 unless this holds: "f1 >= 0.9", or a preset (repeatable).', OUTPUT)]
 Slos = Annotated[tuple[str, ...], many('Per-request target, reported as goodput: "tps >= 30" (repeatable).', OUTPUT)]
 MonthlyRequests = Annotated[int | None, option("Estimate the monthly cost at N requests.", OUTPUT, check=Number(gte=1))]

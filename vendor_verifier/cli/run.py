@@ -62,7 +62,7 @@ def demo_command(
         seed=seed,
         request_concurrency=5,
         output_dir=output_dir,
-        history=False,
+        history=Path("none"),
     )
     display = Display(quiet=quiet, json=json)
     # Bad enough to make a run of few samples incomplete, which the demonstration is not for that.

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from vendor_verifier.cli.options import Gates, History, Json, MonthlyRequests, MonthlyTokens, NoHistory, Slos
+from vendor_verifier.cli.options import Gates, History, Json, MonthlyRequests, MonthlyTokens, Slos
 from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_report, warn
 from vendor_verifier.config.flags import OUTPUT, flag, many, option
 from vendor_verifier.config.run_config import AnswerFormat, BfclVersion, RunOptions
@@ -39,7 +39,6 @@ def score_command(
     monthly_tokens: MonthlyTokens = None,
     json: Json = False,
     history: History = None,
-    no_history: NoHistory = False,
 ) -> int:
     """Score a stored run again, and rewrite its reports and its figures in the history. Nothing is sent.
 
@@ -60,7 +59,7 @@ def score_command(
         return EXIT_OK
     from vendor_verifier.features.history.database import history_file, remember
 
-    file = history_file(history, none=no_history)
+    file = history_file(history)
     folder = RunFolder(run_named(run))
     scored = score_again(
         folder,

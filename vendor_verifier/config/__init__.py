@@ -75,6 +75,7 @@ def load_config(
     from vendor_verifier.config.problems import Findings
     from vendor_verifier.config.schema import RESERVED, Settings, Top
 
+    options = options.with_set()
     variables = read_variables(options.config_file_path, options.env_file, environ)
     if options.url:
         source, file = Source(content_of(options, variables)), Path("--url")

@@ -128,7 +128,7 @@ def misfit(error: Mapping[str, Any], kind: type[BaseModel]) -> str:
         owner = Price if len(path) > 1 and path[-2] == "price" else kind
         if owner is Settings and name in VendorEntry.model_fields:
             return f"`{name}` belongs to one vendor entry, not to defaults"
-        where = next(words for part, words in _PARTS if part is owner)
+        where = next((words for part, words in _PARTS if issubclass(owner, part)), "run")
         return (
             f"unknown key in {where}{nearest(name, owner.model_fields) or '; known are ' + listed(owner.model_fields)}"
         )

@@ -4,8 +4,9 @@
 # No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
 from collections.abc import Iterator, Sequence
+from os import PathLike, fspath
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_origin
 
 from cyclopts import Group, Parameter, Token
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -45,6 +46,10 @@ def _number_of_processes(value: Any) -> Any:
     return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
+def _as_text(value: Any) -> Any:
+    return fspath(value) if isinstance(value, PathLike) else value
+
+
 def _json_object(value: Any) -> Any:
     """What a text holds; on the command line an object is written as JSON."""
     if not isinstance(value, str):
@@ -68,7 +73,7 @@ class RunConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=False)
 
-    test_file_path: Annotated[str | None, _option(INPUT)] = Field(
+    test_file_path: Annotated[str | None, BeforeValidator(_as_text), _option(INPUT)] = Field(
         default=None, description="Sample file, hf://… or URL. [default: shipped]"
     )
     model: Annotated[tuple[str, ...], _many(INPUT)] = Field(
@@ -84,10 +89,11 @@ class RunConfig(BaseModel):
         default=(), description="Evaluation to run (repeatable). [default: trigger]"
     )
     set: Annotated[tuple[str, ...], _many(INPUT)] = Field(
-        default=(), description="Option of an evaluation, as suite.key=value (repeatable)."
+        default=(),
+        description="Option of an evaluation, suite.key=value, or of the run, run.key=value (repeatable).",
     )
     job: Annotated[str | None, _option(INPUT)] = Field(default=None, description="BFCL job file (JSON) to run.")
-    limit: Annotated[int | None, _option(INPUT, "--limit", "-n", "--sample-size")] = Field(
+    limit: Annotated[int | None, _option(INPUT, "--limit", "-n", "--sample-size", "--sample")] = Field(
         default=None, ge=1, description="Use only N samples, drawn evenly from all categories."
     )
     head: Annotated[bool, _IN_FILE] = Field(default=False, description="With `limit`: take the first N.")
@@ -183,8 +189,8 @@ class RunConfig(BaseModel):
         default=(),
         description=f'Exit 1 unless this holds, e.g. "f1 >= 0.9", or a preset: {", ".join(PRESETS)} (repeatable).',
     )
-    history: Annotated[Path | Literal[False] | None, _IN_FILE] = Field(
-        default=None, description="File of the history, `false` for none. [default: in the user's data folder]"
+    history: Annotated[Path | None, _option(OUTPUT)] = Field(
+        default=None, description="History file, or none. [default: in the user's data folder]"
     )
     redact_content: Annotated[bool, _IN_FILE] = Field(
         default=False, description="Store digests instead of prompts and answers."
@@ -245,6 +251,31 @@ class RunConfig(BaseModel):
         given = {name: getattr(file, name) for name in file.model_fields_set - self.model_fields_set}
         return self.model_copy(update=given)
 
+    def with_set(self) -> Self:
+        """These settings with those of ``--set run.key=value``, by which a key without a flag is given to one run.
+
+        Raises:
+            ProblemsError: unknown keys, or values out of range.
+        """
+        words = [word for word in self.set if word.startswith("run.")]
+        given: dict[str, Any] = {}
+        for word in words:
+            name, _, value = word.removeprefix("run.").partition("=")
+            field = RunConfig.model_fields.get(name)
+            is_many = field is not None and get_origin(field.annotation) is tuple
+            given[name] = value.split(",") if is_many else value
+        try:
+            stated = RunConfig(**given)
+        except ValidationError as error:
+            raise ProblemsError(problems_in(error, "--set run.")) from None
+        rest = tuple(word for word in self.set if word not in words)
+        return self.model_copy(update={**{name: getattr(stated, name) for name in given}, "set": rest})
+
+    def stated(self) -> dict[str, Any]:
+        """The settings that were given, for the manifest; what is in every request's body is kept with the entries."""
+        given = self.model_fields_set & RunConfig.model_fields.keys() - {"extra_body"}
+        return self.model_dump(mode="json", include=given)
+
     @property
     def suites(self) -> tuple[str, ...]:
         """The evaluations of the run, each once: those named, else the one that a flag of its own asks for."""
@@ -302,8 +333,8 @@ def run_options(**settings: Any) -> RunOptions:
         raise ProblemsError(problems_in(error)) from None
 
 
-def problems_in(error: ValidationError) -> list[Problem]:
-    """What pydantic refused, by flag."""
+def problems_in(error: ValidationError, prefix: str = "--") -> list[Problem]:
+    """What pydantic refused, by flag or other place."""
     from vendor_verifier.config.problems import misfit
 
     found = error.errors(include_url=False)
@@ -311,7 +342,7 @@ def problems_in(error: ValidationError) -> list[Problem]:
         Problem(
             # On a command line everything is text.
             misfit(each, RunOptions).replace("read the text ", "read ", 1),
-            key="--" + str(each["loc"][0]).replace("_", "-"),
+            key=prefix + (str(each["loc"][0]).replace("_", "-") if prefix == "--" else str(each["loc"][0])),
         )
         for each in found
     ]

@@ -197,7 +197,7 @@ def check_choices(datasets: Mapping[str, Dataset], own: Mapping[str, SuiteOption
     flags = {name: "--" + option.replace("_", "-") for name, option in _FILTERS.items()}
     sizes = [each.chosen.sample_size for each in own.values()]
     problems = [
-        *_limitless(options, options.limit, "--limit N", "--head", "--stratify-by", sizes),
+        *_limitless(options, options.limit, "--limit N", "run.head", "run.stratify_by", sizes),
         *_misspelt(options, every, flags, warnings),
     ]
     for suite, each in own.items():

@@ -79,7 +79,7 @@ def check_rank_metrics(metrics: Sequence[str], suites: Collection[str]) -> None:
     for metric in metrics:
         if metric not in able:
             which = f"of this run's evaluations {', '.join(able)} can" if able else "no evaluation of this run has one"
-            raise ProblemsError([Problem(f"{metric!r} is no score that can rank; {which}", key="--rank-metric")])
+            raise ProblemsError([Problem(f"{metric!r} is no score that can rank; {which}", key="run.rank_metric")])
 
 
 def _stated(stated: Sequence[StatedGate], typed: Sequence[str], flag: str) -> _Stated:

@@ -95,7 +95,7 @@ def new_manifest(run: str, prepared: Prepared) -> Manifest:
                 for described, entry in zip(describe(plan.entries), plan.entries, strict=True)
             ],
             "tasks": [_stored_task(task, prepared) for task in plan.tasks],
-            "settings": _settings(plan),
+            "settings": _settings(plan) | {"stated": prepared.options.stated()},
             "score": to_builtins(prepared.score),
             "identity": identity(plan),
             "warnings": list(plan.warnings),

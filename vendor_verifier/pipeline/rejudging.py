@@ -25,7 +25,7 @@ def rejudged(manifest: Manifest, folder: RunFolder, options: RunOptions) -> Mani
     if not flags and not options.set:
         return manifest
     if manifest.redacted:
-        words = "stored with --redact-content, so no answer is there to be judged otherwise; leave the option out"
+        words = "stored with `redact_content`, so no answer is there to be judged otherwise; leave the option out"
         raise ProblemsError([Problem(words, folder.manifest_file)])
     _require_suites(manifest.suites, options.set)
     stored = {task.suite: task.options for task in manifest.tasks}

@@ -198,7 +198,7 @@ def test_a_redacted_run_shows_no_text(bench: Any) -> None:
     """Verdicts are kept, a curl is not possible."""
     bench.configure("official: faithful", "bad: quantised")
     bench.samples(4)
-    bench.run("--redact-content", "--no-history")
+    bench.run("--set", "run.redact_content=true", "--history", "none")
     folder = RunFolder(bench.folder / "run")
     code, out, err = bench("explain", folder.path, "--vendor", "bad", "--sample", folder.read_samples("trigger").ids[0])
     assert code == 0, err

@@ -192,7 +192,7 @@ def test_a_stored_run_is_checked_without_sending(
     assert len(out.splitlines()) <= MOST_LINES + 1
     assert (run / "check.json").exists()
     assert set(read_history(tmp_path / "h.sqlite")["run"]) == {"20261124T182918Z-10b4a8"}
-    run_app(["check", str(run), "--no-history", "--gate", "avg_ttft_ms <= 1", "--json"])
+    run_app(["check", str(run), "--history", "none", "--gate", "avg_ttft_ms <= 1", "--json"])
     assert '"avg_ttft_ms <= 1"' in capsys.readouterr().out
 
 
@@ -203,7 +203,7 @@ def test_a_stored_run_is_checked_without_sending(
         (["--keep", "0d"], "such as 90d"),
         (["--fail-on", "tfft"], "read tfft"),
         (["--webhook-env", "NOT_THERE"], "NOT_THERE"),
-        (["--no-history", "--history", "h"], "contradict"),
+        (["--history", "none", "--history", "h"], "contradict"),
         (["--dry-run"], "run --dry-run"),
     ],
 )

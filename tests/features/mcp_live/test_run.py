@@ -28,7 +28,7 @@ KEY = "sk-" + "CANARY0123456789abcdef"
 
 def live(server: str = "demo", allow: str = TOOLS) -> tuple[str, ...]:
     options = ("--set", f"mcp_live.server={server}", "--set", f"mcp_live.allow={allow}")
-    return ("--suite", "mcp_live", *options, "--no-history")
+    return ("--suite", "mcp_live", *options, "--history", "none")
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
@@ -53,7 +53,7 @@ def test_a_faithful_vendor_solves_every_row(bench: Bench) -> None:
     assert any("degrees" in result["text"] for result in results)
     assert all(result["took_ns"] > 0 for result in results if result["outcome"] == "ok")
     assert children() == []
-    code, out, _ = bench("score", bench.folder / "run", "--no-history", "--json")
+    code, out, _ = bench("score", bench.folder / "run", "--history", "none", "--json")
     assert code == 0
     assert _values(json.loads(out), "good") == good
 

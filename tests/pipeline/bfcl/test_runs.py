@@ -151,11 +151,11 @@ def test_executable_rows_say_how_they_are_judged(run: Any) -> None:
 
 def test_the_first_screen_gives_the_highest_figure(run: Any) -> None:
     """Also in a dry run: the shipped rows are ours, and what the figure can reach at most."""
-    code, err = run("--bfcl-version", "v4", "--limit", "26", "--dry-run")
+    code, err = run("--set", "run.bfcl_version=v4", "--limit", "26", "--dry-run")
     assert code == 0
     for words in ("not the leaderboard's", "pip install --no-deps bfcl-eval", "hf://datasets/", "at most 30.00"):
         assert words in err
-    assert run("--bfcl-version", "v4", "--limit", "26")[0] == 0
+    assert run("--set", "run.bfcl_version=v4", "--limit", "26")[0] == 0
     told = page()["run"]["bfcl"]
     assert told["overall_acc_at_most"] == 30.0
     assert "not the leaderboard's" in told["notes"][0]
@@ -192,7 +192,7 @@ def test_another_version_of_a_stored_run(run: Any, bench: Any) -> None:
     """`score --bfcl-version` replaces the figures and the sentence on the highest one, in terminal and report."""
     assert run("--bfcl-category", "simple")[0] == 0
     records = Path("run/records.jsonl").read_bytes()
-    code, out, err = bench("score", "run", "--bfcl-version", "v4", "--no-history")
+    code, out, err = bench("score", "run", "--bfcl-version", "v4", "--history", "none")
     assert code == 0
     told = page()["run"]["bfcl"]
     assert (told["overall_formula"], told["overall_acc_at_most"], told["accuracy"]) == ("v4", 0.83, 1.0)

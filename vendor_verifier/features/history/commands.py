@@ -176,7 +176,7 @@ def history_command(
     """
     rows = database.read_history(history or database.default_history_file())
     if rows.empty:
-        say("The history is empty. Every run adds itself to it, except with --no-history.")
+        say("The history is empty. Every run adds itself to it, except with --history none.")
     problems, shown = [], rows
     for key, wanted, columns in (("--model", model, ["model"]), ("--vendor", vendor, ["label", "vendor"])):
         known = sorted(set(rows[columns].to_numpy().ravel()))

@@ -10,7 +10,7 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import pandas as pd
@@ -40,15 +40,9 @@ def default_history_file() -> Path:
     return user_data_path(PRODUCT, appauthor=False) / "history.sqlite"
 
 
-def history_file(stated: Path | Literal[False] | None, *, none: bool = False) -> Path | None:
-    """The ``stated`` file or the default; None where it is False, or with ``none``.
-
-    Raises:
-        UsageError: both are given.
-    """
-    if none and stated is not None:
-        raise UsageError("--history and --no-history contradict each other; give one of them")
-    return None if none or stated is False else stated or default_history_file()
+def history_file(stated: Path | None) -> Path | None:
+    """The ``stated`` file or the default; None where it is ``none``."""
+    return None if stated == Path("none") else stated or default_history_file()
 
 
 def remember(folder: RunFolder, scored: ScoredRun, file: Path | None, *, wait_s: float = WAIT_S) -> str | None:

@@ -1,0 +1,63 @@
+"""A setting of a run is one field: it is found wherever settings are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cyclopts import Parameter
+
+from vendor_verifier.cli.commands import COMMANDS, build_app
+from vendor_verifier.config.run_config import RunConfig, RunOptions, run_options
+from vendor_verifier.errors import ProblemsError
+from vendor_verifier.resources import shipped
+
+ROOT = Path(__file__).parents[2]
+FIELDS = sorted(RunConfig.model_fields)
+
+
+@pytest.fixture(scope="module")
+def run_help() -> str:
+    """The section of ``run`` in the reference of commands."""
+    whole = build_app(COMMANDS).generate_docs(heading_level=1, flatten_commands=True)
+    return next(part for part in whole.split("\n# ") if part.startswith("agent-vendor-verifier run"))
+
+
+def has_flag(name: str) -> bool:
+    parameter = next((each for each in RunConfig.model_fields[name].metadata if isinstance(each, Parameter)), None)
+    return parameter is not None and parameter.parse is not False
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_field_is_found_wherever_settings_are(name: str, run_help: str) -> None:
+    """File, flags, Python, manifest, editor and reference all know it from its field."""
+    field = RunConfig.model_fields[name]
+    assert field.description
+    schema = json.loads(shipped("config.schema.json").read_text(encoding="utf-8"))
+    assert name in schema["$defs"]["RunConfig"]["properties"]
+    assert (f"--{name.replace('_', '-')}" in run_help) == has_flag(name)
+    made = run_options(**{name: field.get_default(call_default_factory=True)})
+    assert name in made.model_fields_set
+    assert (name in made.stated()) == (name != "extra_body")
+    assert f"`{name}`" in (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+
+
+def test_what_is_given_to_python_is_checked_at_once() -> None:
+    """All problems with the names of their flags."""
+    with pytest.raises(ProblemsError) as caught:
+        run_options(retries=-1, limit=0, retires=3)
+    assert {problem.key for problem in caught.value.problems} == {"--retries", "--limit", "--retires"}
+
+
+def test_a_setting_given_goes_before_the_file() -> None:
+    """And the file before the default."""
+    merged = RunOptions(retries=1).over(RunConfig(retries=5, repeat=3))
+    assert (merged.retries, merged.repeat, merged.timeout) == (1, 3, None)
+    assert merged.stated() == {"retries": 1, "repeat": 3}
+
+
+def test_there_are_at_most_46_flags_of_run() -> None:
+    """38 settings and how they are shown, and 8 of evaluations."""
+    flags = [name for name in RunOptions.model_fields if name not in RunConfig.model_fields or has_flag(name)]
+    assert len(flags) + len(("dry_run", "quiet", "verbose", "json")) <= 46
