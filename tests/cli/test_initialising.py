@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.config import load_config
+from vendor_verifier.config.load import load_config
 from vendor_verifier.config.model_names import MODEL_IDS
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.registry import find_vendors

@@ -72,7 +72,17 @@ def test_help_loads_neither_configuration_nor_modules_of_the_work(tmp_path: Path
     """Help is quick because of what it does not load: no plugins, no samples, no numbers."""
     modules = loaded(tmp_path, "--help")
     assert "vendor_verifier.cli.main" in modules
-    ours = ("config.entries", "config.yaml_source", "registry", "suites", "loaders", "run", "transport", "scoring", "store")
+    ours = (
+        "config.entries",
+        "config.yaml_source",
+        "registry",
+        "suites",
+        "loaders",
+        "run",
+        "transport",
+        "scoring",
+        "store",
+    )
     assert modules & {f"vendor_verifier.{name}" for name in ours} == set()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from vendor_verifier.config import Configuration, load_config
+from vendor_verifier.config.load import Configuration, load_config
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ConfigError, Problem
 from vendor_verifier.registry import Registry, find_vendors

@@ -11,7 +11,7 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from vendor_verifier.config import load_config
+from vendor_verifier.config.load import load_config
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.schema import RESERVED, ModelSection, Settings, VendorEntry
 from vendor_verifier.errors import ConfigError

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from vendor_verifier.config import load_config
+from vendor_verifier.config.load import load_config
 from vendor_verifier.config.model_names import MODEL_IDS, SERIES, known_models, series_of
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ConfigError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vendor_verifier.config import describe
+from vendor_verifier.config.load import describe
 
 PAGE = """\
 minimax-m2.5:

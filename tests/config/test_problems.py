@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vendor_verifier.config import load_config
+from vendor_verifier.config.load import load_config
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ConfigError
 

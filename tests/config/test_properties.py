@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vendor_verifier.config import load_config
+from vendor_verifier.config.load import load_config
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ConfigError
 from vendor_verifier.registry import Registry

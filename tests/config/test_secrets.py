@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.config import read_environment
 from vendor_verifier.config.env_file import is_placeholder, looks_secret, shown
+from vendor_verifier.config.load import read_environment
 
 CANARY = "sk-" + "CANARY0123456789abcdefghij"  # in two pieces, so that scanners of this repository stay quiet
 URL = 'url: "https://h/v1"'

@@ -51,7 +51,7 @@ def read_headers(data: bytes) -> None:
 
 def read_config(data: bytes) -> None:
     """A config file: loaded, or refused with problems."""
-    from vendor_verifier.config import load_config
+    from vendor_verifier.config.load import load_config
     from vendor_verifier.config.run_config import RunOptions
     from vendor_verifier.errors import ConfigError
     from vendor_verifier.registry import Registry

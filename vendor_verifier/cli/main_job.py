@@ -16,7 +16,7 @@ from vendor_verifier.cli.output import (
     warn,
 )
 from vendor_verifier.cli.progress import progress
-from vendor_verifier.config import read_environment
+from vendor_verifier.config.load import read_environment
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.lazy_import import registered
 from vendor_verifier.pipeline.plan import prepare

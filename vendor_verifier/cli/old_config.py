@@ -10,9 +10,10 @@ from pathlib import Path
 
 from vendor_verifier.cli.init import IGNORED, config_text, offers_of, write_first_files
 from vendor_verifier.cli.output import EXIT_OK, EXIT_USAGE, say
-from vendor_verifier.config import load_config, mcpbr, read_environment
+from vendor_verifier.config import mcpbr
 from vendor_verifier.config.env_file import read_limited
 from vendor_verifier.config.literal_keys import Moved, MovedKey, NotMovable, move_keys
+from vendor_verifier.config.load import load_config, read_environment
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.yaml_source import SourceError, read_yaml
 from vendor_verifier.errors import ConfigError, Problem, StorageError, UsageError

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs, to_builtins
 
 from vendor_verifier import __version__
-from vendor_verifier.config import describe
+from vendor_verifier.config.load import describe
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.loaders.parameters import parameter_defects
 from vendor_verifier.pipeline.datasets import Dataset

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from msgspec import structs
 
-from vendor_verifier.config import Configuration, load_config
+from vendor_verifier.config.load import Configuration, load_config
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import Flag, Places, SuiteOptions, known_suite, placing, stated_options
 from vendor_verifier.config.words import listed

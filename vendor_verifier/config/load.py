@@ -1,0 +1,256 @@
+"""config.yaml and .env into entries, with messages that name file, line and key; nothing is sent or exported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from msgspec import structs
+
+from vendor_verifier.config.env_file import has_known_form, read_environment, read_limited, read_variables, shown
+from vendor_verifier.config.gates import NO_F1, StatedGate, default_baseline, stated_gates
+from vendor_verifier.config.mcpbr import in_our_words, is_of_mcpbr
+from vendor_verifier.config.model_names import known_models
+from vendor_verifier.config.run_config import RunConfig, RunOptions
+from vendor_verifier.config.words import key_text, listed, nearest
+from vendor_verifier.config.yaml_source import Source, SourceError, read_yaml
+from vendor_verifier.errors import ConfigError, Problem
+from vendor_verifier.records.plan import Entry
+from vendor_verifier.registry import Registry, find_vendors
+
+if TYPE_CHECKING:
+    from vendor_verifier.config.entries import Written
+    from vendor_verifier.config.problems import Findings
+
+_HOW_TO_START = (
+    "no such file. `agent-vendor-verifier init --model kimi-k2.5` writes one (`init --list` lists the names), "
+    "config_example.yaml is one to copy, and `agent-vendor-verifier demo` needs none"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The content of a config file, ready to plan with.
+
+    ``entries`` are in the order of the file. ``defaults`` are as written, already applied to the entries. ``secrets``
+    holds every key and every header value with a variable in it, none of which may be written anywhere.
+    """
+
+    entries: tuple[Entry, ...]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    suites: Mapping[str, Any] = field(default_factory=dict)
+    gates: tuple[StatedGate, ...] = ()
+    slos: tuple[StatedGate, ...] = ()
+    warnings: tuple[str, ...] = ()
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
+    suite_lines: Mapping[str, int] = field(default_factory=dict)
+    options: RunOptions = field(default_factory=RunOptions)
+    registry: Registry = field(default_factory=lambda: Registry({}, ()))
+
+
+def load_config(
+    options: RunOptions,
+    environ: Mapping[str, str],
+    *,
+    registry: Registry | None = None,
+    require_keys: bool = True,
+    further: Callable[[Configuration], Iterable[Problem]] = lambda _stated: (),
+) -> Configuration:
+    """Read a configuration, with its `run:` section under the given ``options``.
+
+    Their ``model`` and ``vendor`` (a vendor's name or label) select entries before keys are looked up. Without an
+    ``env_file`` it is ``.env`` beside the config, if there is one. ``registry`` None means the vendors that ship and
+    those of ``vendor_path``. ``further`` finds problems in what the file states besides its entries, to be reported
+    with theirs.
+
+    Raises:
+        ConfigError: all problems, in the order of the file.
+    """
+    # Pydantic is slow to load, and most commands read no configuration.
+    from vendor_verifier.config.command_urls import content_of
+    from vendor_verifier.config.entries import EntryReader, check_settings, read_models, refuse_literal_secrets
+    from vendor_verifier.config.problems import Findings
+    from vendor_verifier.config.schema import RESERVED, Settings, Top
+
+    options = options.with_set()
+    variables = read_variables(options.config_file_path, options.env_file, environ)
+    if options.url:
+        source, file = Source(content_of(options, variables)), Path("--url")
+    else:
+        source, file = _read(options.config_file_path), options.config_file_path
+    findings = Findings(file, source)
+    content = source.content if isinstance(source.content, dict) else {}
+    if not isinstance(source.content, dict):
+        findings.problem((), "expected model names, each with `vendors:` under it")
+    elif not set(content) - set(RESERVED):
+        findings.problem((), "names no model; add one, as in config_example.yaml")
+    reserved = {key: content[key] for key in RESERVED if key in content and key not in ("defaults", "run")}
+    top = findings.fitted(Top, (), reserved)[0] or Top()
+    if content.get("run") is not None:
+        options = options.over(findings.fitted(RunConfig, ("run",), content["run"])[0] or RunConfig())
+    registry = find_vendors(options.vendor_path) if registry is None else registry
+    stated = content.get("defaults")
+    defaults = (findings.fitted(Settings, ("defaults",), stated)[0] if stated is not None else None) or Settings()
+    refuse_literal_secrets(content, findings)
+    check_settings(("defaults",), defaults, findings)
+    wanted = options.overrides()
+    if refused := _refused_body(wanted.get("extra_body", {})):
+        findings.add([Problem(refused, key="--extra-body")])
+        del wanted["extra_body"]
+
+    written = read_models(content, findings)
+    selected = _select(written, [name for name in content if name not in RESERVED], options, findings)
+    findings.add(variables.problems)
+    findings.warnings += variables.warnings
+    reader = EntryReader(registry, defaults, variables, wanted, findings, require_keys)
+    found = [(each, reader.read(each, selected=each in selected)) for each in written]
+    reader.report_missing()
+    suite_lines = {
+        key_text(path): line for path, line in source.lines.items() if path[:1] == ("suites",) and 2 <= len(path) <= 3
+    }
+    configuration = Configuration(
+        (),
+        defaults=stated if isinstance(stated, dict) else {},
+        suites=top.suites or {},
+        gates=tuple(stated_gates(content, "gates", findings)),
+        slos=tuple(stated_gates(content, "slos", findings)),
+        suite_lines=suite_lines,
+        options=options,
+        registry=registry,
+    )
+    findings.add(further(configuration))
+    findings.stop_on_problems()
+    usable = [entry for each, entry in found if entry is not None and each in selected]
+    if options.baseline is None:
+        entries = _with_baselines(usable, written, findings)
+    else:
+        entries = _with_stated_baseline(usable, options.baseline, findings)
+    _warn([(each, entry) for each, entry in found if entry is not None and each in selected], findings)
+    return replace(configuration, entries=entries, warnings=tuple(findings.warnings), secrets=frozenset(reader.secrets))
+
+
+def _read(path: Path) -> Source:
+    try:
+        source = read_yaml(read_limited(path))
+    except FileNotFoundError:
+        raise ConfigError([Problem(_HOW_TO_START, file=path)]) from None
+    except OSError as error:
+        raise ConfigError([Problem(f"cannot be read: {error.strerror}", file=path)]) from None
+    except SourceError as error:
+        raise ConfigError([Problem(error.message, file=path, line=error.line)]) from None
+    if isinstance(source.content, dict) and is_of_mcpbr(source.content):
+        raise ConfigError([Problem(in_our_words(source.content, path.name), file=path)])
+    return source
+
+
+def _refused_body(body: Mapping[str, Any]) -> str | None:
+    """Why `extra_body` cannot be merged into a request."""
+    from vendor_verifier.config.entries import OWN_BODY_KEYS
+
+    if set(OWN_BODY_KEYS) & set(body):
+        return f"{listed(OWN_BODY_KEYS)} are the question itself and cannot be replaced"
+    return "holds what looks like a key; keys belong in .env" if has_known_form(str(body)) else None
+
+
+def _select(
+    written: Sequence[Written],
+    present: Sequence[str],
+    options: RunOptions,
+    findings: Findings,
+) -> list[Written]:
+    """The entries that both filters let through; a filter word that matches nothing is a problem."""
+    models, vendors = options.model, options.vendor
+    problems = _unmatched("--model", models, present)
+    chosen = [each for each in written if not models or each.model in models]
+    names = dict.fromkeys(name for each in chosen for name in (each.entry.name, each.label))
+    if not problems and not findings.has_problems():
+        problems = _unmatched("--vendor", vendors, list(names))
+    findings.add(problems)
+    return [each for each in chosen if not vendors or each.entry.name in vendors or each.label in vendors]
+
+
+def _unmatched(flag: str, words: Sequence[str], present: Sequence[str]) -> list[Problem]:
+    return [
+        Problem(f"{shown(word)} matches nothing{nearest(word, present)}; there is {listed(present)}", key=flag)
+        for word in words
+        if word not in present
+    ]
+
+
+def _with_baselines(entries: Sequence[Entry], written: Sequence[Written], findings: Findings) -> tuple[Entry, ...]:
+    """Entries with a default baseline where the file marks none; a model left without one is warned about."""
+    chosen: list[Entry] = []
+    for model in dict.fromkeys(entry.model for entry in entries):
+        own = [entry for entry in entries if entry.model == model]
+        if any(each.entry.is_baseline for each in written if each.model == model):
+            if not any(entry.is_baseline for entry in own):
+                findings.warn((model,), f"the baseline is filtered out; {NO_F1}")
+            continue
+        maker = default_baseline(model, own)
+        if maker is None:
+            findings.warn((model,), f"no baseline: mark one entry `is_baseline: true`, or {NO_F1}")
+        else:
+            chosen.append(maker)
+    return tuple(structs.replace(entry, is_baseline=True) if entry in chosen else entry for entry in entries)
+
+
+def _with_stated_baseline(entries: Sequence[Entry], stated: str, findings: Findings) -> tuple[Entry, ...]:
+    """Entries of which the one with this label, else of this vendor, is the baseline of its model.
+
+    Raises:
+        ConfigError: no entry fits, or two of one model do.
+    """
+    of_label = [entry for entry in entries if entry.label == stated]
+    chosen = of_label or [entry for entry in entries if entry.vendor == stated]
+    if not chosen:
+        findings.add(_unmatched("--baseline", [stated], [entry.label for entry in entries]))
+    for model in dict.fromkeys(entry.model for entry in entries):
+        own = [entry.label for entry in chosen if entry.model == model]
+        if len(own) > 1:
+            words = f"{shown(stated)} fits {listed(own)} of {model}; name one of these labels"
+            findings.add([Problem(words, key="--baseline")])
+        elif chosen and not own:
+            findings.warn((model,), f"{shown(stated)} is not among its vendors; {NO_F1}")
+    findings.stop_on_problems()
+    return tuple(structs.replace(entry, is_baseline=entry in chosen) for entry in entries)
+
+
+def _warn(entries: Sequence[tuple[Written, Entry]], findings: Findings) -> None:
+    """Warn of settings that are allowed but measure something else than most people want."""
+    for model in dict.fromkeys(entry.model for _, entry in entries):
+        if model not in known_models():
+            hint = nearest(model, known_models()) or "; `agent-vendor-verifier init --list` lists them"
+            findings.warn((model,), f"not a known unified model name{hint}")
+    for written, entry in entries:
+        host = urlsplit(entry.endpoint.base_url).hostname or ""
+        is_router = entry.vendor == "openrouter" or host.endswith("openrouter.ai")
+        routed = entry.endpoint.body.get("provider")
+        if is_router and not (isinstance(routed, Mapping) and "only" in routed):
+            words = "no `provider:` pins it, so the router and whom it picks is measured, not a vendor"
+            findings.warn(written.path, words)
+        elif entry.provider and not is_router:
+            words = "only OpenRouter is known to read this; it is sent as it is"
+            findings.warn((*written.path, "provider"), words)
+
+
+def describe(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """Entries as JSON-able mappings without any secret: no key, and of the headers only their names."""
+    same = ("model", "label", "vendor", "wire", "account", "is_baseline", "provider", "key_name", "concurrency")
+    return [
+        {
+            **{name: getattr(entry, name) for name in (*same, "requests_per_minute", "tokens_per_minute")},
+            "url": entry.endpoint.base_url,
+            "model_id": entry.endpoint.model_id,
+            "parameters": dict(entry.parameters),
+            "extra_body": dict(entry.endpoint.body),
+            "extra_headers": sorted(entry.endpoint.headers),
+            "price": dict(entry.price) if entry.price is not None else None,
+        }
+        for entry in entries
+    ]
+
+
+__all__ = ["Configuration", "describe", "load_config", "read_environment"]
