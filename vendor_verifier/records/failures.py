@@ -100,18 +100,18 @@ _ROWS = (
         hopeless=True,
     ),
     Kind(
-        "timeout_connect", "connect", "There was no connection within `connect_timeout`.",
+        "timeout_connect", "connect", "There was no connection within `run.connect_timeout`.",
         "Check the way there; raise the limit for a host that is far away.",
         retried="always", charge="network", hopeless=True,
     ),
     Kind(
-        "timeout_first_token", "first_token", "No token came within `first_token_timeout`.",
+        "timeout_first_token", "first_token", "No token came within `run.first_token_timeout`.",
         "Raise the limit for a model that thinks long in silence, or lower the load.",
         retried="always", maybe_billed=True,
     ),
     Kind(
         "timeout_idle", "stream",
-        "No data came within `idle_timeout` in the middle of the answer; pings are not data.",
+        "No data came within `run.idle_timeout` in the middle of the answer; pings are not data.",
         "Raise the limit if such pauses are the vendor's habit.",
         retried="always", maybe_billed=True, after_end=True,
     ),

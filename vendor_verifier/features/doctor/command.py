@@ -31,6 +31,7 @@ def doctor_command(
         "config.yaml"
     ),
     env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", INPUT)] = None,
+    url: Annotated[tuple[str, ...], many("NAME=URL of a vendor, instead of the file (repeatable).", INPUT)] = (),
     model: Annotated[tuple[str, ...], many("Check this model only (repeatable).", INPUT)] = (),
     vendor: Annotated[tuple[str, ...], many("Check this vendor or label only (repeatable).", INPUT)] = (),
     vendor_path: Annotated[tuple[Path, ...], many("Folder with vendor plugins (repeatable).", INPUT)] = (),
@@ -55,6 +56,7 @@ def doctor_command(
             test_file_path=str(_SAMPLES),
             config_file_path=config_file_path,
             env_file=env_file,
+            url=url,
             model=model,
             vendor=vendor,
             vendor_path=vendor_path,
