@@ -258,6 +258,8 @@ class RunConfig(BaseModel):
             ProblemsError: unknown keys, or values out of range.
         """
         words = [word for word in self.set if word.startswith("run.")]
+        if not words:
+            return self
         given: dict[str, Any] = {}
         for word in words:
             name, _, value = word.removeprefix("run.").partition("=")
