@@ -138,4 +138,4 @@ def test_a_run_without_answers_is_not_judged_otherwise(tmp_path: Path, capsys: p
     assert run_app([*command, "-o", str(tmp_path / "run")]) == 0
     capsys.readouterr()
     assert run_app(["score", str(tmp_path / "run"), "--set", "toolbench.mode=strict"]) == 2
-    assert "--redact-content" in capsys.readouterr().err
+    assert "redact_content" in capsys.readouterr().err

@@ -55,9 +55,12 @@ def _json_object(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return parse_json(value)
+        found = parse_json(value)
     except ValueError as error:
         raise ValueError(f"not JSON ({error}); write an object in quotes") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"read {value[:40]!r}; expected a JSON object")
+    return found
 
 
 def _text(_kind: Any, tokens: Sequence[Token]) -> str:

@@ -110,10 +110,9 @@ def test_the_default_is_in_the_user_data_folder(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert default_history_file().name == "history.sqlite"
     assert default_history_file().is_relative_to(tmp_path) or sys.platform != "linux"
-    assert history_file(None, none=False) == default_history_file()
-    assert history_file(None, none=True) is None
-    with pytest.raises(UsageError, match="contradict"):
-        history_file(tmp_path, none=True)
+    assert history_file(None) == default_history_file()
+    assert history_file(tmp_path) == tmp_path
+    assert history_file(Path("none")) is None
 
 
 def test_a_question_is_samples_rules_and_load_but_no_entry() -> None:

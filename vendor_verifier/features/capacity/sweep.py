@@ -160,7 +160,8 @@ def _sweep(asked: Sweep, entry: Entry, folder: Path, spending: Spending) -> Vend
         }
         plan = structs.replace(_plan(prepared.plan, asked.by, entry, size), repeat=repeat, **budgets)
         place = folder / ("unloaded" if size is None else f"level-{size:g}")
-        outcome = run(replace(prepared, plan=plan, options=replace(prepared.options, output_dir=place)))
+        options = prepared.options.model_copy(update={"output_dir": place})
+        outcome = run(replace(prepared, plan=plan, options=options))
         records = list(outcome.folder.read_records(lambda _line, _reason: None))
         for attempt in (attempt for record in records for turn in record.turns for attempt in turn.attempts):
             spending.pay(entry, attempt, 0)
