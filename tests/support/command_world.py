@@ -10,6 +10,7 @@ import gzip
 import io
 import json
 import os
+import re
 import shlex
 import shutil
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ _RUNS = {
 # Every run is made as short as this, and no port is anybody's.
 _SHORT = {"-n": "3", "--duration": "2", "--warmup": "2", "--sweep": "1,2", "--port": "0"}
 _FEW = {"run": ["-n", "3"], "demo": ["-n", "3"], "check": ["-n", "3"], "capacity": ["-n", "3"]}
+# Vendors of an example that are no simulated ones.
+_REAL = re.compile(r"=https://\S+/v1")
 _ITS_OWN = {"-n", "--limit", "--sample"}
 
 
@@ -122,6 +125,7 @@ def typed(line: str, folder: Path) -> Typed:
         patch.setattr("webbrowser.open", lambda _: True)
         patch.setattr(ViewServer, "serve_forever", lambda viewing, **_: viewing.server_close())
         patch.setattr(simulate_command, "serve", _serve_for_no_time)
+        command = _REAL.sub("=sim://faithful", command)
         words = _shortened([_expanded(word) for word in shlex.split(command, comments=True)[1:]])
         with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             if "-o" in words:

@@ -30,12 +30,13 @@ def run_command(
 def demo_command(
     *,
     limit: Annotated[
-        int | None, option("Ask only N samples, of all kinds.", OUTPUT, "--limit", "-n", check=Number(gte=1))
+        int | None,
+        option("Use only N samples, of all categories.", OUTPUT, "--limit", "-n", check=Number(gte=1)),
     ] = None,
     head: Annotated[bool, flag("With --limit: take the first N.", OUTPUT)] = False,
     suite: Annotated[tuple[str, ...], many("Run this evaluation (repeatable). [default: trigger]", OUTPUT)] = (),
-    set: Annotated[tuple[str, ...], many("Set suite.key=value (repeatable).", OUTPUT)] = (),
-    seed: Annotated[int, option("Simulate other answers by another seed.", OUTPUT)] = 0,
+    set: Annotated[tuple[str, ...], many("Option of an evaluation, as suite.key=value (repeatable).", OUTPUT)] = (),
+    seed: Annotated[int, option("Seed of the simulated answers.", OUTPUT)] = 0,
     output_dir: Annotated[
         Path | None, option("Write the run into this folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
     ] = None,

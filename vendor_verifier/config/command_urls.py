@@ -10,6 +10,7 @@ from vendor_verifier.config.env_file import Variables
 from vendor_verifier.config.model_names import model_id_of
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ConfigError, Problem
+from vendor_verifier.records.plan import SIMULATED
 from vendor_verifier.transport.proxies import is_loopback
 
 _EXAMPLE = "`--url novita=https://api.novita.ai/v3/openai --model MODEL`"
@@ -38,7 +39,7 @@ def _vendors(options: RunOptions, variables: Variables) -> Iterator[dict[str, An
     for place, text in enumerate(options.url):
         name, _, url = text.partition("=")
         own_key = "".join(char if char.isalnum() else "_" for char in name).upper() + "_API_KEY"
-        is_local = is_loopback(urlsplit(url).hostname or "")
+        is_local = url.startswith(SIMULATED) or is_loopback(urlsplit(url).hostname or "")
         has_usual = variables.get(name) is not None
         yield {
             "name": name,

@@ -83,7 +83,7 @@ CALLS = (
     Column("pointer", "string", "", "where: a JSON pointer into the arguments"),
     Column("call_id", "string", "", "the vendor's id of it"),
 )
-INPUT = (
+SAMPLES = (
     *RECORD_COLUMNS[2:4],
     Column("row_id", "string", "", "the id that its row has in the file"),
     Column("question", "string", "", "last text of a user in it"),
@@ -103,5 +103,5 @@ TABLES: Mapping[str, TableKind] = {
     "calls": TableKind("a tool call of a successful answer, checked against the schema of its turn", CALLS),
     "attempts": TableKind("a request that did not end a turn of a success", ATTEMPT_COLUMNS),
     "evaluations": TableKind("a value that an evaluation gives a record", EVALUATION_COLUMNS),
-    "samples": TableKind("a sample of an evaluation, as it was sent", INPUT),
+    "samples": TableKind("a sample of an evaluation, as it was sent", SAMPLES),
 }

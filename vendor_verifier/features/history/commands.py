@@ -42,16 +42,14 @@ class CheckOptions:
     """The options of ``check`` that ``run`` does not have."""
 
     fail_on: Annotated[
-        tuple[str, ...], many("Fail when this figure got worse for good (repeatable). [default: seven]", OUTPUT)
+        tuple[str, ...], many("Exit 1 if this figure stays worse (repeatable). [default: seven figures]", OUTPUT)
     ] = ()
     keep: Annotated[
         str | None,
-        option("Delete runs under runs/ older than so many days: 90d.", OUTPUT),
+        option("Delete runs under runs/ that are older, e.g. 90d.", OUTPUT),
     ] = None
-    webhook_env: Annotated[str | None, option("Take the webhook's address from this variable.", OUTPUT)] = None
-    notify: Annotated[Literal["failure", "always"], option("Call the webhook on failure, or always.", OUTPUT)] = (
-        "failure"
-    )
+    webhook_env: Annotated[str | None, option("Variable with the webhook's address.", OUTPUT)] = None
+    notify: Annotated[Literal["failure", "always"], option("When to call the webhook.", OUTPUT)] = "failure"
 
 
 _DISPLAY = Display()
@@ -160,7 +158,7 @@ def compare_command(
 
 def history_command(
     *,
-    model: Annotated[tuple[str, ...], many("Take this model only (repeatable).", INPUT)] = (),
+    model: Annotated[tuple[str, ...], many("Show this model only (repeatable).", INPUT)] = (),
     vendor: Annotated[tuple[str, ...], many("Take this vendor or label only (repeatable).", INPUT)] = (),
     metric: Annotated[
         tuple[str, ...], many("Plot this figure over the runs: ttft, f1, tps, e2e_ms.p95 (repeatable).", INPUT)
