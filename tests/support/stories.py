@@ -10,8 +10,8 @@ from persona_records import Vendor, run_folder
 
 from vendor_verifier.features.simulate.answer_key import known_answers
 from vendor_verifier.loaders import read_dataset_file
+from vendor_verifier.pipeline.bfcl.data import answered_rows
 from vendor_verifier.pipeline.score import score_folder
-from vendor_verifier.pipeline.suites import rows_in
 from vendor_verifier.records.plan import Task
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
@@ -40,7 +40,7 @@ def questions(count: int) -> list[Sample]:
 def evaluation(suite: str) -> Sequence[Sample]:
     """The rows that ship with an evaluation."""
     if suite == "bfcl":
-        return rows_in("shipped")
+        return answered_rows("shipped")
     path = shipped(f"datasets/{suite}.jsonl")
     return read_dataset_file(open_lines(path), dataset=path.name, file=path).samples
 

@@ -51,7 +51,6 @@ def _lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
         dataset = prepared.datasets[task.suite]
         times = "as often as time allows" if plan.load.plans_by_doing else counted(plan.repeat, "time")
         yield f"{task.suite}: {counted(len(task.samples), 'sample')} of {dataset.name}, sent {times}"
-        yield from (f"  {words}" for words in (*dataset.notices, *prepared.hooks[task.suite].planned()))
     if (load := stored_load(plan.load)) is not None:
         yield f"load: {load_text(load)}"
     for entry, each in zip(plan.entries, foreseen.entries, strict=True):

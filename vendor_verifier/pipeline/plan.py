@@ -131,8 +131,9 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
         name: hooks_of(known_suite(name)).prepare(options, each.own, environ, question_seed)
         for name, each in suites.items()
     }
-    for hook in hooks.values():
-        options = hook.options(options)
+    asked_for = [hook.request_concurrency for hook in hooks.values() if hook.request_concurrency]
+    if asked_for and not options.request_concurrency:
+        options = options.model_copy(update={"request_concurrency": asked_for[0]})
     with placing(places):
         datasets = {
             name: hooks[name].dataset(known_suite(name), each, skip_bad=options.skip_bad_samples)
@@ -144,8 +145,6 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
     }
     tasks = [Task(name, chosen[name], each.own, each.chosen.timeout_seconds) for name, each in suites.items()]
     entries = configuration.entries
-    for hook in hooks.values():
-        entries = hook.entries(entries, options.overrides())
     entries = as_raw_completions(entries) if options.use_raw_completions else entries
     known = known_answers(entries, tasks)
     warned = _warned_of(options, entries, tasks, datasets)

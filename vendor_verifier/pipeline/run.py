@@ -128,10 +128,11 @@ def run(
 def _live(prepared: Prepared) -> Iterator[tuple[Prepared, ToolRunner | None]]:
     """The run with the tools that are really there, and what runs them until the block ends, if any are called."""
     with ExitStack() as stack:
-        found = [stack.enter_context(prepared.hooks[task.suite].live(task)) for task in prepared.plan.tasks]
+        plan, hooks = prepared.plan, prepared.hooks
+        found = [stack.enter_context(hooks[task.suite].live(task, plan.entries)) for task in plan.tasks]
         runner = next((runner for _, runner in found if runner is not None), None)
         tasks = tuple(task for task, _ in found)
-        yield replace(prepared, plan=structs.replace(prepared.plan, tasks=tasks)), runner
+        yield replace(prepared, plan=structs.replace(plan, tasks=tasks)), runner
 
 
 def _run(
@@ -201,7 +202,7 @@ def _fill(
                 )
         if sent.end.signal_number is None:
             for task in prepared.plan.tasks:
-                prepared.hooks[task.suite].after_run(folder, task.samples, scrubber)
+                prepared.hooks[task.suite].after_run(folder, task.samples)
         manifest = with_ending(manifest, sent.end, prepared.plan, executor=sent.executor, resent=resent)
         folder.write_manifest(manifest)
     return manifest, sent.end

@@ -16,27 +16,23 @@ from vendor_verifier.records.plan import Entry, Task
 from vendor_verifier.records.record import Attempt, Response
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.tool_use import ToolRunner
-from vendor_verifier.redaction import Scrubber
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import SUITES, Suite, SuiteKind
+from vendor_verifier.suites import Suite, SuiteKind
 
 _SHORT_ANSWER = Attempt(1, response=Response(text="ok", finish_reason="stop"))
 
 
 class SuiteHooks:
-    """The steps of an evaluation around a run beside asking and judging; this base class suits most.
+    """What an evaluation does around a run beside asking and judging; this base class suits most.
 
-    An evaluation that does more names a subclass in :data:`vendor_verifier.suites.SUITES`.
+    An evaluation that does more names a subclass in :data:`vendor_verifier.suites.SUITES`. ``secrets`` must never be
+    written anywhere. ``makes_questions``: its questions are made anew for every run, from a seed that the run keeps.
+    ``request_concurrency`` are the requests in flight that it asks for, where the user states none.
     """
 
     secrets: Iterable[str] = ()
-    """The secrets that must never be written anywhere."""
-
-    runs_code = False
-    """Whether judging an answer runs code that is not ours, so that it is judged as seldom as possible."""
-
     makes_questions = False
-    """Whether its questions are made anew for every run, from a seed that the run keeps."""
+    request_concurrency: int | None = None
 
     def prepare(
         self, options: RunOptions, own: Mapping[str, Any], environ: Mapping[str, str], question_seed: int
@@ -47,14 +43,6 @@ class SuiteHooks:
             VerifierError: a file that the options name cannot be used.
         """
         return self
-
-    def options(self, options: RunOptions) -> RunOptions:
-        """The options of the run with the settings that the evaluation brings, where the user stated no others."""
-        return options
-
-    def entries(self, entries: Sequence[Entry], overrides: Mapping[str, Any]) -> tuple[Entry, ...]:
-        """The vendors with the settings that the evaluation brings, except ``overrides``, those of the command line."""
-        return tuple(entries)
 
     def dataset(self, kind: SuiteKind, options: SuiteOptions, *, skip_bad: bool) -> Dataset:
         """The samples; of own options that contradict each other those typed on the command line apply.
@@ -79,16 +67,12 @@ class SuiteHooks:
         """The answers that a forecast expects, for as long as the sample's play asks."""
         return repeat(_SHORT_ANSWER)
 
-    def planned(self) -> Iterable[str]:
-        """Sentences that a plan that is only shown says of the evaluation."""
-        return ()
-
     @contextmanager
-    def live(self, task: Task) -> Iterator[tuple[Task, ToolRunner | None]]:
+    def live(self, task: Task, entries: Sequence[Entry]) -> Iterator[tuple[Task, ToolRunner | None]]:
         """The task as it is sent, and what runs the tools of its models until the block ends, if real ones are run.
 
         Raises:
-            VerifierError: they cannot be run.
+            VerifierError: they cannot be run, or not for these entries.
         """
         yield task, None
 
@@ -96,23 +80,11 @@ class SuiteHooks:
         """A sentence for each reason why some of the samples cannot be judged on this machine."""
         return ()
 
-    def unjudged_without_code(self, samples: Sequence[Sample]) -> Iterable[str]:
-        """A sentence for each reason why some samples are not judged where none of their code may run."""
-        return ()
-
-    def after_run(self, folder: RunFolder, samples: Sequence[Sample], scrubber: Scrubber) -> None:
+    def after_run(self, folder: RunFolder, samples: Sequence[Sample]) -> None:
         """Do the work between the last request and the scoring."""
 
     def pages(self, folder: RunFolder, task: StoredTask) -> None:
         """Write the evaluation's own result pages."""
-
-    def rows(self, where: str) -> Sequence[Sample]:
-        """The samples in a folder of the evaluation's own layout, ``shipped`` for those that ship; none if it has none.
-
-        Raises:
-            UsageError: the folder holds no such data.
-        """
-        return ()
 
 
 def hooks_of(kind: SuiteKind) -> SuiteHooks:
@@ -131,12 +103,3 @@ def ready_suite(
     """
     kind = known_suite(name)
     return hooks_of(kind).ready(build_suite(kind, options), options, samples, folder)
-
-
-def rows_in(where: str) -> tuple[Sample, ...]:
-    """The samples of a folder that is in the layout of some evaluation's own; ``shipped`` for those that ship.
-
-    Raises:
-        UsageError: the folder holds no such data.
-    """
-    return tuple(sample for kind in SUITES for sample in hooks_of(kind).rows(where))

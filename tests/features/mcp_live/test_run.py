@@ -61,9 +61,8 @@ def test_a_faithful_vendor_solves_every_row(bench: Bench) -> None:
 def test_a_dry_run_starts_no_server(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.configure("good: faithful")
     monkeypatch.setattr(subprocess, "Popen", None)
-    code, out, _ = bench("run", "--dry-run", "--config-file-path", bench.folder / "config.yaml", *live())
+    code, _, _ = bench("run", "--dry-run", "--config-file-path", bench.folder / "config.yaml", *live())
     assert code == 0
-    assert "does not start the server (demo)" in out
 
 
 @pytest.mark.parametrize(
@@ -94,7 +93,7 @@ def test_a_vendors_key_goes_to_no_server(bench: Bench) -> None:
     path = bench.configure("good: faithful")
     path.write_text(path.read_text().replace("sim://faithful", "https://v.example/v1\n      api_key_env: together"))
     environment = ("--set", "mcp_live.environment=together")
-    code, _, err = bench("--config-file-path", path, *live(), *environment, "--dry-run")
+    code, _, err = bench("--config-file-path", path, *live(), *environment, "-o", bench.folder / "run")
     assert code == 2
     assert "together is the key of good, which no MCP server gets" in err
 

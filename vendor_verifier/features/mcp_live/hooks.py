@@ -59,31 +59,17 @@ class McpLiveHooks(SuiteHooks):
         if any(map(has_known_form, [*_command(suite), suite.url or ""])):
             words = "holds what looks like a key; put it into .env and name its variable in `environment` or as ${NAME}"
             raise ProblemsError([Problem(words, key="suites.mcp_live")])
+        if options.workers != 1:
+            raise UsageError("--suite mcp_live uses one MCP server in one process; remove --workers")
         if find_spec("mcp") is None:
             raise UsageError(f"--suite mcp_live needs the MCP SDK, which is not installed: {install_line('mcp')}")
         return McpLiveHooks(suite, read_variables(options.config_file_path, options.env_file, environ))
-
-    def options(self, options: RunOptions) -> RunOptions:
-        """In one process, since there is one server."""
-        if options.workers != 1:
-            raise UsageError("--suite mcp_live uses one MCP server in one process; remove --workers")
-        return options
-
-    def entries(self, entries: Sequence[Entry], overrides: Mapping[str, Any]) -> tuple[Entry, ...]:
-        for entry in entries:
-            if entry.key_name in one_or_many(self.suite.environment):
-                words = f"{entry.key_name} is the key of {entry.label}, which no MCP server gets; remove it"
-                raise ProblemsError([Problem(words, key="suites.mcp_live.environment")])
-        return tuple(entries)
 
     def dataset(self, kind: SuiteKind, options: SuiteOptions, *, skip_bad: bool) -> Dataset:
         """The rows with the names of the allowed tools; a run declares them as the server does."""
         found = suite_dataset(kind, options.chosen, skip_bad=skip_bad)
         tools = tuple({"type": "function", "function": {"name": name}} for name in one_or_many(self.suite.allow))
         return structs.replace(found, samples=_with_tools(found.samples, tools))
-
-    def planned(self) -> Iterator[str]:
-        yield f"mcp_live: a dry run does not start the server ({self.suite.url or self.suite.server})"
 
     def foreseen(self, sample: Sample) -> Iterator[Attempt]:
         """The expected calls, one a turn, and then a text."""
@@ -93,14 +79,19 @@ class McpLiveHooks(SuiteHooks):
         yield from SuiteHooks.foreseen(self, sample)
 
     @contextmanager
-    def live(self, task: Task) -> Iterator[tuple[Task, ToolRunner | None]]:
+    def live(self, task: Task, entries: Sequence[Entry]) -> Iterator[tuple[Task, ToolRunner | None]]:
         """The task with the tools that the server declares, and the server, started.
 
         Raises:
             UsageError: the server does not start or lacks an allowed tool; a variable is missing.
+            ProblemsError: the server would get the key of an entry.
         """
         from vendor_verifier.features.mcp_live.client import live_tools
 
+        for entry in entries:
+            if entry.key_name in one_or_many(self.suite.environment):
+                words = f"{entry.key_name} is the key of {entry.label}, which no MCP server gets; remove it"
+                raise ProblemsError([Problem(words, key="suites.mcp_live.environment")])
         suite, values = self.suite, self._values()
         if missing := [name for name in self._names() if name not in values]:
             raise UsageError(f"suites.mcp_live names {', '.join(missing)}, which has no value; set it in .env")

@@ -14,8 +14,8 @@ from vendor_verifier.config.flags import INPUT, OUTPUT, many, option
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.simulate.answer_key import known_answers
 from vendor_verifier.features.simulate.server import Vendors, serve
+from vendor_verifier.pipeline.bfcl.data import answered_rows
 from vendor_verifier.pipeline.datasets import load_dataset
-from vendor_verifier.pipeline.suites import rows_in
 from vendor_verifier.records.plan import Task
 from vendor_verifier.resources import shipped
 
@@ -31,8 +31,8 @@ def simulate_command(
 ) -> int:
     """Serve the simulated vendors on loopback. They know the right answers to the shipped and your own rows."""
     files = (*test_file_path, *_SHIPPED)
-    rows = [rows_in(str(file)) if file.is_dir() else load_dataset(file).samples for file in files]
-    key = known_answers([Task("trigger", [*chain(*rows), *rows_in("shipped")])])  # asked as they are
+    rows = [answered_rows(str(file)) if file.is_dir() else load_dataset(file).samples for file in files]
+    key = known_answers([Task("trigger", [*chain(*rows), *answered_rows("shipped")])])  # asked as they are
     try:
         asyncio.run(serve(Vendors(key, seed=seed, speed=speed), port))
     except OSError as error:

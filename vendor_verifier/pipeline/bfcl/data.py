@@ -21,9 +21,18 @@ from msgspec import structs
 from vendor_verifier.errors import BFCL_DATA, UsageError
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, LoadedSamples
 from vendor_verifier.pipeline.bfcl.rest import needed_keys, shape_of
+from vendor_verifier.records.sample import Sample
 from vendor_verifier.resources import shipped
 from vendor_verifier.sample_store import open_lines
-from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, RELEVANCE, REST, V4_TO_V3, not_run_reason
+from vendor_verifier.suites.bfcl.categories import (
+    EXECUTABLE,
+    MULTI_TURN,
+    RELEVANCE,
+    REST,
+    SINGLE_TURN,
+    V4_TO_V3,
+    not_run_reason,
+)
 from vendor_verifier.suites.bfcl.multi_turn import Services
 from vendor_verifier.suites.bfcl.native_rows import read_category
 from vendor_verifier.wire.payload import parse_json
@@ -205,3 +214,12 @@ def find_services(where: str) -> Services | None:
     except ImportError:
         return None
     return InstalledServices({name: getattr(module, name) for name, module in modules.items()})
+
+
+def answered_rows(where: str) -> tuple[Sample, ...]:
+    """The rows in a folder of the leaderboard's layout that state the right calls; ``shipped`` for those that ship.
+
+    Raises:
+        UsageError: the folder holds no such data.
+    """
+    return load_categories(find_data(where), (*SINGLE_TURN, *EXECUTABLE))[0].samples

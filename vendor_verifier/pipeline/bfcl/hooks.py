@@ -17,7 +17,7 @@ from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import SuiteOptions, known_suite, read_options
 from vendor_verifier.errors import BFCL_SIMULATORS
-from vendor_verifier.pipeline.bfcl.data import find_data, find_services, load_categories
+from vendor_verifier.pipeline.bfcl.data import find_services
 from vendor_verifier.pipeline.bfcl.dataset import SUITE, Job, bfcl_dataset, by_task, highest, notes, read_job_file
 from vendor_verifier.pipeline.bfcl.rest import ask_services
 from vendor_verifier.pipeline.bfcl.rest import read_answers as read_rest
@@ -28,11 +28,10 @@ from vendor_verifier.records.manifest import StoredTask
 from vendor_verifier.records.record import Record, supersedes
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import Score
-from vendor_verifier.redaction import Scrubber
 from vendor_verifier.scoring.answer import MOST_DISCARDED, is_late, lateness_ns
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SuiteKind, replay
-from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST_KEYS, SINGLE_TURN
+from vendor_verifier.suites.bfcl.categories import MULTI_TURN, REST_KEYS
 from vendor_verifier.suites.bfcl.results import VendorResult, Version, call_latencies_s, result_pages
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 
@@ -47,11 +46,14 @@ class BfclHooks(SuiteHooks):
 
     job: Job | None = None
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)
-    runs_code = True
 
     @property
     def secrets(self) -> Iterable[str]:  # type: ignore[override]
         return self.keys.values()
+
+    @property
+    def request_concurrency(self) -> int | None:  # type: ignore[override]
+        return self.job.params.parallelism if self.job else None
 
     def prepare(
         self, options: RunOptions, own: Mapping[str, Any], environ: Mapping[str, str], question_seed: int
@@ -59,11 +61,6 @@ class BfclHooks(SuiteHooks):
         job = read_job_file(Path(own["job"])) if own.get("job") is not None else None
         variables = read_variables(options.config_file_path, options.env_file, environ)
         return BfclHooks(job, {name: value for name in REST_KEYS if (value := variables.get(name))})
-
-    def options(self, options: RunOptions) -> RunOptions:
-        """With the job's requests in flight, where the command line states no others."""
-        places = None if self.job is None else self.job.params.parallelism
-        return options if options.request_concurrency else options.model_copy(update={"request_concurrency": places})
 
     def dataset(self, kind: SuiteKind, options: SuiteOptions, *, skip_bad: bool) -> Dataset:
         return bfcl_dataset(options.own, options.chosen, self.keys, self.job, skip_bad=skip_bad)
@@ -97,19 +94,11 @@ class BfclHooks(SuiteHooks):
         if suite.services is None and (rows := _count(samples, MULTI_TURN)):
             yield f"{suite.name}: {rows} multi-turn rows cannot be judged on this machine; install {BFCL_SIMULATORS}"
 
-    def unjudged_without_code(self, samples: Sequence[Sample]) -> Iterator[str]:
-        if rows := _count(samples, MULTI_TURN):
-            yield f"{SUITE}: {rows} multi-turn rows are not judged here, because that would run the simulated services"
-
-    def after_run(self, folder: RunFolder, samples: Sequence[Sample], scrubber: Scrubber) -> None:
+    def after_run(self, folder: RunFolder, samples: Sequence[Sample]) -> None:
         ask_services(folder, samples, self.keys)
 
     def pages(self, folder: RunFolder, task: StoredTask) -> None:
         write_bfcl_pages(folder, task)
-
-    def rows(self, where: str) -> Sequence[Sample]:
-        """The rows that state the right calls."""
-        return load_categories(find_data(where), (*SINGLE_TURN, *EXECUTABLE))[0].samples
 
 
 def _count(samples: Sequence[Sample], categories: Sequence[str]) -> int:
