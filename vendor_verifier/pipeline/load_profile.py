@@ -29,8 +29,7 @@ def read_load(options: RunOptions) -> LoadShape:
         ProblemsError: flags that contradict each other or the rest of the run, all at once.
         DataError: the schedule cannot be read.
     """
-    problems = [*_contradictions(options), *_with_others(options)]
-    if problems:
+    if problems := list(_problems(options)):
         raise ProblemsError(problems)
     file = options.replay_schedule
     schedule = () if file is None else read_schedule(_lines(file), file)
@@ -84,27 +83,21 @@ def _lines(path: Path) -> list[bytes]:
     try:
         return path.read_bytes().splitlines()
     except OSError as error:
-        raise DataError(
-            [Problem(f"cannot be read: {error.strerror or error}", path, key="run.replay_schedule")]
-        ) from None
+        words = f"cannot be read: {error.strerror or error}"
+        raise DataError([Problem(words, path, key="run.replay_schedule")]) from None
 
 
-def _contradictions(options: RunOptions) -> Iterator[Problem]:
-    replayed = options.replay_schedule is not None
-    if replayed and options.request_rate is not None:
+def _problems(options: RunOptions) -> Iterator[Problem]:
+    is_replayed = options.replay_schedule is not None
+    if is_replayed and options.request_rate is not None:
         yield Problem("a replayed schedule has its own times; leave out one of the two", key="--request-rate")
-    if options.arrival is not None and options.request_rate is None:
-        yield Problem(
-            "says how requests of a rate follow each other; add --request-rate, or leave it out", key="run.arrival"
-        )
-    if replayed and options.ramp_up:
+    if is_replayed and options.ramp_up:
         yield Problem("a replayed schedule has its own times; write the ramp into it", key="run.ramp_up")
-
-
-def _with_others(options: RunOptions) -> Iterator[Problem]:
-    by_doing = {"--duration": options.duration, "run.replay_schedule": options.replay_schedule}
-    for flag in (flag for flag, value in by_doing.items() if value is not None):
-        if options.repeat != 1:
-            yield Problem("decides how often samples are asked; leave out --repeat", key=flag)
-        if options.incremental:
-            yield Problem("such a run is one stretch of time and cannot be gone on with; start a new one", key=flag)
+    if options.arrival is not None and options.request_rate is None:
+        words = "says how requests of a rate follow each other; add --request-rate, or leave it out"
+        yield Problem(words, key="run.arrival")
+    for key, is_stated in (("--duration", options.duration is not None), ("run.replay_schedule", is_replayed)):
+        if is_stated and options.repeat != 1:
+            yield Problem("decides how often samples are asked; leave out --repeat", key=key)
+        if is_stated and options.incremental:
+            yield Problem("such a run is one stretch of time and cannot be gone on with; start a new one", key=key)
