@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vendor_verifier.config.load import describe
+from vendor_verifier.config.schema import Settings
 
 PAGE = """\
 minimax-m2.5:
@@ -83,7 +84,7 @@ m:
     assert own.endpoint.headers == {"x-one": "one", "x-two": "2"}
     assert own.price == {"input": 2.5, "currency": "CNY", "rate": 0.14}
     assert (plain.concurrency, own.concurrency) == (3, 7)
-    assert configuration.defaults["max_tokens"] == 100
+    assert configuration.defaults.max_tokens == 100
 
 
 def test_the_command_line_wins(load):
@@ -206,7 +207,7 @@ def test_gates_and_suites_pass_through(load):
     configuration = load('gates:\n  - "f1 >= 0.9"\nsuites:\n  trigger: {a: 1}\ndefaults:\n' + PAGE, KEYS)
     assert [(gate.text, gate.model) for gate in configuration.gates] == [("f1 >= 0.9", None)]
     assert configuration.suites == {"trigger": {"a": 1}}
-    assert configuration.defaults == {}
+    assert configuration.defaults == Settings()
 
 
 def test_without_required_keys_a_plan_is_possible(load):

@@ -5,25 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import structs
 
-from vendor_verifier.config.env_file import has_known_form, read_environment, read_limited, read_variables, shown
+from vendor_verifier.config.command_urls import content_of
+from vendor_verifier.config.entries import (
+    OWN_BODY_KEYS,
+    EntryReader,
+    Written,
+    check_settings,
+    read_models,
+    refuse_literal_secrets,
+)
+from vendor_verifier.config.env_file import (
+    Variables,
+    has_known_form,
+    read_environment,
+    read_limited,
+    read_variables,
+    shown,
+)
 from vendor_verifier.config.gates import NO_F1, StatedGate, default_baseline, stated_gates
 from vendor_verifier.config.mcpbr import in_our_words, is_of_mcpbr
 from vendor_verifier.config.model_names import known_models
+from vendor_verifier.config.problems import Findings
 from vendor_verifier.config.run_config import RunConfig, RunOptions
+from vendor_verifier.config.schema import RESERVED, Settings, Top
 from vendor_verifier.config.words import key_text, listed, nearest
 from vendor_verifier.config.yaml_source import Source, SourceError, read_yaml
 from vendor_verifier.errors import ConfigError, Problem
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.registry import Registry, find_vendors
-
-if TYPE_CHECKING:
-    from vendor_verifier.config.entries import Written
-    from vendor_verifier.config.problems import Findings
 
 _HOW_TO_START = (
     "no such file. `agent-vendor-verifier init --model kimi-k2.5` writes one (`init --list` lists the names), "
@@ -35,12 +49,12 @@ _HOW_TO_START = (
 class Configuration:
     """The content of a config file, ready to plan with.
 
-    ``entries`` are in the order of the file. ``defaults`` are as written, already applied to the entries. ``secrets``
+    ``entries`` are in the order of the file. ``defaults`` are already applied to the entries. ``secrets``
     holds every key and every header value with a variable in it, none of which may be written anywhere.
     """
 
     entries: tuple[Entry, ...]
-    defaults: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Settings = field(default_factory=Settings)
     suites: Mapping[str, Any] = field(default_factory=dict)
     gates: tuple[StatedGate, ...] = ()
     slos: tuple[StatedGate, ...] = ()
@@ -69,12 +83,6 @@ def load_config(
     Raises:
         ConfigError: all problems, in the order of the file.
     """
-    # Pydantic is slow to load, and most commands read no configuration.
-    from vendor_verifier.config.command_urls import content_of
-    from vendor_verifier.config.entries import EntryReader, check_settings, read_models, refuse_literal_secrets
-    from vendor_verifier.config.problems import Findings
-    from vendor_verifier.config.schema import RESERVED, Settings, Top
-
     options = options.with_set()
     variables = read_variables(options.config_file_path, options.env_file, environ)
     if options.url:
@@ -82,54 +90,67 @@ def load_config(
     else:
         source, file = _read(options.config_file_path), options.config_file_path
     findings = Findings(file, source)
+    findings.add(variables.problems)
+    findings.warnings += variables.warnings
+    configuration = _besides_entries(source, options, registry, findings)
+    content = source.content if isinstance(source.content, dict) else {}
+    written = read_models(content, findings)
+    selected = _select(written, [name for name in content if name not in RESERVED], configuration.options, findings)
+    reader = _reader(configuration, variables, findings, require_keys=require_keys)
+    found = [(each, reader.read(each, selected=each in selected)) for each in written]
+    reader.report_missing()
+    findings.add(further(configuration))
+    findings.stop_on_problems()
+    usable = [(each, entry) for each, entry in found if entry is not None and each in selected]
+    own, baseline = [entry for _, entry in usable], configuration.options.baseline
+    entries = (
+        _with_baselines(own, written, findings) if baseline is None else _with_stated_baseline(own, baseline, findings)
+    )
+    _warn(usable, findings)
+    return replace(configuration, entries=entries, warnings=tuple(findings.warnings), secrets=frozenset(reader.secrets))
+
+
+def _besides_entries(
+    source: Source, options: RunOptions, registry: Registry | None, findings: Findings
+) -> Configuration:
+    """What the reserved keys state."""
     content = source.content if isinstance(source.content, dict) else {}
     if not isinstance(source.content, dict):
         findings.problem((), "expected model names, each with `vendors:` under it")
     elif not set(content) - set(RESERVED):
         findings.problem((), "names no model; add one, as in config_example.yaml")
+    refuse_literal_secrets(content, findings)
     reserved = {key: content[key] for key in RESERVED if key in content and key not in ("defaults", "run")}
     top = findings.fitted(Top, (), reserved)[0] or Top()
     if content.get("run") is not None:
         options = options.over(findings.fitted(RunConfig, ("run",), content["run"])[0] or RunConfig())
-    registry = find_vendors(options.vendor_path) if registry is None else registry
     stated = content.get("defaults")
     defaults = (findings.fitted(Settings, ("defaults",), stated)[0] if stated is not None else None) or Settings()
-    refuse_literal_secrets(content, findings)
     check_settings(("defaults",), defaults, findings)
-    wanted = options.overrides()
-    if refused := _refused_body(wanted.get("extra_body", {})):
-        findings.add([Problem(refused, key="--extra-body")])
-        del wanted["extra_body"]
-
-    written = read_models(content, findings)
-    selected = _select(written, [name for name in content if name not in RESERVED], options, findings)
-    findings.add(variables.problems)
-    findings.warnings += variables.warnings
-    reader = EntryReader(registry, defaults, variables, wanted, findings, require_keys)
-    found = [(each, reader.read(each, selected=each in selected)) for each in written]
-    reader.report_missing()
-    suite_lines = {
+    lines = {
         key_text(path): line for path, line in source.lines.items() if path[:1] == ("suites",) and 2 <= len(path) <= 3
     }
-    configuration = Configuration(
+    return Configuration(
         (),
-        defaults=stated if isinstance(stated, dict) else {},
+        defaults=defaults,
         suites=top.suites or {},
         gates=tuple(stated_gates(content, "gates", findings)),
         slos=tuple(stated_gates(content, "slos", findings)),
-        suite_lines=suite_lines,
+        suite_lines=lines,
         options=options,
-        registry=registry,
+        registry=find_vendors(options.vendor_path) if registry is None else registry,
     )
-    findings.add(further(configuration))
-    findings.stop_on_problems()
-    usable = [entry for each, entry in found if entry is not None and each in selected]
-    if options.baseline is None:
-        entries = _with_baselines(usable, written, findings)
-    else:
-        entries = _with_stated_baseline(usable, options.baseline, findings)
-    _warn([(each, entry) for each, entry in found if entry is not None and each in selected], findings)
-    return replace(configuration, entries=entries, warnings=tuple(findings.warnings), secrets=frozenset(reader.secrets))
+
+
+def _reader(
+    configuration: Configuration, variables: Variables, findings: Findings, *, require_keys: bool
+) -> EntryReader:
+    """A reader of entries with these defaults, under the settings of the command line."""
+    wanted = configuration.options.overrides()
+    if refused := _refused_body(wanted.get("extra_body", {})):
+        findings.add([Problem(refused, key="--extra-body")])
+        del wanted["extra_body"]
+    return EntryReader(configuration.registry, configuration.defaults, variables, wanted, findings, require_keys)
 
 
 def _read(path: Path) -> Source:
@@ -148,8 +169,6 @@ def _read(path: Path) -> Source:
 
 def _refused_body(body: Mapping[str, Any]) -> str | None:
     """Why `extra_body` cannot be merged into a request."""
-    from vendor_verifier.config.entries import OWN_BODY_KEYS
-
     if set(OWN_BODY_KEYS) & set(body):
         return f"{listed(OWN_BODY_KEYS)} are the question itself and cannot be replaced"
     return "holds what looks like a key; keys belong in .env" if has_known_form(str(body)) else None
