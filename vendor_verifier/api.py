@@ -18,7 +18,7 @@ from vendor_verifier.config.load import read_environment
 from vendor_verifier.config.run_config import run_options
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.history.compare import RunComparison, compare_scored
-from vendor_verifier.features.history.database import default_history_file, read_history, remember
+from vendor_verifier.features.history.database import default_history_file, history_file, read_history, remember
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.run import OnRecord, RunOutcome, run
 from vendor_verifier.pipeline.score import score_folder
@@ -45,7 +45,7 @@ def verify(
     suites: Sequence[str] = (),
     limit: int | None = None,
     head: bool = False,
-    repeat: int = 1,
+    repeat: int | None = None,
     seed: int | None = None,
     output_dir: Folder | None = None,
     history: Folder | None = None,
@@ -57,11 +57,11 @@ def verify(
     """Ask every vendor of ``config`` every sample, score the answers, write the run folder.
 
     ``samples`` None takes the shipped ones; of these ``limit`` takes a choice that keeps classes and categories, with
-    ``head`` the first so many. ``output_dir`` None makes ``runs/<timestamp>``; ``history`` None adds the
-    run to no history, and one that cannot take it is a UserWarning. ``environ`` replaces the process environment as the
-    source of keys. With ``dask_client`` the cluster of that Dask client sends. ``settings`` are further fields of
-    :class:`vendor_verifier.config.run_config.RunOptions`, named like the flags of ``run`` and with the same defaults. A
-    vendor that fails is in the report, not raised.
+    ``head`` the first so many. ``output_dir`` None makes ``runs/<timestamp>``. Without ``history``, here or in the
+    file, the run joins none; one that cannot take it is a UserWarning. ``environ`` replaces the process environment as
+    the source of keys. With ``dask_client`` the cluster of that Dask client sends. ``settings`` are further fields of
+    :class:`vendor_verifier.config.run_config.RunOptions`, named like the flags of ``run`` and with the same defaults;
+    what is None is left to the file. A vendor that fails is in the report, not raised.
 
     Raises:
         ConfigError, DataError: the configuration or the samples, all problems at once.
@@ -74,7 +74,7 @@ def verify(
         vendor=tuple(vendors),
         suite=tuple(suites),
         limit=limit,
-        head=head,
+        head=head or None,
         repeat=repeat,
         seed=seed,
         output_dir=None if output_dir is None else Path(output_dir),
@@ -85,12 +85,14 @@ def verify(
             raise UsageError("dask_client is closed, or does not know its scheduler yet; give one that is connected")
         options = options.model_copy(update={"workers": str(dask_client.scheduler.address)})
 
+    prepared = prepare(options, read_environment() if environ is None else environ)
+
     def finish() -> RunOutcome:
-        prepared = prepare(options, read_environment() if environ is None else environ)
         return run(prepared, on_record=on_record, security=None if dask_client is None else dask_client.security)
 
     outcome = _elsewhere(finish) if STOP_REQUEST.get() is None and _is_taken() else finish()
-    unkept = remember(outcome.folder, outcome.scored, None if history is None else Path(history))
+    kept_in = prepared.options.history if history is None else Path(history)
+    unkept = remember(outcome.folder, outcome.scored, None if kept_in is None else history_file(kept_in))
     if unkept is not None:
         warnings.warn(unkept, stacklevel=2)
     return outcome

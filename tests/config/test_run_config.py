@@ -9,7 +9,7 @@ import pytest
 from cyclopts import Parameter
 
 from vendor_verifier.cli.commands import COMMANDS, build_app
-from vendor_verifier.config.run_config import RunConfig, RunOptions, run_options
+from vendor_verifier.config.run_config import KEPT_ELSEWHERE, RunConfig, RunOptions, run_options
 from vendor_verifier.errors import ProblemsError
 from vendor_verifier.resources import shipped
 
@@ -37,9 +37,9 @@ def test_a_field_is_found_wherever_settings_are(name: str, run_help: str) -> Non
     schema = json.loads(shipped("config.schema.json").read_text(encoding="utf-8"))
     assert name in schema["$defs"]["RunConfig"]["properties"]
     assert (f"--{name.replace('_', '-')}" in run_help) == has_flag(name)
-    made = run_options(**{name: field.get_default(call_default_factory=True)})
+    made = RunOptions(**{name: field.get_default(call_default_factory=True)})
     assert name in made.model_fields_set
-    assert (name in made.stated()) == (name != "extra_body")
+    assert (name in made.stated()) == (name not in KEPT_ELSEWHERE)
     assert f"`{name}`" in (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 
 
@@ -61,3 +61,9 @@ def test_there_are_at_most_46_flags_of_run() -> None:
     """38 settings and how they are shown, and 8 of evaluations."""
     flags = [name for name in RunOptions.model_fields if name not in RunConfig.model_fields or has_flag(name)]
     assert len(flags) + len(("dry_run", "quiet", "verbose", "json")) <= 46
+
+
+def test_what_a_program_leaves_out_is_left_to_the_file() -> None:
+    """None and nothing say nothing; a number that is also the default is said."""
+    merged = run_options(model=(), limit=None, repeat=1).over(RunConfig(model=("m",), limit=3, repeat=5))
+    assert (merged.model, merged.limit, merged.repeat) == (("m",), 3, 1)

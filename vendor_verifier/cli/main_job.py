@@ -34,11 +34,12 @@ def run_main_job(
 
     Vendors in ``meant_to_fail`` (``model: label``) may be incomplete without failing the run.
     """
+    is_rescored = bool(options.model_fields_set & _SCORING)
     prepared = prepare(options, read_environment(), require_keys=not dry_run)
     options = prepared.options
     # Shown before anything is spent, with --quiet too, being no progress; the printed result does not repeat them.
     shown = prepared.plan.warnings
-    if options.incremental and options.model_fields_set & _SCORING:
+    if options.incremental and is_rescored:
         warn("a resumed run keeps its scoring options; use `score` to change them")
     for warning in shown:
         warn(warning)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -27,6 +28,8 @@ def content_of(options: RunOptions, variables: Variables) -> dict[str, Any]:
         for text in options.url
         if not all(text.partition("="))
     ]
+    if options.config_file_path != Path("config.yaml"):
+        problems.append(Problem("--url gives the vendors; leave out one of the two", key="--config-file-path"))
     if len(options.model) != 1:
         problems.append(Problem(f"name the one model that all of them serve, as in {_EXAMPLE}", key="--model"))
     if problems:

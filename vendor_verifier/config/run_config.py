@@ -38,6 +38,8 @@ def _many(group: Group, *names: str) -> Parameter:
 # A setting of the file that has no flag.
 _IN_FILE = Parameter(parse=False)
 _LIMITS = Limits()
+# The manifest has these with its entries and tasks; an address may hold a key in its query.
+KEPT_ELSEWHERE = frozenset({"extra_body", "test_file_path", "bfcl_data"})
 # Options of evaluations that several of them may take.
 _OF_SEVERAL = ("answer_format", "compare_parameters")
 
@@ -277,8 +279,8 @@ class RunConfig(BaseModel):
         return self.model_copy(update={**{name: getattr(stated, name) for name in given}, "set": rest})
 
     def stated(self) -> dict[str, Any]:
-        """The settings that were given, for the manifest; what is in every request's body is kept with the entries."""
-        given = self.model_fields_set & RunConfig.model_fields.keys() - {"extra_body"}
+        """The settings that were given, for the manifest."""
+        given = self.model_fields_set & RunConfig.model_fields.keys() - KEPT_ELSEWHERE
         return self.model_dump(mode="json", include=given)
 
     @property
@@ -327,13 +329,13 @@ class RunOptions(RunConfig):
 
 
 def run_options(**settings: Any) -> RunOptions:
-    """The options with these settings.
+    """The options with those settings that are given: None and an empty tuple leave it to the file and the default.
 
     Raises:
         ProblemsError: all that are unknown or out of range, each with its flag.
     """
     try:
-        return RunOptions(**settings)
+        return RunOptions(**{name: value for name, value in settings.items() if value not in (None, ())})
     except ValidationError as error:
         raise ProblemsError(problems_in(error)) from None
 

@@ -14,7 +14,7 @@ from cyclopts.validators import Number
 
 from vendor_verifier.cli.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, say, warn
 from vendor_verifier.config.flags import INPUT, OUTPUT, PACE, flag, many, option
-from vendor_verifier.config.run_config import RunOptions
+from vendor_verifier.config.run_config import run_options
 from vendor_verifier.errors import Problem, ProblemsError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def capacity_command(
 
     folder = RunFolder(output_dir or Path("runs") / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-capacity")
     levels, limits = _levels(sweep, by, at_least), read_limits(slo, by)
-    asked = RunOptions(
+    asked = run_options(
         test_file_path=test_file_path,
         config_file_path=config_file_path,
         env_file=env_file,

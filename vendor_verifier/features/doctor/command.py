@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from vendor_verifier.cli.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, warn
 from vendor_verifier.config.flags import INPUT, OUTPUT, flag, many, option
-from vendor_verifier.config.run_config import RunOptions
+from vendor_verifier.config.run_config import run_options
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.formats import aligned
 
@@ -52,7 +52,7 @@ def doctor_command(
     from vendor_verifier.pipeline.run import run
 
     with TemporaryDirectory(prefix="doctor-") as folder:
-        asked = RunOptions(
+        asked = run_options(
             test_file_path=str(_SAMPLES),
             config_file_path=config_file_path,
             env_file=env_file,
