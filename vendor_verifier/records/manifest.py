@@ -15,7 +15,7 @@ from msgspec import Meta
 
 MANIFEST_SCHEMA = 1
 _Count = Annotated[int, Meta(ge=0, le=2**53)]
-_Number = Annotated[float, Meta(ge=-(2.0**53), le=2.0**53)]
+_Number = Annotated[float, Meta(ge=-(2**53), le=2**53)]
 _Strings = list[str]
 Undecided = Literal["missed", "exclude"]
 SchemaPolicy = Literal["lenient", "strict"]
