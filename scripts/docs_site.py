@@ -84,7 +84,7 @@ def reference() -> str:
             ),
             *_tables(),
             "\n## Records",
-            "".join(schema_tables(record_schema())).replace("\n## ", "\n### ").replace("## Record\n", "### Record\n", 1),
+            re.sub("^## ", "### ", "".join(schema_tables(record_schema())), flags=re.MULTILINE),
             _PYTHON,
         ]
     )

@@ -81,4 +81,4 @@ def _is_meant(word: str) -> bool:
     extras = re.fullmatch(r"\.(?:\[([\w,]+)\])?", word)
     if extras:
         return all(name in EXTRAS for name in (extras[1] or "fast").split(","))
-    return word.startswith(("$", "./", "/")) or re.split(r"[<>=;\[]", word)[0] in OTHERS
+    return word.startswith(("$", ".$", "./", "/")) or re.split(r"[<>=;\[]", word)[0] in OTHERS

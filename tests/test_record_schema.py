@@ -6,7 +6,6 @@ import copy
 import json
 import re
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,10 @@ from small_records import failure
 
 import vendor_verifier
 from vendor_verifier import record_schema as module
-from vendor_verifier.record_schema import FILE_NAME, record_schema
+from vendor_verifier.record_schema import record_schema
 from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.record import RECORD_SCHEMA
-from vendor_verifier.store import RunFolder, UnreadableLine, decode_record, encode_record
+from vendor_verifier.store import UnreadableLine, decode_record, encode_record
 
 ROOT = Path(__file__).parents[1]
 VALIDATOR = jsonschema_rs.validator_for(record_schema())
@@ -125,13 +124,12 @@ def test_every_kind_of_failure_fits_and_no_other() -> None:
         assert VALIDATOR.is_valid(line) == (kind in KINDS)
 
 
-def test_the_file_in_the_package_is_the_schema() -> None:
-    """Which is a valid one, and strict in every part."""
-    shipped = json.loads(files(vendor_verifier).joinpath(FILE_NAME).read_text("utf-8"))
-    assert shipped == record_schema()
-    jsonschema_rs.meta.validate(shipped)
-    assert shipped["$id"].endswith(f":{RECORD_SCHEMA}")
-    assert all(part["additionalProperties"] is False for part in shipped["$defs"].values())
+def test_the_schema_is_valid_and_strict() -> None:
+    """In every part."""
+    schema = record_schema()
+    jsonschema_rs.meta.validate(schema)
+    assert schema["$id"].endswith(f":{RECORD_SCHEMA}")
+    assert all(part["additionalProperties"] is False for part in schema["$defs"].values())
 
 
 def test_a_key_without_a_meaning_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,15 +138,3 @@ def test_a_key_without_a_meaning_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(module, "_MEANINGS", {**module._MEANINGS, "Usage": usage})
     with pytest.raises(KeyError, match=r"Usage and their meanings differ: .*cached"):
         record_schema()
-
-
-def test_the_page_s_code_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over a run of its own; and it does look at lines."""
-    monkeypatch.chdir(folder)
-    vendor_verifier.verify("config.yaml", output_dir="runs/today", limit=2, retries=0)
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "records.md").read_text("utf-8"), re.DOTALL)
-    exec(compile(code, "docs/records.md", "exec"), {})
-    records = RunFolder(folder / "runs" / "today").records_file
-    records.write_bytes(records.read_bytes() + b'{"schema": 1}\n')
-    with pytest.raises(jsonschema_rs.ValidationError):
-        exec(compile(code, "docs/records.md", "exec"), {})

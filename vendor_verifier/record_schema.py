@@ -1,8 +1,7 @@
 """The JSON Schema of a line of records.jsonl, made from the definitions in ``values``. It is strict.
 
-``scripts/make_record_schema.py`` writes it into the package (``record.schema.json``) and docs/records.md from it. Its
-version is ``RECORD_SCHEMA``, which every record carries as ``schema``: it counts up when a key changes its meaning or
-goes. A new key may come under the same number, so a reader of other people's lines should pass over unknown ones.
+``python -m vendor_verifier.record_schema`` prints it. Its version is ``RECORD_SCHEMA``, which every record has as
+``schema``. The version counts up when a key changes its meaning or goes. New keys may come under the same number.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import msgspec
 from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.record import RECORD_SCHEMA, Record
 
-FILE_NAME = "record.schema.json"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _NS = "ns after the request was handed to a connected socket"
 _ANOMALIES = "departures from the protocol, by name"
@@ -162,11 +160,6 @@ def record_schema() -> dict[str, Any]:
     }
 
 
-def schema_text() -> str:
-    """The schema as the text of its file."""
-    return json.dumps(record_schema(), indent=2, ensure_ascii=False) + "\n"
-
-
 def schema_tables(schema: Mapping[str, Any]) -> Iterator[str]:
     """The parts of a schema in Markdown: a section each, a line a key."""
     for name, part in schema["$defs"].items():
@@ -194,3 +187,7 @@ def _type_of(kind: Mapping[str, Any]) -> str:
     if kind["type"] == "object" and isinstance(kind.get("additionalProperties"), Mapping):
         return f"object of {_type_of(kind['additionalProperties'])}"
     return str(kind["type"])
+
+
+if __name__ == "__main__":
+    print(json.dumps(record_schema(), indent=2, ensure_ascii=False))  # noqa: T201  # the purpose of this command

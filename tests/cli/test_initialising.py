@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import stat
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from vendor_verifier.cli.main import run_app
 from vendor_verifier.config.load import load_config
 from vendor_verifier.config.model_names import MODEL_IDS
 from vendor_verifier.config.run_config import RunOptions
+from vendor_verifier.config.schema import json_schema
 from vendor_verifier.registry import find_vendors
 from vendor_verifier.resources import shipped
 
@@ -23,7 +23,7 @@ REAL_MODELS = sorted(name for name in MODEL_IDS if not name.startswith("simulate
 
 
 def validator() -> Any:
-    return jsonschema_rs.validator_for(json.loads(shipped("config.schema.json").read_text(encoding="utf-8")))
+    return jsonschema_rs.validator_for(json_schema())
 
 
 def test_init_writes_four_files_and_the_configuration_runs_without_a_key(bench: Any) -> None:

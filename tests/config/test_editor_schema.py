@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,11 @@ import yaml
 
 from vendor_verifier.config.load import load_config
 from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.config.schema import RESERVED, ModelSection, Settings, VendorEntry
+from vendor_verifier.config.schema import RESERVED, ModelSection, Settings, VendorEntry, json_schema
 from vendor_verifier.errors import ConfigError
 from vendor_verifier.registry import find_vendors
-from vendor_verifier.resources import shipped
 
-SCHEMA = jsonschema_rs.validator_for(json.loads(shipped("config.schema.json").read_text(encoding="utf-8")))
+SCHEMA = jsonschema_rs.validator_for(json_schema())
 VALUES = (None, True, 1, -1, 1.5, 10**7, "x", "", [], {"a": "b"}, {"input": 1}, {"currency": "usd"}, ["f1 >= 0.5"])
 # Options are the evaluations' own and are read with them, not by the loader of the file.
 READ_LATER = "suites"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,8 @@ from cyclopts import Parameter
 
 from vendor_verifier.cli.commands import COMMANDS, build_app
 from vendor_verifier.config.run_config import KEPT_ELSEWHERE, RunConfig, RunOptions, run_options
+from vendor_verifier.config.schema import json_schema
 from vendor_verifier.errors import ProblemsError
-from vendor_verifier.resources import shipped
 
 ROOT = Path(__file__).parents[2]
 FIELDS = sorted(RunConfig.model_fields)
@@ -24,23 +25,30 @@ def run_help() -> str:
     return next(part for part in whole.split("\n# ") if part.startswith("agent-vendor-verifier run"))
 
 
+@pytest.fixture(scope="module")
+def reference() -> str:
+    """The reference page of the docs."""
+    program = [sys.executable, "scripts/docs_site.py"]
+    return subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
 def has_flag(name: str) -> bool:
     parameter = next((each for each in RunConfig.model_fields[name].metadata if isinstance(each, Parameter)), None)
     return parameter is not None and parameter.parse is not False
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_a_field_is_found_wherever_settings_are(name: str, run_help: str) -> None:
+def test_a_field_is_found_wherever_settings_are(name: str, run_help: str, reference: str) -> None:
     """File, flags, Python, manifest, editor and reference all know it from its field."""
     field = RunConfig.model_fields[name]
     assert field.description
-    schema = json.loads(shipped("config.schema.json").read_text(encoding="utf-8"))
+    schema = json_schema()
     assert name in schema["$defs"]["RunConfig"]["properties"]
     assert (f"--{name.replace('_', '-')}" in run_help) == has_flag(name)
     made = RunOptions(**{name: field.get_default(call_default_factory=True)})
     assert name in made.model_fields_set
     assert (name in made.stated()) == (name not in KEPT_ELSEWHERE)
-    assert f"`{name}`" in (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert f"| `{name}` | {field.description} |" in reference
 
 
 def test_what_is_given_to_python_is_checked_at_once() -> None:

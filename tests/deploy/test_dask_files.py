@@ -136,7 +136,7 @@ def as_here(words: list[str], port: int) -> list[str]:
 def test_the_commands_of_the_files_make_a_run(system: str, site: Site) -> None:
     """With the environment of the files, the page's certificates and no home folder: encrypted, named and complete."""
     site.configure("official: faithful", samples=5)
-    page = (ROOT / "docs" / "distributed.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "load.md").read_text(encoding="utf-8")
     certificates = CERTIFICATES.search(page)
     assert certificates is not None
     subprocess.run(["sh", "-e", "-c", certificates.group(1)], cwd=site.folder, check=True, capture_output=True)

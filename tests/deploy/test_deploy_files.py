@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 # Clusters have a page and tests of their own.
 FILES = sorted(path for path in DEPLOY.rglob("*") if path.is_file() and "dask" not in path.relative_to(DEPLOY).parts)
-PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "nightly.md").read_text(encoding="utf-8")
 
 
 def text(name: str) -> str:
@@ -193,7 +193,7 @@ def test_the_cronjob_is_restricted_and_never_overlaps() -> None:
 
 def test_every_file_names_the_image_of_this_version() -> None:
     """What is built, run and scheduled is one version: the one that is checked out."""
-    named = {tag for path in (*FILES, DEPLOY.parent / "docs" / "deploy.md")
+    named = {tag for path in (*FILES, DEPLOY.parent / "docs" / "nightly.md")
              for tag in re.findall(r"agent-vendor-verifier:([\w.]+)", path.read_text(encoding="utf-8"))}  # fmt: skip
     assert named == {__version__}
 

@@ -57,16 +57,6 @@ def test_the_matrix_begins_with_the_oldest_python_that_the_package_takes() -> No
     assert f'requires-python = ">={matrix[0]}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
-def test_hooks_are_local_and_run_what_lint_runs() -> None:
-    """A hook that is not part of `make lint` would be another rule."""
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    (repository,) = read(ROOT / ".pre-commit-config.yaml")["repos"]
-    assert repository["repo"] == "local"
-    for hook in repository["hooks"]:
-        command = hook["entry"].removeprefix(".venv/bin/").removesuffix(" --fix")
-        assert f"$(BIN)/{command}" in makefile
-
-
 def test_every_promise_of_security_names_a_test_that_is_there() -> None:
     """The table's paths exist."""
     named = re.findall(r"`(tests/[\w/.]+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))

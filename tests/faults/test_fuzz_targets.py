@@ -1,4 +1,4 @@
-"""The targets of `make fuzz`, under hypothesis: no bytes make any reader raise, over any wire and chunking."""
+"""No bytes make any reader raise, over any wire and chunking."""
 
 from __future__ import annotations
 

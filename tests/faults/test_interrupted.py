@@ -16,7 +16,7 @@ from killing import Bench, final_records, outcome, play, simulated
 from vendor_verifier.store import RunFolder
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
-# Half a write is the worst of the three moments; `make soak` tries all of them, and ten times as many signals.
+# Half a write is the worst of the three moments; SOAK=1 tries all of them, and ten times as many signals.
 SOAK = "SOAK" in os.environ
 MOMENTS = 200 if SOAK else 20
 SEED = 20_26

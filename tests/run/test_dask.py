@@ -241,7 +241,7 @@ def tls(busy: Site) -> Iterator[Cluster]:
     """An encrypted scheduler with two workers, by the page's own certificates; the workers have the keys."""
     if shutil.which("openssl") is None:
         pytest.skip("there is no openssl command here")
-    found = CERTIFICATES.search((ROOT / "docs" / "distributed.md").read_text(encoding="utf-8"))
+    found = CERTIFICATES.search((ROOT / "docs" / "load.md").read_text(encoding="utf-8"))
     assert found is not None
     subprocess.run(["sh", "-e", "-c", found.group(1)], cwd=busy.folder, check=True, capture_output=True)
     files = [str(busy.folder / name) for name in ("ca.pem", "cert.pem", "key.pem")]
@@ -320,7 +320,7 @@ def test_a_worker_without_a_key_is_refused_by_name(busy: Site) -> None:
 @pytest.mark.slow
 def test_python_sends_over_the_cluster_of_a_client(busy: Site) -> None:
     """The page's program: ``verify()`` takes a client's cluster, and has the defaults of the command line."""
-    found = re.search(r"```python client\n(.*?)```", (ROOT / "docs" / "distributed.md").read_text(), re.DOTALL)
+    found = re.search(r"```python client\n(.*?)```", (ROOT / "docs" / "load.md").read_text(), re.DOTALL)
     assert found is not None
     (busy.folder / "program.py").write_text(found.group(1))
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **KEYS}

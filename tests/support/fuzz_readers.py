@@ -1,13 +1,7 @@
-"""Feeds arbitrary bytes to everything that reads what others wrote: `make fuzz`, by coverage, for a stated time.
+"""Targets that read arbitrary bytes, for the property test of all readers."""
 
-Without atheris (it has wheels for few systems) it says so and does nothing; the same targets run under hypothesis in
-`make test`.
-"""
-
-# ruff: noqa: T201 a script says what it found
 from __future__ import annotations
 
-import sys
 import tempfile
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -105,22 +99,3 @@ def feed(data: bytes) -> None:
     """The first byte picks the target."""
     if data:
         TARGETS[data[0] % len(TARGETS)](data[1:])
-
-
-def main() -> None:
-    seconds = sys.argv[1] if len(sys.argv) > 1 else "60"
-    try:
-        import atheris
-    except ImportError:
-        print("fuzz: skipped, atheris is not installed and has no wheel for this system")
-        return
-    with atheris.instrument_imports(include=["vendor_verifier"]):
-        for number in range(len(TARGETS)):
-            feed(bytes([number]) + b"\x00\x00\x00data: {}\n\n")
-    print(f"fuzz: {len(TARGETS)} targets for {seconds} s")
-    atheris.Setup([sys.argv[0], f"-max_total_time={seconds}", "-max_len=4096", "-timeout=20"], feed)
-    atheris.Fuzz()
-
-
-if __name__ == "__main__":
-    main()

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from cyclopts import Parameter
 from vendor_verifier.cli.output import EXIT_OK, say, warn
 from vendor_verifier.config.flags import INPUT, flag, many, option
 from vendor_verifier.config.model_names import MODEL_IDS, known_models, series_of
+from vendor_verifier.config.schema import json_schema
 from vendor_verifier.errors import Problem, ProblemsError, StorageError, UsageError
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.reports.escape import plain
@@ -72,7 +74,7 @@ def write_first_files(folder: Path, chosen: Mapping[str, Mapping[str, str]], sui
         raise UsageError(f"{folder} is a file; name a folder")
     plugins = find_vendors(()).vendors
     keys = list(dict.fromkeys(plugins[name].vendor.key_name or name for ids in chosen.values() for name in ids))
-    schema = shipped(_SCHEMA).read_text(encoding="utf-8")
+    schema = json.dumps(json_schema(), indent=2) + "\n"
     files = {
         "config.yaml": (config_text(chosen, suites), config_text({}), 0o644),
         ".env": (_env_text(keys), _env_text(()), 0o600),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,6 @@ from vendor_verifier.features.data.columns import TABLES
 from vendor_verifier.features.data.run_data import RunData, load_run
 from vendor_verifier.records.record import Attempt, Failure, Record
 from vendor_verifier.store import RunFolder, encode_record
-
-PAGE = (Path(__file__).parents[3] / "docs" / "data.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -119,16 +116,3 @@ def test_what_is_not_there_is_said(run: RunData, tmp_path: Path) -> None:
         _ = run.rows
     with pytest.raises(RunFolderError):
         load_run(tmp_path)
-
-
-def test_the_code_of_the_page_runs(
-    run: RunData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Every block, one after the other."""
-    (tmp_path / "runs").mkdir()
-    (tmp_path / "runs" / "today").symlink_to(run.path, target_is_directory=True)
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
-        exec(compile(block, "docs/data.md", "exec"), names)
-    assert "reseller-a" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""The alarms of a history as rare, and a step found as often, as docs/history.md says.
+"""The alarms of a history as rare, and a step found as often, as docs/nightly.md says.
 
 Seeds are fixed, so a failure is a change of the code and never bad luck. ``HISTORIES=10`` simulates ten times as many,
 as for the page's table.
@@ -24,7 +24,7 @@ VENDORS = ("official", "a", "b", "c")
 Kind = Literal["one", "four", "whole"]
 # Movement from run to run, and the correlation of neighbouring nights.
 WORLDS = [(0.0, 0.0), (0.05, 0.0), (0.1, 0.0), (0.05, 0.7), (0.1, 0.7)]
-# Of the table of docs/history.md: how often a step of +15 % is found within 7 nights, in the order of the worlds.
+# Of the table of docs/nightly.md: how often a step of +15 % is found within 7 nights, in the order of the worlds.
 FOUND: dict[Kind, list[float]] = {
     "one": [1.0, 0.92, 0.4, 0.6, 0.25],
     "four": [0.98, 0.7, 0.2, 0.35, 0.09],
