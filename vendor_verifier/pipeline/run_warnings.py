@@ -9,6 +9,8 @@ from vendor_verifier.run.lag import MAX_CORE_SHARE, STALL_NS
 from vendor_verifier.text import counted
 
 _MOST_LAG_MS = STALL_NS / 1e6
+# A single standstill of so long is named: a stopped process, a machine that slept.
+_STANDSTILL_MS = 1_000.0
 
 
 def run_warnings(manifest: Manifest) -> Iterator[str]:
@@ -59,6 +61,11 @@ def _lag_warnings(manifest: Manifest) -> Iterator[str]:
     loop = manifest.event_loop
     if loop is None:
         return
+    if (loop.max_ms or 0.0) > _STANDSTILL_MS:
+        yield (
+            f"This process stood still for up to {(loop.max_ms or 0.0) / 1000:.1f} s; requests in flight then are not "
+            "timed, and no time limit counts it."
+        )
     advice = _advice(manifest)
     if loop.p99_ms is not None and loop.p99_ms > _MOST_LAG_MS:
         yield f"This machine was busy: times may be up to {loop.p99_ms:.0f} ms too long (p99). {advice}"

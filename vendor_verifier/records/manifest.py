@@ -183,6 +183,7 @@ class StoredLoop(msgspec.Struct):
 
     p50_ms: _Number | None = None
     p99_ms: _Number | None = None
+    max_ms: _Number | None = None
     core_share: _Number | None = None
 
 

@@ -17,6 +17,9 @@ from vendor_verifier.transport.connection import HttpConnection, Origin
 from vendor_verifier.transport.policy import Sending
 from vendor_verifier.transport.proxies import Proxy
 
+# A look at the limits that is so late was held up by this process, which stood still or was busy.
+STANDSTILL_NS = 50_000_000
+
 
 class ActiveExchange:
     """One request and its answer as it arrives: the bytes with their moments, and the limits and caps that hold for it.
@@ -34,7 +37,7 @@ class ActiveExchange:
         self._meter = sending.meter
         self._scheduled_at_ns = sending.scheduled_at_ns
         self._sent_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._begun_ns = self._zero_ns = self._progress_ns = time.perf_counter_ns()
+        self._begun_ns = self._zero_ns = self._progress_ns = self._look_ns = time.perf_counter_ns()
         self._headers_ns: int | None = None
         self._end_ns: int | None = None
         self._status: int | None = None
@@ -48,6 +51,7 @@ class ActiveExchange:
         self._connection: HttpConnection | None = None
         self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._timer: asyncio.TimerHandle | None = None
+        self._is_late = False
 
     async def connect(
         self, origin: Origin, context: Callable[[], ssl.SSLContext], proxy: Proxy | None = None
@@ -60,6 +64,10 @@ class ActiveExchange:
                 tunnel = None if proxy is None else await connect_through(proxy, origin)
                 connection, took_ns = await connect(origin, context, tunnel)
         except (ProxyRefused, TimeoutError) as error:
+            if not self._is_late and time.perf_counter_ns() - self._begun_ns > limit_s * 1e9 + STANDSTILL_NS:
+                # This process stood still: the connection may have been there in time.
+                self._is_late, self._begun_ns = True, time.perf_counter_ns()
+                return await self.connect(origin, context, proxy)
             words = str(error) or f"not connected within {limit_s:g} s"
             kind: FailureKind = "timeout_total" if self._total_s < self._limits.connect_s else "timeout_connect"
             if proxy is not None and tunnel is None:
@@ -86,7 +94,7 @@ class ActiveExchange:
         """Send ``data`` over ``connection`` and wait for the end of the answer."""
         self._connection = connection
         self._is_reused = is_reused
-        self._zero_ns = self._progress_ns = time.perf_counter_ns()
+        self._zero_ns = self._progress_ns = self._look_ns = time.perf_counter_ns()
         connection.send(data, self)
         self._watch_limits()
         try:
@@ -193,17 +201,26 @@ class ActiveExchange:
         """End the exchange if a limit is met, else look again when the next one may be.
 
         A limit moves with every sign of progress at the cost of one assignment: no timer is set for it. No look is
-        further away than the idle limit, for the first token may bring it that near.
+        further away than the idle limit, for the first token may bring it that near. Time in which this process stood
+        still counts against no limit.
         """
         if self._done.done():
             return
         now_ns, has_token = time.perf_counter_ns(), self._meter.has_token
+        late_ns = now_ns - self._look_ns
+        # Not twice in a row: a process that is always busy must meet its limits, too.
+        self._is_late = late_ns > STANDSTILL_NS and not self._is_late
+        if self._is_late:
+            # What came meanwhile may not have been read yet: one more look, without the time that was ours.
+            self._begun_ns += late_ns + STANDSTILL_NS
+            self._progress_ns = min(now_ns, self._progress_ns + late_ns + STANDSTILL_NS)
         patience_s = self._limits.idle_s if has_token else self._limits.first_token_s
         total_due_ns = self._begun_ns + int(self._total_s * 1e9)
         due_ns = min(self._progress_ns + int(patience_s * 1e9), total_due_ns)
         if now_ns < due_ns:
-            left_s = min((due_ns - now_ns) / 1e9, self._limits.idle_s)
-            self._timer = asyncio.get_running_loop().call_later(left_s + 0.0005, self._watch_limits)
+            left_s = min((due_ns - now_ns) / 1e9, self._limits.idle_s) + 0.0005
+            self._look_ns = now_ns + int(left_s * 1e9)
+            self._timer = asyncio.get_running_loop().call_later(left_s, self._watch_limits)
             return
         kind: FailureKind = "timeout_idle" if has_token else "timeout_first_token"
         words = f"no data for {patience_s:g} s in the middle of the answer" if has_token else ""
