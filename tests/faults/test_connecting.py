@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from changing import replace
-from fault_server import DONE, FaultServer, Script, say, stream, text, whole
+from fault_server import DONE, FaultServer, say, stream, text
 from sending import CLIENTS, PATIENT, OpenTransport, Sent, send
 
 from vendor_verifier.run.retry import should_retry
@@ -140,33 +140,3 @@ async def test_plain_http_behind_https(transport: OpenTransport, server: FaultSe
     plain.close()
     await plain.wait_closed()
     assert (sent.kind, sent.phase) == ("tls", "tls")
-
-
-async def test_no_redirect_takes_the_prompt_or_the_key_elsewhere(transport: OpenTransport, server: FaultServer) -> None:
-    """The place a redirect names hears nothing."""
-    async with FaultServer() as elsewhere:
-        server.answer = lambda _: say(whole({}, 307, location=elsewhere.url("x")))
-        sent = await ask(transport, server.url())
-        assert sent.kind == "redirect"
-        assert elsewhere.connections == 0
-
-
-async def test_no_cookie_is_ever_returned(transport: OpenTransport, server: FaultServer) -> None:
-    """Sticky sessions would hide how a vendor balances its load; no compression would hold tokens back."""
-    good = stream(text("hello"), DONE)
-    server.answer = lambda _: say(good.replace(b"\r\n\r\n", b"\r\nSet-Cookie: route=1; Path=/\r\n\r\n", 1))
-    async with transport(PATIENT) as client:
-        for _ in range(3):
-            await send(client, server.url())
-    assert [seen.headers.get("cookie") for seen in server.seen] == [None] * 3
-    assert {seen.headers["accept-encoding"] for seen in server.seen} == {"identity"}
-
-
-async def test_a_connection_closed_while_idle_costs_no_sample(transport: OpenTransport, server: FaultServer) -> None:
-    """A host that closes idle connections is not punished for it: the next question goes over a new one."""
-    server.answer = lambda _: Script(GOOD.steps, "close")
-    async with transport(PATIENT) as client:
-        for _ in range(3):
-            assert (await send(client, server.url())).text == "fine"
-            await asyncio.sleep(0.02)
-    assert server.connections == 3

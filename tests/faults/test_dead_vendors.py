@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from asking import QUICK, entry, run
+from asking import entry, run
 from changing import replace
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 
@@ -46,27 +46,11 @@ async def test_a_vendor_that_is_down_is_stopped_and_the_rest_skipped(server: Fau
     assert ran.end.stopped["down"].startswith(f"not reached for {DOWN_AFTER} samples in a row, last: connect_refused")
 
 
-async def test_one_answer_in_between_keeps_a_vendor_alive(server: FaultServer) -> None:
-    """Connections that fail often, but not always, are failures of their samples only."""
-    server.answer = lambda seen: GOOD if seen.number % (DOWN_AFTER - 1) == 0 else Script((), "close")
-    ran = await run([entry(server, "a")], 60, retry=ONCE, request_concurrency=1)
-    assert Counter(ran.kinds("a"))["skipped"] == 0
-    # The first failure after an answer met the connection that was kept of it, and was sent twice.
-    assert len(server.seen) == 60 + sum(record.resent for record in ran.records)
-
-
 async def test_a_short_outage_that_retries_survive_stops_nobody(server: FaultServer) -> None:
     """What counts is how samples ended after all their tries, not single attempts."""
     server.answer = lambda seen: Script((), "close") if seen.number < 15 else GOOD
     ran = await run([entry(server, "a")], 20, retry=RetryRules(8, max_wait_s=0.02), request_concurrency=5)
     assert ran.kinds("a") == [None] * 20
-
-
-async def test_refusals_are_no_outage(server: FaultServer) -> None:
-    """A vendor that answers every request with an error is there, however useless."""
-    server.answer = lambda _: say(whole({"error": {"message": "no"}}, 500))
-    ran = await run([entry(server, "a")], 30, retry=ONCE)
-    assert ran.kinds("a") == ["http_5xx"] * 30
 
 
 async def test_a_rate_limited_account_gets_fewer_places_and_says_so(server: FaultServer) -> None:
@@ -100,14 +84,6 @@ async def test_not_one_request_more_than_allowed(server: FaultServer) -> None:
     assert ran.end.limit == "--max-requests 30 was reached"
     assert len(ran.records) < 30
     assert all(kind != "skipped" for label in ("a", "b") for kind in ran.kinds(label))
-
-
-async def test_a_limit_that_is_not_met_says_nothing(server: FaultServer) -> None:
-    """Exactly as many requests as allowed is a whole run."""
-    ran = await run([entry(server, "a")], 10, max_requests=10)
-    assert ran.end is not None
-    assert ran.end.limit is None
-    assert len(ran.records) == 10
 
 
 def _attempt(**fields: Any) -> Attempt:
@@ -175,15 +151,3 @@ def test_too_few_open_files_are_said_before_anything_is_sent(monkeypatch: pytest
     assert raised == [(596, 1024)]
     with pytest.raises(UsageError, match=r"1000 requests at a time.*ulimit -n 1096.*--request-concurrency"):
         connect.ensure_descriptors(1000)
-
-
-async def test_the_preflight_comes_before_the_first_request(
-    server: FaultServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing is sent when there are not enough descriptors for the plan."""
-    import resource
-
-    monkeypatch.setattr(resource, "getrlimit", lambda _which: (64, 64))
-    with pytest.raises(UsageError, match="open files"):
-        await run([entry(server, "a")], 3, request_concurrency=50, limits=QUICK)
-    assert server.seen == []

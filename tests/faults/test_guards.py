@@ -28,16 +28,3 @@ def test_a_run_ended_by_its_limit_says_so_and_can_go_on(tmp_path: Path, capsys: 
     assert len(final_records(folder)) == bench.planned
     assert "limit" in json.loads((folder / "manifest.json").read_text())
     assert not any("ended early" in words for words in json.loads((folder / "scores.json").read_text())["warnings"])
-
-
-def test_costs_without_a_price_are_refused_before_anything_is_sent(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A guard that cannot count is none, and says what it needs."""
-    bench = Bench(tmp_path, samples=1)
-    bench.prepare("http://127.0.0.1:9")
-    assert run_app(bench.arguments(tmp_path / "run", "--max-cost", "1")) == 2
-    err = capsys.readouterr().err
-    assert "--max-cost: the price of simulated-model: faithful, simulated-model: quantised is not known" in err
-    assert "add `price: {input: …, output: …}`" in err
-    assert not (tmp_path / "run" / "records.jsonl").exists() or (tmp_path / "run" / "records.jsonl").read_bytes() == b""

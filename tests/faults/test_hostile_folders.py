@@ -128,28 +128,3 @@ def test_a_manifest_that_is_none_is_refused(folder: Path, capsys: pytest.Capture
     for command in (["score", "run"], ["explain", "run", "--vendor", "two"], ["compare", "run", "run"]):
         assert run_app(command) == 2
         assert "manifest.json" in capsys.readouterr().err
-
-
-def test_other_files_that_nest_without_end_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The sentence names the file."""
-    name = "samples/trigger.jsonl"
-    (folder / name).write_text(DEEP + "\n")
-    assert run_app(["score", "run"]) == 2
-    assert Path(name).name in capsys.readouterr().err
-
-
-def test_half_a_character_in_a_manifest_is_read_as_a_replacement(folder: Path) -> None:
-    """A lone surrogate has no UTF-8 form; the run is scored and every file can be written."""
-    file = folder / "manifest.json"
-    file.write_text(spoilt(json.loads(file.read_text()), "entries.0.vendor", "a\ud800b"))
-    assert run_app(["score", "run"]) == 0
-    assert "\ufffd" in (folder / "report.md").read_text()
-
-
-def test_a_run_that_names_no_evaluation_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It cannot be scored."""
-    file = folder / "manifest.json"
-    file.write_text(spoilt(json.loads(file.read_text()), "tasks", []))
-    for command in (["score", "run"], ["explain", "run", "--vendor", "two"]):
-        assert run_app(command) == 2
-        assert "manifest.json names no evaluation" in capsys.readouterr().err

@@ -6,7 +6,7 @@ import pytest
 from asking import KEY
 from costs import held_until
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
-from matrix import EVERY_ROW, PROTOCOL_ROWS, Row
+from matrix import EVERY_ROW, Row
 from sending import PATIENT, OpenTransport, Sent, limits_for, send
 
 from vendor_verifier.records.record import Record, TurnRecord
@@ -57,22 +57,6 @@ def _holds(row: Row, sent: Sent) -> None:
         assert sent.attempt.timing is not None
         # The row's own limit ended it and none of the others, which are a minute away.
         assert sent.attempt.timing.end_ns < PATIENT.first_token_s * 1e9
-
-
-async def test_a_row_speaks_the_wire_it_names(server: FaultServer, transport: OpenTransport) -> None:
-    """Rows of other wires really ask in them, each at an address of its own."""
-    async with transport(PATIENT) as client:
-        for wire in sorted({row.wire for row in EVERY_ROW}):
-            await send(client, server.url(wire), wire)
-    bodies = {seen.vendor: frozenset(seen.body) for seen in server.seen}
-    assert len(set(bodies.values())) == len(bodies) == 5
-
-
-def test_names_of_rows_are_unique() -> None:
-    """A row's name stands for one test."""
-    names = [row.name for row in EVERY_ROW]
-    assert len(names) == len(set(names))
-    assert len(PROTOCOL_ROWS) > 25
 
 
 async def test_an_endless_answer_does_not_hold_up_another_vendor(server: FaultServer, transport: OpenTransport) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.records.bounded_cache import BoundedCache
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import ChosenSamples, Sample, content_digest, listed
 
@@ -25,23 +24,6 @@ def test_chosen_samples_are_those_in_that_order(samples: list[Sample], data: st.
     assert list(chosen[:1]) == expected[:1]
     by_id = {sample.id: sample for sample in expected}
     assert all(chosen.named(sample.id) == by_id.get(sample.id) for sample in samples)
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4))), st.integers(1, 10))
-def test_what_is_kept_never_exceeds_its_size_and_the_oldest_goes_first(given: list[tuple[int, int]], most: int) -> None:
-    """Against a list that does the same step by step."""
-    kept: BoundedCache[int, int] = BoundedCache(most)
-    expected: list[tuple[int, int]] = []
-    for key, size in given:
-        kept.keep(key, -key, size)
-        if size <= most and key not in dict(expected):
-            expected.append((key, size))
-        while sum(size for _, size in expected) > most:
-            expected.pop(0)
-        assert [kept.get(number) for number in range(10)] == [
-            -number if number in dict(expected) else None for number in range(10)
-        ]
-        assert len(kept) == len(expected)
 
 
 _SAID = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
@@ -10,23 +9,12 @@ from datetime import datetime
 import equal_vendors
 import pytest
 from asking import entry, run
-from equal_vendors import samples
 from fault_server import DONE, stream, text, whole
 from jumping_loop import run_jumping
-from scipy.stats import chisquare
 from sleeping_server import SleepingServer, Visit
 
-from vendor_verifier.findings.base import ModelRun
-from vendor_verifier.findings.verdict import ModelVerdict, judge
-from vendor_verifier.records.manifest import EntryInfo
 from vendor_verifier.records.plan import Limits, RetryRules
 from vendor_verifier.records.record import Record
-from vendor_verifier.records.results import ModelResult
-from vendor_verifier.records.sample import listed
-from vendor_verifier.scoring.figures import ScorePlan, score_models
-from vendor_verifier.scoring.table import read_frames
-from vendor_verifier.scoring.texts import AnswerTexts
-from vendor_verifier.suites.trigger import TriggerSuite
 
 VENDORS, SAMPLES, RUNS = 7, 60, 100
 GOOD = stream(text("hello"), DONE)
@@ -38,29 +26,6 @@ def sent_s(record: Record) -> float:
     timing = record.turns[0].attempts[0].timing
     assert timing is not None
     return datetime.fromisoformat(timing.sent_at).timestamp()
-
-
-def scored(records: list[Record]) -> tuple[ModelResult, ModelVerdict]:
-    """The figures of a run of equal vendors, and what is found about them."""
-    labels, asked = tuple(f"v{n}" for n in range(VENDORS)), {"trigger": listed(samples(SAMPLES))}
-    infos = tuple(
-        EntryInfo("m", label, "plain", "m", is_baseline=label == "v0", repeat=2 if label == "v0" else 1)
-        for label in labels
-    )
-    frames = read_frames(records, {"trigger": TriggerSuite()}, asked, texts=AnswerTexts.of(asked))
-    result = score_models(frames, ScorePlan(entries=infos, samples=asked, repeat=1, complete=True)).models["m"]
-    model_run = ModelRun(
-        model="m",
-        baseline="v0",
-        labels=labels,
-        records=frames.records,
-        attempts=frames.attempts,
-        evaluations=frames.evaluations,
-        apart=frames.records.iloc[:0],
-        planned={label: vendor.planned for label, vendor in result.vendors.items()},
-        model_ids=dict.fromkeys(labels, "m"),
-    )
-    return result, judge(model_run, result.vendors)
 
 
 def over(records: list[Record], label: str) -> float:
@@ -106,18 +71,3 @@ def test_a_sick_baseline_holds_nobody_back(baseline: Answer, most: float) -> Non
             return server.took_s("good")
 
     assert run_jumping(took_s(2)) <= most * run_jumping(took_s(1))
-
-
-@pytest.mark.slow
-def test_among_equals_being_first_is_chance_and_nobody_is_accused() -> None:
-    """100 runs of a baseline and six equals on a machine that warms up and whose load drifts: who comes first is
-    uniform (chi-square at 1 %), and no finding names anybody."""
-    first: Counter[str] = Counter()
-    for seed in range(RUNS):
-        result, verdict = scored(equal_vendors.run(seed, VENDORS, SAMPLES))
-        place = min(vendor.place or math.inf for vendor in result.vendors.values())
-        best = [label for label, vendor in result.vendors.items() if vendor.place == place]
-        first.update({label: 1 / len(best) for label in best})
-        accused = [finding for finding in verdict.findings if finding.status in ("check", "differs", "down")]
-        assert not accused, (seed, accused)
-    assert chisquare([first[f"v{n}"] for n in range(VENDORS)]).pvalue > 0.01, first

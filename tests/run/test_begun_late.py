@@ -10,25 +10,10 @@ from asking import Ran, entry, run
 from fault_server import DONE, FaultServer, Script, stream, text
 
 from vendor_verifier.records.plan import LoadShape
-from vendor_verifier.run import load
 
 pytestmark = pytest.mark.anyio
 
 STOOD_STILL_S = 0.4
-
-
-async def test_who_waits_behind_more_than_may_wait_is_not_late_by_our_doing(
-    server: FaultServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One at a time and two that may wait: the others are begun when one of these goes, and wait for the cap alike."""
-    monkeypatch.setattr(load, "MOST_WAITING", 2)
-    server.answer = lambda _: Script([(0.05, stream(text("hello"), DONE))], "keep")
-    ran = Ran()
-    await run([entry(server, "a")], 20, into=ran, load=LoadShape(request_rate=200), request_concurrency=1)
-    timings = [record.turns[0].attempts[0].timing for record in ran.records]
-    waited = [timing for timing in timings if timing is not None and -(timing.scheduled_ns or 0) > 0.3e9]
-    assert len(waited) > 10
-    assert [timing for timing in waited if (timing.begun_late_ns or 0) > -0.3 * (timing.scheduled_ns or 0)] == []
 
 
 async def test_what_was_due_or_waited_while_we_stood_still_bears_its_mark(server: FaultServer) -> None:

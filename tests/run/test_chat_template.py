@@ -72,13 +72,6 @@ def write(folder: Path, **config: Any) -> Path:
     return folder
 
 
-def test_missing_extra_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the extra the message says what to install."""
-    monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(UsageError, match=r"pip install '\.\[tokenizer\]' in a checkout"):
-        load_renderer("some/model")
-
-
 def test_what_the_template_gets(library: Library) -> None:
     """Text parts run together, past arguments as objects, tools, the template's own options, and a prompt to go on."""
     assert load_renderer("some/model")(TURN) == "prompt"
@@ -106,12 +99,6 @@ def test_templates_that_want_arguments_as_text(library: Library) -> None:
     library.on_render = paste
     assert load_renderer("some/model")(TURN) == "prompt"
     assert library.rendered[0][0][1]["tool_calls"][0]["function"]["arguments"] == '{"x": 1}'
-
-
-def test_no_tools_is_none(library: Library) -> None:
-    """Templates test for None, so an empty tool list is not handed on."""
-    load_renderer("some/model")(Turn(({"role": "user", "content": "Hi"},)))
-    assert library.rendered[0][1]["tools"] is None
 
 
 @pytest.mark.parametrize(
@@ -149,10 +136,3 @@ def test_a_folder_with_template_and_special_tokens(library: Library, tmp_path: P
     assert options["chat_template"] == ("own file" if has_file else "inline")
     assert (options["bos_token"], options["eos_token"]) == ("[BOS]", "[EOS]")
     assert "pad_token" not in options
-
-
-def test_of_several_templates_the_one_for_tools(library: Library, tmp_path: Path) -> None:
-    """Some models have a template for tools and another one without."""
-    several = [{"name": "default", "template": "plain"}, {"name": "tool_use", "template": "with tools"}]
-    load_renderer(str(write(tmp_path / "mine", chat_template=several)))(TURN)
-    assert library.rendered[0][1]["chat_template"] == "with tools"

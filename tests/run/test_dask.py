@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -107,18 +106,6 @@ def test_what_may_be_spent_is_handed_out_in_shares() -> None:
 def test_workers_that_cannot_be_are_refused(stated: int | str, words: str) -> None:
     with pytest.raises(UsageError, match=re.escape(words)):
         check_workers(stated, [entry("a")])
-
-
-def test_addresses_of_schedulers(tmp_path: Path) -> None:
-    """Encrypted, or on this machine; also from the scheduler's own file. Simulated vendors are here only."""
-    for stated in ("tls://scheduler:8786", "tcp://127.0.0.1:8786", "tcp://LOCALHOST:8786", "tcp://[::1]:8786"):
-        assert check_workers(stated, [entry("a")]) == stated
-    file = tmp_path / "scheduler.json"
-    file.write_text('{"address": "tls://10.0.0.7:8786"}')
-    assert check_workers(str(file), [entry("a")]) == "tls://10.0.0.7:8786"
-    simulated = structs.replace(entry("a"), endpoint=Endpoint("sim://faithful", "m"))
-    with pytest.raises(UsageError, match="sim://"):
-        check_workers("tls://scheduler:8786", [simulated])
 
 
 def test_no_key_is_in_a_job(tmp_path: Path) -> None:
@@ -315,19 +302,3 @@ def test_a_worker_without_a_key_is_refused_by_name(busy: Site) -> None:
         code, err = busy.run("wrong", "--workers", cluster.address.replace("tcp", "tls"), **KEYS)
         assert code == 2
         assert "cannot be used" in err
-
-
-@pytest.mark.slow
-def test_python_sends_over_the_cluster_of_a_client(busy: Site) -> None:
-    """The page's program: ``verify()`` takes a client's cluster, and has the defaults of the command line."""
-    found = re.search(r"```python client\n(.*?)```", (ROOT / "docs" / "load.md").read_text(), re.DOTALL)
-    assert found is not None
-    (busy.folder / "program.py").write_text(found.group(1))
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **KEYS}
-    done = subprocess.run(
-        [sys.executable, "program.py"], cwd=busy.folder, env=environment, check=False, capture_output=True, text=True,
-        timeout=PATIENCE_S,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert sorted(done.stdout.splitlines()) == [f"runs/cluster {label} 100" for label in "abc"]
-    assert_whole(busy, "runs/cluster")

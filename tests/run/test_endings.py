@@ -165,13 +165,3 @@ async def test_a_signal_does_not_wait_for_a_retry(server: FaultServer) -> None:
         patch.setitem(globals(), "CHILD", child)
         _, succeeded = await interrupted(server, 1, signal.SIGINT, LONG_S)
     assert succeeded == [True] * 6
-
-
-async def test_a_run_that_shall_outlive_its_terminal_does(server: FaultServer) -> None:
-    """What was started with ``nohup`` goes on when the terminal closes."""
-    server.answer = lambda _seen: after(0.01)
-    ignoring = CHILD.replace("SIG_DFL", "SIG_IGN")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(globals(), "CHILD", ignoring)
-        signal_number, succeeded = await interrupted(server, 1, signal.SIGHUP, 5)
-    assert (signal_number, succeeded) == (None, [True] * 40)

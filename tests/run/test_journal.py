@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import signal
@@ -10,14 +9,12 @@ import stat
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from costs import PATIENCE_S
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -83,24 +80,6 @@ def test_a_second_writer_is_refused_by_name(folder: RunFolder) -> None:
         pass
 
 
-def test_a_writer_that_died_holds_no_lock(folder: RunFolder) -> None:
-    """After kill -9 what was written is there and the run can go on."""
-    code = (
-        "import os, signal, sys; sys.path.insert(0, sys.argv[2]); from pathlib import Path;"
-        "from vendor_verifier.run.journal import Journal, locked;"
-        "from vendor_verifier.store import RunFolder; from vendor_verifier.records.record import Record;"
-        "folder = RunFolder(Path(sys.argv[1])); lock = locked(folder); lock.__enter__();"
-        "journal = Journal(folder).__enter__();"
-        "journal.append([Record('run', 'm', 'l', 'v', 'trigger', '000-1', 0)]);"
-        "os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    killed = subprocess.run([sys.executable, "-c", code, folder.path, "."], check=False)
-    assert killed.returncode == -signal.SIGKILL
-    with locked(folder), Journal(folder) as journal:
-        journal.append([record(1)])
-    assert readable(folder) == ["000-1", "001-1"]
-
-
 @pytest.mark.parametrize("target", ["elsewhere.txt", "new.txt"])
 def test_records_go_through_no_link(folder: RunFolder, target: str) -> None:
     """A link laid in place of the records leads nowhere, whether it points to a file or would make one."""
@@ -160,58 +139,6 @@ def test_a_full_disk_spoils_no_record(folder: RunFolder, size: int) -> None:
     with Journal(folder) as journal:
         journal.append([record(49)])
     assert readable(folder)[-1] == "049-1"
-
-
-def test_after_a_refusal_nothing_more_is_written(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Records that finish while the run is being stopped are not glued to what is broken, even if the disk recovers."""
-    write = os.write
-
-    def half(fd: int, data: bytes) -> int:
-        if len(data) < 100:
-            raise OSError(28, "No space left on device")
-        return write(fd, data[: len(data) - 50])
-
-    words = "No space left on device; 1 records"
-    with contextlib.suppress(StorageError), Journal(folder) as journal:
-        journal.append([record(1)])
-        monkeypatch.setattr(journal_module.os, "write", half)
-        with pytest.raises(StorageError, match=words):
-            journal.append([record(2)])
-        monkeypatch.undo()
-        with pytest.raises(StorageError, match=words):
-            journal.append([record(3)])
-    assert readable(folder) == ["001-1"]
-
-
-def test_short_writes_are_finished(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A system that takes a line in pieces still gets all of it."""
-    write = os.write
-    with Journal(folder) as journal:
-        monkeypatch.setattr(journal_module.os, "write", lambda fd, data: write(fd, data[:7]))
-        journal.append([record(1), record(2)])
-        monkeypatch.undo()
-    assert readable(folder) == ["001-1", "002-1"]
-
-
-def test_a_slow_disk_holds_up_no_record(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While it is busy keeping what it has, records are written and the loop goes on; the end waits for it."""
-    is_busy, may_end, kept = threading.Event(), threading.Event(), []
-
-    def slow(_fd: int) -> None:
-        is_busy.set()
-        assert may_end.wait(PATIENCE_S)
-        kept.append(readable(folder))
-
-    with Journal(folder) as journal:
-        monkeypatch.setattr(journal_module, "_SYNC_EVERY_S", 0.0)
-        monkeypatch.setattr(journal_module.os, "fsync", slow)
-        journal.append([record(1)])
-        assert is_busy.wait(PATIENCE_S)
-        journal.append([record(2)])
-        assert readable(folder) == ["001-1", "002-1"]
-        assert not kept
-        may_end.set()
-    assert kept == [["001-1", "002-1"]] * 2
 
 
 def test_a_sync_that_failed_ends_the_run_at_the_next_record(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:

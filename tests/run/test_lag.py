@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import random
-import subprocess
-import sys
 import time
 
 import anyio
@@ -13,10 +10,8 @@ import pytest
 from asking import entry, run
 from costs import least_of
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
-from manifests import some_manifest
 
-from vendor_verifier.pipeline.run_warnings import run_warnings
-from vendor_verifier.run import conversation, lag
+from vendor_verifier.run import conversation
 from vendor_verifier.run.lag import LoopLag
 from vendor_verifier.scoring.answer import LOOP_LAG
 
@@ -96,56 +91,3 @@ async def test_the_longest_stall_of_a_long_request_is_found_among_thousands() ->
         watch.note(now + S, now + S + 7_000_000)
         watch.note(now + 2 * S, now + 32 * S)
         assert watch.lateness_ns(now, now + S + 500_000_000) == 7_000_000
-
-
-@pytest.mark.anyio
-async def test_percentiles_of_known_lags(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thousand known lags: p50, p99, the largest and the stalls; after half a second there is no number."""
-    with LoopLag() as watch:
-        for late_ms in range(1, 1001):
-            watch.note(late_ms * S, late_ms * S + late_ms * 100_000)
-        assert watch.report().p99_ms is None
-        monkeypatch.setattr(lag, "MIN_WATCH_S", 0.0)
-        report = watch.report()
-    assert report.p50_ms == pytest.approx(50, rel=0.01)
-    assert report.p99_ms == pytest.approx(99, rel=0.01)
-    assert (report.max_ms, report.stalls) == (100, 500)
-
-
-def test_the_report_warns_of_a_late_loop_and_a_full_core() -> None:
-    """Beyond 50 ms at p99 and 0.7 of a core the reader is told; below, and where nothing is known, is not."""
-    assert list(run_warnings(some_manifest(event_loop={"p99_ms": 50.0, "core_share": 0.7}))) == []
-    assert list(run_warnings(some_manifest(event_loop={"p99_ms": None, "core_share": None}))) == []
-    late, full = run_warnings(some_manifest(event_loop={"p99_ms": 81.2, "core_share": 0.93}))
-    assert "81 ms" in late
-    assert "93%" in full
-
-
-def test_no_object_is_walked_for_the_pieces_of_a_thousand_streams() -> None:
-    """As many as are under way at a time make no walk, and the settings of before come back."""
-    before, walked = gc.get_threshold(), []
-
-    def note(phase: str, info: dict[str, int]) -> None:
-        if phase == "start":
-            walked.append(len(gc.get_objects(info["generation"])))
-
-    kept: list[list[object]] = []
-    with lag.quiet_collector():
-        gc.callbacks.append(note)
-        try:
-            for _ in range(100_000):
-                kept.append([kept])
-        finally:
-            gc.callbacks.remove(note)
-    assert not walked
-    assert gc.get_threshold() == before
-
-
-def test_what_a_first_retry_needs_is_loaded_before_the_run() -> None:
-    """Loading it amid a run held the event loop up, and every answer under way was late by that."""
-    code = (
-        "import sys; from vendor_verifier.transport.client import open_client;"
-        "from vendor_verifier.records.plan import Limits;"
-        "open_client('http', Limits(), ()); sys.exit(not {'tenacity', 'encodings.idna'} <= sys.modules.keys())"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -77,20 +77,6 @@ async def test_a_pause_holds_back_one_account() -> None:
     assert anyio.current_time() - started >= 0.1
 
 
-async def test_a_pause_can_be_lengthened_but_not_shortened() -> None:
-    """The longest wish counts, also for those who are waiting already."""
-    a = entry("a")
-    limiter = Limiter([a], 1)
-    started = anyio.current_time()
-    limiter.pause(a, 0.3)
-    async with anyio.create_task_group() as group:
-        group.start_soon(limiter.acquire, a, Ask(0))
-        await anyio.sleep(0)
-        limiter.pause(a, 0.5)
-        limiter.pause(a, 0.01)
-    assert anyio.current_time() - started >= 0.5
-
-
 async def test_stop_and_close_wake_all_who_wait() -> None:
     """Nobody sleeps out a pause or a rest when there is nothing to wait for; the reason is the first one given."""
     a, b = entry("a"), entry("b")
@@ -205,11 +191,6 @@ def heard(backoff: Backoff, share: float, answers: int, seed: int = 1) -> Backof
     for _ in range(answers):
         backoff.attempt_ended(is_limited=rng.random() < share)
     return backoff
-
-
-def test_a_vendor_that_refuses_now_and_then_keeps_its_places() -> None:
-    """One refusal in eight is what Retry-After is for."""
-    assert heard(Backoff(8), 0.125, 1000).lowest == 8
 
 
 def test_a_vendor_that_mostly_refuses_goes_down_to_one_and_comes_back() -> None:

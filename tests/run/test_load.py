@@ -11,7 +11,6 @@ from asking import QUICK, Ran, entry, kept_in, plan_of, queue_of, run, samples
 from costs import LONG_S, PATIENCE_S, held_until
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 
-import vendor_verifier.run.load as load_module
 from vendor_verifier.records.plan import LoadShape, RetryRules
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.sample import Sample
@@ -152,25 +151,6 @@ async def test_warm_up_is_sent_and_not_recorded(server: FaultServer, rate: float
         assert rate or {one.connection for one in server.by_vendor(vendor)} <= warmed
 
 
-async def test_a_failed_warm_up_is_told(server: FaultServer) -> None:
-    """What was thrown away leaves no record, but how often it failed is known."""
-    server.answer = lambda seen: say(whole({"error": {"message": "no"}}, 400)) if seen.number < 4 else after(0)
-    ran = await run([entry(server, "a")], 5, load=LoadShape(warmup=4), request_concurrency=1)
-    assert ran.kinds("a") == [None] * 5
-    assert report(ran).warmup_failed == 4
-
-
-async def test_entries_of_one_account_share_the_ramp(server: FaultServer) -> None:
-    """Four entries with one key open no more places than one would, so that the account's load grows over the ramp."""
-    server.answer = lambda _: after(0.05)
-    entries = [entry(server, label, account="shared") for label in "abcd"]
-    began_ns = time.perf_counter_ns()
-    await run(entries, 40, load=LoadShape(ramp_up_s=0.8), request_concurrency=8)
-    half = {one.connection for one in server.seen if one.at_ns - began_ns < 0.3e9}
-    assert len(half) <= 5
-    assert len({one.connection for one in server.seen}) >= 8
-
-
 async def test_a_run_by_duration_asks_until_the_time_is_over(server: FaultServer) -> None:
     """Samples are asked again and again as repetitions, every one that was begun has a record, and it ends in time."""
     server.answer = lambda seen: after(0.01 if seen.vendor == "a" else 0.3)
@@ -211,34 +191,6 @@ async def test_nobody_waits_for_a_moment_at_which_nothing_begins(server: FaultSe
     with anyio.fail_after(PATIENCE_S):
         ran = await run([entry(server, "a")], 1, load=shape)
     assert len(ran.records) == 1
-
-
-async def test_a_rate_that_nobody_can_follow_fills_neither_memory_nor_the_loop(
-    server: FaultServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of a hundred million requests a second only so many wait at once, answers are read meanwhile, and what is asked
-    is timed from when it was due."""
-    monkeypatch.setattr(load_module, "MOST_WAITING", 30)
-    with anyio.fail_after(PATIENCE_S):
-        ran = await run(
-            [entry(server, "a")], 5, load=LoadShape(request_rate=1e8, duration_s=LONG_S), request_concurrency=3,
-            max_requests=100,
-        )  # fmt: skip
-    assert len(ran.records) == 100
-    assert report(ran).most_under_way <= 33
-    assert server.most_in_flight["a"] <= 3
-    assert max(filter(None, map(lag_ms, ran.records))) > min(filter(None, map(lag_ms, ran.records)))
-
-
-async def test_vendors_one_after_the_other_each_get_the_whole_shape(server: FaultServer) -> None:
-    """With one vendor in flight at a time the second begins its schedule when the first is through."""
-    server.answer = lambda _: after(0.02)
-    await run(
-        [entry(server, "a"), entry(server, "b")], 10,
-        load=LoadShape(request_rate=50, warmup=2), vendor_concurrency=1, request_concurrency=UNCAPPED,
-    )  # fmt: skip
-    assert server.most_vendors_in_flight == 1
-    assert len(server.by_vendor("a")) == len(server.by_vendor("b")) == 12
 
 
 class Talk:

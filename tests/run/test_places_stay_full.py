@@ -87,21 +87,6 @@ def test_the_group_that_may_be_asked_keeps_its_places_full() -> None:
     assert len(ran.records) == 4 * SAMPLES
 
 
-def test_entries_of_one_account_fill_its_places_together() -> None:
-    """Two entries of one key share its places; when one has fewer samples left the other takes them all."""
-
-    async def whole_run() -> SleepingServer:
-        async with SleepingServer(healthy) as server:
-            entries = [entry(server, label, account="one") for label in ("good1", "good2")]  # type: ignore[arg-type]
-            await run(entries, SAMPLES // 2, limits=LIMITS, request_concurrency=PLACES)
-            return server
-
-    server = run_jumping(whole_run())
-    assert server.mean_in_flight("good1", "good2") >= 0.95 * PLACES
-    first_half = server.log[: SAMPLES // 2]
-    assert abs(sum(visit.vendor == "good1" for visit in first_half) - SAMPLES / 4) <= SAMPLES / 20
-
-
 def test_entries_of_one_account_share_its_places_alike_though_one_is_slow() -> None:
     """Three entries with one key and five places, one three times as slow: each has about a third of the places."""
 

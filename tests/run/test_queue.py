@@ -126,23 +126,6 @@ def test_only_what_is_planned_is_crossed_off_once(
     assert [work.crossed_of(target) for target in range(3)] == [counted[label] for label in LABELS]
 
 
-def test_another_seed_is_another_order() -> None:
-    """Neighbours in the sample file are not neighbours in time."""
-
-    def order(seed: int) -> list[str]:
-        return [item.sample.id for _, item in asked(queue(samples(60)), 0, seed)]
-
-    assert order(0) == order(0) != order(1)
-    assert order(0) != sorted(order(0))
-
-
-def test_repetitions_of_a_sample_come_in_any_order() -> None:
-    """A sample's repetitions come together, and the first of them is not always asked first."""
-    found = asked(queue(samples(40), repeats=(2, 1, 1)), 0)
-    pairs = [(one.repetition, other.repetition) for (_, one), (_, other) in zip(found[::2], found[1::2], strict=True)]
-    assert set(pairs) == {(0, 1), (1, 0)}
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_does_not_depend_on_how_the_samples_came(seed: int) -> None:
     """The samples of a resumed run, listed in another order, are shuffled the same way."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from asking import entry, run
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
-from msgspec import structs
 
 from vendor_verifier.records.plan import LoadShape
 
@@ -52,27 +50,6 @@ async def test_refusing_it_wins_one_other_try_and_no_more(server: FaultServer) -
     ran = await run([entry(server, "a")], 5, request_concurrency=1)
     assert len(server.seen) == 6
     assert not any(record.succeeded for record in ran.records)
-
-
-async def test_what_the_entry_states_is_sent_as_it_is(server: FaultServer) -> None:
-    """Who asks for usage in so many words hears that it is refused."""
-    server.answer = takes_none(REFUSALS[0], 400)
-    one = entry(server, "a")
-    stated = replace(one.endpoint, body={"stream_options": {"include_usage": True}})
-    ran = await run([structs.replace(one, endpoint=stated)], 2, request_concurrency=1)
-    assert len(server.seen) == 2
-    assert not any(record.succeeded for record in ran.records)
-
-
-async def test_a_refusal_that_comes_at_a_retry_is_ours_likewise(server: FaultServer) -> None:
-    """First overloaded, then refused: the retry is asked without, and the attempt before it stays the vendor's."""
-    server.answer = lambda seen: (
-        say(whole({"error": {"message": "busy"}}, 503)) if seen.number == 0 else takes_none(REFUSALS[0], 400)(seen)
-    )
-    ran = await run([entry(server, "a")], 1)
-    [record] = ran.records
-    assert record.succeeded
-    assert [attempt.failure and attempt.failure.status for attempt in record.turns[0].attempts] == [503, None]
 
 
 async def test_by_a_schedule_the_time_it_took_is_ours(server: FaultServer) -> None:

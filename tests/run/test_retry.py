@@ -55,13 +55,6 @@ def test_an_error_inside_a_200_is_retried_by_its_own_code(status: int) -> None:
     assert should_retry(failed("api_error_in_200", status)) == (status in RETRIED_STATUS)
 
 
-@pytest.mark.parametrize("kind", ["empty_response", "bad_payload"])
-def test_nothing_at_all_is_retried_once(kind: FailureKind) -> None:
-    """A second empty answer settles it."""
-    assert should_retry(failed(kind, number=1))
-    assert not should_retry(failed(kind, number=2))
-
-
 @pytest.mark.parametrize(
     ("kind", "status", "stops"),
     [
@@ -149,22 +142,3 @@ def test_busy_failures_pause_the_account_for_the_same_time() -> None:
     script.play(retries=9)
     assert len(script.slept) == 6
     assert script.paused == script.slept[:5]
-
-
-def test_the_last_429_pauses_too() -> None:
-    """When the tries are used up the account is still told, for the sake of the others."""
-    script = Script(http(429, 5.0))
-    script.play(retries=0)
-    assert script.paused == [5.0]
-
-
-def test_an_exception_of_ours_goes_through() -> None:
-    """The end of the run is not a failure to be retried."""
-    script = Script()
-
-    async def closed(_number: int) -> Attempt:
-        raise KeyError("closed")
-
-    script.send = closed  # type: ignore[method-assign]
-    with pytest.raises(KeyError):
-        script.play()

@@ -5,24 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from random import Random
 
 import anyio
 import pytest
-from asking import KEY, Plain, entry, kept_in, plan_of, queue_of, samples
+from asking import KEY, entry, kept_in, plan_of, queue_of, samples
 from fault_server import DONE, FaultServer, Script, Seen, delta, say, stream, text
 
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.tool_use import ToolRequest, ToolResult, ToolRun, ToolRunner
 from vendor_verifier.redaction import MASK, Scrubber
-from vendor_verifier.run.api_keys import KeyRing
-from vendor_verifier.run.conversation import Conversation, Due
-from vendor_verifier.run.limits import Limiter
 from vendor_verifier.run.local import run_local
-from vendor_verifier.run.queue import Target
 from vendor_verifier.suites.mcp_live import McpLiveSuite
-from vendor_verifier.transport.client import open_client
-from vendor_verifier.wire.openai_chat import OpenAIChat
 
 pytestmark = pytest.mark.anyio
 CALL = delta("tool_calls", tool_calls=[{"index": 0, "id": "c", "function": {"name": "a", "arguments": "{}"}}])
@@ -75,26 +68,6 @@ async def test_time_in_tools_lies_between_the_requests() -> None:
     assert result.text == "fine"
     assert record.turns[1].tool_results == ()
     assert second.body["messages"][-1]["content"] == "fine"
-
-
-async def test_by_a_schedule_no_vendor_is_late_because_of_a_tool() -> None:
-    """What an attempt waited since it was due leaves out the time that its tools took."""
-    async with FaultServer(calls_once) as server:
-        one, (sample,), runner = entry(server, "v"), samples(1), Runner(took_s=0.2)
-        plan = plan_of([one], (sample,))
-        async with open_client(plan.client, plan.limits, {"openai"}) as client:
-            scrubber = Scrubber()
-            limiter = Limiter(plan.entries, 5)
-            talk = Conversation(client, limiter, plan.retry, Random(0), scrubber, KeyRing(scrubber), tools=runner)
-            due_ns = time.perf_counter_ns()
-            target, due = Target(one, Plain(), OpenAIChat()), Due(due_ns, 0.0, due_ns)
-            turns = await talk.play(McpLiveSuite().play(sample), target, due=due)
-        ((began, ended),) = runner.spans
-        second = server.seen[1]
-    timing = turns[1].attempts[-1].timing
-    assert timing is not None
-    assert timing.scheduled_ns is not None
-    assert (ended - began) - timing.scheduled_ns <= second.at_ns - due_ns
 
 
 async def test_a_failed_server_ends_the_sample_as_our_failure() -> None:

@@ -34,7 +34,7 @@ def check_workers(stated: int | str, entries: Sequence[Entry]) -> int | str:
     if parts.scheme != "tls" and not is_here:
         raise UsageError(
             f"{address} is neither encrypted nor on this machine: whoever reaches it could read everything and run "
-            "code on the workers; use tls:// (docs/distributed.md)"
+            "code on the workers; use tls:// (docs/load.md)"
         )
     if not is_here and any(entry.is_simulated for entry in entries):
         raise UsageError(
