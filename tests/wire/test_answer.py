@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.records.record import Exchange, Failure, FailureKind
-from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
+from vendor_verifier.wire.openai_chat import OpenAIChatReader
 from vendor_verifier.wire.parse_answer import Outcome, read_answer, takes_long
 
 SENT_AT = "2026-01-01T00:00:00.000+00:00"

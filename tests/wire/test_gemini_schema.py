@@ -11,7 +11,7 @@ from costs import at_most_calls
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.wire.gemini.schema import MAX_COST, MAX_DEPTH, gemini_schema
+from vendor_verifier.wire.gemini_schema import MAX_COST, MAX_DEPTH, gemini_schema
 
 ALLOWED = {
     "type", "format", "title", "description", "nullable", "default", "items", "minItems", "maxItems", "enum",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.transport.policy import ProgressMeter
-from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
+from vendor_verifier.wire.openai_chat import OpenAIChatReader
 
 ROLE = b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'
 TOKEN = b'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n'

@@ -24,7 +24,7 @@ from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import content_digest
 from vendor_verifier.wire.base import json_bytes
 from vendor_verifier.wire.errors import kind_of_status, read_fault
-from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
+from vendor_verifier.wire.openai_chat import OpenAIChatReader
 from vendor_verifier.wire.parse_answer import read_answer
 from vendor_verifier.wire.payload import as_count, as_dict, as_list, as_text
 

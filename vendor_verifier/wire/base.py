@@ -1,5 +1,4 @@
-"""The interface of a protocol (a Wire asks, a Reader reads the answer) and what all wires need: addresses, bodies,
-notes.
+"""The interface of a protocol (a Wire asks, a Reader reads the answer) and what several protocols share.
 
 No I/O, and no vendor's bytes can make them raise.
 """
@@ -8,15 +7,27 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 from urllib.parse import quote
 
 import msgspec
 
+from vendor_verifier.records.event import FinishReason, Usage
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.answer import Answer
+from vendor_verifier.wire.errors import Fault, read_fault
+from vendor_verifier.wire.payload import (
+    MAX_VALUES,
+    PayloadError,
+    as_amount,
+    as_count,
+    as_dict,
+    as_text,
+    as_word,
+    parse_json,
+)
 from vendor_verifier.wire.sse import SseEvent
 
 _METHOD = ":streamGenerateContent"
@@ -109,3 +120,121 @@ class Notes:
     @property
     def rewritten(self) -> tuple[str, ...]:
         return tuple(self._rewritten)
+
+
+END_MARKER = "[DONE]"
+# A text that begins so was meant to say something; other text that is no JSON ("ping") takes nothing away.
+_MEANT = ("{", "[")
+
+
+def event_object(
+    event: SseEvent, answer: Answer, *, unwrap: Callable[[Any], Any] = lambda value: value
+) -> dict[str, Any] | None:
+    """The JSON object of an event; otherwise None, and ``answer`` knows the error, the anomaly or the lost piece.
+
+    An event named ``error`` makes an error of any value and of text that is no JSON. ``unwrap`` takes the object out of
+    what a protocol puts around it.
+    """
+    try:
+        value = parse_json(event.data, most=MAX_VALUES)
+    except PayloadError as error:
+        if event.name == "error":
+            answer.failed(Fault.of(event.data))
+        elif event.data.lstrip().startswith(_MEANT):
+            answer.lost(str(error))
+        else:
+            answer.anomaly("bad_event")
+        return None
+    value = unwrap(value)
+    if event.name == "error" and not isinstance(value, dict):
+        answer.failed(Fault.of(event.data))
+        return None
+    return answer_object(value, answer, named_error=event.name == "error")
+
+
+def answer_object(value: object, answer: Answer, *, named_error: bool = False) -> dict[str, Any] | None:
+    """``value`` if it is an object that carries no error; otherwise None, and ``answer`` knows why."""
+    if not isinstance(value, dict):
+        answer.anomaly("bad_event")
+        return None
+    fault = read_fault(value, named_error=named_error)
+    if fault is not None:
+        answer.failed(fault)
+        return None
+    return value
+
+
+def body_object(body: object, answer: Answer, holding: str | None = None) -> dict[str, Any] | None:
+    """``body`` if it is an object without an error and has a list ``holding`` the answer; otherwise None, and
+    ``answer`` has the fault."""
+    fault = None
+    if not isinstance(body, dict):
+        fault = Fault.of("the answer is not a JSON object", code="not_an_object")
+    else:
+        fault = read_fault(body)
+        if fault is None and holding is not None and not isinstance(body.get(holding), list):
+            fault = Fault.of(as_text(body.get("message")) or f"the answer has no {holding}", code="no_choices")
+    if fault is not None:
+        answer.failed(fault)
+        return None
+    return as_dict(body)
+
+
+def read_identity(fields: Mapping[str, Any], answer: Answer) -> None:
+    """Read who answers, by the names that most protocols use for it."""
+    answer.identity(
+        as_word(fields.get("model")),
+        as_word(fields.get("provider")),
+        as_word(fields.get("system_fingerprint")),
+        as_word(fields.get("id")),
+    )
+
+
+_CHAT_WORDS: Mapping[FinishReason, str] = {
+    "tool_calls": "tool_calls tool_call tool_use function_call",
+    "stop": "stop eos eos_token end_turn stop_sequence",
+    "length": "length max_tokens model_length",
+    "content_filter": "content_filter sensitive",
+    "error": "error abort network_error insufficient_system_resource",
+}
+_CHAT_FINISH_REASONS = {word: reason for reason, words in _CHAT_WORDS.items() for word in words.split()}
+
+
+def chat_finish(raw: str) -> FinishReason:
+    """The finish reason that a word of chat completions, and of the hosts that imitate it, stands for."""
+    return _CHAT_FINISH_REASONS.get(raw.lower(), "unknown")
+
+
+def chat_usage(usage: Mapping[str, Any]) -> Usage:
+    """Usage in the chat-completions vocabulary and its common extensions."""
+    cached = (
+        as_dict(usage.get("prompt_tokens_details")).get("cached_tokens"),
+        usage.get("prompt_cache_hit_tokens"),
+        usage.get("cached_tokens"),
+    )
+    return Usage(
+        input=as_count(usage.get("prompt_tokens")),
+        output=as_count(usage.get("completion_tokens")),
+        cached=next((count for count in map(as_count, cached) if count is not None), None),
+        reasoning=as_count(as_dict(usage.get("completion_tokens_details")).get("reasoning_tokens")),
+        cost_usd=as_amount(usage.get("cost")),
+    )
+
+
+def responses_usage(usage: Mapping[str, Any]) -> Usage:
+    """Usage in the Responses vocabulary, or in that of chat completions where a gateway uses it."""
+    if "input_tokens" not in usage and "output_tokens" not in usage:
+        return chat_usage(usage)
+    return Usage(
+        input=as_count(usage.get("input_tokens")),
+        output=as_count(usage.get("output_tokens")),
+        cached=as_count(as_dict(usage.get("input_tokens_details")).get("cached_tokens")),
+        reasoning=as_count(as_dict(usage.get("output_tokens_details")).get("reasoning_tokens")),
+        cost_usd=as_amount(usage.get("cost")),
+    )
+
+
+def total(counts: Mapping[str, int], *keys: str) -> int | None:
+    """The sum of the counts that were reported, ``None`` if none was."""
+    found = [counts[key] for key in keys if key in counts]
+    return sum(found) if found else None

@@ -16,7 +16,7 @@ from typing import Any
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.answer import Parsed
 from vendor_verifier.wire.base import Notes, join_url
-from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
+from vendor_verifier.wire.openai_chat import OpenAIChatReader
 from vendor_verifier.wire.openai_completions.text_tool_calls import parse_text
 from vendor_verifier.wire.payload import as_dict, as_text
 from vendor_verifier.wire.request_support import budget_or, headers_of, lay_over, post, switched

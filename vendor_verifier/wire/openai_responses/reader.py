@@ -17,9 +17,9 @@ from typing import Any
 
 from vendor_verifier.records.event import FinishReason
 from vendor_verifier.wire.answer import Answer
+from vendor_verifier.wire.base import END_MARKER, body_object, event_object, read_identity, responses_usage
 from vendor_verifier.wire.errors import Fault, read_fault
 from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
-from vendor_verifier.wire.reader_support import END_MARKER, body_object, event_object, read_identity, responses_usage
 from vendor_verifier.wire.sse import SseEvent
 from vendor_verifier.wire.tool_calls import Arguments
 

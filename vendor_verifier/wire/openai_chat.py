@@ -1,7 +1,8 @@
-"""Reads chat completions as OpenAI specified them and as two dozen other hosts really send them.
+"""OpenAI Chat Completions: sends a turn as it is, but for a vendor's declared quirks, and reads the answers.
 
-The reader never trusts one place for anything: usage may stand in the chunk or in its choice, reasoning under three
-names, errors in four shapes, and a tool call's index may be absent.
+Answers are read as OpenAI specified them and as two dozen other hosts really send them. The reader never trusts one
+place for anything: usage may be in the chunk or in its choice, reasoning under three names, errors in four shapes, and
+a tool call's index may be absent.
 
 A chunk is decoded into typed fields; unknown ones are ignored, and what may hold an oddity is of any type. One whose
 objects and lists are not where they belong is decoded to plain values and put into the same fields.
@@ -11,15 +12,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
 
+from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.answer import Answer
+from vendor_verifier.wire.base import END_MARKER, Notes, body_object, chat_finish, chat_usage, event_object, join_url
 from vendor_verifier.wire.errors import read_fault
 from vendor_verifier.wire.payload import MAX_DEPTH, as_dict, as_list, as_text, as_whole, as_word, may_be_deep
-from vendor_verifier.wire.reader_support import END_MARKER, body_object, chat_finish, chat_usage, event_object
+from vendor_verifier.wire.request_support import ThinkingSwitch, headers_of, lay_over, post, switched
 from vendor_verifier.wire.sse import SseEvent
 from vendor_verifier.wire.tool_calls import Arguments
 
@@ -248,3 +252,50 @@ def _message(value: object) -> _Message | None:
 
 def _function(value: object) -> _Function | None:
     return _filled(_Function, value) if isinstance(value, dict) else None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIChat:
+    """The wire; its fields are the quirks a vendor may declare.
+
+    ``max_tokens_field``: what the vendor calls the output budget. ``stream_usage``: off for hosts that refuse
+    ``stream_options``. ``tool_choices``: the only words the vendor takes (``function`` stands for a named tool), where
+    that is not all of them; other turns are untranslatable. ``extra``: body fields every request to it carries.
+    ``thinking``: what switches reasoning on and off, where the vendor has such a switch.
+    """
+
+    name: str = "openai"
+    path: str = "/chat/completions"
+    max_tokens_field: str = "max_tokens"
+    stream_usage: bool = True
+    tool_choices: tuple[str, ...] | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    thinking: ThinkingSwitch | None = None
+
+    def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
+        body: dict[str, Any] = {"model": endpoint.model_id, "messages": list(turn.messages)}
+        if turn.tools:
+            body["tools"] = list(turn.tools)
+        body.update(turn.parameters)
+        if "max_tokens" in body and self.max_tokens_field != "max_tokens":
+            body[self.max_tokens_field] = body.pop("max_tokens")
+        body["stream"] = turn.stream
+        if turn.stream and self.stream_usage:
+            body["stream_options"] = {"include_usage": True}
+        body.update(self.extra)
+        notes = Notes()
+        body.update(switched(self.thinking, turn, notes))
+        lay_over(body, endpoint.body)
+        self._note_unspeakable(turn, notes)
+        return post(join_url(endpoint.base_url, self.path), headers_of(turn, endpoint), body, notes)
+
+    def _note_unspeakable(self, turn: Turn, notes: Notes) -> None:
+        """Note what this vendor has no word for: sent all the same, it would be refused or silently ignored."""
+        choice = turn.parameters.get("tool_choice")
+        if self.tool_choices is not None and choice is not None:
+            word = choice if isinstance(choice, str) else "function"
+            if word not in self.tool_choices:
+                notes.cannot(f"tool_choice {word}")
+
+    def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> OpenAIChatReader:
+        return OpenAIChatReader()
