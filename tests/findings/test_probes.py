@@ -12,12 +12,15 @@ import pytest
 from model_runs import BASE, model_run, records, twice
 
 from vendor_verifier.findings.base import ModelRun
-from vendor_verifier.findings.probes import mixture_reach, probe_reach, probe_tests, sizes_of, unlikeness
-from vendor_verifier.suites.probes import probes_samples
+from vendor_verifier.findings.probes import mixture_reach, probe_reach, probe_tests, unlikeness
+from vendor_verifier.suites.probes import group_of, probes_samples
 
 Count = Callable[[str], float]
 USAGE = "usage_with_and_without_streaming"
-SAMPLES = {seed: probes_samples(20, 5, seed) for seed in range(3)}
+SAMPLES = {
+    seed: [each for each in probes_samples(20, 5, seed) if each.tags["category"] in ("probe", "string")]
+    for seed in range(3)
+}
 
 
 def pieces(text: str, pattern: str, longest: int) -> int:
@@ -55,7 +58,8 @@ def side(label: str, count: Count = first, seed: int = 0, *, model: int = 0, **c
 
 
 def run_of(*parts: pd.DataFrame, seed: int = 0) -> ModelRun:
-    return model_run(*parts, question_sizes=sizes_of(SAMPLES[seed]))
+    texts = {group_of(each.id): str(each.turn.messages[-1]["content"]) for each in SAMPLES[seed]}
+    return model_run(*parts, probe_texts=texts)
 
 
 def counted(*parts: pd.DataFrame, seed: int = 0) -> list[tuple[str, str, str]]:

@@ -16,6 +16,8 @@ def _few(questions: int, repeats: int) -> tuple[str, ...]:
     return tuple(word for key, n in options.items() for word in ("--set", f"probes.{key}={n}"))
 
 
+# Strings, texts to copy, long prompts, and the prompt that is repeated.
+OTHERS = 24 + 60 + 5 + 2
 _SMALL = ("--suite", "probes", *_few(3, 2))
 
 
@@ -48,7 +50,7 @@ def test_a_run_draws_its_own_questions_unless_a_seed_is_set(bench: Any) -> None:
     bench.configure("official: faithful")
     for name, more in (("one", ()), ("two", ("--seed", "7"))):
         bench.run(*_SMALL, *more, output=name)
-        assert len((bench.folder / name / "records.jsonl").read_bytes().splitlines()) == 3 * 2 + 24
+        assert len((bench.folder / name / "records.jsonl").read_bytes().splitlines()) == 3 * 2 + OTHERS
     one, two = _manifest(bench, "one"), _manifest(bench, "two")
     assert two["settings"]["question_seed"] == 7
     bench.run(*_SMALL, "--seed", str(one["settings"]["question_seed"]), output="three")
@@ -62,7 +64,7 @@ def test_a_resumed_run_keeps_its_questions(bench: Any) -> None:
     seed = _manifest(bench, "run")["settings"]["question_seed"]
     bench.run(*_SMALL, "--incremental")
     assert _manifest(bench, "run")["settings"]["question_seed"] == seed
-    assert len((bench.folder / "run" / "records.jsonl").read_bytes().splitlines()) == 2 * (3 * 2 + 24)
+    assert len((bench.folder / "run" / "records.jsonl").read_bytes().splitlines()) == 2 * (3 * 2 + OTHERS)
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ class ModelRun:
     texts: Mapping[str, Mapping[tuple[str, str], Mapping[int, AnswerText]]] = field(default_factory=dict)
     money: Mapping[str, Money] = field(default_factory=dict)
     prices: Mapping[str, Price] = field(default_factory=dict)
-    question_sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    probe_texts: Mapping[str, str] = field(default_factory=dict)
     complete: bool = True
     redacted: bool = False
     run: str = "RUN"

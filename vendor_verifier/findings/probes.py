@@ -6,7 +6,7 @@ Counts of tokens need no test: the same bytes have the same number of tokens, up
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from vendor_verifier.findings.base import ModelRun, Reach, Test, percent
 from vendor_verifier.records.results import FacetName, Status
-from vendor_verifier.records.sample import Sample
-from vendor_verifier.suites.probes import LENGTHS, group_of, is_string, kind_of
+from vendor_verifier.suites.probes import LENGTHS, group_of, is_question, is_string, kind_of
 from vendor_verifier.text import listed
 
 LEAST_PROBES, LEAST_STRINGS, DRAWS = 10, 8, 5_000
@@ -57,7 +56,8 @@ def probe_reach(run: ModelRun) -> list[Reach]:
     """The share of answers by another model that the probes find; nothing for a vendor that was asked none."""
     found = []
     for label in run.vendors:
-        asked = _probes(run, label)
+        asked = probes_of(run, label)
+        asked = asked[asked["group"].map(is_question).astype(bool)]
         if run.baseline is None or asked.empty:
             continue
         counts = _counts(run, label)
@@ -69,13 +69,8 @@ def probe_reach(run: ModelRun) -> list[Reach]:
     return found
 
 
-def sizes_of(samples: Iterable[Sample]) -> dict[str, tuple[int, int]]:
-    """Characters and bytes of every probe and string."""
-    texts = {group_of(sample.id): str(sample.turn.messages[0]["content"]) for sample in samples}
-    return {group: (len(text), len(text.encode())) for group, text in texts.items()}
-
-
-def _probes(run: ModelRun, label: str | None) -> pd.DataFrame:
+def probes_of(run: ModelRun, label: str | None) -> pd.DataFrame:
+    """The rows of a vendor's probes that were answered, with the ``group`` of each."""
     rows = run.apart[(run.apart["suite"] == "probes") & (run.apart["label"] == label)]
     # A probe is asked without reasoning first, which many refuse: its last answer counts.
     rows = rows[(rows["status"] == "kept") | rows["input_tokens"].notna()]
@@ -87,7 +82,8 @@ def _tokenizer(run: ModelRun, label: str) -> Iterator[Test]:
 
     Nothing is said where the baseline itself counts one prompt in two ways (a cache taken off, several hosts).
     """
-    own, base = (_probes(run, name).groupby("group")["input_tokens"] for name in (label, run.baseline))
+    sides = (probes_of(run, name) for name in (label, run.baseline))
+    own, base = (rows[rows["group"].map(_is_short).astype(bool)].groupby("group")["input_tokens"] for rows in sides)
     pairs = pd.concat({"base": base.median(), "own": own.median()}, axis=1).dropna().sort_index()
     if sum(map(is_string, pairs.index)) < LEAST_STRINGS or (base.nunique()[pairs.index] > 1).any():
         return
@@ -96,7 +92,7 @@ def _tokenizer(run: ModelRun, label: str) -> Iterator[Test]:
     is_varying = bool((own.nunique()[pairs.index] > 1).any())
     unequal = int((pairs["delta"] != template).sum())
     if unequal or is_varying:
-        facet, status, meaning = _PATTERNS["varying" if is_varying else pattern_of(pairs, template, run.question_sizes)]
+        facet, status, meaning = _PATTERNS["varying" if is_varying else pattern_of(pairs, template, run.probe_texts)]
         text = (
             f"Counts {unequal} of {len(pairs)} probes otherwise than the baseline "
             f"({pairs['delta'].min():+.0f} to {pairs['delta'].max():+.0f} tokens, mostly {template:+.0f}): {meaning}."
@@ -107,7 +103,7 @@ def _tokenizer(run: ModelRun, label: str) -> Iterator[Test]:
         )  # fmt: skip
 
 
-def pattern_of(pairs: pd.DataFrame, template: float, sizes: Mapping[str, tuple[int, int]]) -> str:
+def pattern_of(pairs: pd.DataFrame, template: float, texts: Mapping[str, str]) -> str:
     """The cause that differing counts point to, of ``base``, ``own`` and ``delta`` by prompt.
 
     Counts times one factor were multiplied; those that follow characters or bytes alone come from a formula. Lacking
@@ -117,9 +113,9 @@ def pattern_of(pairs: pd.DataFrame, template: float, sizes: Mapping[str, tuple[i
     base, own, delta = (pairs[name].to_numpy(dtype=float) for name in ("base", "own", "delta"))
     if _on_a_line(base, own, _LEAST_FACTOR):
         return "scaled"
-    lengths = [
-        np.array([sizes[name][way] for name in pairs.index], float) for way in (0, 1) if set(pairs.index) <= set(sizes)
-    ]
+    known = [str(texts[name]) for name in pairs.index] if set(pairs.index) <= set(texts) else []
+    sizes = ([float(len(text)) for text in known], [float(len(text.encode())) for text in known])
+    lengths = [np.array(each) for each in sizes if known]
     if any(_on_a_line(length, own) for length in lengths):
         return "formula"
     odd = delta != template
@@ -135,6 +131,10 @@ def pattern_of(pairs: pd.DataFrame, template: float, sizes: Mapping[str, tuple[i
         growing += len(gaps) == LENGTHS and gaps[-1] != 0 and bool((np.diff(np.abs(gaps)) >= 0).all())
         ratios.add(round(gaps[-1] / max(kind["base"].iloc[-1], 1.0), 1))
     return "tokenizer" if growing >= 3 and len(ratios) > 1 else "unclear"
+
+
+def _is_short(group: str) -> bool:
+    return is_question(group) or is_string(group)
 
 
 def _on_a_line(x: NDArray[Any], y: NDArray[Any], least_factor: float = 0.0) -> bool:
@@ -163,8 +163,8 @@ def _counts(run: ModelRun, label: str) -> Counts:
     Where only one side was held to one token, because a wire's smallest output is larger, the first signs are compared.
     """
     sides = [
-        rows[(rows["status"] == "kept") & ~rows["group"].map(is_string).astype(bool)]
-        for rows in (_probes(run, label), _probes(run, run.baseline))
+        rows[(rows["status"] == "kept") & rows["group"].map(is_question).astype(bool)]
+        for rows in (probes_of(run, label), probes_of(run, run.baseline))
     ]
     if any(side.empty for side in sides):
         return []

@@ -12,6 +12,7 @@ from vendor_verifier.findings.bill import bill_reach, bill_tests
 from vendor_verifier.findings.calls import call_reach, call_tests
 from vendor_verifier.findings.evaluations import evaluation_reach, evaluation_tests
 from vendor_verifier.findings.first_line import choice_of
+from vendor_verifier.findings.known_answers import known_answer_tests
 from vendor_verifier.findings.model import model_reach, model_tests
 from vendor_verifier.findings.probes import probe_reach, probe_tests
 from vendor_verifier.findings.reliability import reliability_reach, reliability_tests
@@ -31,7 +32,10 @@ from vendor_verifier.stats.compare import holm
 from vendor_verifier.text import listed
 
 CHECK, DIFFERS = 0.01, 0.001
-_TESTS = (model_tests, probe_tests, call_tests, evaluation_tests, bill_tests, reliability_tests, speed_tests)
+_TESTS = (
+    model_tests, probe_tests, known_answer_tests, call_tests, evaluation_tests, bill_tests, reliability_tests,
+    speed_tests,
+)  # fmt: skip
 _REACHES = (model_reach, probe_reach, call_reach, evaluation_reach, bill_reach, reliability_reach, speed_reach)
 
 

@@ -12,13 +12,13 @@ from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.findings.gates import judge_gates
 from vendor_verifier.findings.verdict import judge
 from vendor_verifier.pipeline.gates import read_gates
-from vendor_verifier.pipeline.probes import question_sizes
+from vendor_verifier.pipeline.probes import probe_texts
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.results import Finding, GateResult, ModelResult
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.scoring.figures import Scored
 from vendor_verifier.scoring.intervals import intervals
-from vendor_verifier.scoring.money import Money, Price
+from vendor_verifier.scoring.money import Money, Price, input_price_usd
 from vendor_verifier.scoring.table import Frames
 from vendor_verifier.suites import suite_kind
 
@@ -50,7 +50,14 @@ def judge_models(
         verdicts = judge(found, result.vendors)
         spans = intervals(result, found.records, manifest.score.undecided)
         vendors = {
-            label: structs.replace(vendor, verdict=verdicts.verdicts[label], intervals=spans.get(label, {}))
+            label: structs.replace(
+                vendor,
+                verdict=verdicts.verdicts[label],
+                intervals=spans.get(label, {}),
+                input_price_usd=(
+                    input_price_usd(prices[model, label], vendor.cached_share) if (model, label) in prices else None
+                ),
+            )
             for label, vendor in result.vendors.items()
         }
         judged.models[model] = structs.replace(result, vendors=vendors, choice=verdicts.choice)
@@ -89,7 +96,7 @@ def _model_run(
         texts={entry.label: frames.texts.kept.get((model, entry.label), {}) for entry in entries},
         money={label: spent for (name, label), spent in money.items() if name == model},
         prices={label: price for (name, label), price in prices.items() if name == model},
-        question_sizes=question_sizes(manifest),
+        probe_texts=probe_texts(manifest),
         complete=scored.complete,
         redacted=manifest.redacted,
         run=run,

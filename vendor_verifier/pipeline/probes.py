@@ -14,7 +14,7 @@ from vendor_verifier.pipeline.datasets import Dataset, built_in_dataset
 from vendor_verifier.pipeline.suites import SuiteHooks
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.suites import SuiteKind
-from vendor_verifier.suites.probes import NAME, ProbesSuite, probes_samples
+from vendor_verifier.suites.probes import NAME, ProbesSuite, group_of, probes_samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +36,21 @@ class ProbesHooks(SuiteHooks):
     def dataset(self, kind: SuiteKind, options: SuiteOptions, *, skip_bad: bool) -> Dataset:  # noqa: ARG002
         suite = build_suite(kind, options.own)
         assert isinstance(suite, ProbesSuite)
-        samples = probes_samples(suite.questions, suite.repeats, self.seed)
+        samples = probes_samples(suite.questions, suite.repeats, self.seed, suite.lengths)
         # Histories join runs by this digest: it is that of the templates, whatever was made of them.
-        templates = built_in_dataset(kind.name, probes_samples(suite.questions, suite.repeats), options.chosen)
+        templates = built_in_dataset(
+            kind.name, probes_samples(suite.questions, suite.repeats, lengths=suite.lengths), options.chosen
+        )
         return structs.replace(templates, samples=samples)
 
 
-def question_sizes(manifest: Manifest) -> Mapping[str, tuple[int, int]]:
-    """Characters and bytes of the run's probes, made again from their seed; none where that is unknown."""
+def probe_texts(manifest: Manifest) -> Mapping[str, str]:
+    """The texts of the run's probes by group, made again from their seed; none where that is unknown."""
     seed = manifest.settings.question_seed
     options = next((task.options for task in manifest.tasks if task.suite == NAME), {})
     if seed is None:
         return {}
-    from vendor_verifier.findings.probes import sizes_of
-
     suite = build_suite(known_suite(NAME), options)
     assert isinstance(suite, ProbesSuite)
-    return sizes_of(probes_samples(suite.questions, 1, seed))
+    samples = probes_samples(suite.questions, 1, seed, suite.lengths)
+    return {group_of(each.id): str(each.turn.messages[-1]["content"]) for each in samples}

@@ -112,7 +112,8 @@ class VendorResult(msgspec.Struct, frozen=True, kw_only=True):
     """All results of one vendor. ``measured`` says over how many records each rank metric was taken (f1: pairs,
     schema_accuracy: responses), ``intervals`` its 95 % interval where there is one; ``failures`` counts records by
     kind. ``place`` is by ``irf``, or by the mean score of the evaluations where vendors were not compared with a
-    baseline's decisions; ties share it."""
+    baseline's decisions; ties share it. ``cached_share`` is the cached share of all input tokens, None where no
+    cache is reported; ``input_price_usd`` is the price of a million input tokens at this share."""
 
     label: str
     vendor: str
@@ -128,6 +129,8 @@ class VendorResult(msgspec.Struct, frozen=True, kw_only=True):
     avg_tokens: float | None = None
     avg_ttft_ms: float | None = None
     tps: float | None = None
+    cached_share: float | None = None
+    input_price_usd: float | None = None
     counts: TriggerCounts | None = None
     measured: Mapping[str, int] = {}
     intervals: Mapping[str, tuple[float, float]] = {}

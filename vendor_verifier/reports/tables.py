@@ -38,6 +38,11 @@ PAGE_COLUMNS = (
     Column("avg_ttft_ms", "TTFT (ms)", formats.quantity),
     Column("avg_tokens", "Avg Token", formats.quantity),
 )
+# What of the input came from a cache, and what a million input tokens cost with that.
+INPUT_COLUMNS = (
+    Column("cached_share", "Cache Hits", formats.rate),
+    Column("input_price_usd", "Input, 1M Tokens", formats.usd),
+)
 
 
 def value_tally(values: pd.Series[Any]) -> str:
@@ -75,6 +80,11 @@ def ranking(model: ModelResult) -> Table:
         Column("verdict", "Verdict"),
         *PAGE_COLUMNS,
         *(Column(f"suite {name}", name, formats.rate) for name in suites),
+        *(
+            column
+            for column in INPUT_COLUMNS
+            if any(getattr(vendor, column.key) is not None for vendor in model.vendors.values())
+        ),
         Column("answered", "Answered"),
     ]
     rows = {}
@@ -82,7 +92,7 @@ def ranking(model: ModelResult) -> Table:
         rows[label] = {
             "place": vendor.place,
             "verdict": formats.status_word(vendor.verdict.status),
-            **{column.key: getattr(vendor, column.key) for column in PAGE_COLUMNS},
+            **{column.key: getattr(vendor, column.key) for column in (*PAGE_COLUMNS, *INPUT_COLUMNS)},
             **{f"suite {name}": vendor.metric(name) if name in vendor.suites else None for name in suites},
             "answered": f"{vendor.succeeded} of {vendor.planned}",
         }

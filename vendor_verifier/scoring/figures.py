@@ -245,6 +245,7 @@ def _vendor(
         avg_tokens=float(tokens.mean()) if len(tokens) else None,
         avg_ttft_ms=times["avg_ttft_ms"].value,
         tps=times["tps"].value,
+        cached_share=_cached_share(entry),
         counts=None if triggers is None else triggers.counts,
         measured={
             "f1": 0 if triggers is None else triggers.compared,
@@ -260,6 +261,13 @@ def _vendor(
         failures={str(kind): int(count) for kind, count in failures.items() if count},
         suites=suites,
     )
+
+
+def _cached_share(entry: _Entry) -> float | None:
+    """Cached ÷ input tokens of all answers that report both, also those of probes; None where none does."""
+    own = entry.records[["input_tokens", "cached_tokens"]].take([*entry.every, *entry.apart]).dropna()
+    took = float(own["input_tokens"].sum())
+    return float(own["cached_tokens"].clip(upper=own["input_tokens"]).sum()) / took if took else None
 
 
 def _decisions(plan: ScorePlan, entry: _Entry, samples: list[str], *, complete: bool) -> Decisions:

@@ -63,6 +63,13 @@ class Money(msgspec.Struct, frozen=True):
     monthly_usd: float | None = None
 
 
+def input_price_usd(price: Price, cached_share: float | None) -> float:
+    """US dollars for a million input tokens, of which this share is cached."""
+    cached = price.input if price.cached is None else price.cached
+    share = cached_share or 0.0
+    return price.rate * (price.input * (1 - share) + cached * share)
+
+
 def cost_usd(usage: Usage, price: Price) -> float | None:
     """US dollars of one attempt; None unless input and output tokens are known or neither is charged for."""
     if (usage.input is None and price.input) or (usage.output is None and price.output):

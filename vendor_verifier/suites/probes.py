@@ -1,4 +1,5 @@
-"""The suite ``probes``: short questions asked many times for one token each, and strings whose tokens are counted.
+"""The suite ``probes``: short questions asked many times for one token each, strings whose tokens are counted, and
+probes with known answers (:mod:`vendor_verifier.suites.known_answers`).
 
 A question asks for one thing out of many (a number, a colour, a city …), so that answers spread; the seed draws its
 bounds and its words. A score only says that a token came: what all of them show is judged together, side against side,
@@ -22,7 +23,7 @@ from vendor_verifier.records.record import Attempt
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import FeatureStatus, Score
-from vendor_verifier.suites import Judgement
+from vendor_verifier.suites import Judgement, known_answers
 
 NAME = "probes"
 STRING = "string"
@@ -51,26 +52,43 @@ _TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+|\S")
 
 @dataclass(frozen=True, slots=True)
 class ProbesSuite:
-    """``questions`` questions are asked ``repeats`` times each."""
+    """``questions`` questions are asked ``repeats`` times each; ``lengths`` are those of long prompts, in tokens."""
 
     name: str = NAME
     questions: int = QUESTIONS
     repeats: int = REPEATS
+    lengths: str = known_answers.LENGTHS
 
     def __post_init__(self) -> None:
+        known_answers.read_lengths(self.lengths)
         for option, value, most in (("questions", self.questions, QUESTIONS), ("repeats", self.repeats, 1_000)):
             if not 2 <= value <= most:
                 raise UsageError(f"{self.name}: {option} must be from 2 to {most}, not {value}")
 
     def play(self, sample: Sample) -> Generator[Turn, Attempt, Judgement]:
         """Ask with reasoning switched off where wire and vendor can, so that the first token is a visible one."""
-        attempt = yield structs.replace(sample.turn, thinking="off")
-        if attempt.failure is not None and attempt.failure.kind in SETTLED:
-            attempt = yield sample.turn
-        token = None if attempt.response is None or not attempt.succeeded else first_token(attempt.response.text)
-        status: FeatureStatus = "not_measurable" if token is None else "kept"
-        details = {"check": self.name, "status": status, "evidence": token or ""}
+        kind, turn = sample.tags["category"], structs.replace(sample.turn, thinking="off")
+        if kind == known_answers.CACHE:
+            status, evidence = yield from known_answers.play_cache(turn, again=sample.id.endswith("again"))
+        else:
+            attempt = yield turn
+            if attempt.failure is not None and attempt.failure.kind in SETTLED - {"too_large"}:
+                attempt = yield sample.turn
+            status, evidence = _read(kind, sample.turn, attempt)
+        details = {"check": self.name, "status": status, "evidence": evidence}
         return partial(Score, self.name, values={}, details=details)
+
+
+def _read(kind: str, turn: Turn, attempt: Attempt) -> tuple[FeatureStatus, str]:
+    """The status of an answer, and what it shows."""
+    if kind == known_answers.NEEDLE:
+        return known_answers.read_needle(turn, attempt)
+    if attempt.response is None or not attempt.succeeded:
+        return "not_measurable", ""
+    if kind == known_answers.ECHO:
+        return known_answers.read_echo(turn, attempt.response)
+    token = first_token(attempt.response.text)
+    return ("not_measurable", "") if token is None else ("kept", token)
 
 
 def first_token(text: str) -> str | None:
@@ -79,8 +97,10 @@ def first_token(text: str) -> str | None:
     return found.group() if found else "(blank)" if text else None
 
 
-def probes_samples(questions: int = QUESTIONS, repeats: int = REPEATS, seed: int = 0) -> tuple[Sample, ...]:
-    """Every question as often as it is asked, then every string once."""
+def probes_samples(
+    questions: int = QUESTIONS, repeats: int = REPEATS, seed: int = 0, lengths: str = known_answers.LENGTHS
+) -> tuple[Sample, ...]:
+    """Every question as often as it is asked, then every other probe once."""
     draws = Draws(f"{NAME} {seed}")
     asked = [
         _sample(f"{number:03d}-{again:03d}", "probe", f"{number:03d}", text)
@@ -88,13 +108,31 @@ def probes_samples(questions: int = QUESTIONS, repeats: int = REPEATS, seed: int
         for again in range(repeats)
     ]
     strings = enumerate(_strings(draws))
-    return (*asked, *(_sample(f"string-{number:02d}", STRING, f"{number:02d}", text) for number, text in strings))
+    counted = (_sample(f"string-{number:02d}", STRING, f"{number:02d}", text) for number, text in strings)
+    # From a seed of their own, so that other questions do not change them.
+    own = Draws(f"{NAME} {seed} known")
+    known = [(f"echo-{number:02d}", turn) for number, turn in enumerate(known_answers.echo_turns(own))]
+    for tokens in known_answers.read_lengths(lengths):
+        known.append((f"needle-{known_answers.length_name(tokens)}", known_answers.needle_turn(tokens, own)))
+    cached = known_answers.cache_turn(own)
+    known += [("cache-again", cached), ("cache-later", cached)]
+    return (*asked, *counted, *(_known(name, turn) for name, turn in known))
+
+
+def _known(name: str, turn: Turn) -> Sample:
+    kind, _, group = name.partition("-")
+    return Sample(f"{NAME}-{name}", turn, tags={"category": kind, "probe": group})
 
 
 def group_of(sample: str) -> str:
     """The question or the string that a sample asks, by the sample's id."""
     name = sample.removeprefix(f"{NAME}-")
-    return name if is_string(name) else name.partition("-")[0]
+    return name.partition("-")[0] if name[:1].isdigit() else name
+
+
+def is_question(group: str) -> bool:
+    """Whether it is a question that is asked for one token."""
+    return group[:1].isdigit()
 
 
 def is_string(group: str) -> bool:

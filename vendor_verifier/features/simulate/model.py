@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ class Answer(NamedTuple):
     text: str
     calls: list[tuple[str, str]]
     finish: str
-    usage: dict[str, int]
+    usage: dict[str, Any]
 
 
 def problem_of(body: Any) -> str | None:
@@ -65,7 +66,9 @@ def answer_to(body: Body, draw: Draw, persona: Persona, known: bool | RightCalls
     if output > most:
         output, text, calls = most, text[: 4 * most], [(name, shown[: 4 * most]) for name, shown in calls[:1]]
     prompt = persona.prompt_extra + round(len(json.dumps([body["messages"], tools])) / 4 * persona.prompt_factor)
-    usage = {"prompt_tokens": prompt, "completion_tokens": output, "total_tokens": prompt + output}
+    usage: dict[str, Any] = {"prompt_tokens": prompt, "completion_tokens": output, "total_tokens": prompt + output}
+    if persona.caches:
+        usage["prompt_tokens_details"] = {"cached_tokens": prompt if again else 0}
     return Answer(text, calls, finish, usage)
 
 
@@ -73,6 +76,9 @@ def _calls(body: Body, draw: Draw, persona: Persona, known: bool | RightCalls | 
     """The calls that the model makes: those known, unless it decides otherwise or is another model."""
     tools = {each["function"]["name"]: each["function"].get("parameters") or {} for each in body.get("tools") or ()}
     messages, choice = body["messages"], body.get("tool_choice") or "auto"
+    copied = re.search(r"\n<text>(.*)</text>$", str(messages[-1].get("content")), re.DOTALL)
+    if copied and "submit_text" in tools:
+        return [("submit_text", {"text": copied[1].replace(*persona.rewrites) if persona.rewrites else copied[1]})]
     after = messages[max((at for at, each in enumerate(messages) if each["role"] == "user"), default=0) :]
     if isinstance(known, list):
         known = known[sum(len(each.get("tool_calls") or ()) for each in after) :]
@@ -105,6 +111,9 @@ def _dumped(call: tuple[str, dict[str, Any]], dice: random.Random, break_rate: f
 
 def _text(body: Body, draw: Draw, persona: Persona, words: list[str], again: int) -> str:
     """A text in the form that was asked for. It differs each time, except at temperature 0."""
+    asked = str(body["messages"][-1].get("content"))
+    if codes := re.findall(r"The code of the \w+ door is (\S+)\.", asked[-persona.reads :] if persona.reads else asked):
+        return ", ".join(codes)
     # Two vendors of one model draw their own words, and the same vendor others when it is asked again.
     own = (persona.description, again) if body.get("temperature", 1) else ()
     form, dice, mind = body.get("response_format") or {}, draw("words", persona.mind, *own), persona.mind

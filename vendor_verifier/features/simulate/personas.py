@@ -12,6 +12,7 @@ class Persona:
     """The traits of one vendor; the defaults are those of an honest one. Rates are shares (0..1) of the questions.
 
     ``false_rate``: calls that are not due; ``flip_rate``: decisions reversed; ``burst_rate``: refused at first.
+    ``rewrites``: a word in the calls it passes on becomes another; ``reads``: so many characters of a prompt at most.
     ``mind`` and ``served_model``: the other model that answers. ``crowd`` answers requests beyond ``ROOM`` in flight,
     ``wait_s`` later for each of these.
     """
@@ -33,6 +34,9 @@ class Persona:
     prompt_extra: int = 0
     mind: str = ""
     served_model: str | None = None
+    rewrites: tuple[str, str] | None = None
+    reads: int | None = None
+    caches: bool = False
     crowd: Persona | None = None
     wait_s: float = 0
 
@@ -47,6 +51,9 @@ PERSONAS = {
     "buffering": Persona("sends the whole stream at its end", buffers=True),
     "text-leaker": Persona("writes half of its tool calls into the text", leak_rate=0.5),
     "substitute": Persona("other model", (0.08, 0.12), 750, flip_rate=0.15, mind="8", served_model="simulated-mini-8b"),
+    "rewriter": Persona("changes a package name in tool calls", rewrites=("requests", "reqeusts")),
+    "cut-8k": Persona("reads the last 32,000 characters of a prompt, some 8,000 tokens", reads=32_000),
+    "caching": Persona("bills prompts that it saw before as cached", caches=True),
     "down": Persona("answers 500 to everything", refusal=500),
     "locked": Persona("answers 401 to everything", refusal=401),
     "crowded": Persona("misses 60 % of the calls beyond 6 requests in flight", crowd=Persona("", miss_rate=0.6)),

@@ -1,0 +1,58 @@
+"""Rewritten calls, cut prompts and caches are found by probes with known answers, and honest vendors are not accused.
+
+The rates over 200 runs are measured by benchmarks/probe_rates.py.
+"""
+
+from __future__ import annotations
+
+import pytest
+from probe_rates import VENDORS, draw_run, found
+
+from vendor_verifier.findings.verdict import judge
+from vendor_verifier.suites.known_answers import changes
+
+HONEST = ("honest", "honest, with a cache")
+
+
+@pytest.mark.parametrize("label", HONEST)
+@pytest.mark.parametrize("slip", [0.0, 0.1])
+def test_honest_vendors_are_not_accused(label: str, slip: float) -> None:
+    """Whatever the model's own slips are."""
+    assert [found(draw_run({label: VENDORS[label]}, seed, slip))[label] for seed in range(3)] == [{}, {}, {}]
+
+
+@pytest.mark.parametrize(
+    ("label", "finding", "words"),
+    [
+        ("one character in all calls", "rewritten_arguments", "of 60 copied arguments; the baseline none"),
+        ("shell commands only", "copied_arguments", "baseline 0 of 120"),
+        ("package names of pip only", "rewritten_arguments", "`requests` → `requestss`"),
+        ("one package name only", "rewritten_arguments", "3 of 60"),
+        ("cut at 8,000 tokens", "lost_prompts", "over 8k tokens lose the beginning"),
+        ("cut at 8,000 tokens", "lost_prompts", "billed as at most 8,0"),
+        ("cut at 8,000 tokens, billed whole", "lost_prompts", "lose the end (12k, 16k and 32k asked), billed whole"),
+        ("middle dropped", "lost_prompts", "over 4k tokens lose the middle"),
+    ],
+)
+def test_a_vice_is_named(label: str, finding: str, words: str) -> None:
+    """With its length, its change and its count."""
+    findings = judge(draw_run({label: VENDORS[label]}, 1, 0.0), {}).findings
+    texts = [each.text for each in findings if each.name == finding and each.status in ("check", "differs")]
+    assert len(texts) == 1
+    assert words in texts[0]
+
+
+def test_a_cache_is_noted_and_no_fault() -> None:
+    """With the baseline's share beside it."""
+    vendors = {label: VENDORS[label] for label in HONEST}
+    noted = {each.vendor: each for each in judge(draw_run(vendors, 1, 0.0), {}).findings}
+    assert [noted[label].status for label in HONEST] == ["matches", "matches"]
+    assert "0 % of the tokens" in noted["honest"].text
+    assert "100 % of the tokens are billed as cached (baseline 100 %)" in noted["honest, with a cache"].text
+    assert "first token comes after 33 % of the time" in noted["honest, with a cache"].text
+
+
+def test_changes_are_words() -> None:
+    """What was asked for, and what came."""
+    assert changes("pip install numpy==1.0", "pip install nunpy==1.0") == [("numpy", "nunpy")]
+    assert changes(" a ", "a") == [(" ", ""), (" ", "")]
