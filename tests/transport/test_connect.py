@@ -46,20 +46,3 @@ async def test_dead_addresses_of_one_family_are_not_all_waited_for(
     assert took_ns["dns_ns"] is not None
     assert (took_ns["tcp_ns"] or 0) > 0
     assert took_ns["tls_ns"] is None
-
-
-async def test_an_address_that_refuses_is_told_as_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where every address of a name refuses, in both families, so does the name."""
-    loop = asyncio.get_running_loop()
-
-    async def looked_up(*_: Any, **__: Any) -> list[Any]:
-        kind = (socket.SOCK_STREAM, socket.IPPROTO_TCP, "")
-        return [(socket.AF_INET6, *kind, ("::1", 1, 0, 0)), (socket.AF_INET, *kind, ("127.0.0.1", 1))]
-
-    async def refusing(_sock: socket.socket, address: Any) -> None:
-        raise ConnectionRefusedError(111, f"Connect call failed {address}")
-
-    monkeypatch.setattr(loop, "getaddrinfo", looked_up)
-    monkeypatch.setattr(loop, "sock_connect", refusing)
-    with pytest.raises(ConnectionRefusedError):
-        await connect(Origin("http", "vendor.invalid", 1), lambda: pytest.fail("no TLS"))

@@ -92,14 +92,12 @@ CLAUDE = ANTHROPIC[0]["message"] | {"content": [{"type": "text", "text": "hello"
     ("wire", "turn", "answer"),
     [
         (OpenAIChat(), TURN, stream(text("hello", None), delta("tool_calls", tool_calls=[CALL]), USAGE, DONE)),
-        (AnthropicMessages(), TURN, stream(named(*ANTHROPIC))),
-        (OpenAIResponses(), TURN, stream(named(*RESPONSES))),
-        (OpenAIChat(), WHOLE, whole(CHAT)),
-        (AnthropicMessages(), WHOLE, whole(CLAUDE)),
+        (AnthropicMessages(), TURN, stream(named(*ANTHROPIC))), (OpenAIResponses(), TURN, stream(named(*RESPONSES))),
+        (OpenAIChat(), WHOLE, whole(CHAT)), (AnthropicMessages(), WHOLE, whole(CLAUDE)),
         (OpenAICompletions(render=str), WHOLE, whole(COMPLETION)),
     ],
     ids=["chat", "anthropic", "responses", "whole chat", "whole anthropic", "whole completion"],
-)
+)  # fmt: skip
 async def test_the_record_is_the_one_of_the_direct_client(
     server: FaultServer, wire: Wire, turn: Turn, answer: bytes
 ) -> None:

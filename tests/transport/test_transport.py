@@ -11,7 +11,6 @@ from typing import Any
 import anyio
 import pytest
 from asking import KEY, QUICK, TURN, Asked, ask
-from changing import replace
 from costs import least_of
 from fault_server import (
     DONE,
@@ -83,14 +82,6 @@ async def test_connecting_is_not_latency(server: FaultServer, monkeypatch: pytes
         return measured.first_token_ns
 
     assert await least_of(first_token_ns, 100_000_000) < 100_000_000
-
-
-async def test_first_token_limit_does_not_count_the_connection(
-    server: FaultServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first-token limit begins when the request is sent, as TTFT does."""
-    connect_slowly(monkeypatch, 1.2)
-    assert (await ask(server.url(), limits=replace(QUICK, first_token_s=1.0))).kind is None
 
 
 async def test_an_unexpected_os_error_is_a_value(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:

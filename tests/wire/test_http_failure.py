@@ -27,26 +27,12 @@ def recorded(name: str) -> tuple[int, dict[str, str], bytes]:
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
-        (301, "redirect"),
-        (307, "redirect"),
-        (400, "bad_request"),
-        (401, "auth"),
-        (402, "no_credit"),
-        (403, "auth"),
-        (404, "not_found"),
-        (408, "request_timeout"),
-        (409, "conflict"),
-        (413, "too_large"),
-        (418, "http_4xx"),
-        (422, "unprocessable"),
-        (429, "rate_limited"),
-        (500, "http_5xx"),
-        (502, "http_5xx"),
-        (503, "overloaded"),
-        (504, "http_5xx"),
-        (529, "overloaded"),
+        (301, "redirect"), (307, "redirect"), (400, "bad_request"), (401, "auth"), (402, "no_credit"), (403, "auth"),
+        (404, "not_found"), (408, "request_timeout"), (409, "conflict"), (413, "too_large"), (418, "http_4xx"),
+        (422, "unprocessable"), (429, "rate_limited"), (500, "http_5xx"), (502, "http_5xx"), (503, "overloaded"),
+        (504, "http_5xx"), (529, "overloaded"),
     ],
-)
+)  # fmt: skip
 def test_kind_of_status(status: int, kind: str) -> None:
     """Every status has its kind."""
     assert kind_of_status(status) == kind
@@ -57,15 +43,12 @@ def test_kind_of_status(status: int, kind: str) -> None:
     ("words", "kind"),
     [
         ("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens", "too_large"),
-        ("prompt is too long: 210000 tokens > 200000 maximum", "too_large"),
-        ("context_length_exceeded", "too_large"),
+        ("prompt is too long: 210000 tokens > 200000 maximum", "too_large"), ("context_length_exceeded", "too_large"),
         ("The input token count exceeds the maximum number of tokens allowed", "too_large"),
-        ("Input exceeds the model's context window", "too_large"),
-        ("Invalid schema for function 'f'", None),
-        ("max_tokens must be at most 4096", None),
-        ("messages: no context was given", None),
+        ("Input exceeds the model's context window", "too_large"), ("Invalid schema for function 'f'", None),
+        ("max_tokens must be at most 4096", None), ("messages: no context was given", None),
     ],
-)
+)  # fmt: skip
 def test_a_question_longer_than_the_context_is_known(status: int, words: str, kind: str | None) -> None:
     """Whoever serves a shorter context than the others is seen to; other refusals keep their kind."""
     assert kind_of_status(status, words) == (kind or {400: "bad_request", 422: "unprocessable"}[status])
@@ -93,25 +76,15 @@ def test_recorded_refusals(name: str, kind: str, message: str, code: str) -> Non
     assert failure.message.startswith(message)
 
 
-def test_recorded_retry_after_beats_the_reset_headers() -> None:
-    """Retry-After: 1 counts, not the six minutes of another budget."""
-    status, headers, body = recorded("aimock.429.chat.txt")
-    assert http_failure(status, headers, body, NOW).retry_after_s == 1.0
-
-
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (b"", "(empty body)"),
-        (b"<html>502</html>", "<html>502</html>"),
-        (b'{"detail": "No connected db."}', "No connected db."),
-        (b'{"message": "bad", "code": 20012}', "bad"),
-        (b'{"error": "plain"}', "plain"),
-        (b"[1]", "[1]"),
-        (b"\xff\xfe", "\ufffd\ufffd"),
+        (b"", "(empty body)"), (b"<html>502</html>", "<html>502</html>"),
+        (b'{"detail": "No connected db."}', "No connected db."), (b'{"message": "bad", "code": 20012}', "bad"),
+        (b'{"error": "plain"}', "plain"), (b"[1]", "[1]"), (b"\xff\xfe", "\ufffd\ufffd"),
         (b'{"error": {"message": "\\ud800"}}', "\ufffd"),
     ],
-)
+)  # fmt: skip
 def test_messages(body: bytes, message: str) -> None:
     """The message is the body's own, whatever its shape, and can be written."""
     assert http_failure(400, {}, body, NOW).message == message
@@ -136,43 +109,26 @@ def test_message_and_code_are_capped() -> None:
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
-        ({}, None),
-        ({"retry-after": "3"}, 3.0),
-        ({"retry-after": "0"}, 0.0),
-        ({"retry-after": " 2.5 "}, 2.5),
-        ({"retry-after": "9999"}, 9999.0),
-        ({"retry-after": "-5"}, None),
-        ({"retry-after": "soon"}, None),
-        ({"retry-after": ""}, None),
-        ({"retry-after": "inf"}, None),
-        ({"retry-after": "1e3"}, None),
-        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
-        ({"retry-after-ms": "x", "retry-after": "9"}, 9.0),
+        ({}, None), ({"retry-after": "3"}, 3.0), ({"retry-after": "0"}, 0.0), ({"retry-after": " 2.5 "}, 2.5),
+        ({"retry-after": "9999"}, 9999.0), ({"retry-after": "-5"}, None), ({"retry-after": "soon"}, None),
+        ({"retry-after": ""}, None), ({"retry-after": "inf"}, None), ({"retry-after": "1e3"}, None),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5), ({"retry-after-ms": "x", "retry-after": "9"}, 9.0),
         ({"retry-after": "Sat, 21 Nov 2026 07:00:10 GMT"}, 10.0),
         ({"retry-after": "Sat, 21 Nov 2026 06:59:50 GMT"}, 0.0),
         ({"retry-after": "Sat, 21 Nov 2026 07:00:10 GMT", "date": "Sat, 21 Nov 2026 07:00:08 GMT"}, 2.0),
         ({"retry-after": "Sat, 21 Nov 2026 07:00:10 GMT", "date": "nonsense"}, 10.0),
         ({"x-ratelimit-reset-requests": "1s", "x-ratelimit-reset-tokens": "6m0s"}, 360.0),
-        ({"x-ratelimit-reset-tokens": "120ms"}, 0.12),
-        ({"x-ratelimit-reset-tokens": "1h30m"}, 5400.0),
+        ({"x-ratelimit-reset-tokens": "120ms"}, 0.12), ({"x-ratelimit-reset-tokens": "1h30m"}, 5400.0),
         ({"x-ratelimit-reset-tokens": "later"}, None),
         ({"retry-after": "soon", "x-ratelimit-reset-tokens": "2s"}, 2.0),
+        ({"retry-after": "1", "x-ratelimit-reset-tokens": "6m0s"}, 1.0),
+        ({"x-ratelimit-reset-a": "1s", "x-ratelimit-remaining-a": "0", "x-ratelimit-reset-b": "6m0s",
+          "x-ratelimit-remaining-b": "5000"}, 1.0),
     ],
-)
+)  # fmt: skip
 def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
     """Seconds, milliseconds, dates against the server's clock and reset durations; garbage is nothing."""
     assert retry_after_s(headers, NOW) == seconds
-
-
-def test_reset_of_a_budget_with_something_left_does_not_count() -> None:
-    """Only exhausted or unknown budgets make us wait."""
-    headers = {
-        "x-ratelimit-reset-requests": "1s",
-        "x-ratelimit-remaining-requests": "0",
-        "x-ratelimit-reset-tokens": "6m0s",
-        "x-ratelimit-remaining-tokens": "5000",
-    }
-    assert retry_after_s(headers, NOW) == 1.0
 
 
 HEADER = st.sampled_from(["retry-after", "retry-after-ms", "date", "x-ratelimit-reset-a", "x-ratelimit-remaining-a"])
@@ -210,19 +166,10 @@ def test_reading_a_fault_never_raises(body: dict[str, object], named_error: bool
 @pytest.mark.parametrize(
     ("code", "status"),
     [
-        (429, 429),
-        ("429", 429),
-        ("rate_limit_error", 429),
-        (" RESOURCE_EXHAUSTED ", 429),
-        ("overloaded_error", 529),
-        ("insufficient_quota", 402),
-        (200, None),
-        (True, None),
-        ("banana", None),
-        (None, None),
-        (1.5, None),
+        (429, 429), ("429", 429), ("rate_limit_error", 429), (" RESOURCE_EXHAUSTED ", 429), ("overloaded_error", 529),
+        ("insufficient_quota", 402), (200, None), (True, None), ("banana", None), (None, None), (1.5, None),
     ],
-)
+)  # fmt: skip
 def test_status_of(code: object, status: int | None) -> None:
     """Words and numbers of error bodies stand for a status, or for none."""
     assert status_of(code) == status

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -37,35 +36,13 @@ JSON = st.recursive(
 @pytest.mark.parametrize(
     "text",
     [
-        "NaN",
-        "[Infinity]",
-        '{"a": -Infinity}',
-        "1e999",
-        "-1e999",
-        "1" * 10_000,
-        "",
-        " ",
-        "{",
-        '{"a":1}{"b":2}',
-        '{"a":1} trailing',
-        "```json\n{}\n```",
-        "{'a': 1}",
-        '{"a": 1,}',
-        '"\n"',
-        "\ufeff{}",
-        b"\xff\xfe\xfd",
-        b'{"a": "\xff"}',
+        "NaN", "[Infinity]", '{"a": -Infinity}', "1e999", "-1e999", "1" * 10_000, "", " ", "{", '{"a":1}{"b":2}',
+        '{"a":1} trailing', "```json\n{}\n```", "{'a': 1}", '{"a": 1,}', '"\n"', "\ufeff{}", b"\xff\xfe\xfd",
+        b'{"a": "\xff"}', "[" * 100_000,
     ],
-)
+)  # fmt: skip
 def test_refused(text: str | bytes) -> None:
     """NaN, infinities, endless numbers, trailing text, fences and bad bytes are all PayloadError."""
-    with pytest.raises(PayloadError):
-        parse_json(text)
-
-
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "[" * 300 + "]" * 300])
-def test_depth_is_refused(text: str) -> None:
-    """A hundred thousand levels, or three hundred, are a refusal, not a RecursionError."""
     with pytest.raises(PayloadError):
         parse_json(text)
 
@@ -75,23 +52,6 @@ def test_depth_limit_is_exact() -> None:
     assert parse_json("[" * MAX_DEPTH + "]" * MAX_DEPTH) is not None
     with pytest.raises(PayloadError, match="nested deeper"):
         parse_json("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))
-
-
-def test_lone_surrogate_and_duplicate_keys_are_read() -> None:
-    """JSON may spell a lone surrogate and repeat a key; the last one counts."""
-    assert parse_json('{"a": "\\ud800", "a": "\\udfff"}') == {"a": "\udfff"}
-
-
-def test_blank_lines_before_a_body_are_skipped() -> None:
-    """White space in front of a whole body (a keep-alive of some hosts) is no part of it."""
-    assert parse_json("\n\n\r\n {}\n") == {}
-
-
-@given(JSON)
-def test_what_json_writes_is_read(value: object) -> None:
-    """Every finite JSON value survives the trip, as text and as bytes."""
-    text = json.dumps(value)
-    assert parse_json(text) == parse_json(text.encode()) == value
 
 
 def is_refused_by_the_standard_library(text: str | bytes) -> bool:
@@ -161,41 +121,22 @@ def test_reading_as_a_kind_never_raises(value: object) -> None:
 @pytest.mark.parametrize(
     ("value", "count"),
     [
-        (0, 0),
-        (-0.0, 0),
-        (7, 7),
-        (7.0, 7),
-        (7.5, None),
-        (-1, None),
-        (True, None),
-        ("7", None),
-        (None, None),
-        (10**400, None),
-        (float("inf"), None),
-        (float("nan"), None),
+        (0, 0), (-0.0, 0), (7, 7), (7.0, 7), (7.5, None), (-1, None), (True, None), ("7", None), (None, None),
+        (10**400, None), (float("inf"), None), (float("nan"), None),
     ],
-)
+)  # fmt: skip
 def test_counts(value: object, count: int | None) -> None:
     """A count is a whole number in range; zero is a count, absence is not."""
     assert as_count(value) == count
 
 
-@pytest.mark.parametrize(("value", "amount"), [(0, 0.0), (0.25, 0.25), (-1, None), (10**400, None), ("1", None)])
-def test_amounts(value: object, amount: float | None) -> None:
-    """An amount is a non-negative number that fits a float."""
-    assert as_amount(value) == amount
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("plain 😀", "plain 😀"),
-        ("\ud800", "\ufffd"),
-        ("a\ud83d\ude00b", "a😀b"),
-        ("\ude00\ud83d", "\ufffd\ufffd"),
+        ("plain 😀", "plain 😀"), ("\ud800", "\ufffd"), ("a\ud83d\ude00b", "a😀b"), ("\ude00\ud83d", "\ufffd\ufffd"),
         ("a\ud800b", "a\ufffdb"),
     ],
-)
+)  # fmt: skip
 def test_well_formed(text: str, expected: str) -> None:
     """Split pairs are joined, lone halves replaced, everything else left alone."""
     assert well_formed(text) == expected
@@ -208,24 +149,6 @@ def test_well_formed_text_can_be_written(text: str) -> None:
     result.encode()
     if not any("\ud800" <= character <= "\udfff" for character in text):
         assert result == text
-
-
-def value_or_words(read: Callable[[str], object], text: str) -> object:
-    """What is read, or the words of the error."""
-    try:
-        return read(text)
-    except ValueError as error:
-        return str(error)
-
-
-_BLANK = st.text(" \t\n\r\u00a0\x0b", max_size=3)
-
-
-@given(_BLANK, st.sampled_from(["{}", '{"a": [1, "b"]}', "[", "1 2", "nul", '"x', ""]), _BLANK)
-def test_blanks_around_are_read_as_by_the_standard_library(before: str, text: str, after: str) -> None:
-    """The same value, or the same words about the same place."""
-    whole = before + text + after
-    assert value_or_words(parse_json, whole) == value_or_words(json.loads, whole)
 
 
 def test_values_are_counted() -> None:

@@ -19,16 +19,10 @@ from listening import ALL, near_json
 from pydantic import TypeAdapter
 
 from vendor_verifier.records.request import Endpoint, Turn
-from vendor_verifier.registry import find_vendors
 from vendor_verifier.wire.base import Notes, join_url, messages_url, stream_url
 from vendor_verifier.wire.history import read_messages
-from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.openai_completions import CannotRender
 from vendor_verifier.wire.request_support import (
-    EFFORT_NONE,
-    ENABLE_THINKING,
-    REASONING_NONE,
-    THINKING_TYPE,
     ThinkingSwitch,
     names_back,
     sent_names,
@@ -163,15 +157,3 @@ def test_sent_names_stay_apart(names: list[str], longest: int) -> None:
         assert len(there) <= longest
         assert here == there or not re.fullmatch(rf"[a-z_0-9]{{1,{longest}}}", here)
     assert all(sent[here] == there for there, here in names_back(sent).items())
-
-
-def test_the_vendors_that_declare_a_switch_of_thinking() -> None:
-    """Those whose documents name one; Anthropic's stands in its protocol."""
-    found = {name: vendor.vendor.wire for name, vendor in find_vendors().vendors.items()}
-    declared = {name: wire.thinking for name, wire in found.items() if isinstance(wire, OpenAIChat) and wire.thinking}
-    assert declared == {
-        **dict.fromkeys(("zai", "bigmodel", "deepseek"), THINKING_TYPE),
-        "siliconflow": ENABLE_THINKING,
-        "openai": EFFORT_NONE,
-        "openrouter": REASONING_NONE,
-    }

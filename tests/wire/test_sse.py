@@ -54,21 +54,10 @@ def test_event_is_given_as_soon_as_its_blank_line_is_there(end: bytes) -> None:
     assert list(decoder.feed(b"data: 1" + end + end)) == [SseEvent("1")]
 
 
-def test_crlf_cut_in_two_is_one_line_end() -> None:
-    """A CR at the end of a chunk and an LF at the start of the next end one line, not two."""
-    assert events_of(b"data: 1\r", b"\ndata: 2\r", b"\n\r", b"\n") == [SseEvent("1\n2")]
-
-
 @pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\u0085", "\f", "\v", "\x1c", "\x1d", "\x1e"])
 def test_unicode_line_separators_are_data(mark: str) -> None:
     """U+2028, U+2029, NEL, FF, VT and the information separators do not end a line."""
     assert data_of(f"data: a{mark}b\n\n".encode()) == [f"a{mark}b"]
-
-
-def test_byte_order_mark_is_dropped() -> None:
-    """A BOM before the first event does not cost that event, whole or byte by byte."""
-    body = b"\xef\xbb\xbfdata: 1\n\ndata: 2\n\n"
-    assert data_of(body) == data_of(*bytewise(body)) == ["1", "2"]
 
 
 def test_byte_order_mark_later_is_data() -> None:
@@ -82,22 +71,6 @@ def test_streams_without_events(body: bytes) -> None:
     assert events_of(body) == events_of(*bytewise(body)) == []
 
 
-def test_comments_are_skipped() -> None:
-    """Keep-alive comments are neither events nor part of one."""
-    body = b": OPENROUTER PROCESSING\n\n: keep-alive\n\ndata: 1\n: inside\ndata: 2\n\n"
-    assert data_of(body) == ["1\n2"]
-
-
-def test_id_retry_and_unknown_fields_are_skipped() -> None:
-    """Fields other than data and event do not matter."""
-    assert events_of(b"id: 7\nretry: 10\nfoo: bar\nfoo\ndata: 1\n\n") == [SseEvent("1")]
-
-
-def test_data_lines_are_joined() -> None:
-    """Several data lines make one event, joined by line feeds; an empty one counts."""
-    assert data_of(b"data: {\ndata:\ndata: }\n\n") == ["{\n\n}"]
-
-
 @pytest.mark.parametrize(
     ("line", "data"),
     [(b"data:x", "x"), (b"data: x", "x"), (b"data:  x", " x"), (b"data", ""), (b"data:", ""), (b"data: a: b", "a: b")],
@@ -107,23 +80,20 @@ def test_one_space_after_the_colon_is_optional(line: bytes, data: str) -> None:
     assert data_of(line + b"\n\n") == [data]
 
 
-def test_event_without_data_is_no_event() -> None:
-    """A name alone dispatches nothing and does not stick to the next event."""
-    assert events_of(b"event: ping\n\ndata: 1\n\n") == [SseEvent("1")]
-
-
-@pytest.mark.parametrize("tail", [b"data: 2", b"data: 2\n", b"data: 2\r", b"data: 2\r\n"])
-def test_last_event_without_blank_line(tail: bytes) -> None:
-    """An event that the end of the stream cuts off before its blank line is given anyway."""
-    assert data_of(b"data: 1\n\n" + tail) == ["1", "2"]
-
-
-def test_utf8_split_over_chunks() -> None:
-    """A character cut in the middle is put together again."""
-    body = "data: naïve 東京 😀\n\n".encode()
-    events, decoder = decoded(bytewise(body))
-    assert [event.data for event in events] == ["naïve 東京 😀"]
-    assert not decoder.invalid_utf8
+@pytest.mark.parametrize(
+    ("body", "events"),
+    [
+        (b": PROCESSING\n\n: keep-alive\n\ndata: 1\n: inside\ndata: 2\n\n", [SseEvent("1\n2")]),
+        (b"id: 7\nretry: 10\nfoo: bar\nfoo\ndata: 1\n\n", [SseEvent("1")]),
+        (b"data: {\ndata:\ndata: }\n\n", [SseEvent("{\n\n}")]),
+        (b"event: ping\n\ndata: 1\n\n", [SseEvent("1")]),
+        (b"data: 1\n\ndata: 2\r", [SseEvent("1"), SseEvent("2")]),
+        ("data: naïve 東京 😀\n\n".encode(), [SseEvent("naïve 東京 😀")]),
+    ],
+)
+def test_fields_make_events(body: bytes, events: list[SseEvent]) -> None:
+    """Comments and unknown fields say nothing, data lines are joined, and the end of the stream ends the last event."""
+    assert events_of(body) == events_of(*bytewise(body)) == events
 
 
 @pytest.mark.parametrize("bad", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80"])
@@ -147,15 +117,6 @@ def test_an_event_of_many_lines_beyond_the_cap_stops_the_decoder() -> None:
     events, decoder = decoded([b"data: 12345678\n" * 20 + b"\n"], max_line=64)
     assert events == []
     assert decoder.overflow
-
-
-def test_the_cap_is_half_a_mebibyte() -> None:
-    """A hostile 16 MiB line stops at half of one."""
-    decoder = SseDecoder()
-    for _ in range(16):
-        assert list(decoder.feed(b"x" * 1024 * 1024)) == []
-    assert decoder.overflow
-    assert MAX_LINE_BYTES == 512 * 1024
 
 
 def test_a_line_of_just_the_cap_passes() -> None:
