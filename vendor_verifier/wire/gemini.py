@@ -1,9 +1,9 @@
 """Gemini ``streamGenerateContent``: translates a chat-completions turn into its words.
 
 Messages become ``contents`` of the roles user and model, the system text stands apart, results of parallel calls go
-back together and in the order of the calls (Gemini matches them by position), and tool schemas either take the detour
-through :mod:`vendor_verifier.wire.gemini_schema` or go as they are (``schema="json_schema"``). Forbidding parallel
-calls has no word here, nor have images by address: such turns are untranslatable.
+back together and in the order of the calls (Gemini matches them by position), and tool schemas go as they are, or
+through :mod:`vendor_verifier.wire.gemini_schema` (``schema="parameters"``). Forbidding parallel calls has no word here,
+nor have images by address: such turns are untranslatable.
 
 Answers are read as events, as one JSON array or as one object. The protocol has no end marker: an answer is whole when
 a ``finishReason`` came. That word is ``STOP`` for calls too, so ``STOP`` after a call reads as ``tool_calls``.
@@ -75,15 +75,15 @@ Auth = Literal["x-goog-api-key", "bearer", "both"]
 class Gemini:
     """The wire. The API's version is part of the base url (``…/v1beta``; some gateways know no other).
 
-    ``schema``: ``parameters`` converts tool schemas to Gemini's OpenAPI subset, ``json_schema`` sends them untouched as
-    ``parametersJsonSchema``, where the model takes it. ``foreign_signature`` is put on calls of the history that bring
-    no thought signature, for models that refuse a history without. ``thinking`` is what
+    ``schema``: ``json_schema`` sends tool schemas untouched as ``parametersJsonSchema``; ``parameters`` converts them
+    to Gemini's OpenAPI subset, for models and gateways that do not know that field. ``foreign_signature`` is put on
+    calls of the history that bring no thought signature, for models that refuse a history without. ``thinking`` is what
     switches reasoning off, within ``generationConfig``.
     """
 
     name: str = "gemini"
     auth: Auth = "x-goog-api-key"
-    schema: Literal["parameters", "json_schema"] = "parameters"
+    schema: Literal["json_schema", "parameters"] = "json_schema"
     foreign_signature: str | None = None
     thinking: support.ThinkingSwitch | None = support.NO_BUDGET
 
@@ -122,7 +122,7 @@ class Gemini:
             return declared
         if self.schema == "json_schema":
             declared["parametersJsonSchema"] = tool.parameters
-            if as_dict(tool.parameters).get("type", "object") != "object":
+            if not isinstance(tool.parameters, Mapping) or tool.parameters.get("type", "object") != "object":
                 notes.cannot("tool schema whose root is not an object")
             return declared
         schema = _subset(tool.parameters, notes)
@@ -201,25 +201,10 @@ class Gemini:
 
 
 def _subset(schema: object, notes: Notes) -> dict[str, Any]:
-    converted = gemini_schema(schema)
-    for word in converted.lost:
+    converted, lost = gemini_schema(schema)
+    for word in lost or ("reworded",):
         notes.rewrote(f"schema:{word}")
-    if not converted.lost and not _is_the_same(converted.schema, schema):
-        notes.rewrote("schema:reworded")
-    return converted.schema
-
-
-def _is_the_same(sent: object, declared: object) -> bool:
-    """Whether nothing but the case of types is other than declared."""
-    if isinstance(sent, dict) and isinstance(declared, Mapping):
-        return sent.keys() == declared.keys() and all(
-            str(sent[key]).lower() == declared[key] if key == "type" and isinstance(declared[key], str)
-            else _is_the_same(sent[key], declared[key])
-            for key in sent
-        )  # fmt: skip
-    if isinstance(sent, list) and isinstance(declared, (list, tuple)):
-        return len(sent) == len(declared) and all(map(_is_the_same, sent, declared))
-    return sent == declared
+    return converted
 
 
 def _calling_config(choice: support.ToolChoice, names: Mapping[str, str], notes: Notes) -> dict[str, Any]:
