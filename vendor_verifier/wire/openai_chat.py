@@ -122,7 +122,7 @@ class OpenAIChatReader:
             self._names = names
             answer.identity(*names)
         for choice in chunk.choices or ():
-            if choice.index == 0 or _is_first(choice.index):
+            if not choice.index or _is_first(choice.index):
                 break
         else:
             choice = _NO_CHOICE
@@ -171,7 +171,15 @@ def _read_message(message: _Message, answer: Answer, is_whole: bool = False) -> 
         answer.text(content if content.__class__ is str else _content_text(content))
     if message.refusal:
         answer.text(_content_text(message.refusal))
-    for position, call in enumerate(message.tool_calls or ()):
+    if message.tool_calls:
+        _read_calls(message.tool_calls, answer, is_whole)
+    legacy = message.function_call
+    if legacy is not None and (legacy.name or legacy.arguments is not None):
+        answer.call(0, None, as_word(legacy.name), _arguments(legacy.arguments), is_legacy=True)
+
+
+def _read_calls(calls: list[_Call], answer: Answer, is_whole: bool) -> None:
+    for position, call in enumerate(calls):
         function = call.function
         if function is None or (function.name is None and function.arguments is None):
             function = _Function(call.name, call.arguments)
@@ -183,9 +191,6 @@ def _read_message(message: _Message, answer: Answer, is_whole: bool = False) -> 
             name,
             _arguments(function.arguments),
         )
-    legacy = message.function_call
-    if legacy is not None and (legacy.name or legacy.arguments is not None):
-        answer.call(0, None, as_word(legacy.name), _arguments(legacy.arguments), is_legacy=True)
 
 
 def _index(value: object) -> int | None:
