@@ -63,7 +63,7 @@ ATTACKS: dict[str, tuple[Callable[[], Script], str]] = {
     "line": (lambda: Script(chain([(0.0, head() + chunk(b"data: "))], repeat((0.0, BLOCK), 256))), "limit_exceeded"),
     "bomb": (lambda: say(head(content_encoding="gzip") + chunk(BOMB), end="close"), "limit_exceeded"),
     "bomb-500": (lambda: say(head(500, content_encoding="gzip") + chunk(BOMB), end="close"), "http_5xx"),
-    "headers": (lambda: Script(chain([(0.0, b"HTTP/1.1 200 OK\r\n")], repeat((0.0, HEADERS), 2000))), "protocol"),
+    "headers": (lambda: Script(chain([(0.0, b"HTTP/1.1 200 OK\r\n")], repeat((0.0, HEADERS), 2000))), "limit_exceeded"),
     "error-body": (lambda: Script(chain([(0.0, head(500, "text/plain"))], repeat((0.0, BLOCK), 1024))), "http_5xx"),
     "body": (lambda: Script(chain([(0.0, head(200, "application/json"))], repeat((0.0, BLOCK)))), "limit_exceeded"),
 }

@@ -111,7 +111,7 @@ BEFORE_THE_ANSWER = (
         "headers",
         retried=True,
     ),
-    Row("header flood", lambda: say(FLOOD, end="close"), "protocol", "headers", retried=True),
+    Row("header flood", lambda: say(FLOOD, end="close"), "limit_exceeded", "headers"),
     Row("401", _status(401), "auth", "headers"),
     Row("403", _status(403), "auth", "headers"),
     Row("403 of a moderation", _status(403, "flagged by moderation"), "moderation", "headers"),

@@ -39,9 +39,9 @@ def calls(count: int) -> bytes:
 FLOODS: dict[str, tuple[bytes, str | None]] = {
     "trailers": (CHUNKED + GOOD + b"0\r\n" + b"X: y\r\n" * (300 * K) + b"\r\n", None),
     "one long trailer": (CHUNKED + GOOD + b"0\r\nX: " + b"y" * (2048 * K) + b"\r\n\r\n", None),
-    "header lines": (HEAD + b"X: y\r\n" * (200 * K) + b"\r\n", "protocol"),
-    "folded headers": (HEAD + b"X: y\r\n" + b" z\r\n" * (200 * K) + b"\r\n", "protocol"),
-    "interim answers": (b"HTTP/1.1 100 Continue\r\n\r\n" * (50 * K) + CHUNKED + GOOD, "protocol"),
+    "header lines": (HEAD + b"X: y\r\n" * (200 * K) + b"\r\n", "limit_exceeded"),
+    "folded headers": (HEAD + b"X: y\r\n" + b" z\r\n" * (200 * K) + b"\r\n", "limit_exceeded"),
+    "interim answers": (b"HTTP/1.1 100 Continue\r\n\r\n" * (50 * K) + CHUNKED + GOOD, "limit_exceeded"),
     "chunk extensions": (CHUNKED + GOOD + b"1;" + b"a=b;" * (200 * K), None),
     "chunks of one byte": (CHUNKED + chunk(TOKEN) + b"1\r\n:\r\n" * (100 * K), "truncated"),
     "empty events": (sized(b"data: {}\n\n" * (60 * K)), "limit_exceeded"),

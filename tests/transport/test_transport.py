@@ -182,3 +182,12 @@ async def test_interim_answers_are_passed_over(server: FaultServer) -> None:
     first, second = await fast(server.url(), server.url())
     assert (first.kind, first.exchange.status, second.kind) == (None, 200, None)
     assert "x-request-id" not in first.exchange.headers
+
+
+async def test_a_control_character_in_a_header_is_flagged(server: FaultServer) -> None:
+    """The answer is read all the same, and the character reaches no record."""
+    server.answer = lambda _: say(stream(text("hello"), DONE).replace(b"\r\n", b"\r\nx-request-id: a\x1bb\r\n", 1))
+    (asked,) = await fast(server.url())
+    assert (asked.kind, asked.exchange.headers["x-request-id"]) == (None, "a\ufffdb")
+    assert asked.attempt.response is not None
+    assert "invalid_header" in asked.attempt.response.anomalies

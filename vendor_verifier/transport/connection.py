@@ -83,6 +83,11 @@ _PACKINGS = frozenset({"gzip", "x-gzip", "deflate"})
 _EITHER_PACKING = 32 + zlib.MAX_WBITS
 _GZIP = b"\x1f\x8b"
 _NO_BODY = frozenset({204, 304})
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+class TooMuch(ConnectionError):
+    """Raised when headers, trailers or chunk extensions exceed their bounds."""
 
 
 class HttpConnection(asyncio.Protocol):
@@ -101,6 +106,8 @@ class HttpConnection(asyncio.Protocol):
         # What the parser calls for every chunk, without a frame of ours between them.
         self.on_body = self._pieces.append
         self._parser = httptools.HttpResponseParser(self)
+        # One control character in a header is no reason to lose the answer.
+        self._parser.set_dangerous_leniencies(lenient_headers=True)
         self._exchange: ActiveExchange | None = None
         self._start()
 
@@ -170,7 +177,7 @@ class HttpConnection(asyncio.Protocol):
             exchange.on_complete(at_ns, has_surplus=error is not None)
         elif error is not None:
             self.abort()
-            exchange.on_error(at_ns, "protocol", error)
+            exchange.on_error(at_ns, "excess" if isinstance(error, TooMuch) else "protocol", error)
 
     def _parse(self, data: bytes) -> Exception | None:
         """Feed the parser; the error that stopped it, or None."""
@@ -187,7 +194,7 @@ class HttpConnection(asyncio.Protocol):
         if self._bare_bytes <= MAX_HEAD_BYTES:
             return None
         what = "trailers or chunk extensions" if self._has_head else "headers"
-        return ConnectionError(f"{what} of more than {MAX_HEAD_BYTES} bytes")
+        return TooMuch(f"{what} of more than {MAX_HEAD_BYTES} bytes")
 
     def _unpack(self, data: bytes, exchange: ActiveExchange, unpacker: zlib._Decompress) -> None:
         """Hand on what is packed in ``data``, until the exchange wants no more."""
@@ -230,11 +237,13 @@ class HttpConnection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         self._field_count += 1
         if self._field_count > MAX_FIELDS:
-            raise ConnectionError(f"more than {MAX_FIELDS} header fields")
+            raise TooMuch(f"more than {MAX_FIELDS} header fields")
         if self._has_head:
             # A trailer: the answer has been read by its head.
             return
         key, text = name.decode("latin-1").lower(), value.decode(errors="replace")
+        if not text.isprintable():
+            text = _CONTROL.sub("\ufffd", text)
         self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
 
     def on_headers_complete(self) -> None:

@@ -73,7 +73,7 @@ class ActiveExchange:
             if proxy is not None and tunnel is None:
                 # Not the vendor's failure: it has not received the request.
                 shown = f"the proxy {proxy.shown} (from {proxy.variable})"
-                kind, words = "proxy", f"{shown} does not let us through: {words}"
+                kind, words = "proxy", f"{shown} does not let us through to {origin.host}: {words}"
             self.failure = Failure.of(kind, words, phase="connect")
         except OSError as error:
             words = str(error) or type(error).__name__
@@ -167,14 +167,15 @@ class ActiveExchange:
         self._finish(at_ns)
 
     def on_error(self, at_ns: int, why: str, error: Exception | None) -> None:
-        """End the answer with an error; ``why`` is ``closed``, ``protocol`` or ``payload``."""
+        """End the answer with an error; ``why`` is ``closed``, ``protocol``, ``excess`` or ``payload``."""
         words = str(error) if error is not None and str(error) else "the server closed the connection"
         if why == "payload":
             self.failure = Failure.of("bad_payload", words, self._status, phase="stream")
         elif self._status is not None:
             self.failure = Failure.truncated(words, self._status)
         else:
-            self.failure = Failure.of("protocol" if why == "protocol" else "connection_reset", words)
+            kinds: Mapping[str, FailureKind] = {"protocol": "protocol", "excess": "limit_exceeded"}
+            self.failure = Failure.of(kinds.get(why, "connection_reset"), words, phase="headers")
             connection = self._connection
             if why == "closed" and self._is_reused and connection is not None and not connection.answered_ns:
                 # An end that crossed the request on its way came no later than this.

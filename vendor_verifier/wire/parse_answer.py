@@ -95,6 +95,8 @@ def _read(
         response = structs.replace(response, tool_calls=tuple(calls))
     if exchange.has_surplus:
         flags = (*flags, "bytes_after_answer")
+    if any("\ufffd" in value for value in exchange.headers.values()):
+        flags = (*flags, "invalid_header")
     if flags:
         response = structs.replace(response, anomalies=(*response.anomalies, *flags))
     return _timing(exchange, answer if streamed else None), response, failure
