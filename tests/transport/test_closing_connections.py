@@ -13,8 +13,7 @@ from closing_server import ANSWER, ClosingServer
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
 
 from vendor_verifier.records.plan import Limits, RetryRules
-from vendor_verifier.records.record import Attempt, Failure
-from vendor_verifier.run.budgets import Spending
+from vendor_verifier.records.record import Attempt
 from vendor_verifier.transport import policy
 from vendor_verifier.transport.client import FastTransport
 
@@ -160,15 +159,3 @@ async def test_what_is_sent_again_counts_as_a_request() -> None:
     assert len(ran.records) == 2
     assert ran.end is not None
     assert ran.end.limit == "--max-requests 4 was reached"
-
-
-def test_what_is_sent_again_costs_its_prompt_once_more() -> None:
-    """--max-cost errs on the side of stopping early: the lost sending's prompt is counted, a plain failure's is not."""
-    spending = Spending(max_cost_usd=1.0, costs={("model", "v"): lambda usage: (usage.input or 0) / 1000})
-    failure = Failure("connection_reset", "headers", "closed")
-    with ClosingServer() as server:
-        asked = entry(server, "v")
-    spending.pay(asked, Attempt(1, failure=failure), 300)
-    assert spending.cost_usd == 0
-    spending.pay(asked, Attempt(1, failure=failure, resent=True), 300)
-    assert spending.cost_usd == pytest.approx(0.1)

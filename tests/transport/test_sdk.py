@@ -10,7 +10,7 @@ import pytest
 from asking import KEY, QUICK
 from costs import PATIENCE_S, held_until
 from fault_server import DONE, FaultServer, Script, chunk, delta, event, head, say, stream, text, whole
-from sending import CLIENTS, PATIENT, SOON_A_TOKEN, send
+from sending import CLIENTS, PATIENT, send
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.records.record import Exchange, Failure, Response, Timing
@@ -185,14 +185,6 @@ async def test_what_failed_without_an_sdk_stays_what_it_was(
     assert (through[2].kind, through[2].status) == (kind, status)
     assert through[1:] == direct[1:]
     assert len(server.seen) == 2
-
-
-async def test_a_time_limit_is_the_networks_and_not_what_the_sdk_calls_it(server: FaultServer) -> None:
-    """The SDK raises its own; the record keeps which limit was met."""
-    server.answer = lambda _: Script((), "hang")
-    async with CLIENTS["sdk"](SOON_A_TOKEN) as client:
-        sent = await send(client, server.url())
-    assert (sent.kind, sent.phase) == ("timeout_first_token", "headers")
 
 
 async def test_a_request_the_sdk_cannot_send_is_not_the_vendors_failure(server: FaultServer) -> None:

@@ -84,20 +84,6 @@ async def test_connecting_is_not_latency(server: FaultServer, monkeypatch: pytes
     assert await least_of(first_token_ns, 100_000_000) < 100_000_000
 
 
-async def test_an_unexpected_os_error_is_a_value(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the client library forgot to wrap does not stop the run."""
-
-    async def fail(*_args: object, **_kwargs: object) -> object:
-        raise OSError(24, "Too many open files")
-
-    async with FastTransport(QUICK) as transport:
-        monkeypatch.setattr(connect, "start_connection", fail)
-        asked = await ask(server.url(), transport)
-    assert asked.kind == "connect"
-    assert asked.attempt.failure is not None
-    assert "Too many open files" in asked.attempt.failure.message
-
-
 async def test_a_request_that_is_no_http_names_no_key(server: FaultServer) -> None:
     """A key with a line end in it cannot be sent; the failure is ours and does not quote it."""
     asked = await ask(server.url(), headers={"x-extra": f"{KEY}\r\nx: y"})

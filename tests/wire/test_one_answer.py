@@ -125,22 +125,6 @@ def test_interpreted_text_keeps_its_timing() -> None:
     assert cut.text == "<think>hm</think>Hello<tool_call>…"
 
 
-@pytest.mark.parametrize(
-    "step",
-    [
-        text("\ud800"), methodcaller("reasoning", "\ud800"), methodcaller("call", 0, "i", "f", '{"a":"\ud800"}'),
-        methodcaller("call", 0, "i", "f", {"a": "\ud800"}), methodcaller("call", 0, "i", "\ud800", "{}"),
-        methodcaller("call", 0, "\ud800", "f", "{}"), methodcaller("identity", "\ud800"),
-        methodcaller("finish", "unknown", "\ud800"),
-    ],
-)  # fmt: skip
-def test_half_characters_are_replaced_and_flagged(step: Step) -> None:
-    """Anywhere in an answer, so that it can be written."""
-    response = filled(step).response(streamed=True)
-    assert "lone_surrogate" in response.anomalies
-    str(response).encode()
-
-
 def test_halves_of_a_pair_are_joined_and_endless_words_cut() -> None:
     """Neither is flagged, nor is a replacement character that the vendor itself sent."""
     response = filled(text("\ud83d"), text("\ude00\ufffd"), methodcaller("identity", "m" * 10**6)).response(

@@ -22,7 +22,6 @@ from listening import ALL, STREAMS, captured, near_json, sse
 
 from vendor_verifier.records.record import Exchange
 from vendor_verifier.transport.policy import ProgressMeter
-from vendor_verifier.wire.openai_responses.reader import RepeatedText, ends_with
 from vendor_verifier.wire.parse_answer import Outcome, read_answer
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "answers.jsonl").read_bytes().splitlines()]
@@ -182,19 +181,6 @@ def test_any_events_and_bodies_are_read(wire: str, data: st.DataObject, cuts: li
         outcome = read(wire, [json.dumps(body).encode()], content_type="application/json")
         assert outcome[1] is not None or outcome[2] is not None
         msgspec.json.encode(outcome)
-
-
-@given(st.lists(st.text(max_size=4), max_size=6), st.text(max_size=4))
-def test_a_retelling_adds_what_is_missing(pieces: list[str], more: str) -> None:
-    """It goes on where the pieces stopped, or contradicts them."""
-    retold = RepeatedText()
-    for piece in pieces:
-        retold.add(piece)
-    whole = "".join(pieces)
-    assert retold.missing(whole + more) == more
-    assert ends_with(pieces, more) == whole.endswith(more)
-    if whole:
-        assert retold.missing(("b" if whole[0] == "a" else "a") + whole) is None
 
 
 def test_many_short_retellings_of_a_long_text_cost_little() -> None:

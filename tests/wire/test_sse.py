@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from costs import assert_linear
@@ -13,8 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.wire.sse import MAX_LINE_BYTES, SseDecoder, SseEvent
-
-CAPTURES = sorted((Path(__file__).parent / "captures").glob("*.stream.txt"))
 
 
 def decoded(chunks: Iterable[bytes], max_line: int = MAX_LINE_BYTES) -> tuple[list[SseEvent], SseDecoder]:
@@ -168,18 +165,6 @@ def test_arbitrary_bytes_never_raise_and_overflow_alike(body: bytes, places: lis
     events, decoder = decoded(cut(body, places), max_line)
     assert events == whole
     assert decoder.overflow == whole_decoder.overflow
-
-
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
-def test_captures_byte_by_byte(path: Path) -> None:
-    """Recorded streams give the same events whole and byte by byte, and CRLF instead of LF changes nothing."""
-    body = path.read_bytes().partition(b"\r\n\r\n")[2]
-    whole = events_of(body)
-    assert len(whole) >= 1
-    assert events_of(*bytewise(body)) == whole
-    assert events_of(body.replace(b"\n", b"\r\n")) == whole
-    assert events_of(body.replace(b"\n", b"\r")) == whole
-    assert events_of(b"\xef\xbb\xbf" + body.rstrip(b"\n")) == whole
 
 
 @pytest.mark.parametrize("begun", [b"data: ", b"data: 1\n\ndata: ", b": ", b"data: 1\ndata: "])
