@@ -289,6 +289,8 @@ class OpenAIChat:
             body["stream_options"] = {"include_usage": True}
         body.update(self.extra)
         notes = Notes()
+        if turn.parameters.get("stream", turn.stream) is not turn.stream:
+            notes.rewrote("dropped:stream")
         body.update(switched(self.thinking, turn, notes))
         lay_over(body, endpoint.body)
         self._note_unspeakable(turn, notes)
