@@ -28,6 +28,7 @@ _MEANINGS: Mapping[str, Mapping[str, str]] = {
         "vendor": "the vendor that was asked",
         "suite": "the evaluation",
         "sample": "id of the sample in the evaluation's file: a digest of its content, and which occurrence",
+        "sample_name": "id of the sample in its own row",
         "repetition": "from 0 on",
         "turns": "the turns of the conversation, in order",
         "schema": "version of this schema",

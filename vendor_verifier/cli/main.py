@@ -102,7 +102,7 @@ def _not_a_command(word: str, names: Sequence[str]) -> str:
 
 def _in_our_words(error: CycloptsError, arguments: Sequence[str]) -> str:
     """The message for arguments that cannot be parsed."""
-    from cyclopts import CoercionError, MissingArgumentError, UnusedCliTokensError
+    from cyclopts import CoercionError, MissingArgumentError, UnknownOptionError, UnusedCliTokensError
     from pydantic import ValidationError
 
     from vendor_verifier.config.run_config import problems_in
@@ -123,6 +123,8 @@ def _in_our_words(error: CycloptsError, arguments: Sequence[str]) -> str:
         lacks = f"{name} needs a value" if name in arguments else f"{command.strip() or 'run'} needs {name}"
         return f"{lacks}; see `agent-vendor-verifier{command} --help`"
     error.verbose = False
+    if isinstance(error, UnknownOptionError) and error.token.keyword in _OTHER_FLAGS:
+        return f"Unknown option: {error.token.keyword}. Did you mean {_OTHER_FLAGS[error.token.keyword]}?"
     return str(error)
 
 
@@ -145,6 +147,11 @@ def _repeat_hint(error: VerifierError, arguments: Sequence[str]) -> str:
     return ""
 
 
+# What other tools call our flags.
+_OTHER_FLAGS = {
+    "--concurrency": "--request-concurrency", "--base-url": "--url", "--dataset": "--test-file-path",
+    "--num-prompts": "--limit", "--rate": "--request-rate", "--config": "--config-file-path",
+}  # fmt: skip
 _REPEATED = ("--vendor", "--model", "--suite", "--benchmark", "--bfcl-category", "--rank-metric")
 
 if __name__ == "__main__":

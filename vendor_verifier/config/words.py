@@ -16,9 +16,18 @@ def key_text(path: tuple[str | int, ...]) -> str:
     return text
 
 
+# What other tools call our keys.
+_OTHER_WORDS = {
+    "base_url": "url", "api_base": "url", "endpoint": "url", "model": "model_id", "key": "api_key",
+    "headers": "extra_headers",
+}  # fmt: skip
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """`` (did you mean `x`?)`` for the nearest known word, else the empty text."""
     names = list(known)
+    if _OTHER_WORDS.get(word) in names:
+        return f" (did you mean {shown(_OTHER_WORDS[word])}?)"
     folded = {name.casefold(): name for name in names}
     close = difflib.get_close_matches(word[:100].casefold(), folded, n=1, cutoff=0.6)
     return f" (did you mean {shown(folded[close[0]])}?)" if close else ""

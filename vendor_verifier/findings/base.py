@@ -37,7 +37,6 @@ _UNREAD = [
 ]  # fmt: skip
 # What to do where answers are missing for another reason than the vendor's own failures.
 _OURS: Mapping[str, str] = {
-    "account": "your key or credit was refused: fix it in .env, then run again with --incremental",
     "network": "the network failed: run again with --incremental",
     "rate_limit": "rate limit (429): lower --request-concurrency, then run again with --incremental",
     "us": "this program could not send them: see the failures",
@@ -286,13 +285,24 @@ def _hindrance(run: ModelRun, label: str) -> str | None:
         if gave_up(rows):
             del lost["unasked"]
         del lost["vendor"]
+        if lost["account"]:
+            # What came after a refused key was not sent because of it.
+            lost["account"] += lost.pop("unasked", 0)
         if lost.total() > (1 - LEAST_COMPARABLE) * planned:
             cause = max(lost, key=lambda each: lost[each])
-            return f"{lost.total()} of {planned} {whose}answers are missing; {_OURS[cause]}"
+            why = _refused(rows) if cause == "account" else _OURS[cause]
+            return f"{lost.total()} of {planned} {whose}answers are missing; {why}"
     answered = int(run.reference["ok"].sum())
     if answered < LEAST_COMPARABLE * len(run.reference):
         return f"the baseline answered {answered} of {len(run.reference)} requests"
     return None
+
+
+def _refused(rows: pd.DataFrame) -> str:
+    """What to do about a key or an account that a vendor refused."""
+    if (rows["failure"] == "auth").any():
+        return "your key was rejected (401 or 403): fix it in .env, then run again with --incremental"
+    return "your account has no credit (402): top it up, then run again with --incremental"
 
 
 def thin(run: ModelRun, label: str) -> str | None:
@@ -309,7 +319,8 @@ def gave_up(rows: pd.DataFrame) -> bool:
 
 def main_failure(rows: pd.DataFrame) -> tuple[str, str]:
     """The most frequent kinds of failure with their numbers, and what to do about the first; empty without failures."""
-    kinds = Counter(rows["failure"].dropna().astype(object)).most_common(3)
+    failures = rows["failure"].dropna().astype(object)
+    kinds = Counter(failures[failures != "skipped"]).most_common(3)
     return ", ".join(f"{kind} {count}" for kind, count in kinds), KINDS[kinds[0][0]].remedy if kinds else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from vendor_verifier.findings.base import ModelRun, Reach
+from vendor_verifier.findings.base import ModelRun, Reach, main_failure
 from vendor_verifier.findings.baseline import faults
 from vendor_verifier.findings.reliability import failed_more
 from vendor_verifier.records.results import Choice, FacetName, Status, VendorResult, Verdict
@@ -35,6 +35,10 @@ def choice_of(
     others = f" ({others})" if others else ""
     if not status:
         choice = Choice("no_vendors", (), "Only the baseline was asked.")
+    elif run.baseline is not None and run.baseline not in answered and answered:
+        kinds, remedy = main_failure(run.reference)
+        why = f" ({kinds})" if kinds else ""
+        return Choice("none", (), f"The baseline {run.baseline} answered nothing{why}: nothing was compared. {remedy}")
     elif matching:
         text = f"{_recommended(run, matching, len(status))}{others}{_best(run, matching)}."
         choice = Choice("recommended", matching, f"{text} {_seen(verdicts[matching[0]])}".strip())
@@ -61,17 +65,22 @@ def _recommended(run: ModelRun, matching: Sequence[str], vendors: int) -> str:
 
 
 def _best(run: ModelRun, matching: Sequence[str]) -> str:
-    """The cheapest and the fastest of several, where price or time is known of all."""
+    """The cheapest and the fastest of several, where it is known of all, and whether the baseline is cheaper."""
+    costs = {label: money.per_1000_requests_usd for label, money in run.money.items()}
+    own = costs.get(run.baseline or "")
+    others = [costs.get(label) for label in matching]
+    cheaper = own is not None and all(cost is not None and own < cost for cost in others)
+    maker = f"; the baseline {run.baseline} itself is cheaper" if cheaper else ""
     if len(matching) == 1:
-        return ""
-    prices = {label: run.money[label].per_1000_requests_usd for label in matching if label in run.money}
+        return maker
+    prices = {label: costs[label] for label in matching if label in costs}
     seconds = {label: float(run.rows[label]["e2e_ms"].median()) for label in matching}
     parts = []
     for word, figures in (("cheapest", prices), ("fastest", seconds)):
         known = {label: figure for label, figure in figures.items() if figure is not None and figure == figure}
         if len(known) == len(matching):
             parts.append(f"; {word}: {min(known, key=lambda label: (known[label], label))}")
-    return "".join(parts)
+    return "".join(parts) + maker
 
 
 def _seen(verdict: Verdict) -> str:

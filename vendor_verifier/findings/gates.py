@@ -94,13 +94,14 @@ def parse_gate(text: str, suites: Collection[str] = ()) -> list[Gate]:
         expected = "expected a gate such as 'f1 >= 0.9', 'ttft_ms.p95 <= 2000' or 'verdict >= check', or a preset"
         raise _error(text, expected, text.strip(), PRESETS)
     metric, percentile, comparison, right = form.groups()
+    known = (*SHARES, *suites, *REQUEST_METRICS, *COSTS, "verdict")
+    metric = next((name for name in known if name.casefold() == metric.casefold()), metric)
     if metric == "verdict":
         words = {status.replace("_", " "): status for status in WORST_FIRST if status != "reference"}
         word = " ".join(right.casefold().replace("_", " ").split())
         if comparison != ">=" or percentile is not None or word not in words:
             raise _error(text, f"read {right!r} where 'verdict >= <status>' was expected", word, words)
         return [Gate("verdict", ">=", status=words[word])]
-    known = (*SHARES, *suites, *REQUEST_METRICS, *COSTS)
     if metric not in known:
         raise _error(text, f"unknown metric {metric}", metric, known)
     if percentile is not None and metric not in REQUEST_METRICS:

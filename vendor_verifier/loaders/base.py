@@ -149,6 +149,8 @@ def read_rows(lines: Iterable[bytes], file: Path) -> Iterator[Row | Problem]:
                 yield _row(number, content)
             except UnusableRequest as problem:
                 yield Problem(str(problem), file, number, problem.key)
+                if _is_utf_16(content):
+                    return
 
 
 def _row(number: int, content: bytes) -> Row:
@@ -231,10 +233,13 @@ def _decoded(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        is_utf_16 = b"\x00" in content[:100] or content[:2] in (b"\xff\xfe", b"\xfe\xff")
-        hint = "it looks like UTF-16; " if is_utf_16 else ""
+        hint = "it looks like UTF-16; " if _is_utf_16(content) else ""
         where = f"byte 0x{content[error.start]:02x} at position {error.start + 1}"
         raise _Unreadable(f"not UTF-8: {where}; {hint}save the file as UTF-8") from None
+
+
+def _is_utf_16(content: bytes) -> bool:
+    return b"\x00" in content[:100] or content[:2] in (b"\xff\xfe", b"\xfe\xff")
 
 
 def _parsed(text: str, hook: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:

@@ -42,9 +42,10 @@ _MAX_DEFECTS = 50
 def read_question(row: Mapping[str, Any]) -> Question:
     """The question a row asks.
 
-    The body is the row itself or its ``request``. ``messages`` and ``tools`` may be JSON text, and the role ``_input``
-    becomes ``system``. Parameters that are null are dropped, which is what null means in this vocabulary. Tools that
-    are not objects are left out and reported; everything else passes untouched.
+    The body is the row itself, its ``request``, or the ``body`` of a batch row, whose ``custom_id`` is the id.
+    ``messages`` and ``tools`` may be JSON text, and the role ``_input`` becomes ``system``. Parameters that are null
+    are dropped, which is what null means in this vocabulary. Tools that are not objects are left out and reported;
+    everything else passes untouched.
 
     Raises:
         UnusableRequest: no usable ``messages``, or ``tools`` that is no list.
@@ -69,6 +70,8 @@ def read_question(row: Mapping[str, Any]) -> Question:
 def control_tags(row: Mapping[str, Any]) -> dict[str, Any]:
     """The control keys of a row that say something; a ``tags`` object is spread, the row's own keys win over it."""
     spread = as_dict(row.get("tags"))
+    if "custom_id" in row:
+        spread = {"id": row["custom_id"], **spread}
     own = {key: value for key, value in row.items() if _is_control(key) and value is not None}
     if isinstance(row.get("tags"), dict):
         del own["tags"]
@@ -89,9 +92,10 @@ def _body(row: Mapping[str, Any]) -> Mapping[str, Any]:
         return row
     if "request" in row and ("response" in row or "status" in row):
         raise UnusableRequest("this is a row of results, not a request; read result files with `import`", "request")
-    request = row.get("request")
-    if isinstance(request, dict) and "messages" in request:
-        return request
+    for key in ("request", "body"):
+        inner = row.get(key)
+        if isinstance(inner, dict) and "messages" in inner:
+            return inner
     found = ", ".join(shortened(key, 30) for key in list(row)[:8]) or "an empty object"
     hint = "; a raw `prompt` has to be rewritten as messages" if "prompt" in row else ""
     raise UnusableRequest(f"no `messages`: expected a chat-completions body, read {found}{hint}")

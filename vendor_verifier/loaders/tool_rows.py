@@ -146,5 +146,10 @@ FORMATS = (
         "messages, expected.calls",
     ),
     # Result rows and raw prompts, too, are this reader's to refuse in clear words.
-    Loader("chat", read_question, lambda row: any(key in row for key in ("messages", "request", "prompt")), "messages"),
+    Loader(
+        "chat",
+        read_question,
+        lambda row: any(key in row for key in ("messages", "request", "body", "prompt")),
+        "messages",
+    ),
 )

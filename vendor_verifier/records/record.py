@@ -173,10 +173,10 @@ RecordKey = tuple[str, str, str, str, str, int]
 class Record(msgspec.Struct, frozen=True):
     """Everything that happened to one (run, model, label, suite, sample, repetition); one line of records.jsonl.
 
-    ``block`` numbers 25 samples that follow each other in the order common to all vendors: what stands in one block a
-    vendor was asked at about one time. ``worker`` and ``region`` say where from, in a run on several machines; ``None``
-    otherwise and where the worker names no region. ``offered_s`` is when it was due, in seconds after the vendor's
-    schedule began; ``None`` in a closed loop.
+    ``block`` numbers 25 samples that follow each other in the order common to all vendors, so that a vendor got them at
+    about one time. ``worker`` and ``region`` say where it was sent from, in a run on several machines; ``None``
+    otherwise. ``offered_s`` is when it was due, in seconds after the vendor's schedule began; ``None`` without one.
+    ``sample_name`` is the id that the sample's own row gives.
     """
 
     run: str
@@ -193,6 +193,7 @@ class Record(msgspec.Struct, frozen=True):
     block: Count | None = None
     region: str | None = None
     offered_s: Seconds | None = None
+    sample_name: str | None = None
 
     @property
     def key(self) -> RecordKey:

@@ -271,7 +271,9 @@ def latency(scored: ScoredRun, name: str) -> Table:
 
 
 def pace(scored: ScoredRun, name: str) -> Table:
-    """The load that each vendor got and what it answered of it."""
+    """The load that each vendor got and what it answered of it; empty of imported results, which were not sent here."""
+    if scored.manifest.status == "imported":
+        return table("Pace", (), ())
     attempts = scored.attempts[scored.attempts["model"] == name]
     found = breakdowns.pace(ranked_records(scored, name), attempts)
     heads = {

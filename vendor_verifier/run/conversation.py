@@ -134,6 +134,7 @@ class Conversation:
             turns=turns,
             block=block,
             offered_s=None if due is None else due.offered_s,
+            sample_name=None if (name := item.sample.tags.get("id")) is None else str(name),
         )
         if sum(map(_characters, turns)) > _MOST_READ_HERE:
             return await anyio.to_thread.run_sync(self.scrubber.record, made, item.sample.turn.tools)

@@ -335,7 +335,8 @@ def _placed(vendors: list[VendorResult], rank_metrics: tuple[str, ...], lost: se
     """The vendors with IRF and place, best first.
 
     Where no vendor was compared with a baseline the mean score of the evaluations orders them, more of them before
-    fewer, and nobody has an IRF: a second order would contradict the first. Nobody has a place where nobody answered.
+    fewer, and nobody has an IRF: a second order would contradict the first. Nobody has a place where nobody answered,
+    or where the baseline did not.
     """
     scores = {
         vendor.label: [
@@ -353,7 +354,10 @@ def _placed(vendors: list[VendorResult], rank_metrics: tuple[str, ...], lost: se
         found = irf(ranked)
         vendors = [structs.replace(vendor, irf=found[vendor.label] or None) for vendor in vendors]
         order = {vendor.label: (vendor.irf,) for vendor in vendors if vendor.irf is not None}
-    answered = any(vendor.succeeded for vendor in vendors)
+    baseline = next((vendor for vendor in vendors if vendor.is_baseline), None)
+    answered = any(vendor.succeeded for vendor in vendors) and (baseline is None or bool(baseline.succeeded))
+    if not answered:
+        vendors = [structs.replace(vendor, irf=None) for vendor in vendors]
     for vendor in sorted(vendors, key=lambda vendor: order.get(vendor.label, (-1.0,)), reverse=True):
         own = order.get(vendor.label)
         place = None if own is None or not answered else 1.0 + sum(other > own for other in order.values())

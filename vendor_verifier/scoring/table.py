@@ -29,8 +29,8 @@ from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.trigger import KeptCheckers
 
 CHUNK = 2_000
-_TAGS = ("category", "difficulty", "call_type")
-_NO_TAGS = (None, None, None)
+_TAGS = ("category", "difficulty", "call_type", "id")
+_NO_TAGS = (None,) * len(_TAGS)
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -73,6 +73,7 @@ RECORD_COLUMNS: tuple[Column, ...] = (
     Column("category", "category", "", "category of the sample"),
     Column("difficulty", "category", "", "difficulty of the sample"),
     Column("call_type", "category", "", "call type of the sample"),
+    Column("sample_name", "category", "", "id of the sample in its own row"),
     Column("finish", "category", "", "finish reason of the last answer"),
     Column("served_model", "category", "", "model that the answer names"),
     Column("provider", "category", "", "provider that a router names"),

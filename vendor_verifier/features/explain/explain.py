@@ -50,7 +50,13 @@ def explain_command(
     from vendor_verifier.store import RunFolder
 
     folder = RunFolder(run_named(run))
-    chosen = chosen_entries(folder.read_manifest(), vendor, model)
+    manifest = folder.read_manifest()
+    if sample is not None and vendor is None:
+        # The answers of the others are shown with it.
+        vendor = next(
+            (each.label for each in manifest.entries if not each.is_baseline and model in (None, each.model)), None
+        )
+    chosen = chosen_entries(manifest, vendor, model)
     cut = 1_000_000 if full else 2_000 if sample else 300
     found: list[list[Any]]
     if sample is None:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from vendor_verifier.features.explain.evidence import Evidence, Table
 from vendor_verifier.features.explain.sample import Answer, answer_of
-from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.record import Attempt, Record
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 
 _MOMENTS = ("sent_s", "first", "last")
@@ -31,10 +31,15 @@ def vendor_lines(found: Sequence[Evidence], limit: int) -> Iterator[str]:
             yield from _table(table, limit)
     for answer in (answer for evidence in found for answer in evidence.failures):
         record = answer.record
-        yield plain(f"failure: {record.suite} {record.sample}, repetition {record.repetition}")
+        yield plain(f"failure: {record.suite} {_named(record)}, repetition {record.repetition}")
         attempts = [attempt for turn in record.turns for attempt in turn.attempts]
         yield from ("  " + plain(line, limit) for attempt in attempts[-1:] for line in _attempt(attempt))
         yield from _curl(answer)
+
+
+def _named(record: Record) -> str:
+    """The sample's own id, if its row has one, and ours."""
+    return record.sample if record.sample_name is None else f"{record.sample_name} ({record.sample})"
 
 
 def _table(found: Table, limit: int) -> Iterator[str]:
@@ -61,7 +66,7 @@ def _cell(name: str, value: Any) -> str:
 def answer_lines(found: Sequence[Answer], limit: int) -> Iterator[str]:
     """What is wrong, prompt, reply, expectation, the other answers and a curl; no text above ``limit`` characters."""
     answer, record, sample = found[0], found[0].record, found[0].sample
-    yield plain(f"{record.model} / {record.label}: {record.suite} {record.sample}, repetition {record.repetition}")
+    yield plain(f"{record.model} / {record.label}: {record.suite} {_named(record)}, repetition {record.repetition}")
     if sample.source is not None:
         yield plain(f"from {sample.source.dataset}, line {sample.source.line}")
     if answer.redacted:
