@@ -329,3 +329,11 @@ def test_runs_of_checks_alone_judge_nothing_else(suite: str) -> None:
 def test_the_first_line_names_no_baseline_where_there_is_none() -> None:
     found = judged(dataclasses.replace(altered(HONEST, "v", served_model="mini"), baseline=None, labels=("v",)))
     assert found.choice.text == "No vendor can be recommended (1 differs)."
+
+
+def test_a_silent_baseline_is_said_first() -> None:
+    """A typo in its url: nothing is compared."""
+    run = failing(HONEST, BASELINE, np.arange(0, 630), "connect_refused", "network")
+    found = judged(run)
+    assert found.choice.kind == "none"
+    assert found.choice.text.startswith(f"The baseline {BASELINE} answered nothing (connect_refused ")

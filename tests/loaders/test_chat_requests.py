@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.loaders import LoadedSamples, read_dataset_file
+from vendor_verifier.loaders.building import read_question
 from vendor_verifier.records.sample import content_digest, numbered
 from vendor_verifier.wire.base import json_bytes
 
@@ -232,3 +233,11 @@ def test_bare_tools_are_read_as_functions(key: str) -> None:
     assert tool == {"type": "function", "function": {"name": "weather", "parameters": schema}}
     assert loaded.defects[0].startswith("line 1: tool 1 has no")
     assert loaded.samples[1].turn.tools == ({"type": "builtin_function", "name": "search"},)
+
+
+def test_a_batch_row_is_read_with_its_id() -> None:
+    """As batch APIs take them: the request is the ``body``, the id is ``custom_id``."""
+    row = {"custom_id": "r1", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": [USER]}}
+    question = read_question(row)
+    assert question.turn.messages == (USER,)
+    assert question.tags["id"] == "r1"

@@ -300,9 +300,9 @@ def _hindrance(run: ModelRun, label: str) -> str | None:
 
 def _refused(rows: pd.DataFrame) -> str:
     """What to do about a key or an account that a vendor refused."""
-    if (rows["failure"] == "auth").any():
-        return "your key was rejected (401 or 403): fix it in .env, then run again with --incremental"
-    return "your account has no credit (402): top it up, then run again with --incremental"
+    if set(rows["failure"][rows["charge"] == "account"]) == {"no_credit"}:
+        return "your account has no credit (402): top it up, then run again with --incremental"
+    return "your key was rejected (401 or 403): fix it in .env, then run again with --incremental"
 
 
 def thin(run: ModelRun, label: str) -> str | None:
