@@ -36,7 +36,7 @@ _TEXT_STARTS = _STREAM_STARTS + _BODY_STARTS
 def takes_long(exchange: Exchange) -> bool:
     """Whether to read it takes more than some milliseconds: it is long, or consists of little but pieces and lines."""
     size = sum([len(chunk) for _, chunk in exchange.chunks])
-    if size <= _LONG // 16:
+    if size <= 3 * _MANY:
         return False
     lines = sum([chunk.count(b"\n") + chunk.count(b"\r") for _, chunk in exchange.chunks])
     return size > _LONG or max(lines, len(exchange.chunks)) > _MANY
