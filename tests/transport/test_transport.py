@@ -13,17 +13,7 @@ import anyio
 import pytest
 from asking import KEY, QUICK, TURN, Asked, ask
 from costs import least_of
-from fault_server import (
-    DONE,
-    END,
-    FaultServer,
-    Script,
-    chunk,
-    head,
-    say,
-    stream,
-    text,
-)
+from fault_server import DONE, END, FaultServer, Script, chunk, head, say, stream, text
 
 from vendor_verifier.records.request import Endpoint
 from vendor_verifier.transport import connect

@@ -9,13 +9,7 @@ from itertools import repeat
 import pytest
 from asking import QUICK, ask
 from changing import replace
-from fault_server import (
-    FaultServer,
-    Script,
-    chunk,
-    head,
-    text,
-)
+from fault_server import FaultServer, Script, chunk, head, text
 
 from vendor_verifier.transport import policy
 

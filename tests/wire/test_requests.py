@@ -22,11 +22,7 @@ from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.wire.base import Notes, join_url, messages_url, stream_url
 from vendor_verifier.wire.history import read_messages
 from vendor_verifier.wire.openai_completions import CannotRender
-from vendor_verifier.wire.request_support import (
-    ThinkingSwitch,
-    names_back,
-    sent_names,
-)
+from vendor_verifier.wire.request_support import ThinkingSwitch, names_back, sent_names
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "requests.jsonl").read_bytes().splitlines()]
 TURN_KEYS = (

@@ -122,7 +122,8 @@ class OpenAIChatReader:
             self._names = names
             answer.identity(*names)
         for choice in chunk.choices or ():
-            if not choice.index or _is_first(choice.index):
+            # Only a real, positive index says that it is another choice than the one we asked for.
+            if not choice.index or not isinstance(choice.index, int) or choice.index < 0:
                 break
         else:
             choice = _NO_CHOICE
@@ -153,11 +154,6 @@ def _read_usage(usage: dict[str, Any], of_choice: dict[str, Any], answer: Answer
         answer.anomaly("usage_in_choice")
     if usage or of_choice:
         answer.usage(chat_usage(usage or of_choice))
-
-
-def _is_first(index: object) -> bool:
-    """Whether it is the choice we asked for; only a real, positive index says that it is another one."""
-    return not isinstance(index, int) or index <= 0
 
 
 def _read_message(message: _Message, answer: Answer, is_whole: bool = False) -> None:

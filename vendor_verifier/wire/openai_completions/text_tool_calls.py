@@ -245,10 +245,5 @@ _FAMILIES = (
         tuple(f"<{slash}｜DSML｜{word}>" for slash in ("", "/") for word in ("function_calls", "tool_calls")),
         _reader_of_invocations("｜DSML｜"),
     ),
-    _Family(
-        '<invoke name="',
-        "</invoke>",
-        ("<minimax:tool_call>", "</minimax:tool_call>"),
-        _reader_of_invocations(""),
-    ),
+    _Family('<invoke name="', "</invoke>", ("<minimax:tool_call>", "</minimax:tool_call>"), _reader_of_invocations("")),
 )
