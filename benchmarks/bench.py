@@ -1,6 +1,6 @@
 """What a request costs, whether the clock tells the truth, and what peers cost: `make bench` writes RESULTS.md.
 
-    bench.py cost      the whole product beside a raw protocol, by number of requests
+    bench.py cost      the whole product against a raw protocol, by number of requests
     bench.py clock     recorded times against the server's own stamps
     bench.py peers     the same work by other programs, each in an environment of its own under .bench
     bench.py           all three
@@ -32,7 +32,7 @@ RESULTS = Path(__file__).with_name("RESULTS.md")
 KINDS = ("cost", "clock", "peers")
 Measure = Callable[[], Cost]
 
-COST_TEXT = """The whole command, from its start to the scored run on disk, beside a bare asyncio protocol that sends,
+COST_TEXT = """The whole command, from its start to the scored run on disk, against a bare asyncio protocol that sends,
 stamps and parses the same answers (the raw limit). An answer has 64 pieces of text, 8 of a tool call, and usage."""
 CLOCK_TEXT = """Error in ms against the server's own stamps, which sends the first token after 200 ms and 72 more by
 10 ms. Libraries are clients of an application that streams as their documentation shows. On a quiet machine the product

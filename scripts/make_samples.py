@@ -10,7 +10,7 @@ The output depends on the catalogue alone: no randomness, no clock, no environme
 ``systems.yaml``
     System prompts that several rows share, by name.
 ``rows/<category>.yaml``
-    The rows of one category, in the order of the file; templates stand last. Keys of a row:
+    The rows of one category, in the order of the file; templates come last. Keys of a row:
 
     expected          what a good model should do: true = call a tool, false = answer in words
     domain, language, difficulty    its tags

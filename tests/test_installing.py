@@ -48,13 +48,13 @@ def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="ignore") if "__pycache__" not in path.parts else ""
 
 
-def test_no_line_installs_this_product_from_the_index_by_its_name() -> None:
+def test_no_line_installs_this_product_from_the_index() -> None:
     """The index has the older 0.1.0 under the name, so a requirement that names it fetches the wrong program."""
     wrong = re.compile(r"agent-vendor-verifier\[|install\s+['\"]?agent[-_]vendor[-_]verifier")
     assert [path.name for path in _texts() if wrong.search(_read(path))] == []
 
 
-def test_every_install_line_names_a_checkout_or_somebody_elses_distribution() -> None:
+def test_every_install_line_names_a_known_distribution() -> None:
     """A path, `.[extra]` with an extra that there is, or a distribution that this project really uses."""
     texts = [path for path in _texts() if path.suffix != ".py"]
     lines = [(path, line[1]) for path in texts for line in INSTALLS.finditer(_read(path))]

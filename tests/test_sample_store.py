@@ -110,7 +110,7 @@ def test_lines_are_copied_as_they_are_written(samples: list[Sample], data: st.Da
 
 
 @given(samples=SAMPLES, data=st.data())
-def test_shelved_samples_are_those_of_the_file_they_are_written_to(samples: list[Sample], data: st.DataObject) -> None:
+def test_shelved_samples_are_those_of_their_file(samples: list[Sample], data: st.DataObject) -> None:
     """Read again they are the same; of samples that stand nowhere as lines this is not said."""
     places = data.draw(st.lists(st.sampled_from(range(len(samples))), unique=True)) if samples else []
     shelf = filled(samples)

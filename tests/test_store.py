@@ -137,7 +137,7 @@ def test_the_first_version_stays_readable() -> None:
     assert decode_record(encode_record(record)) == record
 
 
-def test_what_was_sent_again_is_stored_and_old_lines_say_nothing_of_it() -> None:
+def test_what_was_sent_again_is_stored_and_old_lines_say() -> None:
     """``resent`` comes back as it was written; a line from before it was known holds no attempt that was resent."""
     old = decode_record(VERSION_1)
     assert b"resent" not in VERSION_1

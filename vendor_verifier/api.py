@@ -57,7 +57,7 @@ def verify(
     """Ask every vendor of ``config`` every sample, score the answers, write the run folder.
 
     ``samples`` None takes the shipped ones; of these ``limit`` takes a choice that keeps classes and categories, with
-    ``head`` the first so many. ``output_dir`` None makes ``runs/<timestamp>``. Without ``history``, here or in the
+    ``head`` the first of them. ``output_dir`` None makes ``runs/<timestamp>``. Without ``history``, here or in the
     file, the run joins none; one that cannot take it is a UserWarning. ``environ`` replaces the process environment as
     the source of keys. With ``dask_client`` the cluster of that Dask client sends. ``settings`` are further fields of
     :class:`vendor_verifier.config.run_config.RunOptions`, named like the flags of ``run`` and with the same defaults;
@@ -157,7 +157,7 @@ async def evaluate(
 
 
 def _is_taken() -> bool:
-    """Whether this thread cannot run a loop of its own and handle signals: in a notebook, beside the main thread."""
+    """Whether this thread cannot run a loop of its own and handle signals: in a notebook, or off the main thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

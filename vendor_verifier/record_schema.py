@@ -34,8 +34,8 @@ _MEANINGS: Mapping[str, Mapping[str, str]] = {
         "schema": "version of this schema",
         "score": "kept in redacted runs alone, where the texts that it was made of are gone",
         "worker": "the worker that asked, in a run on several machines",
-        "block": "number of the 25 samples that stand together in the order common to all vendors",
-        "region": "where the worker stands",
+        "block": "number of the group of 25 samples in the order common to all vendors",
+        "region": "region of the worker",
         "offered_s": "when it was due, s after the vendor's schedule began; null in a closed loop",
     },
     "TurnRecord": {

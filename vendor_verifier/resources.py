@@ -1,4 +1,4 @@
-"""Finds the files that ship beside the package, inside a wheel or in a checkout."""
+"""Finds the files that ship with the package, inside a wheel or in a checkout."""
 
 from __future__ import annotations
 

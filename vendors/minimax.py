@@ -1,4 +1,4 @@
-"""MiniMax, https://platform.minimax.io/docs. Reasoning stands apart from the text only when asked for."""
+"""MiniMax, https://platform.minimax.io/docs. Reasoning is separate from the text only when asked for."""
 
 from vendor_verifier.vendor import OpenAICompatible
 from vendor_verifier.wire.openai_chat import OpenAIChat

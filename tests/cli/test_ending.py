@@ -74,7 +74,7 @@ def test_simulated_vendors_end_with_who_started_them() -> None:
 
 
 @pytest.mark.slow  # a whole demonstration
-def test_a_ctrl_c_at_the_terminal_lets_simulated_answers_under_way_come_in(tmp_path: Path) -> None:
+def test_ctrl_c_lets_simulated_answers_in_flight_come_in(tmp_path: Path) -> None:
     """The terminal tells every process of the command; those who answer must not go before those who ask."""
     command = [sys.executable, "-m", "vendor_verifier.cli.main", "demo", "-q", "-o", str(tmp_path / "run")]
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

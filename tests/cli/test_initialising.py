@@ -26,7 +26,7 @@ def validator() -> Any:
     return jsonschema_rs.validator_for(json_schema())
 
 
-def test_init_writes_four_files_and_the_configuration_runs_without_a_key(bench: Any) -> None:
+def test_init_writes_four_files_and_the_configuration_runs(bench: Any) -> None:
     """From an empty folder to a ranking with two commands and no edit."""
     code, _, err = bench("init")
     assert code == 0
@@ -70,7 +70,7 @@ def test_a_gitignore_that_lets_keys_through_is_named(bench: Any) -> None:
 
 
 @pytest.mark.parametrize("model", REAL_MODELS)
-def test_a_model_s_configuration_is_valid_and_wants_the_named_keys(bench: Any, model: str) -> None:
+def test_a_model_s_configuration_is_valid_and_wants(bench: Any, model: str) -> None:
     """For every model we know: the loader accepts the file, the schema too, and .env has a line for each key."""
     code, _, err = bench("init", "--model", model)
     assert code == 0, err
@@ -92,9 +92,7 @@ def test_a_model_s_configuration_is_valid_and_wants_the_named_keys(bench: Any, m
         (["--model", "kimi-k2", "--vendor", "bigmodel"], "none of bigmodel"),
     ],
 )
-def test_what_cannot_be_begun_with_is_refused_before_anything_is_written(
-    bench: Any, arguments: list[str], words: str
-) -> None:
+def test_what_cannot_be_begun_with_is_refused_before_anything(bench: Any, arguments: list[str], words: str) -> None:
     """A misspelt model leaves no half-made folder."""
     code, _, err = bench("init", *arguments)
     assert code == 2
@@ -102,7 +100,7 @@ def test_what_cannot_be_begun_with_is_refused_before_anything_is_written(
     assert list(bench.folder.iterdir()) == []
 
 
-def test_the_schema_accepts_the_example_and_refuses_what_the_loader_refuses() -> None:
+def test_the_schema_accepts_the_example_and_refuses() -> None:
     """The schema and the loader agree on the shipped example and on a misspelt key."""
     example = yaml.safe_load(shipped("config_example.yaml").read_text(encoding="utf-8"))
     assert list(validator().iter_errors(example)) == []

@@ -68,7 +68,7 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_use(words: str, folde
     assert loaded(folder, *arguments) & HEAVY <= MAY_LOAD[words]
 
 
-def test_help_loads_neither_configuration_nor_modules_of_the_work(tmp_path: Path) -> None:
+def test_help_loads_neither_configuration_nor_modules(tmp_path: Path) -> None:
     """Help is quick because of what it does not load: no plugins, no samples, no numbers."""
     modules = loaded(tmp_path, "--help")
     assert "vendor_verifier.cli.main" in modules

@@ -26,7 +26,7 @@ def test_the_package_runs_as_a_module() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, __version__)
 
 
-def test_a_thread_that_cannot_handle_signals_is_named_before_anything_is_written(tmp_path: Path) -> None:
+def test_a_thread_that_cannot_handle_signals(tmp_path: Path) -> None:
     """Only the main thread can; without verify(), which finds another way, no run folder is made."""
     raised: list[vendor_verifier.VerifierError] = []
     options = RunOptions(

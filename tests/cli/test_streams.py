@@ -55,7 +55,7 @@ def test_who_does_not_listen_changes_neither_work_nor_exit_code(folder: Path, co
 
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("command", READING)
-def test_results_that_cannot_be_written_are_an_error_in_one_sentence(folder: Path, command: str) -> None:
+def test_results_that_cannot_be_written_are_an_error(folder: Path, command: str) -> None:
     """A full disk behind ``>`` must not pass for a command that printed its result."""
     code, told = shell(f"{PROGRAM} {command} > /dev/full", folder)
     lines = [line for line in told.splitlines() if "standard output" in line]

@@ -63,7 +63,7 @@ def test_what_the_loader_takes_the_schema_takes(verdicts: list[tuple[str, Any, s
     assert [each for each in taken if not each[2] and READ_LATER not in each[0]] == []
 
 
-def test_what_the_loader_refuses_for_its_shape_the_schema_refuses(
+def test_the_schema_refuses_what_the_loader_refuses(
     verdicts: list[tuple[str, Any, str | None, bool]],
 ) -> None:
     """A misspelt key, a wrong type, a number out of range are seen while typing."""

@@ -215,7 +215,7 @@ def test_without_required_keys_a_plan_is_possible(load):
     assert [entry.endpoint.key for entry in load(PAGE, require_keys=False).entries] == [None, None]
 
 
-def test_a_key_command_is_split_without_a_shell_and_needs_no_variable(load):
+def test_a_key_command_is_split_without_a_shell(load):
     """Vertex tokens come from a program; naming one asks for no key in .env."""
     (entry,) = load(
         "kimi-k2:\n  vendors:\n    - {name: vertex, model_id: m, url: 'https://x.example/v1', is_baseline: true,\n"

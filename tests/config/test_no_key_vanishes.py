@@ -193,9 +193,7 @@ def test_the_parameters_of_a_job_reach_the_run(bench: Bench) -> None:
         ({**JOB, "tasks": {"t": {"type": "simple", "dataset": "rows"}}}, "tasks.t.dataset: read 'rows'"),
     ],
 )
-def test_a_key_of_a_job_that_nobody_reads_is_refused_with_its_place(
-    bench: Bench, job: dict[str, Any], words: str
-) -> None:
+def test_a_key_of_a_job_that_nobody_reads_is_refused(bench: Bench, job: dict[str, Any], words: str) -> None:
     """File, line and key, and the nearest that there is."""
     seen = job_run(bench, job, "--dry-run")
     assert seen.code == 2

@@ -191,7 +191,7 @@ def test_a_known_vendors_key_is_not_sent_to_a_foreign_host(refusals, url):
         ("http://127.0.0.1:9/v1", ""),
     ],
 )
-def test_a_key_goes_home_to_this_machine_or_where_it_is_named_for(load, url, more):
+def test_a_key_goes_home_to_this_machine(load, url, more):
     """The same entry loads at the vendor's own host, on loopback, and wherever the config names the key."""
     (entry,) = load(KNOWN.format(url=url, more=more.format()), "together=CANARY-0123456789\n").entries
     assert entry.endpoint.key == "CANARY-0123456789"

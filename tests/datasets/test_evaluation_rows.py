@@ -113,7 +113,7 @@ def test_features_say_what_the_calls_are() -> None:
         assert ("dependent" in found) is any("output" in call for call in calls)
 
 
-def test_a_dependent_row_tells_every_result_that_a_later_call_needs() -> None:
+def test_a_dependent_row_tells_every_result() -> None:
     """Proves that each word with a digit in a parameter, such as an id, is asked for or told by an earlier call."""
     for row in ALL:
         known = row["messages"][0]["content"]

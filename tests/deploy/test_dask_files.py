@@ -74,7 +74,7 @@ def test_the_parts_find_each_other(system: str) -> None:
         assert [port["port"] for port in service["ports"]] == [8786]
 
 
-def test_both_systems_know_the_same_certificates_and_no_part_goes_without() -> None:
+def test_both_systems_know_the_same_certificates() -> None:
     """tls.env and the ConfigMap say the same; every process of either has them and demands encryption."""
     settings = tls_settings()
     assert kubernetes()["ConfigMap", "verifier-tls"]["data"] == settings
@@ -84,7 +84,7 @@ def test_both_systems_know_the_same_certificates_and_no_part_goes_without() -> N
         assert {"configMapRef": {"name": "verifier-tls"}} in spec["containers"][0]["envFrom"]
 
 
-def test_keys_are_where_vendors_are_asked_and_not_at_the_scheduler() -> None:
+def test_keys_are_where_vendors_are_asked() -> None:
     """Workers use them, the run looks which there are; the scheduler has none, and no file holds one."""
     services = compose()["services"]
     assert [name for name, each in services.items() if ".env" in each["env_file"]] == ["worker", "run"]

@@ -108,7 +108,7 @@ MANIFESTS = [
 
 
 @pytest.mark.parametrize(("path", "value", "place"), MANIFESTS)
-def test_a_manifest_that_departs_from_its_shape_is_refused_with_the_place(
+def test_a_manifest_that_departs_from_its_shape_is_refused(
     folder: Path, capsys: pytest.CaptureFixture[str], path: str, value: Any, place: str
 ) -> None:
     """Whoever reads the run says the same sentence and exits with 2."""

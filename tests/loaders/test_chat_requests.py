@@ -148,7 +148,7 @@ def test_bad_line_is_named_with_file_line_and_cause(bad: bytes, said: str) -> No
     assert said in message
 
 
-def test_all_bad_lines_are_reported_at_once_and_a_flood_is_counted() -> None:
+def test_all_bad_lines_are_reported_at_once_and_a_flood() -> None:
     """Twenty are shown, the others counted."""
     assert len(refusal(b"x", line(), b"y")) == 2
     messages = refusal(*[b"x"] * 50)

@@ -132,7 +132,7 @@ def test_rows_without_index_join_by_content() -> None:
     assert answers(imported, "b") == {imported.samples[0].id: "b1"}
 
 
-def test_of_two_rows_for_a_sample_the_success_counts_else_the_first() -> None:
+def test_of_two_rows_for_a_sample_the_success_counts() -> None:
     """Incremental runs append a second row; the rule is that of our own records, and it is said."""
     failed = row(1, answer={"error": "Error code: 500"}, status="failed")
     assert (

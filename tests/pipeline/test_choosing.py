@@ -24,7 +24,7 @@ def planned(*, seed: int = 0, suites: tuple[str, ...] = ("trigger",), **choice: 
     return prepare(options, {})
 
 
-def test_sixty_of_the_shipped_samples_hold_both_classes_and_every_category() -> None:
+def test_sixty_of_the_shipped_samples_hold_both_classes() -> None:
     """The file is sorted, and its first 60 are all to be answered with a call; a limit takes of everything."""
     whole = planned().plan.tasks[0].samples
     chosen = planned(limit=60).plan.tasks[0].samples
@@ -99,7 +99,7 @@ def test_another_choice_begins_another_series_of_the_history(bench: Any, tmp_pat
         ),
     ],
 )
-def test_a_choice_that_cannot_be_meant_is_refused_and_says_what_there_is(choice: dict[str, Any], words: str) -> None:
+def test_a_choice_that_cannot_be_meant_is_refused(choice: dict[str, Any], words: str) -> None:
     """A misspelt word would choose nothing; a share or a head needs a limit."""
     with pytest.raises(ProblemsError) as caught:
         planned(**choice)

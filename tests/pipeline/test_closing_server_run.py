@@ -22,7 +22,7 @@ def loses_the_second(_connection: int, nth: int) -> bytes | None:
     return ANSWER if nth == 1 else None
 
 
-def test_a_run_says_how_many_requests_were_sent_again_and_charges_nobody(bench: Any) -> None:
+def test_a_run_says_how_many_requests_were_sent_again(bench: Any) -> None:
     """Records and manifest agree on the number; all succeed at the first try."""
     bench.samples(12)
     with ClosingServer(None, loses_the_second) as server:

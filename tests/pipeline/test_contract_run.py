@@ -41,7 +41,7 @@ def test_a_vendor_that_is_down_keeps_nothing(bench: Any) -> None:
     assert {record["label"] for record in records} == {"down", "chat"}
 
 
-def test_the_contract_changes_no_other_figure_and_wastes_no_retry(bench: Any) -> None:
+def test_the_contract_changes_no_other_figure(bench: Any) -> None:
     """The trigger suite counts the same with and without it, and a refusal is asked once."""
     configure(bench, chat="faithful")
     bench.samples(2)

@@ -92,7 +92,7 @@ def test_redirects_are_followed_some_times(server: DataServer) -> None:
     assert "cannot be read" in said(f"{server.url}/local#sha256={OTHER}")
 
 
-def test_a_url_without_a_digest_is_refused_with_the_line_that_would_do(server: DataServer) -> None:
+def test_a_url_without_a_digest_is_refused_with_the_line(server: DataServer) -> None:
     """What it names may change; the sentence can be copied, and then reads what was downloaded."""
     words = said(f"{server.url}/rows.jsonl?a=1")
     line = f"{server.url}/rows.jsonl?a=1#sha256={digest_of(ROWS)}"
@@ -120,7 +120,7 @@ def test_another_digest_says_both(server: DataServer, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fragment", ["md5=1", "sha256=12", f"sha256={'g' * 64}", f"sha256={OTHER}0", OTHER])
-def test_a_digest_that_is_none_is_refused_before_anything_is_asked(server: DataServer, fragment: str) -> None:
+def test_a_digest_that_is_none_is_refused_before_anything(server: DataServer, fragment: str) -> None:
     """With what was read and what was expected."""
     assert f"read #{fragment}, expected #sha256= and 64 hexadecimal digits" in said(f"{server.url}/x#{fragment}")
     assert server.asked == []

@@ -42,7 +42,7 @@ def _forecast(bench: Any, **changes: Any) -> Forecast:
     return forecast(prepare(options, {}, require_keys=False), NOW)
 
 
-def test_requests_tokens_and_money_are_those_of_samples_repeats_and_price(bench: Any) -> None:
+def test_requests_tokens_and_money_are_those_of_samples_repeats(bench: Any) -> None:
     """10 samples, twice: requests, input by size, output by assumption, its ceiling by max_tokens, price of each."""
     found = _forecast(bench, repeat=2, max_tokens=1000, request_concurrency=4).entries[0]
     assert (found.requests, found.records, found.concurrency) == (20, 20, 4)
@@ -68,7 +68,7 @@ def test_an_answer_is_never_supposed_longer_than_its_limit(bench: Any) -> None:
     assert found.output_tokens == found.output_ceiling_tokens == 500
 
 
-def test_probes_cost_cents_and_the_smallest_answer_of_each_protocol(bench: Any) -> None:
+def test_probes_cost_cents_and_the_smallest_answer(bench: Any) -> None:
     """1,224 requests for one token, 16 over Responses, which takes no smaller budget; 67 probes with known answers."""
     (bench.folder / "config.yaml").write_text(CONFIG.replace("openai\n      price", "openai_responses\n      price"))
     options = RunOptions(config_file_path=Path("config.yaml"), suite=("probes",), baseline_repeats=1)
@@ -109,7 +109,7 @@ def test_a_simulated_vendor_is_free_unless_a_price_is_stated(bench: Any) -> None
     assert free.cost_usd == 0
 
 
-def test_one_vendor_at_a_time_takes_the_sum_and_all_at_once_the_longest(bench: Any) -> None:
+def test_one_vendor_at_a_time_takes_the_sum_and_all_at_once(bench: Any) -> None:
     """Time follows --vendor-concurrency."""
     together, one_by_one = _forecast(bench), _forecast(bench, vendor_concurrency=1)
     assert one_by_one.duration_s == 2 * together.duration_s > 0

@@ -72,9 +72,7 @@ def test_a_category_that_fits_none_lists_those_there_are(word: str, capsys: pyte
     assert all(f"`{category}`" in told for category in {tags["category"] for tags in TAGS})
 
 
-def test_a_file_beside_several_evaluations_is_never_ignored_in_silence(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_beside_several_evaluations_is_never_ignored(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Who reads it is said, or nothing is asked."""
     (place / "own.jsonl").write_text("\n".join(json.dumps(row) for row in ROWS[:4]))
     file = ["--test-file-path", "own.jsonl", "--dry-run", "-c", "config.yaml"]

@@ -16,9 +16,7 @@ SAMPLE = Sample("a-1", Turn(({"role": "user", "content": "?"},)), {"category": "
 
 
 @pytest.mark.parametrize("stored", [False, True])
-def test_a_stored_run_does_not_choose_where_code_is_imported_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: bool
-) -> None:
+def test_a_stored_run_does_not_choose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: bool) -> None:
     """A folder that the user names for a run is imported from; one that the manifest of a stored run names is not."""
     package = tmp_path / "bfcl_eval" / "eval_checker" / "multi_turn_eval" / "func_source_code"
     package.mkdir(parents=True)

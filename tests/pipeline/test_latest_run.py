@@ -21,7 +21,7 @@ def made(runs: Path, name: str) -> Path:
     return folder
 
 
-def test_the_link_is_relative_and_goes_along_when_the_folder_moves(tmp_path: Path) -> None:
+def test_the_link_is_relative_and_goes_along(tmp_path: Path) -> None:
     """It names its neighbour, so that runs/ may be moved or mounted elsewhere."""
     point_to(made(tmp_path / "runs", "one"))
     (tmp_path / "runs").rename(tmp_path / "moved")
@@ -29,7 +29,7 @@ def test_the_link_is_relative_and_goes_along_when_the_folder_moves(tmp_path: Pat
     assert (tmp_path / "moved" / "latest" / "manifest.json").is_file()
 
 
-def test_the_later_run_is_pointed_to_and_the_link_is_no_run_of_its_own(tmp_path: Path) -> None:
+def test_the_later_run_is_pointed_to_and_the_link_is_no_run(tmp_path: Path) -> None:
     """Pointing again replaces the link; a resumed run is found by its own name, never by the link's."""
     one, two = made(tmp_path, "one"), made(tmp_path, "two")
     point_to(two)

@@ -71,7 +71,7 @@ def test_resuming_gives_the_same_result_as_an_uninterrupted_run(bench: Any) -> N
     assert not succeeded_before & {record["sample"] + record["label"] for record in again}
 
 
-def test_resuming_with_another_plan_is_refused_and_says_what_differs(bench: Any) -> None:
+def test_resuming_with_another_plan_is_refused(bench: Any) -> None:
     """Records of two different questions must never meet in one run."""
     bench.configure("official: faithful", "twin: faithful")
     bench.samples(3)
@@ -100,7 +100,7 @@ def test_a_vendor_that_only_fails_scores_nothing_and_ranks_last(bench: Any) -> N
     assert dead["verdict"]["facets"]["reliability"]["status"] in ("down", "not_tested")
 
 
-def test_a_refused_key_stops_that_vendor_at_once_and_the_others_go_on(bench: Any) -> None:
+def test_a_refused_key_stops_that_vendor_at_once(bench: Any) -> None:
     """A 401 costs a handful of requests, and every planned sample still has its record."""
     bench.configure("official: faithful", "twin: faithful", "locked: locked")
     config = bench.folder / "config.yaml"
@@ -137,7 +137,7 @@ def test_dry_run_says_what_would_be_sent_and_needs_no_key(bench: Any) -> None:
     assert not (bench.folder / "runs").exists()
 
 
-def test_score_and_report_need_no_network_and_can_change_the_policy(bench: Any) -> None:
+def test_score_and_report_need_no_network_and_can_change(bench: Any) -> None:
     """A stored run is judged again under another policy, and rendered in any format without being run again."""
     bench.configure("official: faithful", "cutter: cutter")
     bench.samples(40)
@@ -188,9 +188,7 @@ def test_bad_samples_are_an_error_by_line_or_counted(bench: Any) -> None:
 
 @pytest.mark.slow  # a whole process that is interrupted; what ends in it has tests of its own
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_exits_with_its_signal_prints_the_table_and_can_be_resumed(
-    bench: Any, first: signal.Signals
-) -> None:
+def test_an_interrupted_run_exits_with_its_signal_prints(bench: Any, first: signal.Signals) -> None:
     """Ctrl-C in the middle: exit 130 or 143, a table, whole records only; then --incremental completes the run."""
     bench.configure("official: faithful", "slow: slow")
     bench.samples(200)

@@ -113,7 +113,7 @@ def test_what_decides_the_questions_is_refused(
     assert {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()} == before
 
 
-def test_where_calls_are_read_may_change_while_the_question_stays(run: Path) -> None:
+def test_where_calls_are_read_may_change_later(run: Path) -> None:
     """``native`` for ``auto`` asks the same, so it is an option of judging."""
     assert run_app(["score", str(run), "--answer-format", "native", "--history", "none"]) == 0
 

@@ -70,7 +70,7 @@ def test_bfcl_reads_its_own_layout_from_the_hub(server: DataServer) -> None:
     assert task["file"].startswith(f"hf://me/bfcl@{COMMIT} v")
 
 
-def test_a_url_with_its_digest_is_read_and_a_suite_option_is_as_good(server: DataServer) -> None:
+def test_a_url_with_its_digest_is_read_and_a_suite_option(server: DataServer) -> None:
     """Resuming reads the same rows again, without asking for them."""
     where = f"{server.url}/samples.jsonl#sha256={digest_of((DATASETS / 'samples.jsonl').read_bytes())}"
     assert run("--set", f"trigger.test_file_path={where}")["source"] == where

@@ -103,7 +103,7 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     return found
 
 
-def test_a_run_by_duration_is_complete_and_scored_over_what_was_begun(bench: Any) -> None:
+def test_a_run_by_duration_is_complete(bench: Any) -> None:
     """Repetitions are as many as the time allowed, nothing counts as lost, F1 is over whole repetitions, scoring again
     gives the same, and it cannot be gone on with."""
     bench.configure("official: faithful", "twin: faithful")
@@ -146,7 +146,7 @@ def test_a_run_is_not_gone_on_with_under_another_load(bench: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", [("--request-concurrency", "2"), ()])
-def test_where_a_cap_held_requests_back_ttft_ranks_from_the_schedule(bench: Any, flags: tuple[str, ...]) -> None:
+def test_where_a_cap_held_requests_back_ttft_ranks(bench: Any, flags: tuple[str, ...]) -> None:
     """The user's cap: figure, rank and interval are of the time waited, and the report says so once;
     without one nothing is said and times from sending rank. Both stand in the evidence."""
     bench.configure("official: slow", "twin: slow")
@@ -260,7 +260,7 @@ def test_bad_gates_and_bad_slos_are_told_at_once(bench: Any) -> None:
     assert not (bench.folder / "run").exists()
 
 
-def test_a_limit_that_ends_a_run_by_duration_promises_no_going_on(bench: Any) -> None:
+def test_a_limit_that_ends_a_run(bench: Any) -> None:
     """--incremental would be refused, so it is not what is advised."""
     bench.configure("official: faithful")
     bench.samples(2)
@@ -272,7 +272,7 @@ def test_a_limit_that_ends_a_run_by_duration_promises_no_going_on(bench: Any) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_run_by_duration_that_was_cut_short_is_scored_over_its_records(bench: Any, number: int) -> None:
+def test_a_run_by_duration_that_was_cut_short(bench: Any, number: int) -> None:
     """Stopped or killed half-way, the stored run is incomplete, loses nothing that was written, and says so."""
     bench.configure("official: faithful", "twin: faithful")
     bench.samples(3)

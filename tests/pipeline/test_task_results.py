@@ -74,7 +74,7 @@ def test_scoring_again_writes_it_anew(place: Path) -> None:
     assert {task["success"] for task in after} == {True}
 
 
-def test_a_run_without_evaluations_has_none_unless_it_is_asked_for(place: Path) -> None:
+def test_a_run_without_evaluations_has_no_task_results(place: Path) -> None:
     """Triggering is a comparison and no score of a task; where a file is asked for its decisions stand in it."""
     assert _run("-n", "4", "-q", "-o", "run") == 0
     assert not (place / "run" / "results.json").exists()

@@ -54,7 +54,7 @@ def test_the_baseline_is_asked_twice(judged: Any) -> None:
     assert {vendor["counts"]["pairs"] for vendor in vendors.values()} == {2}
 
 
-def test_a_resumed_run_asks_only_what_is_missing_of_the_second_repetition(judged: Any, bench: Any) -> None:
+def test_a_resumed_run_asks_only_what_is_missing(judged: Any, bench: Any) -> None:
     """Records of the baseline's second repetition are due again when they are gone; another number is refused."""
     judged()
     records = bench.folder / "run" / "records.jsonl"
@@ -98,7 +98,7 @@ def test_the_measured_f1_of_the_baseline_can_rank(bench: Any) -> None:
     assert 0 < f1_of_baseline(scores) <= 1.0
 
 
-def test_published_results_show_another_template_and_the_broken_sample(bench: Any) -> None:
+def test_published_results_show_another_template(bench: Any) -> None:
     """The resellers count 4 to 11 prompt tokens more, and a broken sample is charged to nobody."""
     if not SHARED.is_dir():
         pytest.skip("the published result files are not beside the checkout")

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 STOOD_STILL_S = 0.4
 
 
-async def test_what_was_due_or_waited_while_we_stood_still_bears_its_mark(server: FaultServer) -> None:
+async def test_what_was_due_while_we_stopped_is_marked(server: FaultServer) -> None:
     """Twelve due within a tenth of a second, one at a time: the last waited for all others as well. In a closed loop
     nothing is due, so that nothing is late."""
     server.answer = lambda _: Script([(0.1, stream(text("hello"), DONE))], "keep")

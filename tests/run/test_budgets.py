@@ -54,7 +54,7 @@ def test_no_minute_holds_more_requests_than_the_budget_and_one(
 
 @settings(max_examples=80, deadline=None)
 @given(st.floats(1000, 1e6), GAPS, st.lists(st.tuples(st.integers(0, 4000), st.floats(0, 1)), min_size=150))
-def test_no_minute_holds_more_tokens_than_the_budget_and_one_request(
+def test_no_minute_holds_more_tokens_than_the_budget(
     per_minute: float, gaps: list[tuple[float, float, float]], sizes: list[tuple[int, float]]
 ) -> None:
     """Every answer keeps the limit that its request states, and comes when the next request has begun."""
@@ -104,7 +104,7 @@ def test_a_request_is_charged_what_the_vendor_says(attempt: Attempt, charged: fl
     assert bucket.wait_s(0) == pytest.approx(charged / 1000, abs=0.02, rel=0.01)
 
 
-def test_an_answer_is_estimated_by_the_longest_so_far_up_to_its_limit() -> None:
+def test_an_answer_is_estimated_by_the_longest_so_far() -> None:
     """Limits are often far above what answers need: held to them, one request would wait for the other's answer."""
     bucket = TokenBucket(60_000)
     bucket.begin(0, first := Ask(0))

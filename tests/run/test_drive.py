@@ -74,9 +74,7 @@ class BuggyWire:
 
 
 @pytest.mark.parametrize("where", ["request", "reader"])
-async def test_a_plugin_that_raises_is_our_failure_and_takes_no_other_vendor_along(
-    server: FaultServer, where: str
-) -> None:
+async def test_a_plugin_that_raises_is_our_failure(server: FaultServer, where: str) -> None:
     """A bug in one plugin is recorded as harness, by exception and line but without the key; the others go on."""
     server.answer = lambda _seen: say(GOOD)
     good, bad = entry(server, "good"), entry(server, "bad")

@@ -31,7 +31,7 @@ def entry(*command: str) -> Entry:
     return Entry("m", "l", "vertex", Endpoint("https://x.example/v1", "id"), "openai", "account", key_command=command)
 
 
-def test_a_command_s_key_is_kept_while_fresh_and_fetched_anew_when_old(tmp_path: Path) -> None:
+def test_a_command_s_key_is_kept_while_fresh_and_fetched(tmp_path: Path) -> None:
     """One call serves many requests; after the time is up the next request gets the next token."""
     command = (sys.executable, "-c", COUNTING, str(tmp_path / "calls"))
 

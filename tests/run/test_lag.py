@@ -73,7 +73,7 @@ async def test_only_what_lies_between_two_moments_counts() -> None:
 
 
 @pytest.mark.anyio
-async def test_the_longest_stall_of_a_long_request_is_found_among_thousands() -> None:
+async def test_the_longest_stall_of_a_long_request() -> None:
     """A request that ends now is told the same as by looking through every stall there ever was."""
     rng = random.Random(7)
     every, now = [], 0

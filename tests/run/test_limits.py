@@ -193,7 +193,7 @@ def heard(backoff: Backoff, share: float, answers: int, seed: int = 1) -> Backof
     return backoff
 
 
-def test_a_vendor_that_mostly_refuses_goes_down_to_one_and_comes_back() -> None:
+def test_a_vendor_that_mostly_refuses_goes_down_to_one() -> None:
     """Nine in ten refused: the limit is real. Then quiet: every place returns, and no more than were given."""
     backoff = heard(Backoff(8), 0.9, 100)
     assert (backoff.now, backoff.lowest) == (1, 1)

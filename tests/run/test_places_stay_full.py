@@ -87,7 +87,7 @@ def test_the_group_that_may_be_asked_keeps_its_places_full() -> None:
     assert len(ran.records) == 4 * SAMPLES
 
 
-def test_entries_of_one_account_share_its_places_alike_though_one_is_slow() -> None:
+def test_entries_of_one_account_share_its_places_evenly() -> None:
     """Three entries with one key and five places, one three times as slow: each has about a third of the places."""
 
     async def whole_run() -> SleepingServer:

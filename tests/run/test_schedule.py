@@ -17,7 +17,7 @@ def times(shape: LoadShape, count: int, seed: int = 0) -> list[float]:
     return list(islice(due_times(shape, seed), count))
 
 
-def test_poisson_gaps_have_the_mean_and_the_spread_of_an_exponential() -> None:
+def test_poisson_gaps_have_the_mean_and_the_spread() -> None:
     """Gaps at R a second have mean 1 ÷ R and the same standard deviation, and are not all alike."""
     found = times(LoadShape(request_rate=50, arrival="poisson"), 20_000)
     gaps = [later - earlier for earlier, later in pairwise(found)]

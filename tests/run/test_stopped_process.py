@@ -22,7 +22,7 @@ LIMITS = ("--timeout", "2", "--set", "run.first_token_timeout=1", "--set", "run.
 @pytest.mark.lateness
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this system cannot stop a process")
-def test_rows_of_a_stopped_process_are_in_no_time_and_the_report_says_so(tmp_path: Path) -> None:
+def test_rows_of_a_stopped_process_are_in_no_time(tmp_path: Path) -> None:
     """SIGSTOP for longer than the limits, then SIGCONT: no request fails by it, no figure holds the rows under way,
     and the report says so."""
     bench = Bench(tmp_path, 150)

@@ -36,7 +36,7 @@ def test_a_wrong_argument_is_told_beside_the_suite_s_own_score(make: Any) -> Non
 
 
 @pytest.mark.parametrize("make", SUITES)
-def test_nothing_is_declared_in_a_prompt_and_nothing_of_a_failure_counts(make: Any) -> None:
+def test_nothing_is_declared_in_a_prompt(make: Any) -> None:
     """Tools listed in text have no schema that the vendor's API saw."""
     written = make(answer_format="text")
     calls = native(("a", "{}"))
@@ -56,7 +56,7 @@ def test_every_turn_is_held_against_its_own_tools() -> None:
     ]
 
 
-def test_questions_that_are_meant_to_break_something_judge_no_call() -> None:
+def test_questions_meant_to_break_something_judge_no_call() -> None:
     """The contract asks for odd things on purpose; its calls join no schema accuracy."""
     suite, question = ContractSuite(), contract_samples()[0]
     answer = native(("nothing_declared", "{}"))

@@ -51,7 +51,7 @@ async def test_a_server_that_closes_after_each_answer_fails_nothing(how: dict[st
 
 
 @pytest.mark.parametrize("politely", [True, False])
-async def test_a_kept_connection_over_tls_that_ends_at_once_is_known_as_such(
+async def test_a_kept_connection_over_tls_that_ends_at_once_is_known(
     politely: bool, server: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over TLS as well, whether the server says goodbye or just permits, the request counts as lost on its way."""

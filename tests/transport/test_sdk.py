@@ -142,7 +142,7 @@ async def test_nothing_of_the_environment_reaches_the_vendor(
     assert "canary-environment" not in str(server.seen)
 
 
-async def test_an_sdk_that_raises_on_a_readable_answer_fails_the_attempt_by_name(server: FaultServer) -> None:
+async def test_an_sdk_that_raises_on_a_readable_answer_fails(server: FaultServer) -> None:
     """One event of words that are no JSON: our reader goes on, an application on the SDK gets a JSONDecodeError."""
     server.answer = lambda _seen: say(stream(text("hello", None), b"data: oops\n\n", text(" you"), DONE))
     direct, (_, response, failed) = await both(server)
@@ -187,7 +187,7 @@ async def test_what_failed_without_an_sdk_stays_what_it_was(
     assert len(server.seen) == 2
 
 
-async def test_a_request_the_sdk_cannot_send_is_not_the_vendors_failure(server: FaultServer) -> None:
+async def test_a_request_the_sdk_cannot_send_is_our_failure(server: FaultServer) -> None:
     """A lone surrogate in a prompt: the SDK gives up before the network, and that is said."""
     exchanged = await exchange(server, turn=Turn(({"role": "user", "content": "\ud800"},)))
     assert exchanged.failure is not None
@@ -238,7 +238,7 @@ async def test_a_request_that_is_cancelled_gives_its_turn_back(server: FaultServ
             assert (await send(client, server.url())).text == "fine"
 
 
-async def test_a_wire_without_an_sdk_is_refused_before_anything_is_sent() -> None:
+async def test_a_wire_without_an_sdk_is_refused_before_anything() -> None:
     """Gemini has no client here: said at once, naming the wires that have one."""
     with pytest.raises(UsageError, match=r"gemini.*openai_responses"):
         async with open_client("sdk", QUICK, ["openai", "gemini"]):

@@ -45,7 +45,7 @@ class AddressError(Exception):
 def read_address(url: str, *, allow_http: bool) -> Address:
     """Check a base url. Raises AddressError with what is wrong and how to mend it.
 
-    ``sim://<persona>`` is kept as it is: it stands for a simulated vendor and is given its port when that one starts.
+    ``sim://<persona>`` is kept as it is: it means a simulated vendor and is given its port when that one starts.
     """
     if url.startswith("sim:"):
         simulated = _PERSONA.fullmatch(url)
@@ -152,7 +152,7 @@ def _refused(literal: str, usual: str, file: FilePath) -> str:
     if literal.startswith("$"):
         return "a variable is written `${NAME}`, with braces and nothing around or inside"
     return (
-        f"a key ({abbreviated(literal)}) may not stand in this file, where it gets shared and committed; "
+        f"a key ({abbreviated(literal)}) must not be in this file, where it gets shared and committed; "
         f"write `{usual}=<the key>` in .env and delete this line, or name another variable: `api_key: ${{NAME}}`; "
         f"`agent-vendor-verifier init --from {file}` moves every key of the file"
     )

@@ -133,7 +133,7 @@ class Variables:
 
 
 def read_variables(config_path: Path, env_file: Path | None, environ: Mapping[str, str]) -> Variables:
-    """Merge ``environ`` over the env file: the given one, or ``.env`` beside the config if there is one."""
+    """Merge ``environ`` over the env file: the given one, or ``.env`` next to the config if there is one."""
     path = env_file if env_file is not None else config_path.parent / ".env"
     warnings: list[str] = []
     problems: list[Problem] = []

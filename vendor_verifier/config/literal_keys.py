@@ -84,7 +84,7 @@ def move_keys(config: str, env: str, name_of: Callable[[str], str]) -> Moved:
 
 
 def _literals(root: yaml.Node | None) -> list[tuple[yaml.ScalarNode, str]]:
-    """Every ``api_key`` that is a key itself, in the order of the file, with the ``name`` beside it."""
+    """Every ``api_key`` that is a key itself, in the order of the file, with the ``name`` next to it."""
     found: dict[int, tuple[yaml.ScalarNode, str]] = {}
     pending = [] if root is None else [root]
     seen: set[int] = set()

@@ -76,7 +76,7 @@ def load_config(
     """Read a configuration, with its `run:` section under the given ``options``.
 
     Their ``model`` and ``vendor`` (a vendor's name or label) select entries before keys are looked up. Without an
-    ``env_file`` it is ``.env`` beside the config, if there is one. ``registry`` None means the vendors that ship and
+    ``env_file`` it is ``.env`` next to the config, if there is one. ``registry`` None means the vendors that ship and
     those of ``vendor_path``. ``further`` finds problems in what the file states besides its entries, to be reported
     with theirs.
 

@@ -117,7 +117,7 @@ def compose(text: str) -> yaml.Node | None:
         raise SourceError(f"a character that YAML does not allow (U+{code:04X}); remove it", line) from None
     except (ValueError, OverflowError):
         # The scanner itself fails on an escape beyond the last character; its mark is lost by then.
-        raise SourceError('an escape in double quotes ("\\U…") that stands for no character') from None
+        raise SourceError('an escape in double quotes ("\\U…") that is no character') from None
 
 
 def read_yaml(text: str) -> Source:

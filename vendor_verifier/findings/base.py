@@ -149,7 +149,7 @@ class ModelRun:
         return joined
 
     def triples(self, label: str) -> pd.DataFrame:
-        """A vendor's successful answers, in the order of sending, beside two of the baseline's to the same question.
+        """A vendor's successful answers, in the order of sending, next to two of the baseline's to the same question.
 
         Only where all were asked in the same words and succeeded; the second may be missing throughout.
         """

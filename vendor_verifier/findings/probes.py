@@ -62,7 +62,7 @@ def probe_reach(run: ModelRun) -> list[Reach]:
             continue
         counts = _counts(run, label)
         share = mixture_reach(counts, run.alpha(2)) if len(counts) >= LEAST_PROBES else None
-        text = "too few probes were answered by both sides, or all alike"
+        text = "too few probes were answered by both sides, or all in the same way"
         if share is not None:
             text = f"Another model behind {percent(share)} of the answers to probes would have been seen."
         found.append(Reach(label, "model", share is not None and share <= ENOUGH, text, share, len(asked)))

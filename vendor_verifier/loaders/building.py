@@ -195,12 +195,12 @@ def build_samples(
     if repeats:
         shown = ", ".join(map(str, repeats[:20])) + (", …" if len(repeats) > 20 else "")
         count = counted(len(repeats), "sample repeats", "samples repeat")
-        defects.append(f"{count} an earlier one word for word; equal ones are told apart by number ({place} {shown})")
+        defects.append(f"{count} an earlier one word for word; equal ones are numbered ({place} {shown})")
     return LoadedSamples(tuple(samples), tuple(problems), tuple(defects), loader.name)
 
 
 def place_in(file: Path, place: str, number: int, key: str | None, message: str) -> Problem:
-    """A problem of a row that stands on a line, or in a row of an array."""
+    """A problem of a row, on a line or in an array."""
     if place == "line":
         return Problem(message, file, number, key)
     return Problem(message, file, None, f"{place} {number}" + (f", {key}" if key else ""))

@@ -228,7 +228,7 @@ def _different_files(rows: Mapping[_Run, Sequence[ResultRow]]) -> list[str]:
             )
     if conflicts:
         warnings.append(
-            f"{len(conflicts)} values of data_index stand for different questions (first: {min(conflicts)}); "
+            f"{len(conflicts)} values of data_index belong to different questions (first: {min(conflicts)}); "
             "the files were made from different samples and join only where the questions agree"
         )
     return warnings

@@ -3,7 +3,7 @@
 A query, tools in many spellings, expected calls. Gold calls that their own tools refuse (no such tool, parameters
 against the schema) are reported as the data set's defects and kept: the published numbers were made with them.
 
-Our own row is a chat-completions body with the expected calls beside it::
+Our own row is a chat-completions body with the expected calls next to it::
 
     {"messages": […], "tools": […], "expected": {"calls": [{"name": …, "parameters": {…}, "output": …}]}, "tags": {…}}
 

@@ -187,7 +187,7 @@ def chosen_samples(kind: SuiteKind, dataset: Dataset, own: TaskOptions, options:
 def check_choices(datasets: Mapping[str, Dataset], own: Mapping[str, SuiteOptions], options: RunOptions) -> list[str]:
     """Refuse selections that match no sample or contradict themselves, naming the possible choices.
 
-    A value of a filter that fits no sample beside one that fits is a warning; these are returned.
+    A value of a filter that fits no sample next to one that fits is a warning; these are returned.
 
     Raises:
         ProblemsError: a filter that fits no sample, or a share or a head without a limit.

@@ -32,7 +32,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 _DIGEST = re.compile(r"sha256=([0-9a-fA-F]{64})")
 _ROWS = re.compile(r".*\.(?:jsonl|ndjson|json)(?:\.gz|\.zst)?", re.IGNORECASE)
 _LINES = re.compile(r".*\.(?:jsonl|ndjson)(?:\.gz|\.zst)?", re.IGNORECASE)
-# The hub and its libraries write these beside the rows.
+# The hub and its libraries write these next to the rows.
 _ABOUT = frozenset({"dataset_infos.json", "dataset_info.json", "dataset_dict.json", "state.json"})
 _INSTEAD = "or download the file and give its path"
 
@@ -107,7 +107,7 @@ def _from_url(where: str) -> Place:
     folder = _cache_folder()
     if expected is not None:
         kept = folder / expected / name
-        # What lies on a disk may rot, and reading it costs little beside a download.
+        # What lies on a disk may rot, and reading it costs little next to a download.
         if kept.is_file() and file_digest(kept) == expected:
             return Place(kept, f"{shown}#sha256={expected}")
     url = urlunsplit((parts.scheme, parts.netloc, parts.path, parts.query, ""))
@@ -245,7 +245,7 @@ def _wanted(address: _HubAddress, sizes: dict[str, int], *, whole: bool) -> list
     elif address.file:
         raise _refused(address.where, f"{address.name} has no file {address.file}; leave the file out to get a list")
     else:
-        # JSON lines are rows; other JSON beside them may be anything.
+        # JSON lines are rows; other JSON next to them may be anything.
         found = [each for each in rows if _LINES.fullmatch(each)] or rows
     if not found:
         there = ", ".join(list(sizes)[:20])

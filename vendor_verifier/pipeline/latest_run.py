@@ -31,7 +31,7 @@ def latest_run(runs: Path) -> Path:
 
 
 def point_to(folder: Path) -> None:
-    """Let ``latest`` beside ``folder`` point to it, in one step, so that two runs that end together leave one of them.
+    """Let ``latest`` next to ``folder`` point to it, in one step, so that two runs that end together leave one of them.
 
     A folder of that name, which somebody else made, is left alone.
 

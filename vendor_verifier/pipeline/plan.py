@@ -219,7 +219,7 @@ def _plan(
 
 
 def _score(options: RunOptions, configuration: Configuration) -> ScoreRequest:
-    """The settings of scoring: those of the command line beside the configuration's.
+    """The settings of scoring: those of the command line next to the configuration's.
 
     Raises:
         ProblemsError: all gates and SLOs that do not follow the grammar, or a score that cannot rank.

@@ -63,7 +63,7 @@ def _lag_warnings(manifest: Manifest) -> Iterator[str]:
         return
     if (loop.max_ms or 0.0) > _STANDSTILL_MS:
         yield (
-            f"This process stood still for up to {(loop.max_ms or 0.0) / 1000:.1f} s; requests in flight then are not "
+            f"This process stopped for up to {(loop.max_ms or 0.0) / 1000:.1f} s; requests in flight then are not "
             "timed, and no time limit counts it."
         )
     advice = _advice(manifest)

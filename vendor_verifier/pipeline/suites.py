@@ -23,7 +23,7 @@ _SHORT_ANSWER = Attempt(1, response=Response(text="ok", finish_reason="stop"))
 
 
 class SuiteHooks:
-    """What an evaluation does around a run beside asking and judging; this base class suits most.
+    """What an evaluation does around a run next to asking and judging; this base class suits most.
 
     An evaluation that does more names a subclass in :data:`vendor_verifier.suites.SUITES`. ``secrets`` must never be
     written anywhere. ``makes_questions``: its questions are made anew for every run, from a seed that the run keeps.

@@ -36,7 +36,7 @@ STATUS_MEANINGS: Mapping[Status, Meaning] = {
     "reference": "aside",
 }
 STATUS_WORDS: Mapping[Status, str] = {status: status.replace("_", " ") for status in WORST_FIRST}
-# A mark beside the word, for who sees no colour.
+# A mark next to the word, for who sees no colour.
 STATUS_SIGNS: Mapping[Status, str] = {
     "matches": "✔",
     "check": "△",

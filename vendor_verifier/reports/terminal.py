@@ -1,6 +1,6 @@
 """The result of a run on a screen: at most 25 lines of 100 columns, on a terminal and in a pipe.
 
-It never prints. A narrower screen has fewer columns; no word is broken. What does not fit is in report.md, beside the
+It never prints. A narrower screen has fewer columns; no word is broken. What does not fit is in report.md, next to the
 page that the last line names.
 """
 
@@ -159,7 +159,7 @@ def _subject(scored: ScoredRun, name: str, model: ModelResult, width: int) -> st
 
 
 def _columns(scored: ScoredRun, name: str, vendors: Sequence[VendorResult]) -> list[GridColumn]:
-    """The columns beside the vendors' names; those in which nothing was measured are left out."""
+    """The columns next to the vendors' names; those in which nothing was measured are left out."""
     model = scored.report.models[name]
 
     def meant(vendor: VendorResult) -> Meaning:

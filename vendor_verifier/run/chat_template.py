@@ -1,6 +1,6 @@
 """Renders prompts for raw completions with a model's own chat template; it never runs code that comes with a model.
 
-Needs the ``tokenizer`` extra. Only the template and the special tokens are read, from the files beside the tokenizer:
+Needs the ``tokenizer`` extra. Only the template and the special tokens are read, from the files next to the tokenizer:
 so a model whose tokenizer would need code of its own (Kimi) renders as any other.
 """
 

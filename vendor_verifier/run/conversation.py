@@ -38,7 +38,7 @@ from vendor_verifier.wire.parse_answer import Outcome, read_answer, takes_long
 # Keeps finished records, which hold no secret any more.
 Emit = Callable[[Sequence[Record]], None]
 
-# Noted beside what a wire sends in other words.
+# Noted next to what a wire sends in other words.
 _WITHOUT_USAGE = "dropped:stream_options"
 # A record of more bytes is scrubbed in a thread: on the event loop that would make every stream's times late.
 _MOST_READ_HERE = 256 * 1024

@@ -98,7 +98,7 @@ class SuiteKind:
     result is a comparison (F1) and not a mean. ``samples`` is a shipped file, or the samples themselves where they are
     built in; ``None`` where the options say what is read. ``apart``: see
     :class:`vendor_verifier.records.score.PlayedTask`. With ``option_class``, a dataclass, the builder takes one of
-    these. ``hooks`` names the class of what it does around a run beside asking and judging
+    these. ``hooks`` names the class of what it does around a run next to asking and judging
     (:class:`vendor_verifier.pipeline.suites.SuiteHooks`), where it does anything. ``flags`` are those that state an
     option of this evaluation alone, by option; given without ``--suite`` they ask for it. ``judges_by`` are the options
     that only say how an answer is judged, so that they may be others for answers that are already there.

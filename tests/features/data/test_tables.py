@@ -72,7 +72,7 @@ def _with(record: Record, attempt: Attempt) -> Record:
     return replace(record, turns=(replace(record.turns[0], attempts=(attempt,)),))
 
 
-def test_failures_have_their_message_and_missing_values_stay_missing(tmp_path: Path) -> None:
+def test_failures_have_their_message(tmp_path: Path) -> None:
     """A failure has a message and a status, and no number."""
     folder = RunFolder(write_demo(tmp_path))
     first, *rest = folder.read_records(lambda *_: None)

@@ -91,7 +91,7 @@ def test_one_line_when_all_is_well(tmp_path: Path) -> None:
     assert result.headline == "check passed: 3 vendors match, 1 not tested (d: This was busy) (run r1)"
 
 
-def test_a_vendor_that_became_slow_fails_by_name_in_the_second_run(tmp_path: Path) -> None:
+def test_a_vendor_that_became_slow_fails_by_name(tmp_path: Path) -> None:
     """Long before there is history enough for trends; the same the next night is shown, and fails no more."""
     nights = [night(vendor("a"), vendor("b"), run="r1"), night(vendor("a"), vendor("b", "check"), run="r2")]
     result = checked(nights, tmp_path)

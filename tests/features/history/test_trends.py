@@ -47,7 +47,7 @@ def test_direction_of_a_figure_decides_what_is_worse(figure: str, factor: float,
     assert verdicts(history({"a": {figure: values}}), figure) == {"a": expected}
 
 
-def test_one_bad_run_is_a_warning_and_one_that_came_back_is_nothing() -> None:
+def test_one_bad_run_is_a_warning_and_one_that_came_back() -> None:
     values = level(20)
     values[-1] *= 1.5
     assert verdicts(history({"a": {METRIC: values}})) == {"a": "warning"}
@@ -100,7 +100,7 @@ def test_only_complete_runs_of_the_newest_question_are_compared() -> None:
     assert trends(runs, ["f1"]) == []
 
 
-def test_labels_and_vendors_choose_trends_but_others_still_tell_the_shift() -> None:
+def test_labels_and_vendors_choose_trends_but_others() -> None:
     runs = history(quiet(np.random.default_rng(2), 20, "abcd", sd=0.02))
     assert [trend.label for trend in trends(runs, [METRIC], labels=["b"])] == ["b"]
 

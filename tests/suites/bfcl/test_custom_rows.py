@@ -82,7 +82,7 @@ def test_disagreeing_answers_are_refused() -> None:
     assert (caught.value.problems[0].line, caught.value.problems[0].key) == (1, "messages[1].tool_calls")
 
 
-def test_rows_without_tools_get_those_that_their_calls_leave_no_doubt_about() -> None:
+def test_rows_without_tools_get_those_of_their_calls() -> None:
     """The page's own row runs as it stands, and says that its tools are made up."""
     sample = one(PAGE_ROW)
     assert sample.tags["bfcl_inferred"] is True

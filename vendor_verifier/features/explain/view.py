@@ -27,7 +27,7 @@ from vendor_verifier.scoring.table import read_frames
 from vendor_verifier.store import RunFolder
 
 ROWS = 50
-# What an answer is beside the baseline's, the worst last.
+# What an answer is next to the baseline's, the worst last.
 STATES = {
     "fine": "fine",
     "other": "other arguments",
@@ -98,7 +98,7 @@ def _index_of(path: Path, _written_ns: int) -> Index:
 
 
 def _states(rows: pd.DataFrame, manifest: Manifest) -> Any:
-    """What each answer is beside the baseline's: names of ``STATES``."""
+    """What each answer is next to the baseline's: names of ``STATES``."""
     baselines = pd.MultiIndex.from_tuples([entry.key for entry in manifest.entries if entry.is_baseline] or [("", "")])
     base = rows[pd.MultiIndex.from_frame(rows[["model", "label"]]).isin(baselines) & rows["ok"]]
     asked, by_question = pd.MultiIndex.from_frame(rows[QUESTION]), base.groupby(QUESTION, observed=True)

@@ -46,7 +46,7 @@ def change_points(
         weakest = max(range(len(points)), key=tests.__getitem__)
         if tests[weakest] < p_value:
             return list(zip(points, tests, strict=True))
-        # Only the weakest goes: without it the levels beside it are longer and their tests stronger.
+        # Only the weakest goes: without it the levels next to it are longer and their tests stronger.
         del points[weakest]
     return []
 
@@ -121,7 +121,7 @@ def _between(
 def _borne_out(before: NDArray[np.float64], after: NDArray[np.float64], effect: float, least_effect: float) -> bool:
     """Whether every run of a level of two shows the change: the least effect, and a third of what both show together.
 
-    One outlier beside a normal run is no level.
+    One outlier next to a normal run is no level.
     """
     rising = 1.0 if effect > 0 else -1.0
     shown = max(least_effect, abs(effect) / 3)

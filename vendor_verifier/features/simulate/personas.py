@@ -18,7 +18,7 @@ class Persona:
     """
 
     description: str
-    # Long beside the lateness of a busy machine, which is a few milliseconds.
+    # Long next to the lateness of a busy machine, which is a few milliseconds.
     first_token_s: tuple[float, float] = (0.100, 0.150)
     tokens_per_s: float = 600
     miss_rate: float = 0

@@ -204,7 +204,7 @@ def _claim(id: str, title: str, facet: Facet) -> dict[str, Any]:
 
 
 def _figures(name: str, ids: Mapping[str, str], scored: ScoredRun) -> dict[str, Any]:
-    """The table of figures by place, the baseline last: with the verdict beside IRF, which orders and does not measure,
+    """The table of figures by place, the baseline last: the verdict next to IRF, which orders and does not measure,
     and with 95 % intervals."""
     model, table = scored.report.models[name], tables.ranking(scored.report.models[name])
     frame = table.frame.copy()
@@ -251,7 +251,7 @@ def _shown(table: Table) -> dict[str, Any]:
 
 
 def _panels(order: Sequence[VendorResult], baseline: str | None, records: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """The distribution of TTFT of each vendor beside the baseline's, on one axis."""
+    """The distribution of TTFT of each vendor next to the baseline's, on one axis."""
     groups = records.dropna(subset=["ttft_ms"]).groupby("label", observed=True)["ttft_ms"]
     times = {str(label): np.sort(part.to_numpy()) for label, part in groups}
     times = {label: part[part > 0] for label, part in times.items() if (part > 0).sum() > 1}

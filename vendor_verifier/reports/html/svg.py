@@ -83,7 +83,7 @@ def ttft_panel(
 
 
 def price_quality(points: Sequence[Point], x_title: str, y_title: str) -> Markup:
-    """Quality over price: every vendor with its status as mark and its name beside it."""
+    """Quality over price: every vendor with its status as mark and its name next to it."""
     top, bottom, right = 44.0, HEIGHT - 48, WIDTH - 14
     x_low, x_high = _range([point.price for point in points])
     y_low, y_high = _range([point.quality for point in points])
@@ -177,7 +177,7 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
 def _label_place(
     x: float, y: float, width: float, right: float, taken: Sequence[tuple[float, float, float]]
 ) -> tuple[float, float, float]:
-    """Begin, end and height of the first free place for a label beside a point; right of it where none is free."""
+    """Begin, end and height of the first free place for a label next to a point; right of it where none is free."""
     sides = [(x + 11, x + 11 + width), (x - 11 - width, x - 11)]
     if sides[0][1] > right:
         sides.reverse()
