@@ -22,10 +22,9 @@ from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import UsageError
 from vendor_verifier.pipeline.execute import job_of
 from vendor_verifier.pipeline.plan import prepare
-from vendor_verifier.pipeline.workers import check_workers
 from vendor_verifier.records.plan import Entry, LoadShape, Plan
 from vendor_verifier.records.request import Endpoint
-from vendor_verifier.run.shards import Purse, Shard, shards_of, without_secrets
+from vendor_verifier.run.shards import Purse, Shard, check_workers, shards_of, without_secrets
 
 __all__ = ["site", "vendors"]
 
@@ -100,7 +99,6 @@ def test_what_may_be_spent_is_handed_out_in_shares() -> None:
         ("scheduler", "expected a number, tls://HOST:PORT"),
         ("https://scheduler:8786", "expected a number, tls://HOST:PORT"),
         ("tls://scheduler", "expected a number, tls://HOST:PORT"),
-        ("no-such.json", "cannot be read"),
     ],
 )
 def test_workers_that_cannot_be_are_refused(stated: int | str, words: str) -> None:

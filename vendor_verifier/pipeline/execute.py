@@ -25,7 +25,7 @@ from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.conversation import Emit
-from vendor_verifier.run.event_loop import run_to_end
+from vendor_verifier.run.interruption import run_to_end
 from vendor_verifier.run.local import RunEnd, run_local
 from vendor_verifier.run.queue import Part, Target, WorkQueue
 from vendor_verifier.run.shards import Job, Opened
@@ -71,8 +71,7 @@ def send(
     if plan.workers == 1:
         here = partial(run_local, plan, queue, run, emit, scrubber, costs, in_flight, tools)
         return Sent(run_to_end(here), {"name": "local"})
-    from vendor_verifier.run.dask import DaskRun
-    from vendor_verifier.run.dask_cluster import cluster_of
+    from vendor_verifier.run.dask import DaskRun, cluster_of
 
     dask_run = DaskRun(job_of(run, plan, prepared), queue, open_job, emit)
     with cluster_of(plan.workers) as address:

@@ -1,46 +1,57 @@
-"""Sends the shards of a run by the workers of a Dask cluster; processes of this machine are a cluster, too.
+"""Sends the shards of a run by the workers of a Dask cluster; ``--workers N`` is a cluster of processes started here.
 
 Each worker runs :func:`run_local` for one shard. Finished records come back as events of the scheduler and are kept
 here, each once. A shard is submitted for one worker alone, so that Dask itself never runs it twice; when that worker is
-lost, it is submitted again without the records that came back.
-
-Nothing secret travels: a job names variables, and a worker reads their values on its own machine.
+lost, it is submitted again without the records that came back. Nothing secret travels: a job names variables, and a
+worker reads their values on its own machine.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
+import platform
 import signal
+import socket
 import time
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
+from importlib.metadata import version
+from multiprocessing import resource_tracker
 from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
+import dask
 import msgspec
-from distributed import Future, Security
+from distributed import Client, Future, LocalCluster, Security, get_worker
 from msgspec import structs
 
+from vendor_verifier import __version__
 from vendor_verifier.errors import ClusterError, NobodyToSend, UsageError
 from vendor_verifier.records.record import Record
 from vendor_verifier.run.budgets import Spending
 from vendor_verifier.run.conversation import Emit
-from vendor_verifier.run.dask_cluster import connected, versions_here
-from vendor_verifier.run.interruption import interruptible
-from vendor_verifier.run.local import RunEnd
+from vendor_verifier.run.interruption import STOP_REQUEST, StopRequest, interruptible, run_to_end
+from vendor_verifier.run.local import RunEnd, run_local
 from vendor_verifier.run.queue import WorkQueue
-from vendor_verifier.run.shard_worker import run_job
 from vendor_verifier.run.shards import Job, OpenJob, Purse, Shard, keys_of, shards_of, without_secrets
-from vendor_verifier.store import decode_record
+from vendor_verifier.store import decode_record, encode_record
 from vendor_verifier.transport.proxies import is_loopback
 
 # A shard that is lost so often in a row, without one new record, is not submitted again.
 _MOST_LOSSES = 3
-# Seconds for a worker to come, and to end.
-_WORKER_S, _END_S = 60.0, 8.0
+# Seconds for a scheduler to answer, for a worker to come, and for one to end.
+_CONNECT_S, _WORKER_S, _END_S = 15.0, 60.0, 8.0
 _LOOK_S = 0.2
+_LOCAL_SETTINGS = {
+    # A stopped process is killed after so long, and others do its shard.
+    "distributed.scheduler.worker-ttl": "10 seconds",
+    # It would take the interpreter from the thread that sends, 100 times a second.
+    "distributed.worker.profile.enabled": False,
+}
 
 
 class _LostError(Exception):
@@ -258,3 +269,107 @@ class DaskRun:
             future.release()
             if not shard.begun and shard.ended is not None:
                 shard.ended.cancel()
+
+
+def versions_here() -> dict[str, str]:
+    """The versions that must be the same on every machine."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {"agent-vendor-verifier": __version__, "python": python, "distributed": version("distributed")}
+
+
+@contextmanager
+def cluster_of(workers: int | str) -> Iterator[str]:
+    """The address of a scheduler: of so many worker processes, started here until the block ends, or the given one."""
+    for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    if isinstance(workers, str):
+        yield workers
+        return
+    with dask.config.set(_LOCAL_SETTINGS):
+        # Ctrl-C in a terminal reaches the workers, too, but is the coordinator's alone. They inherit what is blocked,
+        # unless their tracker, which unblocks it, is started meanwhile.
+        resource_tracker.ensure_running()
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            cluster = LocalCluster(
+                n_workers=0, threads_per_worker=1, host="127.0.0.1", dashboard_address=None,
+                worker_dashboard_address=None, memory_limit=0, silence_logs=logging.CRITICAL,
+            )  # fmt: skip
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        with cluster:
+            # Not in the constructor, which fails when one of them is killed as it starts.
+            cluster.scale(workers)
+            yield cluster.scheduler_address
+
+
+@asynccontextmanager
+async def connected(address: str, security: Security | None) -> AsyncIterator[Client]:
+    """A client of the scheduler at that address.
+
+    Raises:
+        UsageError: it cannot be used, or runs another version.
+    """
+    try:
+        client = await Client(
+            address, security=security, timeout=_CONNECT_S, set_as_default=False, asynchronous=True
+        )  # fmt: skip
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise UsageError(
+            f"the Dask scheduler at {address} cannot be used ({reason}); check the address, tls:// or tcp://, and the "
+            "certificates"
+        ) from None
+    try:
+        found = (await client.get_versions())["scheduler"]
+        own, python, theirs = versions_here(), str(found["host"]["python"]), found["packages"]["distributed"]
+        if not python.startswith(f"{own['python']}.") or theirs != own["distributed"]:
+            raise UsageError(
+                f"the scheduler runs Python {python} and distributed {theirs}, this machine {own['python']} and "
+                f"{own['distributed']}; install the same on every machine"
+            )
+        yield client
+    finally:
+        with anyio.CancelScope(shield=True):
+            await client.close()
+
+
+def run_job(job: Job, versions: Mapping[str, str], open_job: OpenJob, topic: str, number: int) -> None:
+    """Send a shard from this worker. Every message carries the ``number`` under which the shard was submitted."""
+    worker = get_worker()
+    own = versions_here()
+    if own != versions:
+        raise UsageError(f"it runs {own} instead of {versions}; install the same on every machine")
+    opened = open_job(job)
+    spending = Spending(job.plan.max_requests, job.plan.max_cost_usd, opened.costs)
+    task, stop = worker.get_current_task(), StopRequest()
+
+    def tell(kind: str, content: Any) -> None:
+        worker.log_event(topic, (number, kind, spending.requests, spending.cost_usd, content))
+
+    def emit(records: Sequence[Record]) -> None:
+        marked = [structs.replace(record, worker=str(worker.name), region=opened.region) for record in records]
+        tell("records", list(map(encode_record, marked)))
+
+    async def until_released() -> None:
+        """End in order when the task was taken away: the run stops, or the coordinator or the scheduler is gone."""
+        while worker.status.name in ("running", "paused"):
+            state = worker.state.tasks.get(task)
+            if state is None or state.state == "cancelled":
+                break
+            await anyio.sleep(_LOOK_S)
+        stop.ask()
+
+    async def send() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(until_released)
+            end = await run_local(opened.plan, opened.queue, job.run, emit, opened.scrubber, spending=spending)
+            tell("end", msgspec.msgpack.encode(end))
+            group.cancel_scope.cancel()
+
+    tell("begin", {"host": socket.gethostname(), "pid": os.getpid(), "region": opened.region, **own})
+    STOP_REQUEST.set(stop)
+    try:
+        run_to_end(send)
+    except Exception as error:  # noqa: BLE001 its objects may not travel, and its words end in the manifest
+        raise RuntimeError(opened.scrubber.text(f"{type(error).__name__}: {error}")) from None

@@ -9,14 +9,18 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TypeVar
 
 import anyio
 
-from vendor_verifier.errors import UsageError
+from vendor_verifier.errors import UsageError, VerifierError
+
+Result = TypeVar("Result")
 
 GRACE_S = 5.0
 _LOOK_S = 0.05
@@ -122,3 +126,14 @@ def _signals(*numbers: signal.Signals) -> Iterator[AsyncIterator[int]]:
             # None: set by what is not Python, which cannot be set again from here.
             if handler is not None:
                 signal.signal(number, handler)
+
+
+def run_to_end(sending: Callable[[], Awaitable[Result]]) -> Result:
+    """The result of ``sending``; of several errors at once the first one is raised, one of ours before others."""
+    try:
+        return anyio.run(sending, backend_options={"use_uvloop": find_spec("uvloop") is not None})
+    except BaseExceptionGroup as group:
+        first: BaseException = group.subgroup(VerifierError) or group
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        raise first from None

@@ -1,32 +1,73 @@
 """Divides a plan into shards, of which each is sent by one process: the entries of some accounts.
 
 One process has all of an account, so its limits are exact and need no message. Only an account with more places than
-one process can time is split, into fixed shares of its places, requests and tokens a minute. It opens no connection.
+one process can time is split, into fixed shares of its places, requests and tokens a minute. It opens no connection
+and does not need Dask.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from itertools import product
 from math import ceil, inf
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from msgspec import structs
 
+from vendor_verifier.errors import UsageError, install_line
 from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.record import RecordKey
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.budgets import CostOf, Spending
 from vendor_verifier.run.limits import places_of
 from vendor_verifier.run.queue import WorkQueue
+from vendor_verifier.transport.proxies import is_loopback
 
 # The most streams that one process times well.
 MOST_PLACES = 700
 # (place from 0 on, count): every ``count``-th sample, from that place on.
 Part = tuple[int, int]
+
+
+def check_workers(stated: int | str, entries: Sequence[Entry]) -> int | str:
+    """The number of processes, or the address of a Dask scheduler.
+
+    Raises:
+        UsageError: neither a number of processes nor an address, a scheduler without encryption, simulated vendors that
+            its workers cannot reach, or Dask is not installed.
+    """
+    if stated == 1:
+        return 1
+    if find_spec("distributed") is None:
+        raise UsageError(f"--workers needs Dask distributed, which is not installed: {install_line('dask')}")
+    if isinstance(stated, int):
+        if stated < 1:
+            raise UsageError(f"--workers {stated}: expected at least 1")
+        return stated
+    try:
+        parts = urlsplit(stated)
+        is_whole = parts.scheme in ("tls", "tcp") and bool(parts.hostname and parts.port)
+    except ValueError:
+        is_whole = False
+    if not is_whole:
+        raise UsageError(f"--workers {stated}: expected a number or tls://HOST:PORT (tcp:// on this machine)")
+    is_here = is_loopback(parts.hostname or "")
+    if parts.scheme != "tls" and not is_here:
+        raise UsageError(
+            f"{stated} is neither encrypted nor on this machine: whoever reaches it could read everything and run code "
+            "on the workers; use tls:// (docs/load.md)"
+        )
+    if not is_here and any(entry.is_simulated for entry in entries):
+        raise UsageError(
+            "sim:// vendors are served on this machine and workers elsewhere cannot reach them; use --workers N, or "
+            "serve them there and give their url"
+        )
+    return stated
 
 
 @dataclass(frozen=True, slots=True)
