@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vendor_verifier.records.model_names import same_model
+from vendor_verifier.records.plan import same_model
 
 
 @pytest.mark.parametrize(

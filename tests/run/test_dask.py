@@ -96,9 +96,9 @@ def test_what_may_be_spent_is_handed_out_in_shares() -> None:
         (0, "expected at least 1"),
         ("tcp://10.0.0.7:8786", "neither encrypted nor on this machine"),
         ("tcp://scheduler:8786", "neither encrypted nor on this machine"),
-        ("scheduler", "expected a number, tls://HOST:PORT"),
-        ("https://scheduler:8786", "expected a number, tls://HOST:PORT"),
-        ("tls://scheduler", "expected a number, tls://HOST:PORT"),
+        ("scheduler", "expected a number or tls://HOST:PORT"),
+        ("https://scheduler:8786", "expected a number or tls://HOST:PORT"),
+        ("tls://scheduler", "expected a number or tls://HOST:PORT"),
     ],
 )
 def test_workers_that_cannot_be_are_refused(stated: int | str, words: str) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.records.plan import LoadShape
-from vendor_verifier.run.schedule import due_times, opening_times
+from vendor_verifier.run.load import due_times, opening_times
 
 
 def times(shape: LoadShape, count: int, seed: int = 0) -> list[float]:

@@ -12,7 +12,7 @@ from asking import KEY, entry, kept_in, plan_of, queue_of, samples
 from fault_server import DONE, FaultServer, Script, Seen, delta, say, stream, text
 
 from vendor_verifier.records.record import Record
-from vendor_verifier.records.tool_use import ToolRequest, ToolResult, ToolRun, ToolRunner
+from vendor_verifier.records.request import ToolRequest, ToolResult, ToolRun, ToolRunner
 from vendor_verifier.redaction import MASK, Scrubber
 from vendor_verifier.run.local import run_local
 from vendor_verifier.suites.mcp_live import McpLiveSuite

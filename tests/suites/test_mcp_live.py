@@ -8,9 +8,8 @@ from typing import Any
 from call_evaluations import ONE, RIGHT, TWO, native, sample, text
 
 from vendor_verifier.records.record import Attempt, Failure, Record, TurnRecord
-from vendor_verifier.records.request import Turn
+from vendor_verifier.records.request import RunTools, ToolResult, Turn
 from vendor_verifier.records.score import Score
-from vendor_verifier.records.tool_use import RunTools, ToolResult
 from vendor_verifier.store import decode_record, encode_record
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.mcp_live import MOST_CALLS, McpLiveSuite

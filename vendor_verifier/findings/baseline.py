@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from vendor_verifier.findings.base import LEVEL, ModelRun, percent
-from vendor_verifier.records.model_names import same_model
+from vendor_verifier.records.plan import same_model
 from vendor_verifier.records.results import FacetName
 
 MOST_FAILURES = 0.1

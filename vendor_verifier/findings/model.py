@@ -10,7 +10,7 @@ import scipy
 
 from vendor_verifier.findings.base import ModelRun, Reach, Test, percent, shown, thin
 from vendor_verifier.findings.baseline import fault
-from vendor_verifier.records.model_names import same_model
+from vendor_verifier.records.plan import same_model
 from vendor_verifier.records.results import FacetName
 from vendor_verifier.stats.answers import LEAST, leanings, odd_one_out, reach
 from vendor_verifier.stats.intervals import wilson

@@ -21,9 +21,8 @@ from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.event import Usage
 from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.record import Attempt
-from vendor_verifier.records.request import Turn
+from vendor_verifier.records.request import ToolResult, Turn
 from vendor_verifier.records.sample import Sample, listed
-from vendor_verifier.records.tool_use import ToolResult
 from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.scoring.money import Price, cost_usd
 from vendor_verifier.suites import Suite, compares, with_results

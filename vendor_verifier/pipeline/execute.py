@@ -19,8 +19,8 @@ from vendor_verifier.pipeline.plan import Prepared, run_wires, wire_of
 from vendor_verifier.pipeline.prices import costs_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.plan import Entry, Plan
+from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.records.sample import listed
-from vendor_verifier.records.tool_use import ToolRunner
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.run.budgets import CostOf

@@ -20,12 +20,12 @@ from vendor_verifier.pipeline.load_profile import places, read_load
 from vendor_verifier.pipeline.simulated_vendors import known_answers
 from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of
 from vendor_verifier.pipeline.task_results import run_folder
-from vendor_verifier.run.shards import check_workers
 from vendor_verifier.records.manifest import ScoreRequest
 from vendor_verifier.records.plan import Entry, Limits, LoadShape, Plan, RetryRules, Task
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import WIRES, Registry
+from vendor_verifier.run.shards import check_workers
 from vendor_verifier.sample_store import is_shelved
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import compares

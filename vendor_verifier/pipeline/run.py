@@ -34,8 +34,8 @@ from vendor_verifier.records.failures import SETTLED
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.plan import Plan
 from vendor_verifier.records.record import Record
+from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.records.results import Report, SuiteResult
-from vendor_verifier.records.tool_use import ToolRunner
 from vendor_verifier.redaction import redacted_sample
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.interruption import ensure_interruptible

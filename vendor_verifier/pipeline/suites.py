@@ -14,8 +14,8 @@ from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
 from vendor_verifier.records.manifest import StoredTask
 from vendor_verifier.records.plan import Entry, Task
 from vendor_verifier.records.record import Attempt, Response
+from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.tool_use import ToolRunner
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import Suite, SuiteKind
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -161,3 +162,17 @@ class Plan(msgspec.Struct, frozen=True):
     def records_of(self, entry: Entry) -> int:
         """The number of records ``entry`` is to have in the end."""
         return self.repeat_of(entry) * sum(len(task.samples) for task in self.tasks)
+
+
+# Whoever answers in a chat is the tuned model, whether its name says so or not.
+_TUNED = r"[-_](?:instruct|it)"
+_VERSION = r"[-@](?:\d{3,8}|\d{4}-\d{2}-\d{2})|[-:](?:latest|preview|free|nitro|floor)"
+_SAID_BESIDE = re.compile(rf"(?:{_TUNED})?(?:{_VERSION})*")
+
+
+def same_model(asked: str, served: str) -> bool:
+    """Whether a served name can be the asked one: without the maker's prefix, ``-instruct``, versions and dates may
+    follow."""
+    one, other = (name.lower().rpartition("/")[2] for name in (asked, served))
+    short, long = sorted((one, other), key=len)
+    return long.startswith(short) and _SAID_BESIDE.fullmatch(long[len(short) :]) is not None

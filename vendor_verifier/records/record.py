@@ -14,8 +14,8 @@ from vendor_verifier.records.event import MAX_NUMBER, Amount, Count, FinishReaso
 from vendor_verifier.records.failures import KINDS, Kind, kind_of_status
 from vendor_verifier.records.failures import FailureKind as FailureKind
 from vendor_verifier.records.failures import Phase as Phase
+from vendor_verifier.records.request import ToolResult
 from vendor_verifier.records.score import Score
-from vendor_verifier.records.tool_use import ToolResult
 
 RECORD_SCHEMA = 1
 

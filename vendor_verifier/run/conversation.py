@@ -21,8 +21,7 @@ from msgspec import structs
 from vendor_verifier.errors import UsageError
 from vendor_verifier.records.plan import Entry, RetryRules
 from vendor_verifier.records.record import Attempt, Exchange, Failure, Phase, Record, TurnRecord
-from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
-from vendor_verifier.records.tool_use import RunTools, ToolRun, ToolRunner
+from vendor_verifier.records.request import Endpoint, HttpRequest, RunTools, ToolRun, ToolRunner, Turn
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import ask_for

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.record import Record
-from vendor_verifier.records.tool_use import ToolRunner
+from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import CostOf, Spending

@@ -17,10 +17,9 @@ from typing import Any, Protocol
 
 from vendor_verifier.lazy_import import late
 from vendor_verifier.records.record import Attempt, TurnRecord
-from vendor_verifier.records.request import Turn
+from vendor_verifier.records.request import RunTools, ToolResult, Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import Score
-from vendor_verifier.records.tool_use import RunTools, ToolResult
 
 Judgement = Callable[[], Score]
 # Of a suite that only asks.

@@ -14,9 +14,9 @@ from msgspec import structs
 
 from vendor_verifier.records.failures import NOT_CHARGED
 from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.request import RunTools, ToolRequest, ToolResult
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import Score
-from vendor_verifier.records.tool_use import RunTools, ToolRequest, ToolResult
 from vendor_verifier.suites import AnyPlay
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
 from vendor_verifier.suites.tool_calls.calls import first_problem

@@ -17,7 +17,7 @@ import vendor_verifier
 from vendor_verifier.features.mcp_live.client import live_tools
 from vendor_verifier.features.mcp_live.hooks import _DEMO
 from vendor_verifier.loaders.tool_rows import call_defects
-from vendor_verifier.records.tool_use import ToolRequest, ToolRun
+from vendor_verifier.records.request import ToolRequest, ToolRun
 from vendor_verifier.resources import shipped
 
 ROWS = [json.loads(line) for line in shipped("datasets/mcp_live.jsonl").read_text("utf-8").splitlines()]

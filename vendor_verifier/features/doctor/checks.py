@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from vendor_verifier.records.failures import KINDS
-from vendor_verifier.records.model_names import same_model
-from vendor_verifier.records.plan import Entry
+from vendor_verifier.records.plan import Entry, same_model
 from vendor_verifier.records.record import Attempt, Failure, Response
 from vendor_verifier.scoring import answer as answer_rules
 from vendor_verifier.wire.answer import BUFFERED_CHARACTERS

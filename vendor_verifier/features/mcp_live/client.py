@@ -21,7 +21,7 @@ from mcp.client.stdio import stdio_client
 from mcp.types import CONNECTION_CLOSED, REQUEST_TIMEOUT, TextContent
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.records.tool_use import ToolRequest, ToolResult, ToolRun
+from vendor_verifier.records.request import ToolRequest, ToolResult, ToolRun
 from vendor_verifier.reports.escape import plain
 
 _MOST_CHARACTERS = 16_384  # of one result
@@ -86,7 +86,7 @@ async def _listed(client: Client) -> dict[str, Mapping[str, Any]]:
 
 
 class LiveTools:
-    """Runs calls on the server; a :class:`vendor_verifier.records.tool_use.ToolRunner`."""
+    """Runs calls on the server; a :class:`vendor_verifier.records.request.ToolRunner`."""
 
     def __init__(self, portal: BlockingPortal, client: Client, allowed: frozenset[str]) -> None:
         self._portal = portal

@@ -26,8 +26,8 @@ from vendor_verifier.pipeline.suites import SuiteHooks
 from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.plan import Entry, Task
 from vendor_verifier.records.record import Attempt, Response
+from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.tool_use import ToolRunner
 from vendor_verifier.suites import SuiteKind
 from vendor_verifier.suites.mcp_live import McpLiveSuite
 from vendor_verifier.suites.tool_calls.calls import read_calls
