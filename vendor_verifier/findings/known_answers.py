@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import pandas as pd
+import scipy
 
 from vendor_verifier.findings.base import ModelRun, Test, hit_more_often, percent, shown
 from vendor_verifier.findings.probes import probes_of
@@ -95,8 +96,9 @@ def _long_prompts(run: ModelRun, label: str) -> Iterator[Test]:
     """Codes in long prompts that a vendor does not give back and the baseline does.
 
     Counted only where, from some length on, each prompt lost the same part, which no shorter one lost. That is what a
-    cut looks like; a model that overlooks a code does so here and there. With the baseline's rate of overlooked codes,
-    taken one too high, so many lost codes must have a probability of at most 0.1 %.
+    cut looks like; a model that overlooks a code does so here and there. At the highest rate of overlooked codes that
+    the baseline's are compatible with (Clopper and Pearson 1934, 95 %), this number of lost codes must have a
+    probability of at most 0.1 %.
     """
     own, base = _rows(run, label, NEEDLE), _rows(run, run.baseline, NEEDLE)
     lost, base_lost = _lost(own), _lost(base)
@@ -115,7 +117,7 @@ def _long_prompts(run: ModelRun, label: str) -> Iterator[Test]:
     longer = [length for length in lengths if length >= first]
     count = sum(len(seen[length]) for length in longer)
     overlooked = base.loc[base["status"] == "broken", "problem"].astype(str).str.count(",").add(1).sum()
-    rate = (overlooked + 1) / (len(DEPTHS) * len(base) + 2)
+    rate = float(scipy.stats.beta.ppf(0.95, overlooked + 1, len(DEPTHS) * len(base) - overlooked))
     if rate**count > CERTAIN:
         return
     tokens = [side.groupby("group", observed=True)["input_tokens"].median() for side in (own, base)]
