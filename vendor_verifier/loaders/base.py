@@ -71,7 +71,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class UnusableRequest(ValueError):
-    """The row is not a question; the message says what was read, what was expected and how to mend it."""
+    """The row is not a question; the message says what was read, what was expected and how to fix it."""
 
     def __init__(self, message: str, key: str | None = None) -> None:
         super().__init__(message)
