@@ -9,11 +9,9 @@ import pytest
 
 from vendor_verifier.records.event import ToolCall, Usage
 from vendor_verifier.records.record import Attempt, Failure, FailureKind, Response
-from vendor_verifier.records.request import Turn
-from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import Score
-from vendor_verifier.suites import replay, suite_kind
-from vendor_verifier.suites.contract import CHECKS, ContractSuite, contract_samples
+from vendor_verifier.suites import replay
+from vendor_verifier.suites.contract import ContractSuite, contract_samples
 
 SAMPLES = {sample.tags["check"]: sample for sample in contract_samples()}
 REFUSALS = [name for name in SAMPLES if name.startswith("refuses_")]
@@ -53,18 +51,6 @@ def judged(check: str, *attempts: Attempt) -> Score:
 def status(check: str, *attempts: Attempt) -> str:
     found: str = judged(check, *attempts).details["status"]
     return found
-
-
-def asked(check: str, *attempts: Attempt) -> list[Turn]:
-    """The turns of a play until it ends."""
-    play, turns = ContractSuite().play(SAMPLES[check]), []
-    answers = iter(attempts)
-    try:
-        turns.append(next(play))
-        while True:
-            turns.append(play.send(next(answers)))
-    except StopIteration:
-        return turns
 
 
 @pytest.mark.parametrize(
@@ -145,13 +131,6 @@ def test_what_answers_show(check: str, attempts: list[Attempt], expected: str) -
     assert score.details["evidence"]
 
 
-def test_every_check_is_in_the_table_above_or_a_refusal() -> None:
-    """No check without a test of what breaks it."""
-    marks = test_what_answers_show.pytestmark  # type: ignore[attr-defined]
-    broken = {check for check, _, expected in marks[0].args[1] if expected == "broken"}
-    assert broken == set(FEATURES)
-
-
 @pytest.mark.parametrize("check", SAMPLES)
 @pytest.mark.parametrize(
     ("kind", "code"),
@@ -194,45 +173,3 @@ def test_a_feature_that_is_refused_is_not_offered(check: str) -> None:
     assert status(check, REFUSED, REFUSED) == "not_measurable"
     assert status(check, failed("untranslatable")) == "not_offered"
     assert "temperature out of range" in judged(check, REFUSED, LATE).details["evidence"]
-
-
-@pytest.mark.parametrize("check", SAMPLES)
-@pytest.mark.parametrize("answer", [REFUSED, LATE, DOWN, called("get_weather"), failed("untranslatable")])
-def test_at_most_two_turns(check: str, answer: Attempt) -> None:
-    """Whatever is answered."""
-    assert 1 <= len(asked(check, answer, answer, answer)) <= 2
-
-
-def test_the_control_of_a_refusal_lacks_only_the_value() -> None:
-    """Same words and tools; the entry's own value may come back, which an examined one must not be replaced by."""
-    invalid, control = asked("refuses_temperature_5", REFUSED, LATE)
-    assert (invalid.parameters, invalid.fixed) == ({"temperature": 5}, ("temperature",))
-    assert (control.parameters, control.fixed) == ({}, ())
-    assert control.messages == invalid.messages
-    (limit,) = asked("max_tokens", LATE)
-    assert {"max_tokens", "max_completion_tokens"} <= set(limit.fixed)
-
-
-def test_usage_asks_the_same_turn_twice() -> None:
-    """Only the streaming differs."""
-    streamed, whole = asked("usage_with_and_without_streaming", used(12), used(12))
-    assert (streamed.stream, whole.stream) == (True, False)
-    assert (streamed.messages, streamed.parameters) == (whole.messages, whole.parameters)
-
-
-def test_samples_are_named_by_their_checks() -> None:
-    """Ids are unique and stable, so that runs of different days join; the registered suite brings them along."""
-    kind = suite_kind("contract")
-    assert kind is not None
-    assert callable(kind.dataset)
-    assert kind.dataset() == contract_samples()
-    assert [sample.id for sample in contract_samples()] == [f"contract-{check.name}" for check in CHECKS]
-    assert len({check.name for check in CHECKS}) == len(CHECKS)
-    assert all(sample.tags["category"] == "contract" for sample in contract_samples())
-
-
-def test_a_check_of_another_version_measures_nothing() -> None:
-    """A stored run may hold checks that this version does not know."""
-    score = replay(ContractSuite().play(Sample("contract-x", Turn(()), tags={"check": "x"})), iter(()))
-    assert score is not None
-    assert score.values == {"kept": None}

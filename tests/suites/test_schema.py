@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.records.event import ToolCall
-from vendor_verifier.suites.schema import ArgumentChecker
+from vendor_verifier.records.score import CallVerdict
+from vendor_verifier.suites.schema import MAX_PARTS, ArgumentChecker, standard_schema
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 NO_PARAMETERS = object()
@@ -47,28 +50,6 @@ def test_arguments_fall_into_their_class(parameters: Any, arguments: str, expect
     assert verdict(parameters, arguments) == expected
 
 
-def test_a_tool_that_was_not_offered_is_unknown() -> None:
-    assert verdict(CITY, '{"city": "Oslo"}', name="other") == "unknown_tool"
-
-
-@pytest.mark.parametrize("parameters", [NO_PARAMETERS, None, {}])
-def test_a_tool_without_schema_takes_any_object(parameters: Any) -> None:
-    """Absent, null or empty parameters make any object valid instead of "no schema found"."""
-    assert verdict(parameters, '{"anything": [1]}') == "valid"
-    assert verdict(parameters, "3") == "invalid_json"
-
-
-@pytest.mark.parametrize("nothing", ["", " \n"])
-def test_no_arguments_where_none_are_needed_are_a_class(nothing: str) -> None:
-    """An empty text is empty_arguments where {} would do, and invalid_json where something is required."""
-    assert verdict({"type": "object", "properties": {}}, nothing) == "empty_arguments"
-    assert verdict(NO_PARAMETERS, nothing) == "empty_arguments"
-    assert verdict({"type": "dict", "properties": {"a": {"type": "str"}}}, nothing) == "empty_arguments"
-    assert verdict({"type": "dict", "required": ["a"]}, nothing) == "invalid_json"
-    assert verdict(CITY, nothing) == "invalid_json"
-    assert verdict({"minProperties": 1}, nothing) == "invalid_json"
-
-
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -98,22 +79,6 @@ def test_a_pattern_that_gives_up_charges_nobody() -> None:
     assert verdict(parameters, '{"a": "' + "a" * 60 + '!"}') == "not_judged"
 
 
-def test_the_draft_is_the_one_the_schema_names() -> None:
-    """exclusiveMinimum as a boolean is draft 4's and unusable where the schema says that it is of a later one."""
-    draft4 = {"properties": {"n": {"minimum": 1, "exclusiveMinimum": True}}}
-    prefix = {"$schema": "https://json-schema.org/draft/2020-12/schema", "properties": {"n": {"items": [{}]}}}
-    assert verdict(prefix, '{"n": [1]}') == "schema_unusable"
-    assert verdict({"$schema": "http://json-schema.org/draft-04/schema#", **draft4}, '{"n": 1}') == "schema_mismatch"
-    assert verdict({"properties": {"n": {"prefixItems": [{"type": "string"}]}}}, '{"n": [1]}') == "schema_mismatch"
-
-
-def test_format_is_an_annotation_in_every_draft() -> None:
-    """A text that breaks its format is not charged, so drafts do not differ in strictness."""
-    for draft in ("http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"):
-        parameters = {"$schema": draft, "properties": {"m": {"type": "string", "format": "email"}}}
-        assert verdict(parameters, '{"m": "nobody"}') == "valid"
-
-
 def test_the_pointer_names_the_first_violation() -> None:
     """The place inside the arguments is an RFC 6901 pointer with its escapes."""
     parameters = {"properties": {"a/b~c": {"type": "array", "items": {"type": "integer"}}}}
@@ -121,29 +86,6 @@ def test_the_pointer_names_the_first_violation() -> None:
     assert (found.verdict, found.pointer) == ("schema_mismatch", "/a~1b~0c/1")
     assert found.message is not None
     assert "integer" in found.message
-
-
-def test_messages_are_capped() -> None:
-    """A huge argument does not make a huge report."""
-    found = ArgumentChecker([tool("t", CITY)]).check(ToolCall("t", '{"city": [' + '"x",' * 9999 + '"x"]}'))
-    assert found.message is not None
-    assert len(found.message) <= 300
-
-
-def test_a_name_declared_twice_means_its_first_definition() -> None:
-    """The first of two definitions judges, and the repetition is reported as the dataset's defect."""
-    tools = (tool("t", CITY), tool("t", {"required": ["other"]}), tool("u"))
-    assert ArgumentChecker(tools).check(ToolCall("t", '{"city": "Oslo"}')).verdict == "valid"
-    assert ArgumentChecker(tools).defects == ("tool 't' is declared twice; the first definition counts",)
-    assert not ArgumentChecker(tools).may_be_refused
-
-
-def test_tools_without_names_are_reported() -> None:
-    """Tools nobody can call are a defect, whatever shape they have."""
-    assert ArgumentChecker([{"type": "function"}, {"function": {"name": ""}}]).defects == (
-        "tool 1 has no name",
-        "tool 2 has no name",
-    )
 
 
 JSON = st.recursive(
@@ -165,3 +107,169 @@ def test_nothing_makes_the_checker_raise(parameters: Any, arguments: str) -> Non
         "valid", "invalid_json", "schema_mismatch", "empty_arguments", "schema_unusable", "valid_in_dialect",
         "not_judged",
     )  # fmt: skip
+
+
+LONG = {"a": "a" * 100_000}
+
+
+def judged(schema: Any, arguments: Any) -> CallVerdict:
+    checker = ArgumentChecker([{"type": "function", "function": {"name": "t", "parameters": schema}}])
+    return checker.check(ToolCall("t", json.dumps(arguments)))
+
+
+def doubled(word: str, times: int, last: Any) -> dict[str, Any]:
+    """A schema whose references double at each of so many steps."""
+    steps = {f"a{n}": {word: [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(times)}
+    return {"$defs": {**steps, f"a{times}": last}, "$ref": "#/$defs/a0"}
+
+
+def chain(length: int) -> dict[str, Any]:
+    """A schema that leads through so many references."""
+    steps = {f"a{n}": {"$ref": f"#/$defs/a{n + 1}"} for n in range(length)}
+    return {"$defs": {**steps, f"a{length}": {}}, "$ref": "#/$defs/a0"}
+
+
+def unevaluated(depth: int) -> dict[str, Any]:
+    """A schema that looks at what was not evaluated, inside one that does, and so on."""
+    schema: dict[str, Any] = {"properties": {"a": {}}}
+    for _ in range(depth):
+        schema = {"allOf": [schema], "unevaluatedProperties": False}
+    return schema
+
+
+def nested(depth: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(depth):
+        value = {"c": value}
+    return value
+
+
+BRANCH = {"properties": {"c": {"$ref": "#/$defs/n"}}, "required": ["x"]}
+TOO_MUCH = {
+    "a pattern that looks around itself": ({"properties": {"a": {"pattern": "(?<=a)a+b"}}}, LONG),
+    "a pattern that looks ahead in a loop": ({"properties": {"a": {"pattern": "(?:(?=a*$)a)*c"}}}, LONG),
+    "a pattern of counts in counts": ({"properties": {"a": {"pattern": "(a{0,300}){0,30}[a-c]{3}c"}}}, LONG),
+    "a pattern for names": ({"patternProperties": {"(?<=a)a+b": {}}}, {"a" * 100_000: 1}),
+    "a pattern beside a circle": ({"properties": {"b": {"$ref": "#"}, "a": {"pattern": "(?<=a)a+b"}}}, {"b": LONG}),
+    "anyOf that doubles": (doubled("anyOf", 40, {"type": "string"}), {}),
+    "allOf that doubles": (doubled("allOf", 40, {"type": "object"}), {}),
+    "oneOf that doubles": (doubled("oneOf", 40, {"type": "object"}), {}),
+    "alternatives that double with the depth": ({"$defs": {"n": {"anyOf": [BRANCH, BRANCH]}}, "$ref": "#/$defs/n"}, nested(60)),  # noqa: E501
+    "unevaluatedProperties in itself": (unevaluated(30), {"a": 1}),
+    "a chain of 100,000 references": (chain(100_000), {}),
+    "a chain of 1,000 references": (chain(1_000), {}),
+    "more parts than anybody declares": ({"properties": {f"p{n}": {} for n in range(MAX_PARTS + 1)}}, {}),
+    "objects among objects": ({"properties": {"a": {"items": {"enum": [{"n": n} for n in range(4_000)]}}}}, {"a": [{"n": 3_999}] * 4_000}),  # noqa: E501
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOO_MUCH)
+def test_what_costs_too_much_is_not_judged(name: str) -> None:
+    """Neither valid nor invalid, with a reason in words; judged, each takes from half a minute up, or the process."""
+    found = judged(*TOO_MUCH[name])
+    assert found.verdict == "not_judged"
+    assert found.message
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments", "expected"),
+    [
+        ({"properties": {"a": {"pattern": "^a+$"}}}, LONG, "valid"),
+        ({"properties": {"a": {"pattern": "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"}}}, LONG, "schema_mismatch"),
+        ({"properties": {"a": {"pattern": "^(?!.*secret).*$"}}}, {"a": "a" * 5_000}, "valid"),
+        ({"properties": {"a": {"pattern": "^(?=.*[A-Z])(?=.*\\d).{8,}$"}}}, {"a": "Abcdefg1"}, "valid"),
+        (doubled("anyOf", 6, {"type": "string"}), {}, "schema_mismatch"),
+        (doubled("anyOf", 11, {"type": "string"}), {}, "schema_mismatch"),
+        ({"$defs": {"n": {"properties": {"c": {"$ref": "#/$defs/n"}}}}, "$ref": "#/$defs/n"}, nested(40), "valid"),
+        ({"$ref": "#"}, {}, "valid"),
+        ({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}, {}, "valid"),
+        ({"properties": {"a": {"items": {"type": "integer"}}}}, {"a": list(range(100_000))}, "valid"),
+        ({"properties": {"a": {"enum": [str(n) for n in range(15_000)]}}}, {"a": "7"}, "valid"),
+        (unevaluated(3), {"a": 1}, "valid"),
+        (unevaluated(3), {"b": 1}, "schema_mismatch"),
+        (chain(60), {}, "valid"),
+    ],
+)
+def test_what_people_declare_is_judged(schema: Any, arguments: Any, expected: str) -> None:
+    """Long texts, big lists, look-ahead on a password and schemas that refer to themselves are no reason to give up."""
+    assert judged(schema, arguments).verdict == expected
+
+
+def checker(schema: Any) -> ArgumentChecker:
+    return ArgumentChecker([{"type": "function", "function": {"name": "t", "parameters": schema}}])
+
+
+def verdict_of(schema: Any, value: Any) -> str:
+    """The class of ``{"a": value}`` where ``a`` has this schema."""
+    judged = checker({"type": "object", "properties": {"a": schema}}).check(ToolCall("t", json.dumps({"a": value})))
+    return judged.verdict
+
+
+NUMBER_NAMES = [name for word in ("number", "float", "double") for name in (word, word.upper(), word.title())]
+
+
+@pytest.mark.parametrize(
+    ("schema", "fits", "breaks"),
+    [
+        ({"type": "string", "nullable": True}, None, 3),
+        ({"type": "string", "enum": ["x"], "nullable": True}, None, "y"),
+        ({"type": ["string", "integer"], "nullable": True}, None, 1.5),
+        ({"allOf": [{"type": "string"}], "nullable": True}, None, 3),
+        ({"oneOf": [{"type": "string"}, {"type": "null"}], "nullable": True}, None, 3),
+        ({"oneOf": [{"type": "string"}, {"type": "integer"}], "nullable": True}, None, 1.5),
+        ({"const": "x", "nullable": True}, None, "y"),
+        ({"type": "object", "properties": {"b": {"type": "string", "nullable": True}}}, {"b": None}, {"b": 1}),
+        ({"type": "array", "items": {"type": "string", "nullable": True}}, ["x", None], [1]),
+        *(({"type": name}, 1.5, "x") for name in NUMBER_NAMES if name != "number"),
+        *(({"type": name}, {"b": 1}, "x") for name in ("dict", "Dict", "OBJECT", "Object", "HashMap")),
+        *(({"type": name}, [1], "x") for name in ("tuple", "list", "ARRAY", "ArrayList")),
+        *(({"type": name}, "x", 1) for name in ("str", "STRING", "String")),
+        *(({"type": name}, 1, 1.5) for name in ("int", "INTEGER", "long")),
+        *(({"type": name}, True, "x") for name in ("bool", "BOOLEAN")),
+        ({"type": ["STRING", "NULL"]}, None, 1),
+        ({"type": "integer", "minimum": 1, "exclusiveMinimum": True}, 2, 1),
+        ({"type": "integer", "minimum": 1, "exclusiveMinimum": False}, 1, 0),
+        ({"type": "integer", "maximum": 9, "exclusiveMaximum": True}, 8, 9),
+        ({"type": "array", "items": [{"type": "string"}, {"type": "integer"}]}, ["x", 1], ["x", "y"]),
+        ({"type": "array", "items": [{"type": "string"}], "additionalItems": False}, ["x"], ["x", 1]),
+    ],
+)
+def test_a_dialect_is_read_as_its_users_mean_it(schema: Any, fits: Any, breaks: Any) -> None:
+    """What the author meant to allow is allowed, and what they meant to forbid is charged, wherever it stands."""
+    assert verdict_of(schema, fits) in ("valid_in_dialect", "valid")
+    assert verdict_of(schema, breaks) == "schema_mismatch"
+
+
+_WORDS = st.sampled_from(["string", "integer", "object", "array", "null", "STRING", "dict", "any", "tuple", "wizard"])
+_SCHEMAS: st.SearchStrategy[Any] = st.recursive(
+    st.fixed_dictionaries({}, optional={"type": _WORDS | st.lists(_WORDS, max_size=2), "nullable": st.booleans()}),
+    lambda inner: st.fixed_dictionaries(
+        {},
+        optional={
+            "type": _WORDS, "nullable": st.booleans(), "items": inner | st.lists(inner, max_size=2),
+            "properties": st.dictionaries(st.sampled_from("ab"), inner),
+            "anyOf": st.lists(inner, min_size=1, max_size=2),
+            "minimum": st.integers(0, 3), "exclusiveMinimum": st.booleans() | st.integers(0, 3),
+            "required": st.booleans() | st.lists(st.sampled_from("ab"), unique=True), "enum": st.lists(st.integers()),
+        },
+    ),
+    max_leaves=5,
+)  # fmt: skip
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 4) | st.sampled_from(["", "x"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@given(schema=_SCHEMAS, value=_VALUES)
+def test_reading_a_dialect_only_ever_allows_more(schema: Any, value: Any) -> None:
+    """Arguments that fit a usable schema by its letter fit it as it is read; reading twice changes nothing more."""
+    read, words = standard_schema(schema)
+    assert standard_schema(read)[0] == read or not words
+    try:
+        plain = jsonschema_rs.validator_for(schema)
+    except (jsonschema_rs.ValidationError, ValueError):
+        return
+    if plain.is_valid(value):
+        assert jsonschema_rs.validator_for(read).is_valid(value)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec import structs
+from call_evaluations import SUITES, native, sample, text
 
 from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.record import Attempt, Failure, Response
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, TurnRecord
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import Score
-from vendor_verifier.suites import SUITES, replay
+from vendor_verifier.suites import replay
+from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 
 TOOLS = ({"type": "function", "function": {"name": "f", "parameters": {"required": ["a"]}}},)
@@ -79,32 +80,36 @@ def test_odd_answers_are_flagged_and_judged(
     assert [call.verdict for call in score.calls] == verdicts
 
 
-def test_p43_every_call_of_an_answer_is_judged_by_itself() -> None:
-    """Verdicts are per call, in order (P43)."""
-    score = judge(answer("tool_calls", CALL, ToolCall("f", "{}"), ToolCall("g", "{}")))
-    assert [call.verdict for call in score.calls] == ["valid", "schema_mismatch", "unknown_tool"]
-
-
 def test_a_failure_is_undecided() -> None:
     """A truncated answer decides nothing and its calls are not judged (P46)."""
     assert judge(answer(None, CALL), Failure("truncated", "stream", "cut")) == Score("trigger")
     assert judge(None, Failure("http_5xx", "headers", "x", 500)) == Score("trigger")
 
 
-def test_the_suite_sends_the_sample_as_it_is_and_once() -> None:
-    """One turn, the sample's own; a recording that ends early gives no score."""
-    play = TriggerSuite().play(SAMPLE)
-    assert next(play) is SAMPLE.turn
-    assert replay(TriggerSuite().play(SAMPLE), iter(())) is None
-    assert SUITES[0].name == "trigger"
+SCHEMA = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+TWO_TOOLS = tuple({"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in ("a", "b"))
+ASKED = Turn(({"role": "user", "content": "Do a."},), TWO_TOOLS, {})
 
 
-def test_kept_checkers_are_shared_by_samples_with_the_same_tools() -> None:
-    """Another sample with equal tools is not compiled again; one with other tools is."""
-    kept = KeptCheckers()
-    other = structs.replace(
-        SAMPLE, id="other", turn=structs.replace(SAMPLE.turn, tools=tuple(dict(tool) for tool in SAMPLE.turn.tools))
-    )
-    bare = structs.replace(SAMPLE, id="bare", turn=structs.replace(SAMPLE.turn, tools=()))
-    assert kept(SAMPLE) is kept(other)
-    assert kept(SAMPLE) is not kept(bare)
+def record(suite: str, *finals: Attempt) -> Record:
+    return Record("r", "m", "v", "v", suite, "s-1", 0, tuple(TurnRecord((each,)) for each in finals))
+
+
+@pytest.mark.parametrize("make", SUITES)
+def test_a_wrong_argument_is_told_beside_the_suite_s_own_score(make: Any) -> None:
+    """The evaluation's values are its own; the verdicts on the calls come with them."""
+    suite, question = make(), sample(turn=ASKED)
+    answer = native(("a", '{"x": "one"}'), ("c", "{}"))
+    score = judged(record(suite.name, answer), suite, question, KeptCheckers())
+    assert [call.verdict for call in score.calls] == ["schema_mismatch", "unknown_tool"]
+    alone = judged(record(suite.name, text("no call")), suite, question, KeptCheckers())
+    assert alone.calls == ()
+    assert set(alone.values) == set(score.values)
+
+
+@pytest.mark.parametrize(("category", "judges"), [("simple_java", 0), ("simple_javascript", 0), ("simple_python", 1)])
+def test_types_of_java_are_no_json_schema(category: str, judges: int) -> None:
+    """A row of BFCL in another language than Python declares nothing that arguments could break."""
+    question = Sample("s-1", ASKED, {"calls": [], "category": category})
+    answer = native(("a", '{"x": "1L"}'))
+    assert len(judged(record("bfcl", answer), SUITES[2](), question, KeptCheckers()).calls) == judges

@@ -10,8 +10,10 @@ import contextlib
 import json
 import socket
 import struct
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal
@@ -208,3 +210,25 @@ def whole(body: object, status: int = 200, content_type: str = "application/json
 def say(*pieces: bytes, end: End = "keep") -> Script:
     """The pieces at once, each its own write."""
     return Script([(0, piece) for piece in pieces], end)
+
+
+@contextmanager
+def serving(answer: Callable[[FaultServer, Seen], Script]) -> Iterator[FaultServer]:
+    """A server in a thread of its own, for a command that has its own event loop; ``answer`` sees the server, too."""
+    server = FaultServer(lambda seen: answer(server, seen))
+    started, stop = threading.Event(), threading.Event()
+
+    async def serve() -> None:
+        async with server:
+            started.set()
+            while not stop.is_set():
+                await asyncio.sleep(0.01)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    started.wait(5)
+    try:
+        yield server
+    finally:
+        stop.set()
+        thread.join(5)

@@ -19,7 +19,6 @@ from pyarrow import parquet
 from scored import write_demo
 
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.errors import UsageError
 from vendor_verifier.features.data import export
 from vendor_verifier.features.data.columns import TABLES
 from vendor_verifier.features.data.run_data import RunData, load_run
@@ -125,40 +124,3 @@ def test_any_text_stays_one_cell_of_csv(text: str) -> None:
     head, first, last = csv.reader(io.StringIO(data, newline=""))
     assert (head, first[1], last) == (["model", "n"], "1.0", ["end", ""])
     assert not re.match(r"\s*[=+\-@＝＋－＠]", first[0])
-
-
-def test_a_sheet_is_as_long_and_a_cell_as_wide_as_excel_allows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A longer text is cut; a longer table is refused, with what would do."""
-    run: Any = Stub(pd.DataFrame({"text": pd.Series(["x" * 40_000] * 3, dtype="string")}))
-    book = openpyxl.load_workbook(io.BytesIO(b"".join(export._workbook(run, ["texts"]))))
-    assert len(book["texts"]["A2"].value) == 32_767
-    monkeypatch.setattr(export, "_SHEET_ROWS", 3)
-    with pytest.raises(UsageError, match="parquet or csv"):
-        list(export._workbook(run, ["texts"]))
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["--table", "rows"], "--table: read rows; expected some of ranking, verdicts"),
-        (["--format", "csv", "--table", "calls", "-o", "x.xlsx"], "x.xlsx for calls as csv"),
-        (["-o", "x.csv"], "for ranking, verdicts, findings as csv"),
-        (["--format", "xml"], "xml"),
-    ],
-)
-def test_what_cannot_be_meant_is_refused(
-    run: RunData, words: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """In one sentence, and nothing is written."""
-    assert run_app(["report", str(run.path), *words]) == 2
-    assert told in " ".join(capsys.readouterr().err.split())
-
-
-@pytest.mark.parametrize(("format", "library"), [("parquet", "pyarrow"), ("xlsx", "xlsxwriter")])
-def test_a_missing_library_is_one_sentence(
-    run: RunData, format: Any, library: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """That names what to install."""
-    monkeypatch.setattr(export, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=rf"--format {format} needs {library}.*pip install '\.\[export\]'"):
-        export.export_run(run, format, [], None)

@@ -10,7 +10,6 @@ import pytest
 from msgspec.structs import replace
 from scored import MODEL, write_demo
 
-from vendor_verifier.errors import RunFolderError, UsageError
 from vendor_verifier.features.data.columns import TABLES
 from vendor_verifier.features.data.run_data import RunData, load_run
 from vendor_verifier.records.record import Attempt, Failure, Record
@@ -72,29 +71,6 @@ def _with(record: Record, attempt: Attempt) -> Record:
     return replace(record, turns=(replace(record.turns[0], attempts=(attempt,)),))
 
 
-def test_failures_have_their_message(tmp_path: Path) -> None:
-    """A failure has a message and a status, and no number."""
-    folder = RunFolder(write_demo(tmp_path))
-    first, *rest = folder.read_records(lambda *_: None)
-    failed = _with(first, Attempt(1, failure=Failure("overloaded", "headers", "busy \ud800", 503)))
-    folder.records_file.write_bytes(b"".join(map(encode_record, [failed, *rest])))
-    run = load_run(folder.path)
-    row = run.texts[run.texts.message.notna()].iloc[0]
-    assert (row.message, row.http_status) == ("busy \ufffd", 503)
-    assert not run.records.ok[row.record]
-    assert run.records.loc[row.record, ["ttft_ms", "input_tokens", "score"]].isna().all()
-
-
-def test_parts_are_the_whole_table(run: RunData) -> None:
-    """Of a bounded number of rows, in order; records have their index."""
-    for name in TABLES:
-        parts = list(run.in_parts(name, rows=7))
-        assert max(map(len, parts)) <= 7
-        table = getattr(run, name)
-        assert sum(map(len, parts)) == len(table)
-    assert list(pd.concat(run.in_parts("records", rows=50)).record) == list(run.records.index)
-
-
 def test_a_notebook_shows_the_first_line_and_no_markup(run: RunData) -> None:
     """What vendors and files name is text, never a tag."""
     page = run._repr_html_()
@@ -106,13 +82,3 @@ def test_a_notebook_shows_the_first_line_and_no_markup(run: RunData) -> None:
     other.ranking = hostile  # type: ignore[attr-defined]
     other.__dict__["scored"] = run.scored
     assert "<script>" not in other._repr_html_()
-
-
-def test_what_is_not_there_is_said(run: RunData, tmp_path: Path) -> None:
-    """Another table, or a folder without a run."""
-    with pytest.raises(UsageError, match="expected one of ranking"):
-        next(run.in_parts("rows"))
-    with pytest.raises(AttributeError, match="no table 'rows'"):
-        _ = run.rows
-    with pytest.raises(RunFolderError):
-        load_run(tmp_path)

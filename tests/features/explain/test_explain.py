@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from known_answers import answered, busy, record_of
 from scored import MODEL, write_demo
 
 from vendor_verifier.cli.main import run_app
+from vendor_verifier.features.explain.curl import KEY_PLACE, curl_command
 from vendor_verifier.features.explain.evidence import Table, explain_vendor
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.results import FACETS, FacetName
+from vendor_verifier.records.request import HttpRequest
+from vendor_verifier.records.results import FacetName
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder, encode_record
 
@@ -85,31 +90,6 @@ def test_another_model_shows_names_and_texts(demo: RunFolder, scored: ScoredRun)
     assert rows[0]["vendor"] != rows[0]["baseline"]
 
 
-def test_missed_calls_show_both_answers(demo: RunFolder, scored: ScoredRun) -> None:
-    """A vendor that leaks calls as text: its text beside the baseline's call."""
-    found = tables(demo, scored, "text-leaker", "tool_calls")
-    assert found["Differences from the baseline"].rows == [{"difference": "missed call", "samples": 7}]
-    for row in found["Calls that differ"].rows:
-        assert row["vendor"].startswith("no call: ")
-        assert row["baseline"].endswith("})")
-
-
-def test_times_are_beside_those_of_the_baseline(demo: RunFolder, scored: ScoredRun) -> None:
-    """Percentiles of both, and the slowest answers."""
-    found = tables(demo, scored, "slow", "speed")
-    medians = {(row["metric"], row["label"]): row["p50"] for row in found["Times"].rows}
-    assert medians["ttft_ms", "slow"] > 2 * medians["ttft_ms", "official"]
-    assert found["Slowest answers"].rows[0]["e2e_ms"] > found["Slowest answers"].rows[0]["baseline_e2e_ms"]
-
-
-@pytest.mark.parametrize("label", ["official", "reseller-a", "bursty"])
-@pytest.mark.parametrize("facet", FACETS)
-def test_every_vendor_and_facet_can_be_explained(demo: RunFolder, scored: ScoredRun, label: str, facet: Any) -> None:
-    """The baseline itself, a twin, and one with failed attempts."""
-    verdict, *_ = explain_vendor(demo, scored, MODEL, label, facet, 3)
-    assert verdict.status == scored.report.models[MODEL].vendors[label].verdict.status
-
-
 def test_commands_of_findings_run(demo: RunFolder, scored: ScoredRun, capsys: pytest.CaptureFixture[str]) -> None:
     """The command that a finding names shows its facet."""
     findings = [each for each in scored.findings if each.command]
@@ -158,26 +138,6 @@ def test_a_sample_is_found_by_each_of_its_names(
     assert f"trigger {SAMPLE}" in explained(capsys, known, "--vendor", "slow", "--sample", name)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--vendor", "nobody"), "the run has official, "),
-        ((), "--vendor: name one of official, "),
-        (("--vendor", "slow", "--model", "m"), "the run has simulated-model"),
-        (("--vendor", "slow", "--sample", "x"), "the run has no such sample"),
-        (("--vendor", "slow", "--sample", ""), "20 samples match"),
-        (("--vendor", "slow", "--sample", SAMPLE, "--suite", "bfcl"), "the run has trigger"),
-        (("--vendor", "slow", "--sample", SAMPLE, "--repetition", "9"), "no answer of this vendor"),
-    ],
-)
-def test_names_that_the_run_lacks_are_refused(
-    arguments: tuple[str, ...], words: str, demo: RunFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With the names that it has."""
-    assert run_app(["explain", str(demo.path), *arguments]) == 2
-    assert words in capsys.readouterr().err
-
-
 def test_the_curl_has_the_settings_of_the_entry(known: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
     """The key as a variable, the parameters, the extra body, and the names of headers, whose values are not stored."""
     manifest = known.read_manifest()
@@ -205,3 +165,45 @@ def test_a_redacted_run_shows_no_text(bench: Any) -> None:
     assert "this run is redacted" in out
     assert "no curl: the run stored digests" in out
     assert "look up record" not in out
+
+
+def _run(command: str, folder: Path, **variables: str) -> tuple[list[str], str]:
+    """What a shell hands to ``curl``: its arguments and its standard input."""
+    fake = folder / "curl"
+    if not fake.exists():
+        fake.write_text('#!/bin/sh\nfor word in "$@"; do printf "%s\\0" "$word"; done\nprintf "\\0"\ncat\n')
+        fake.chmod(0o700)
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        env={"PATH": f"{folder}:/usr/bin:/bin", **variables}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    words, _, body = done.stdout.partition("\0\0")
+    return words.split("\0"), body
+
+
+def _request(text: str, headers: dict[str, str] | None = None) -> HttpRequest:
+    body = json.dumps({"messages": [{"role": "user", "content": text}]}).encode()
+    own = {"authorization": f"Bearer {KEY_PLACE}"} if headers is None else headers
+    return HttpRequest("https://vendor.invalid/v1/chat/completions", own, body)
+
+
+@pytest.mark.parametrize("text", ["plain", "JSON\n", "'; touch pwned; '", "$(touch pwned) `touch pwned`", "::error::x"])
+def test_a_shell_reads_the_request_back(text: str, tmp_path: Path) -> None:
+    """Body, address and header arrive as they were, the key from its variable, and nothing in the prompt is run."""
+    words, body = _run(curl_command(_request(text), "VENDOR_KEY"), tmp_path, VENDOR_KEY="sk-1 2")
+    assert json.loads(body)["messages"][0]["content"] == text
+    assert "authorization: Bearer sk-1 2" in words
+    assert "https://vendor.invalid/v1/chat/completions" in words
+    assert not Path("pwned").exists()
+
+
+@given(text=st.text(max_size=60))
+@settings(max_examples=200, deadline=None)
+def test_the_command_is_printable_ascii_whatever_is_asked(text: str) -> None:
+    """No control, bidi or workflow command reaches a terminal or CI log, and the body stays the same JSON."""
+    command = curl_command(_request(text), "VENDOR_KEY")
+    assert command.isascii()
+    assert all(line.isprintable() for line in command.split("\n"))
+    assert "::" not in command
+    assert "##[" not in command
+    assert json.loads(command.split("\n")[-2])["messages"][0]["content"] == text

@@ -15,8 +15,7 @@ from msgspec import structs
 from page_reading import read_page
 from scored import MODEL, write_demo
 
-from vendor_verifier.errors import UsageError
-from vendor_verifier.features.explain.view import Index, difference, grid, index_of, shown_sample
+from vendor_verifier.features.explain.view import Index, grid, index_of, shown_sample
 from vendor_verifier.features.explain.view_server import ViewServer
 from vendor_verifier.records.record import Response
 from vendor_verifier.store import decode_record, encode_record
@@ -120,17 +119,6 @@ def test_sample_shows_answers_with_differences(index: Index) -> None:
         shown_sample(index, {"model": MODEL, "suite": "trigger", "sample": "none"})
 
 
-@pytest.mark.parametrize(
-    ("before", "after"), [("a b c d", "a x c d e"), ("", "a"), ("a", ""), ("a " * 3_000, "b " * 3_000)]
-)
-def test_difference_gives_back_both_texts(before: str, after: str) -> None:
-    """What is the same and what is added make the new text; the old one's end is not compared beyond a limit."""
-    parts = list(difference(before, after))
-    assert " ".join(text for kind, text in parts if kind != "out").split() == after.split()
-    if len(before) < 1_000:
-        assert " ".join(text for kind, text in parts if kind != "in").split() == before.split()
-
-
 def test_only_who_has_the_address_is_answered(address: str) -> None:
     """Another token, another host (a page that rebinds its name to loopback) and another method get nothing."""
     status, headers, body = asked(address)
@@ -171,14 +159,6 @@ def test_served_pages_are_well_formed_and_escaped(address: str, run: Path) -> No
     assert "<ins>" in asked(address, link)[2]
 
 
-def test_report_is_served(address: str, run: Path) -> None:
-    """Scored from the run's records, whatever file lies in its folder."""
-    status, _, body = asked(address, f"report?{urlencode({'run': str(run)})}")
-    assert status == 200
-    assert read_page(body).faults == []
-    assert 'class="matrix"' in body
-
-
 def test_new_runs_and_records_appear(address: str, run: Path) -> None:
     """Without a restart: a run in the list, with the first line of its report, and a record in the grid."""
     other = write_demo(run.parent / "more")
@@ -188,11 +168,6 @@ def test_new_runs_and_records_appear(address: str, run: Path) -> None:
     assert "Choose nobody." in asked(address)[2]
     (other / "records.jsonl").write_bytes(b"")
     assert "0 samples" in asked(address, f"run?{urlencode({'run': str(other)})}")[2]
-
-
-def test_taken_port_is_a_sentence(address: str, run: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be used"):
-        ViewServer([run], urlsplit(address).port or 0)
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")

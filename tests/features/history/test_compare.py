@@ -15,7 +15,6 @@ from scored import MODEL, demo_report, scored_demo, write_demo
 import vendor_verifier
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.features.history.compare import RunComparison, compare_scored, comparison_lines
-from vendor_verifier.records.manifest import manifest_of
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.results import Choice, Facet, ModelResult, Report, VendorResult, Verdict
 from vendor_verifier.records.sample import ListedSamples, Sample
@@ -137,36 +136,6 @@ def test_equal_runs_have_no_changes(demo: ScoredRun) -> None:
         wrong += bool(verdicts(found, "worse", "improved"))
     assert wrong == 0
     assert {each.verdict for each in found.changes if each.metric == "avg_tokens"} == {"same"}
-
-
-def test_few_samples_are_undecided_without_an_interval(demo: ScoredRun) -> None:
-    found = compare_scored(run_of(1, demo, 20), run_of(2, demo, 20, slower=3.0))
-    change = next(each for each in found.changes if (each.label, each.metric) == ("a", "avg_ttft_ms"))
-    assert (change.verdict, change.low, change.high, change.n) == ("undecided", None, None, 20)
-    assert change.after > 2 * change.before
-
-
-def test_only_samples_of_both_runs_are_compared(demo: ScoredRun) -> None:
-    found = compare_scored(run_of(1, demo, 120), run_of(2, demo, 90))
-    assert found.common_samples == 90
-    assert {change.n for change in found.changes if change.metric == "success_rate"} == {90}
-
-
-def test_settings_that_differ_are_named_by_path(demo: ScoredRun) -> None:
-    """Entries join by label whatever their order; run ids, times and measurements are no settings."""
-    one = run_of(1, demo)
-    entry = {"model": "m", "label": "a", "vendor": "v", "model_id": "i", "parameters": {"temperature": 0.6}}
-    other = {**entry, "label": "b"}
-    raw = {"run": "1", "created_at": "x", "entries": [entry, other], "tasks": [], "settings": {"repeat": 1}}
-    changed = {
-        **raw,
-        "run": "2",
-        "entries": [other, {**entry, "parameters": {"temperature": 1.0}}],
-        "settings": {"repeat": 2},
-    }
-    runs = [type(one)(**{**vars(one), "manifest": manifest_of(each)}) for each in (raw, changed)]
-    found = {each.where: (each.before, each.after) for each in compare_scored(*runs).settings}
-    assert found == {"settings.repeat": ("1", "2"), "entries.m / a.parameters.temperature": ("0.6", "1.0")}
 
 
 def test_a_verdict_that_became_worse_is_a_change(demo: ScoredRun) -> None:

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec import structs
 from scored import RUN, scored_demo, write_demo
 
-import vendor_verifier
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.history.database import (
-    default_history_file,
-    history_file,
-    question_of,
     read_history,
     remember,
 )
-from vendor_verifier.records.manifest import manifest_of
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 
@@ -95,55 +88,6 @@ def test_other_databases_are_named_and_left_alone(tmp_path: Path, owner: int, ve
     with pytest.raises(UsageError, match=words):
         read_history(file)
     assert file.read_bytes() == before
-
-
-def test_a_file_that_is_no_database_is_a_clear_message(tmp_path: Path) -> None:
-    file = tmp_path / "notes.txt"
-    file.write_text("no database " * 100)
-    with pytest.raises(UsageError, match="damaged, or no history"):
-        read_history(file)
-    assert "damaged, or no history" in (remember(RunFolder(tmp_path), scored_demo(tmp_path), file) or "")
-    assert read_history(tmp_path / "missing").empty
-
-
-def test_the_default_is_in_the_user_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    assert default_history_file().name == "history.sqlite"
-    assert default_history_file().is_relative_to(tmp_path) or sys.platform != "linux"
-    assert history_file(None) == default_history_file()
-    assert history_file(tmp_path) == tmp_path
-    assert history_file(Path("none")) is None
-
-
-def test_a_question_is_samples_rules_and_load_but_no_entry() -> None:
-    """What is asked and how it is scored decides which runs are compared, not who is asked."""
-    raw: dict[str, Any] = {
-        "run": "r",
-        "entries": [],
-        "tasks": [{"suite": "trigger", "sha256": "a", "count": 3, "options": {}, "skipped": [], "defects": []}],
-        "settings": {"repeat": 1},
-    }
-    first = question_of(manifest_of(raw))
-    entry = {"model": "m", "label": "a", "vendor": "v", "model_id": "i"}
-    assert question_of(manifest_of({**raw, "run": "s", "entries": [entry]})) == first
-    others: list[dict[str, Any]] = [
-        {"tasks": [{**raw["tasks"][0], "sha256": "b"}]},
-        {"settings": {"repeat": 2}},
-        {"settings": {"repeat": 1, "load": {"request_rate": 5}}},
-        {"score": {"undecided": "exclude"}},
-    ]
-    assert len({first, *(question_of(manifest_of({**raw, **other})) for other in others)}) == 5
-
-
-def test_load_history_has_plain_column_names(tmp_path: Path) -> None:
-    file = tmp_path / "h"
-    assert remember(RunFolder(tmp_path), scored_demo(tmp_path), file) is None
-    runs = vendor_verifier.load_history(file)
-    assert {"run", "at", "label", "verdict", "facets_speed", "f1", "measured_f1", "ttft_ms_p50"} <= set(runs.columns)
-    assert not any("." in name for name in runs.columns)
-    assert str(runs["at"].dtype).startswith("datetime64")
-    with pytest.raises(UsageError, match="there is no history"):
-        vendor_verifier.load_history(tmp_path / "missing")
 
 
 def test_history_lists_runs_and_plots_metrics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
-from history_worlds import METRIC, history, quiet
+from history_worlds import METRIC, history
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from vendor_verifier.errors import ProblemsError
-from vendor_verifier.features.history.figures import figure_names
-from vendor_verifier.features.history.trends import common_shift, trend_line, trends
+from vendor_verifier.features.history.level_changes import change_points
+from vendor_verifier.features.history.trends import trend_line, trends
 
 
 def level(count: int, *, seed: int = 1, value: float = 800.0) -> NDArray[np.float64]:
@@ -56,12 +60,6 @@ def test_one_bad_run_is_a_warning_and_one_that_came_back() -> None:
     assert verdicts(history({"a": {METRIC: values}})) == {"a": "steady"}
 
 
-def test_a_change_of_long_ago_is_the_new_level() -> None:
-    values = level(30)
-    values[10:] *= 1.5
-    assert verdicts(history({"a": {METRIC: values}})) == {"a": "steady"}
-
-
 def test_seven_runs_are_too_few() -> None:
     values = np.array([800.0] * 6 + [1600.0])
     assert verdicts(history({"a": {METRIC: values}})) == {"a": "too_few_runs"}
@@ -81,14 +79,6 @@ def test_what_slows_everybody_is_no_regression_of_one() -> None:
     assert verdicts(history(gained))["d"] == "steady"
 
 
-@pytest.mark.parametrize(
-    ("others", "shift"),
-    [([], 0.0), ([0.2, 0.2], 0.0), ([0.2, 0.2, 0.2], 0.2), ([0.0, 0.2, 0.2], 0.0), ([0.0, 0.2, 0.2, 0.2], 0.2)],
-)
-def test_a_shift_is_common_where_three_in_four_moved(others: list[float], shift: float) -> None:
-    assert common_shift(np.array(others)) == pytest.approx(shift)
-
-
 def test_only_complete_runs_of_the_newest_question_are_compared() -> None:
     """Half a run is no night, and another question starts a new series."""
     runs = history({"a": {METRIC: level(20)}})
@@ -100,12 +90,26 @@ def test_only_complete_runs_of_the_newest_question_are_compared() -> None:
     assert trends(runs, ["f1"]) == []
 
 
-def test_labels_and_vendors_choose_trends_but_others() -> None:
-    runs = history(quiet(np.random.default_rng(2), 20, "abcd", sd=0.02))
-    assert [trend.label for trend in trends(runs, [METRIC], labels=["b"])] == ["b"]
+LEAST = math.log1p(0.05)
 
 
-def test_names_of_figures_and_their_short_forms() -> None:
-    assert figure_names(["ttft", "ttft_ms.p50", "toolbench"], ["toolbench"], "--metric") == (METRIC, "scores.toolbench")
-    with pytest.raises(ProblemsError, match="read tfft"):
-        figure_names(["tfft"], [], "--metric")
+def test_two_steps_that_cancel_are_both_found() -> None:
+    """A level that rises and comes back has two changes, although its halves have the same mean."""
+    random = np.random.default_rng(2)
+    series = random.normal(0, 0.02, 45)
+    series[15:30] += 0.2
+    assert [point for point, _ in change_points(series, least_effect=LEAST)] == [15, 30]
+
+
+@given(
+    st.lists(st.floats(-3, 3), min_size=4, max_size=40),
+    st.floats(-5, 5),
+)
+def test_points_are_ordered_inside_and_do_not_depend_on_the_unit(values: list[float], offset: float) -> None:
+    """Points leave at least two runs on each side; on a log scale a unit is an offset, which changes nothing."""
+    rounded = np.round(np.asarray(values), 3)
+    points = [point for point, _ in change_points(rounded, least_effect=0.0501)]
+    moved = [point for point, _ in change_points(np.round(rounded + round(offset, 3), 3), least_effect=0.0501)]
+    edges = [0, *points, len(values)]
+    assert all(b - a >= 2 for a, b in pairwise(edges))
+    assert points == moved

@@ -14,7 +14,7 @@ from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import Score
 from vendor_verifier.suites import replay
-from vendor_verifier.suites.bfcl.multi_turn import MORE_FUNCTIONS, STEP_LIMIT, read_expected_call
+from vendor_verifier.suites.bfcl.multi_turn import STEP_LIMIT, read_expected_call
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 
 
@@ -86,16 +86,6 @@ PUT = called(("put", {"jar": "fig"}))
 DONE = said("done")
 
 
-def test_a_right_conversation() -> None:
-    """The same calls as the row's, in as many steps as one likes, are right."""
-    sample = row([["put('fig')", "look()"], ["drop(jar='plum')"]])
-    together = called(("put", {"jar": "fig"}), ("look", {}))
-    apart = (PUT, called(("look", {})))
-    drop = called(("drop", {"jar": "plum"}))
-    assert played(sample, together, DONE, drop, DONE).values["correct"] == 1.0
-    assert played(sample, *apart, DONE, drop, DONE).values["correct"] == 1.0
-
-
 @pytest.mark.parametrize(
     ("attempts", "error"),
     [
@@ -114,29 +104,6 @@ def test_wrong_conversations(attempts: tuple[Attempt, ...], error: str) -> None:
     """Each way of being wrong has upstream's error type."""
     score = played(row([["put('fig')"], ["look()"]]), *attempts)
     assert (score.values["correct"], score.details["error_type"]) == (0.0, error)
-
-
-def test_results_of_earlier_turns_count_once_each() -> None:
-    """A result the model had before serves a later turn, but one result does not serve two expected ones."""
-    sample = row([["put('fig')"], ["look()"]])
-    early = called(("put", {"jar": "fig"}), ("look", {}))
-    assert played(sample, early, DONE, called(("look", {})), DONE).values["correct"] == 1.0
-    twice = row([["look()"], ["look()", "look()"]])
-    look = called(("look", {}))
-    assert played(twice, look, DONE, look, DONE).values["correct"] == 1.0
-    thrice = row([["look()"], ["look()", "look()", "look()"]])
-    assert played(thrice, look, DONE, look, DONE).details["error_type"] == "multi_turn:execution_response_mismatch"
-
-
-def test_calls_where_none_is_right_are_a_finding() -> None:
-    """Upstream runs calls in a turn that must have none and looks away; the verdict stays, the finding is ours."""
-    sample = row([["put('fig')"], [], ["look()"]])
-    look = called(("look", {}))
-    score = played(sample, PUT, DONE, look, DONE, look, DONE)
-    assert score.values["correct"] == 1.0
-    assert score.details["extra_calls"] == [1]
-    assert score.anomalies == ("extra_calls",)
-    assert played(sample, PUT, DONE, DONE, look, DONE).anomalies == ()
 
 
 def test_the_step_limit_ends_the_conversation() -> None:
@@ -169,18 +136,6 @@ def test_history_holds_calls_and_results() -> None:
     ]
 
 
-def test_withheld_tools_join_at_their_turn() -> None:
-    """Tools that are missing at first come with the turn that has no words of its own."""
-    turns = [[{"role": "user", "content": "turn 0"}], []]
-    sample = row([["look()"], ["drop('plum')"]], turns=turns, withheld={"1": [tool("drop")]})
-    play = BfclSuite(services=Shelves()).play(sample)
-    first = next(play)
-    second = play.send(DONE)
-    assert [offered["function"]["name"] for offered in first.tools] == ["put", "look"]
-    assert [offered["function"]["name"] for offered in second.tools] == ["put", "look", "drop"]
-    assert second.messages[-1] == {"role": "user", "content": MORE_FUNCTIONS}
-
-
 def test_judging_twice_and_after_a_wrong_run_gives_the_same() -> None:
     """Services are fresh for every play and judgement: upstream keeps them and lets one run spoil the next."""
     services = Shelves()
@@ -199,15 +154,6 @@ def test_judging_twice_and_after_a_wrong_run_gives_the_same() -> None:
     assert services.started == 3 * (1 + 2 * 2)
 
 
-def test_without_services_nothing_is_asked() -> None:
-    """A multi-turn row without services asks nobody and is not run, which is no failure."""
-    score = replay(BfclSuite().play(row([["look()"]])), iter([]))
-    assert score is not None
-    assert score.values["correct"] is None
-    assert score.details["outcome"] == "not_run"
-    assert "pip install --no-deps bfcl-eval" in score.details["error"][0]
-
-
 @pytest.mark.parametrize(
     "source", ["", "f", "a.f()", "f(g())", "f(x)", "f(", "__import__('os').system('true')", "f(**d)"]
 )
@@ -215,10 +161,3 @@ def test_anything_but_literals_is_refused(source: str) -> None:
     """Nothing in a row can make us run code: what is no plain call with literals is the data's fault."""
     with pytest.raises(DataError):
         read_expected_call(source)
-
-
-def test_a_broken_expected_call_blames_the_row() -> None:
-    """A row whose expected call cannot be read is nobody's failure."""
-    score = played(row([["look("]]), called(("look", {})), DONE)
-    assert score.values["correct"] is None
-    assert score.details["error_type"] == "dataset_error"

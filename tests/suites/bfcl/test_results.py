@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord
+from vendor_verifier.pipeline.bfcl.dataset import read_job
 from vendor_verifier.records.score import Score
-from vendor_verifier.suites.bfcl.categories import AGENTIC, EXECUTABLE, MULTI_TURN, REST, SINGLE_TURN
-from vendor_verifier.suites.bfcl.results import VendorResult, call_latencies_s, overall, result_pages, summaries
+from vendor_verifier.suites.bfcl.categories import (
+    SINGLE_TURN,
+)
+from vendor_verifier.suites.bfcl.results import VendorResult, overall, result_pages
 
 
 def score(category: str, correct: float | None, outcome: str, error: str | None = None, **more: float) -> Score:
     values = {"correct": correct, **more}
     return Score("bfcl", values=values, details={"category": category, "outcome": outcome, "error_type": error})
-
-
-def vendor(label: str, latencies_s: tuple[float, ...] = (), **categories: tuple[int, int]) -> VendorResult:
-    scores = [
-        score(name, float(place < correct), "calls")
-        for name, (correct, total) in categories.items()
-        for place in range(total)
-    ]
-    return VendorResult(label, scores, latencies_s)
-
-
-@pytest.mark.parametrize(("latencies", "mean"), [((), None), ((0.25,), 0.25)])
-def test_one_sample_has_no_deviation(latencies: tuple[float, ...], mean: float | None) -> None:
-    """One call gives a null deviation and no call gives nulls, where upstream crashes."""
-    metrics = result_pages({"t": [vendor("v", latencies, multiple=(1, 1))]})["v"]["tasks"]["t"]["metrics"]
-    values = {name: found["scores"][name]["value"] for name, found in metrics.items() if name.startswith("Latency")}
-    assert values["Latency Standard Deviation (s)"] is None
-    assert values["Latency Mean (s)"] == values["Latency 95th Percentile (s)"] == mean
-
-
-def test_everything_perfect_is_100() -> None:
-    """A perfect run of every category scores 1 in both versions, and every summary is 1."""
-    own = {"v3": (*EXECUTABLE, *REST), "v4": AGENTIC}
-    for version, categories in own.items():
-        perfect = dict.fromkeys((*SINGLE_TURN, *MULTI_TURN, *categories), (1.0, 7))
-        assert overall(perfect, version) == pytest.approx(1.0)  # type: ignore[arg-type]
-        assert set(summaries(perfect, version).values()) == {1.0}  # type: ignore[arg-type]
 
 
 def test_outcomes_are_kept_apart() -> None:
@@ -73,18 +47,20 @@ def test_overall_lies_between_0_and_1(run: dict[str, tuple[float, int]]) -> None
             assert overall({**run, category: (1.0, rows)}, version) >= before - 1e-9
 
 
-def test_latency_is_of_successful_calls() -> None:
-    """Each answered call counts once with its last try's time; failures and tries before it do not."""
+PAGE = {
+    "type": "bfcl",
+    "name": "my-bfcl-custom-config-1",
+    "namespace": "my-organization",
+    "params": {"limit_samples": 5},
+    "tasks": {"task1": {"type": "simple", "dataset": {"format": "native", "files_url": "data/mine"}}},
+}
 
-    def attempt(end_ns: int, ok: bool = True) -> Attempt:
-        timing = Timing("2027-01-01T00:00:00+00:00", end_ns)
-        if ok:
-            return Attempt(1, timing, Response(finish_reason="stop"))
-        return Attempt(1, timing, failure=Failure("http_5xx", "headers", "no"))
 
-    turns = (
-        TurnRecord((attempt(9_000_000_000, ok=False), attempt(500_000_000))),
-        TurnRecord((attempt(250_000_000),)),
-        TurnRecord((attempt(70_000_000, ok=False),)),
-    )
-    assert call_latencies_s(Record("r", "m", "l", "v", "bfcl", "s", 0, turns)) == [0.5, 0.25]
+def test_the_pages_job() -> None:
+    """The published job file is read as it is."""
+    job = read_job(PAGE)
+    assert (job.name, job.namespace, job.params.limit_samples) == ("my-bfcl-custom-config-1", "my-organization", 5)
+    assert job.tasks["task1"].model_dump() == {
+        "type": "simple", "dataset": {"files_url": "data/mine", "format": "native"}, "params": {"limit_samples": None},
+    }  # fmt: skip
+    assert read_job({**PAGE, "tasks": {"t": {"type": "simple"}}}).tasks["t"].dataset is None

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import anyio
 import msgspec
 import pytest
-from fault_server import DONE, FaultServer, Script, Seen, delta, say, stream, text, whole
+from fault_server import DONE, FaultServer, Script, Seen, delta, say, serving, stream, text, whole
 
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.features.capacity import sweep
@@ -34,28 +30,6 @@ def configure(folder: Path, **urls: str) -> Path:
     rows = [{"messages": [{"role": "user", "content": f"look at {n}"}], "tools": [tool]} for n in range(12)]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
-
-
-@contextmanager
-def serving(answer: Callable[[FaultServer, Seen], Script]) -> Iterator[FaultServer]:
-    """A server in a thread of its own, because the command has its own event loop."""
-    server = FaultServer(lambda seen: answer(server, seen))
-    started, stop = threading.Event(), threading.Event()
-
-    async def serve() -> None:
-        async with server:
-            started.set()
-            while not stop.is_set():
-                await anyio.sleep(0.01)
-
-    thread = threading.Thread(target=lambda: anyio.run(serve))
-    thread.start()
-    started.wait(5)
-    try:
-        yield server
-    finally:
-        stop.set()
-        thread.join(5)
 
 
 def calling(_server: FaultServer, _seen: Seen) -> Script:
@@ -118,16 +92,6 @@ def test_exit_code_follows_at_least(tmp_path: Path, at_least: str, code: int) ->
     assert ends(found[1]) == {"single": (1, "missed")}
 
 
-def test_limit_missed_without_load_is_exit_1(tmp_path: Path) -> None:
-    """A vendor too slow for the stated limit holds no level, and nothing more is sent."""
-    with serving(calling) as server:
-        configure(tmp_path, late=server.url())
-        code, found = capacity(tmp_path, "--slo", "avg_ttft_ms.p95 <= 5")
-    assert code == 1
-    assert ends(found) == {"late": (None, "missed")}
-    assert len(server.seen) == 24
-
-
 def test_level_that_was_not_reached_does_not_hold(tmp_path: Path) -> None:
     """A vendor whose 429s lower our concurrency was not under the level, however lenient its success limit."""
     limited = {"error": {"message": "slow down"}}
@@ -155,32 +119,6 @@ def test_fewer_calls_under_load_lose_f1(tmp_path: Path) -> None:
     assert code == 0
     assert ends(found) == {"crowded": (2, "missed")}
     assert found["vendors"][0]["levels"][-1]["misses"][0].startswith("F1 ")
-
-
-def test_noise_of_the_vendor_loses_no_f1(tmp_path: Path) -> None:
-    """One answer of five changes at any load: that is the vendor's own noise, at level 1 as well."""
-
-    def noisy(_server: FaultServer, seen: Seen) -> Script:
-        return Script([(0.05, SAID if seen.number % 5 == 3 else CALLED)], "keep")
-
-    with serving(noisy) as server:
-        configure(tmp_path, noisy=server.url())
-        _, found = capacity(tmp_path, "--sweep", "2,4")
-    assert ends(found) == {"noisy": (4, "highest")}
-    assert found["vendors"][0]["levels"][0]["f1"] < 0.9
-
-
-def test_by_rate_sends_that_many_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One request at a time first, then each rate; TTFT counts from when a request was due."""
-    monkeypatch.setattr(sweep, "_SECONDS", 1)
-    with serving(calling) as server:
-        configure(tmp_path, good=server.url())
-        code, found = capacity(tmp_path, "--by", "rate", "--sweep", "20", "--slo", "ttft_due_ms.p50 <= 900")
-    assert code == 0
-    assert ends(found) == {"good": (20, "highest")}
-    unloaded, rate = found["vendors"][0]["levels"]
-    assert (unloaded["level"], unloaded["requests"], rate["requests"]) == (None, 24, 24)
-    assert rate["requests_per_s"] == pytest.approx(20, rel=0.1)
 
 
 @pytest.mark.parametrize("budget", [("--max-requests", "30"), ("--max-cost", "0.001")])

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
-from fault_server import DONE, END, FaultServer, Script, Seen, chunk, event, head, say, whole
+from fault_server import DONE, END, FaultServer, Script, Seen, chunk, event, head, say, serving, whole
 from shared_vendors import OWN_COMMAND, OWN_START
 
 from vendor_verifier.cli.main import run_app
@@ -31,28 +27,6 @@ def configure(folder: Path, **urls: str) -> Path:
     (folder / ".env").write_text(f"DOCTOR_KEY={KEY}\n", encoding="utf-8")
     (folder / ".env").chmod(0o600)
     return path
-
-
-@contextmanager
-def serving(answer: Callable[[Seen], Script]) -> Iterator[FaultServer]:
-    """A server in a thread of its own, because the command has its own event loop."""
-    server = FaultServer(answer)
-    started, stop = threading.Event(), threading.Event()
-
-    async def serve() -> None:
-        async with server:
-            started.set()
-            while not stop.is_set():
-                await anyio.sleep(0.01)
-
-    thread = threading.Thread(target=lambda: anyio.run(serve))
-    thread.start()
-    started.wait(5)
-    try:
-        yield server
-    finally:
-        stop.set()
-        thread.join(5)
 
 
 def good(
@@ -108,7 +82,7 @@ def test_simulated_vendors_fail_the_check_of_their_defect(
 
 def test_good_server_passes_all_seven_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two requests and exit 0; no run folder is left where the command was typed."""
-    with serving(good) as server:
+    with serving(lambda _server, seen: good(seen)) as server:
         configure(tmp_path, good=server.url())
         code, found = doctor(tmp_path, capsys)
     assert code == 0
@@ -132,7 +106,7 @@ def test_departures_are_reservations(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, Any], check: str, status: str
 ) -> None:
     """Exit 1, and only the check of the departure is not ok."""
-    with serving(lambda seen: good(seen, **change)) as server:
+    with serving(lambda _server, seen: good(seen, **change)) as server:
         configure(tmp_path, odd=server.url())
         code, found = doctor(tmp_path, capsys)
     assert code == 1
@@ -142,7 +116,7 @@ def test_departures_are_reservations(
 def test_refused_tools_are_told_from_a_refused_vendor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Text alone is answered: the tools check fails, the key is good."""
 
-    def no_tools(seen: Seen) -> Script:
+    def no_tools(_server: FaultServer, seen: Seen) -> Script:
         return say(whole({"error": {"message": "tools?"}}, 400)) if "tools" in seen.body else good(seen)
 
     with serving(no_tools) as server:
@@ -167,7 +141,7 @@ def test_vendor_that_refuses_everything_is_not_usable(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], status: int, message: str, failed: str
 ) -> None:
     """Exit 3; the check that the refusal is about fails, with the vendor's words."""
-    with serving(lambda _seen: say(whole({"error": {"message": message}}, status))) as server:
+    with serving(lambda _server, _seen: say(whole({"error": {"message": message}}, status))) as server:
         configure(tmp_path, shut=f"{server.url()}/v1")
         code, found = doctor(tmp_path, capsys)
     assert code == 3
@@ -178,35 +152,13 @@ def test_vendor_that_refuses_everything_is_not_usable(
     assert found["vendors"][0]["hints"] == []
 
 
-@pytest.mark.parametrize("answer", [(404, "not found"), (200, "<html>a website</html>")])
-def test_missing_v1_gets_a_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str], answer: tuple[int, str]) -> None:
-    """An address that is no API and has no version in its path: the hint writes the url to try."""
-    body = f"HTTP/1.1 {answer[0]} x\r\ncontent-length: {len(answer[1])}\r\ncontent-type: text/html\r\n\r\n{answer[1]}"
-
-    with serving(lambda _seen: say(body.encode())) as server:
-        address = server.url()
-        configure(tmp_path, elsewhere=address)
-        code, found = doctor(tmp_path, capsys)
-    assert code == 3
-    (hint,) = found["vendors"][0]["hints"]
-    assert f"{address}/v1" in hint
-
-
-def test_nobody_at_the_address(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A closed port shows nothing of key or model."""
-    configure(tmp_path, gone="http://127.0.0.1:9/v1")
-    code, found = doctor(tmp_path, capsys)
-    assert code == 3
-    assert {name for name, each in checks(found, "gone").items() if each != "unknown"} == {"answers"}
-
-
 @pytest.mark.parametrize("words", [(), ("--verbose",), ("--json",)])
 def test_key_and_control_characters_are_never_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:
     """A vendor that echoes the key in a hostile body: scrubbed, escaped and capped."""
     body = {"error": {"message": f"bad key {KEY}\x1b[31m ::error:: " + "x" * 5000}}
-    with serving(lambda _seen: say(whole(body, 401))) as server:
+    with serving(lambda _server, _seen: say(whole(body, 401))) as server:
         configure(tmp_path, echo=server.url())
         assert run_app(["doctor", "-c", str(tmp_path / "config.yaml"), *words]) == 3
     shown = capsys.readouterr()
@@ -216,27 +168,3 @@ def test_key_and_control_characters_are_never_printed(
     assert "\x1b" not in shown.out
     assert len(shown.out) < 20_000
     assert "::error" not in shown.out or words == ("--json",)
-
-
-def test_table_has_a_line_for_each_vendor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Filters choose who is asked; --verbose gives the reason of every check."""
-    configure(tmp_path, one="sim://faithful", two="sim://faithful")
-    words = ["doctor", "-c", str(tmp_path / "config.yaml")]
-    run_app(words)
-    table = capsys.readouterr().out.split("\n\n")[0].splitlines()
-    assert len(table) == 3
-    assert table[0].split()[:4] == ["vendor", "verdict", "key", "model"]
-    run_app([*words, "--vendor", "two", "--verbose"])
-    shown = capsys.readouterr().out
-    assert "one" not in shown.split("\n\n")[0]
-    assert sum(line.startswith("two: ") for line in shown.splitlines()) == 7
-
-
-@pytest.mark.parametrize("words", [("-c", "missing.yaml"), ("--model", "other")])
-def test_mistakes_of_the_config_are_exit_2(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
-) -> None:
-    """Nothing is sent."""
-    configure(tmp_path, one="sim://faithful")
-    monkeypatch.chdir(tmp_path)
-    assert run_app(["doctor", *words]) == 2

@@ -6,19 +6,27 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from benches import Bench
+from call_evaluations import ONE, RIGHT, TWO, native, sample, text
 
 import vendor_verifier
 from vendor_verifier.features.mcp_live.client import live_tools
 from vendor_verifier.features.mcp_live.hooks import _DEMO
 from vendor_verifier.loaders.tool_rows import call_defects
-from vendor_verifier.records.request import ToolRequest, ToolRun
+from vendor_verifier.records.record import Attempt, Failure, Record, TurnRecord
+from vendor_verifier.records.request import RunTools, ToolRequest, ToolResult, ToolRun, Turn
+from vendor_verifier.records.score import Score
 from vendor_verifier.resources import shipped
+from vendor_verifier.store import decode_record, encode_record
+from vendor_verifier.suites.judging import judged
+from vendor_verifier.suites.mcp_live import MOST_CALLS, McpLiveSuite
+from vendor_verifier.suites.trigger import KeptCheckers
 
 ROWS = [json.loads(line) for line in shipped("datasets/mcp_live.jsonl").read_text("utf-8").splitlines()]
 TOOLS = ",".join(ROWS[0]["tools"])
@@ -58,13 +66,6 @@ def test_a_faithful_vendor_solves_every_row(bench: Bench) -> None:
     assert _values(json.loads(out), "good") == good
 
 
-def test_a_dry_run_starts_no_server(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench.configure("good: faithful")
-    monkeypatch.setattr(subprocess, "Popen", None)
-    code, _, _ = bench("run", "--dry-run", "--config-file-path", bench.folder / "config.yaml", *live())
-    assert code == 0
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -86,16 +87,6 @@ def test_mistakes_are_refused_before_a_request(bench: Bench, words: tuple[str, .
     assert said in " ".join(err.split())
     assert KEY not in err
     assert not (bench.folder / "run").exists()
-
-
-def test_a_vendors_key_goes_to_no_server(bench: Bench) -> None:
-    (bench.folder / ".env").write_text(f"together={KEY}\n")
-    path = bench.configure("good: faithful")
-    path.write_text(path.read_text().replace("sim://faithful", "https://v.example/v1\n      api_key_env: together"))
-    environment = ("--set", "mcp_live.environment=together")
-    code, _, err = bench("--config-file-path", path, *live(), *environment, "-o", bench.folder / "run")
-    assert code == 2
-    assert "together is the key of good, which no MCP server gets" in err
 
 
 def test_a_server_that_dies_charges_nobody(bench: Bench) -> None:
@@ -143,3 +134,63 @@ def test_every_expected_call_is_valid_and_answered() -> None:
 def _values(scores: dict[str, Any], vendor: str) -> dict[str, Any]:
     found: dict[str, Any] = scores["models"]["simulated-model"]["vendors"][vendor]["suites"]["mcp_live"]["values"]
     return found
+
+
+DONE = text("That is all.")
+SECOND = native(("b", '{"y": 2}'))
+
+
+def played(suite: McpLiveSuite, answers: Iterator[Attempt], calls: Any = TWO) -> tuple[Score, list[Turn | RunTools]]:
+    """The score of a play with these answers and tools that answer, and all its steps."""
+    play, steps = suite.play(sample(calls)), list[Turn | RunTools]()
+    sent: Any = None
+    while True:
+        try:
+            step = play.send(sent)
+        except StopIteration as end:
+            return end.value(), steps
+        steps.append(step)
+        if isinstance(step, Turn):
+            sent = next(answers)
+        else:
+            sent = tuple(ToolResult(each.name, "ok", f"{each.name} says hi") for each in step.requests)
+
+
+def recorded(*turns: TurnRecord) -> Score:
+    """The score of a record with these turns after a trip to disk."""
+    record = decode_record(encode_record(Record("run", "m", "v", "v", "mcp_live", "s-1", 0, turns)))
+    return judged(record, McpLiveSuite(), sample(ONE), KeptCheckers())
+
+
+def test_results_go_back_until_no_more_is_called() -> None:
+    """Tools first, then question, calls, question with the results as they are, calls, question, end."""
+    score, steps = played(McpLiveSuite(), iter([RIGHT, SECOND, DONE]))
+    assert [type(step).__name__ for step in steps] == ["RunTools", "Turn", "RunTools", "Turn", "RunTools", "Turn"]
+    last = steps[-1]
+    assert isinstance(last, Turn)
+    assert [message["role"] for message in last.messages[-4:]] == ["assistant", "tool", "assistant", "tool"]
+    assert [message["content"] for message in last.messages if message["role"] == "tool"] == ["a says hi", "b says hi"]
+    assert score.values["resolved"] == 1.0
+    assert (score.details["steps"], score.details["tool_calls"]) == (3, 2)
+
+
+def test_a_model_that_calls_for_ever_is_stopped() -> None:
+    """By the number of turns, or of calls in all; its last calls are not run."""
+    score, steps = played(McpLiveSuite(max_iterations=4), iter([RIGHT] * 9))
+    assert sum(isinstance(step, Turn) for step in steps) == 4
+    assert sum(len(step.requests) for step in steps if isinstance(step, RunTools)) == 3
+    assert score.values["resolved"] == 0.0
+    _, steps = played(McpLiveSuite(), iter([native(*[("a", "{}")] * (MOST_CALLS + 1))]))
+    assert not any(step.requests for step in steps if isinstance(step, RunTools))
+
+
+def test_a_failure_of_the_server_judges_nobody() -> None:
+    """Every value is None, and the details say that it is ours; a vendor's failure scores 0."""
+    ours = Attempt(1, failure=Failure.of("tool_server", "the MCP server failed: it hung"))
+    for turns in ((TurnRecord((ours,)),), (TurnRecord((RIGHT,)), TurnRecord((ours,)))):
+        score = recorded(*turns)
+        assert set(score.values.values()) == {None}
+        assert score.details["blame"] == "us"
+    theirs = Attempt(1, failure=Failure("overloaded", "headers", "no", 503))
+    score = recorded(TurnRecord((RIGHT,), (), (ToolResult("a", "ok"),)), TurnRecord((theirs,)))
+    assert {value for value in score.values.values() if value is not None} == {0.0}

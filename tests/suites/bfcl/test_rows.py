@@ -1,4 +1,4 @@
-"""Custom rows: both forms, and that no answer is ever sent."""
+"""The native layout: identities, pairing, and rows that are the data's own fault."""
 
 from __future__ import annotations
 
@@ -16,7 +16,75 @@ from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import Score
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl.custom_rows import read_custom
+from vendor_verifier.suites.bfcl.native_rows import read_category
 from vendor_verifier.suites.bfcl.suite import BfclSuite
+
+QUESTIONS, ANSWERS = Path("BFCL_v3_simple.json"), Path("possible_answer/BFCL_v3_simple.json")
+
+
+def question(name: str, kind: str = "integer", **more: Any) -> dict[str, Any]:
+    properties = {"p": {"type": kind, "description": "P."}}
+    function = {
+        "name": "do.it",
+        "description": "Do it.",
+        "parameters": {"type": "dict", "properties": properties, "required": ["p"]},
+    }
+    return {"id": name, "question": [[{"role": "user", "content": "Do it."}]], "function": [function], **more}
+
+
+def answer(name: str, value: object = 1) -> dict[str, Any]:
+    return {"id": name, "ground_truth": [{"do.it": {"p": [value]}}]}
+
+
+def lines(rows: list[dict[str, Any]]) -> list[bytes]:
+    return [json.dumps(row).encode() + b"\n" for row in rows]
+
+
+def load(
+    questions: list[dict[str, Any]],
+    answers: list[dict[str, Any]] | None,
+    category: str = "simple_python",
+    **options: Any,
+) -> LoadedSamples:
+    pairs = lines(answers or [])
+    return read_category(lines(questions), pairs, category=category, file=QUESTIONS, answer_file=ANSWERS, **options)
+
+
+def problems(*args: Any, **options: Any) -> list[tuple[int | None, str | None, str]]:
+    with pytest.raises(DataError) as caught:
+        load(*args, **options)
+    return [(problem.line, problem.key, problem.message) for problem in caught.value.problems]
+
+
+def test_all_problems_come_together_and_can_be_skipped() -> None:
+    """All bad rows are reported at once; skipping leaves them out and lists them."""
+    rows = [question("a"), question("lost"), question("gone"), question("b", "number")]
+    answers = [answer("a"), answer("b")]
+    assert [line for line, _, _ in problems(rows, answers)] == [2, 3, 4]
+    loaded = load(rows, answers, skip_bad=True)
+    assert (len(loaded.samples), len(loaded.skipped)) == (1, 3)
+
+
+def test_one_misspelled_answer_id_is_mended_and_said() -> None:
+    """One question without answer and one answer without question belong together; two are not guessed."""
+    loaded = load([question("a"), question("b")], [answer("a"), answer("bb")])
+    assert loaded.defects == ("b: its answer is filed under bb",)
+    assert len(problems([question("a"), question("b")], [answer("aa"), answer("bb")])) == 2
+
+
+def test_executable_rows_state_their_calls() -> None:
+    """Calls in source become possible answers: places get names, arithmetic is done, anything else is refused."""
+    function = {
+        "name": "add",
+        "parameters": {"type": "dict", "properties": {"a": {"type": "float"}, "b": {"type": "tuple"}}, "required": []},
+    }
+    function["parameters"]["properties"]["b"]["items"] = {"type": "integer"}  # type: ignore[index]
+    row = {"id": "x", "question": [[{"role": "user", "content": "?"}]], "function": [function]}
+    (sample,) = load([{**row, "ground_truth": ["add(1/4, b=(1, 2))"]}], None, "exec_simple").samples
+    assert sample.expected["answer"] == [{"add": {"a": [0.25], "b": [[1, 2]]}}]
+    ((_, key, _),) = problems([{**row, "ground_truth": ["add(open('x'))"]}], None, "exec_simple")
+    assert key == "ground_truth"
+
 
 FILE = Path("mine.jsonl")
 USER = {"role": "user", "content": "Book a table for 2 at 7pm."}
@@ -34,12 +102,12 @@ def tool(name: str, **properties: str) -> dict[str, Any]:
 TOOLS = [tool("book_table", people="integer", time="string")]
 
 
-def load(*rows: dict[str, Any], **options: Any) -> LoadedSamples:
+def load_custom(*rows: dict[str, Any], **options: Any) -> LoadedSamples:
     return read_custom([json.dumps(row).encode() for row in rows], file=FILE, **options)
 
 
 def one(row: dict[str, Any], **options: Any) -> Sample:
-    return load(row, **options).samples[0]
+    return load_custom(row, **options).samples[0]
 
 
 def judged(sample: Sample, attempt: Attempt) -> Score:
@@ -71,39 +139,8 @@ def test_the_answer_never_leaks() -> None:
             "tool_calls": [CALL],
         },
     ]
-    for sample in load(*rows).samples:
+    for sample in load_custom(*rows).samples:
         assert sample.turn.messages == (USER,)
-
-
-def test_disagreeing_answers_are_refused() -> None:
-    """A row whose messages and tool_calls name different calls says so, with line and key."""
-    with pytest.raises(DataError) as caught:
-        one({"messages": [USER, ANSWER], "tool_calls": [{"name": "other", "args": {}}]})
-    assert (caught.value.problems[0].line, caught.value.problems[0].key) == (1, "messages[1].tool_calls")
-
-
-def test_rows_without_tools_get_those_of_their_calls() -> None:
-    """The page's own row runs as it stands, and says that its tools are made up."""
-    sample = one(PAGE_ROW)
-    assert sample.tags["bfcl_inferred"] is True
-    assert sample.turn.tools[0]["function"]["parameters"]["properties"] == {
-        "people": {"type": "integer"},
-        "time": {"type": "string"},
-    }
-
-
-@pytest.mark.parametrize(
-    ("calls", "schema"),
-    [
-        ([{"name": "f", "args": {"a": 1}}, {"name": "f", "args": {"a": "1"}}], {}),
-        ([{"name": "f", "args": {"a": None}}], {}),
-        ([{"name": "f", "args": {"a": []}}], {"type": "array", "items": {}}),
-    ],
-)
-def test_made_tools_leave_open_what_calls_leave_open(calls: list[dict[str, Any]], schema: dict[str, Any]) -> None:
-    """An argument of several types, or of none, has no type."""
-    tools = one({"messages": [USER], "tool_calls": calls}).turn.tools
-    assert tools[0]["function"]["parameters"]["properties"] == {"a": schema}
 
 
 def test_no_expected_call_is_an_irrelevance_row() -> None:
@@ -130,13 +167,3 @@ def test_calls_are_matched_as_a_multiset() -> None:
     assert (two_two_one.values["function_name_accuracy"], two_two_one.values["correct"]) == (1.0, 0.0)
     as_true = judged(sample, called(("a_b", {"x": True}), ("a_b", {"x": 1}), ("a_b", {"x": 2})))
     assert as_true.values["correct"] == 0.0
-
-
-def test_bad_rows() -> None:
-    """Bad rows are refused, or left out and listed."""
-    bad = {"messages": "no"}
-    loaded = load(bad, PAGE_ROW, PAGE_ROW, skip_bad=True)
-    assert [sample.id[-2:] for sample in loaded.samples] == ["-1", "-2"]
-    assert [problem.line for problem in loaded.skipped] == [1]
-    with pytest.raises(DataError):
-        load(bad, PAGE_ROW)
