@@ -63,14 +63,6 @@ def test_a_history_is_written_only_when_named(folder: Path) -> None:
     assert read_history(folder / "h.sqlite")["run"].nunique() == 1
 
 
-def test_a_history_that_cannot_take_a_run_is_a_warning(folder: Path) -> None:
-    """The run is there all the same, and the program is told."""
-    (folder / "h.sqlite").write_text("no database " * 100)
-    with pytest.warns(UserWarning, match="not in the history"):
-        outcome = vendor_verifier.verify(limit=2, history="h.sqlite")
-    assert outcome.report.complete
-
-
 def test_mistakes_are_told_as_verifier_errors(folder: Path) -> None:
     """No SystemExit, no traceback from inside: one exception type with an exit code."""
     with pytest.raises(vendor_verifier.VerifierError) as missing:

@@ -14,9 +14,7 @@ import pytest
 from small_records import failure
 
 import vendor_verifier
-from vendor_verifier import record_schema as module
 from vendor_verifier.record_schema import record_schema
-from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.record import RECORD_SCHEMA
 from vendor_verifier.store import UnreadableLine, decode_record, encode_record
 
@@ -114,27 +112,3 @@ def test_a_wrong_value_fits_neither_the_schema_nor_the_reader(key: str, value: o
     assert not VALIDATOR.is_valid(line)
     with pytest.raises(UnreadableLine):
         decode_record(json.dumps(line).encode())
-
-
-def test_every_kind_of_failure_fits_and_no_other() -> None:
-    """The kinds are those of the table."""
-    line = json.loads(encode_record(failure("v")))
-    for kind in (*KINDS, "bad_luck"):
-        line["turns"][0]["attempts"][0]["failure"]["kind"] = kind
-        assert VALIDATOR.is_valid(line) == (kind in KINDS)
-
-
-def test_the_schema_is_valid_and_strict() -> None:
-    """In every part."""
-    schema = record_schema()
-    jsonschema_rs.meta.validate(schema)
-    assert schema["$id"].endswith(f":{RECORD_SCHEMA}")
-    assert all(part["additionalProperties"] is False for part in schema["$defs"].values())
-
-
-def test_a_key_without_a_meaning_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever adds one says what it means."""
-    usage = {key: words for key, words in module._MEANINGS["Usage"].items() if key != "cached"}
-    monkeypatch.setattr(module, "_MEANINGS", {**module._MEANINGS, "Usage": usage})
-    with pytest.raises(KeyError, match=r"Usage and their meanings differ: .*cached"):
-        record_schema()

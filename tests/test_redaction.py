@@ -7,11 +7,9 @@ import html
 import json
 import urllib.parse
 from collections.abc import Callable
-from functools import partial
 
 import pytest
-from costs import assert_linear
-from hypothesis import assume, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vendor_verifier import redaction
@@ -137,22 +135,6 @@ def test_no_name_is_masked(secrets: list[str], name: str) -> None:
     assert Scrubber([*secrets, name], [name]).text(name) == name
 
 
-@given(text=st.text(), secrets=st.lists(SECRETS, max_size=3))
-def test_other_text_is_untouched(text: str, secrets: list[str]) -> None:
-    """Without a secret in it a text comes back as it was."""
-    scrubber = Scrubber(secrets)
-    assume(not any(sought in text.lower() for sought, _ in scrubber._pieces))
-    assert scrubber.text(text) is text
-
-
-@given(secret=SECRETS)
-def test_nobody_can_print_it(secret: str) -> None:
-    """A scrubber does not show what it knows."""
-    scrubber = Scrubber([secret])
-    assume(secret not in f"Scrubber({len(scrubber._pieces)} patterns)")
-    assert secret not in repr(scrubber)
-
-
 @given(
     secrets=st.lists(SECRETS, max_size=4),
     said=st.lists(st.sampled_from(sorted(DISGUISES)) | st.text(max_size=8), max_size=6),
@@ -170,13 +152,6 @@ def test_one_pass_finds_what_single_searches_find(secrets: list[str], said: list
         patch.setattr(redaction, "find_spec", lambda _name: None)
         plain = Scrubber(secrets)
     assert quick.text(" ".join(words)) == plain.text(" ".join(words))
-
-
-@pytest.mark.parametrize("content", [KEY + " ", KEY + "\\n", KEY[-8:], "a"])
-def test_masking_costs_what_the_length_is(content: str) -> None:
-    """However often a key is echoed, also one that begins at every place."""
-    scrubber = Scrubber([KEY, "a" * 20])
-    assert_linear(lambda count: partial(scrubber.text, content * count), 5000)
 
 
 def said_by_a_vendor(text: str) -> Record:
@@ -197,28 +172,6 @@ def test_a_record_is_scrubbed_of_what_was_sent(name: str) -> None:
     record = said_by_a_vendor(DISGUISES[name](KEY))
     scrubber = Scrubber([KEY])
     assert scrubber.record(record) == said_by_a_vendor(scrubber.text(DISGUISES[name](KEY)))
-
-
-WORDS = [
-    "run-01",
-    "a-model",
-    "a-label",
-    "a-vendor",
-    "a-suite",
-    "a-sample-1",
-    "http_5xx",
-    "stream",
-    "failure",
-    "response",
-]
-
-
-@pytest.mark.parametrize("word", WORDS)
-def test_a_key_that_is_a_word_of_ours_spoils_no_record(word: str) -> None:
-    """Names, kinds and keys of JSON stay; where a vendor says the word it is masked."""
-    record = said_by_a_vendor("hello")
-    assert Scrubber([word]).record(record) is record
-    assert Scrubber([word]).record(said_by_a_vendor(word)) == said_by_a_vendor(MASK)
 
 
 def test_a_tool_of_the_sample_keeps_its_name() -> None:

@@ -1,22 +1,21 @@
-"""Samples in a file: the same sequence as a list of them, in a fraction of its memory."""
+"""Files of samples: plain and packed, damaged and too long, and sequences of samples that stay in a file."""
 
 from __future__ import annotations
 
+import gzip
 import json
-import tempfile
-import tracemalloc
-from collections.abc import Callable
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.errors import RunFolderError, StorageError
+from vendor_verifier.errors import DataError, RunFolderError
 from vendor_verifier.loaders import read_dataset_file
 from vendor_verifier.records.request import Turn
-from vendor_verifier.records.sample import ChosenSamples, Sample, Source, listed
-from vendor_verifier.sample_store import Shelf, is_shelved, lines_of
+from vendor_verifier.records.sample import ChosenSamples, Sample, Source
+from vendor_verifier.sample_store import Shelf, lines_of, open_lines
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False)
@@ -60,18 +59,6 @@ def row(number: int) -> bytes:
     return json.dumps({"messages": [question], "tools": [TOOL]}).encode() + b"\n"
 
 
-def bytes_a_sample(make: Callable[[int], object]) -> float:
-    """What each further sample costs, beside what the first thousand cost: caches are full by then."""
-    sizes = []
-    for count in (1000, 5000):
-        tracemalloc.start()
-        held = make(count)
-        sizes.append(tracemalloc.get_traced_memory()[0])
-        tracemalloc.stop()
-        del held
-    return (sizes[1] - sizes[0]) / 4000
-
-
 @given(samples=SAMPLES, data=st.data())
 def test_a_shelf_is_the_list_that_was_put_on_it(samples: list[Sample], data: st.DataObject) -> None:
     """Length, order, places from either end, slices, ids and a look-up by id, in whatever order they are asked for."""
@@ -89,17 +76,6 @@ def test_a_shelf_is_the_list_that_was_put_on_it(samples: list[Sample], data: st.
         shelf[len(samples)]
 
 
-@given(samples=SAMPLES)
-def test_a_shelf_may_be_read_while_it_grows(samples: list[Sample]) -> None:
-    """What was read before does not disturb what is put on later."""
-    shelf = Shelf()
-    for place, sample in enumerate(samples):
-        shelf.append(sample)
-        assert shelf[place] == sample
-        assert shelf[0] == samples[0]
-    assert list(shelf) == samples
-
-
 @given(samples=SAMPLES, data=st.data())
 def test_lines_are_copied_as_they_are_written(samples: list[Sample], data: st.DataObject) -> None:
     """A shelf, a choice from it and a list of the same samples make the same file."""
@@ -107,21 +83,6 @@ def test_lines_are_copied_as_they_are_written(samples: list[Sample], data: st.Da
     shelf, chosen = filled(samples), [samples[place] for place in places]
     assert b"".join(lines_of(shelf)) == b"".join(lines_of(samples))
     assert b"".join(lines_of(ChosenSamples(shelf, places))) == b"".join(lines_of(chosen))
-
-
-@given(samples=SAMPLES, data=st.data())
-def test_shelved_samples_are_those_of_their_file(samples: list[Sample], data: st.DataObject) -> None:
-    """Read again they are the same; of samples that stand nowhere as lines this is not said."""
-    places = data.draw(st.lists(st.sampled_from(range(len(samples))), unique=True)) if samples else []
-    shelf = filled(samples)
-    for shelved in (shelf, ChosenSamples(shelf, places)):
-        assert is_shelved(shelved)
-        with tempfile.NamedTemporaryFile() as file:
-            file.writelines(lines_of(shelved))
-            file.flush()
-            assert list(Shelf(Path(file.name))) == list(shelved)
-    assert not is_shelved(samples)
-    assert not is_shelved(ChosenSamples(listed(samples), places))
 
 
 def test_a_line_that_is_no_sample_is_an_error_of_its_file(tmp_path: Path) -> None:
@@ -133,33 +94,6 @@ def test_a_line_that_is_no_sample_is_an_error_of_its_file(tmp_path: Path) -> Non
         shelf[0]
 
 
-def test_a_full_disk_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Samples that cannot be kept end the run in words, not in a traceback."""
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("tempfile.TemporaryFile", full)
-    with pytest.raises(StorageError, match="TMPDIR"):
-        Shelf()
-
-
-def test_a_sample_on_a_shelf_takes_less_than_150_bytes() -> None:
-    """Its id and where its line begins, whatever is in it."""
-    assert bytes_a_sample(lambda count: filled([Sample(f"{n:018}", Turn(())) for n in range(count)])) < 150
-
-
-def test_loading_a_file_holds_no_sample() -> None:
-    """What reading remembers of a row, to number equal ones, and the shelf's own, stay under 300 bytes."""
-
-    def load(count: int) -> object:
-        shelf = Shelf()
-        lines = (row(number) for number in range(count))
-        return shelf, read_dataset_file(lines, dataset="d", file=Path("d.jsonl"), keep=shelf.append)
-
-    assert bytes_a_sample(load) < 300
-
-
 def test_samples_that_are_kept_elsewhere_are_not_in_the_result() -> None:
     """Whoever takes samples one by one gets each once, in order; the defects are told all the same."""
     taken: list[Sample] = []
@@ -169,3 +103,63 @@ def test_samples_that_are_kept_elsewhere_are_not_in_the_result() -> None:
     assert loaded.samples == ()
     assert tuple(taken) == whole.samples
     assert loaded.defects == whole.defects != ()
+
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+
+PACKINGS = {"gzip": gzip.compress, "zstd": zstd.compress}
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_plain_and_packed_give_the_same_lines(tmp_path: Path, packing: str) -> None:
+    """Compression is told by content, not by name, and changes nothing."""
+    content = b"one\n\ntwo\r\nlast"
+    plain, packed = tmp_path / "a.gz", tmp_path / "b.jsonl"
+    plain.write_bytes(content)
+    packed.write_bytes(PACKINGS[packing](content))
+    assert list(open_lines(plain)) == list(open_lines(packed)) == [b"one\n", b"\n", b"two\r\n", b"last"]
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_a_bomb_is_stopped_long_before_it_fills_the_disk(tmp_path: Path, packing: str) -> None:
+    """More than 500 times the file's size and 64 MB comes out of no data set; rows that repeat themselves are read."""
+    bomb, repeating = tmp_path / "bomb", tmp_path / "rows"
+    bomb.write_bytes(PACKINGS[packing]((b"x" * 2**20 + b"\n") * 66))
+    with pytest.raises(DataError, match=r"bytes unpack to more than 67108864, as no data set does"):
+        for _ in open_lines(bomb):
+            pass
+    row = b'{"messages": ["%d"], "tools": [' + b'{"name": "get_weather"}, ' * 40 + b"{}]}\n"
+    repeating.write_bytes(PACKINGS[packing](b"".join(row % number for number in range(5000))))
+    assert sum(1 for _ in open_lines(repeating)) == 5000
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_damaged_packing_is_a_data_error(tmp_path: Path, packing: str) -> None:
+    """A cut or overwritten archive says so instead of giving fewer lines silently."""
+    packed = PACKINGS[packing](b"".join(b"line %d\n" % (number * number) for number in range(1000)))
+    for name, content in (("cut", packed[:-9]), ("flipped", packed[:20] + b"\xff\xff" + packed[22:])):
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=f"the {packing} data is damaged"):
+            list(open_lines(path))
+
+
+def test_oversize_line_is_cut_and_the_next_line_intact(tmp_path: Path) -> None:
+    """One byte above the limit is kept, so that the reader refuses the line by its number."""
+    path = tmp_path / "long"
+    path.write_bytes(b"x" * 100 + b"\nnext\n")
+    assert list(open_lines(path, max_line=10)) == [b"x" * 11, b"next\n"]
+
+
+def test_file_beyond_the_limit_is_refused(tmp_path: Path) -> None:
+    """A gzip bomb stops at the limit, in one line or many."""
+    for content in (b"x" * 5000, b"x\n" * 2500):
+        for pack in PACKINGS.values():
+            path = tmp_path / "bomb"
+            path.write_bytes(pack(content))
+            with pytest.raises(DataError, match="more than 1000 bytes"):
+                list(open_lines(path, max_line=10, max_file=1000))

@@ -39,7 +39,7 @@ class UsageError(VerifierError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong in a file: where it is, what was read, what was expected and how to mend it."""
+    """One thing wrong in a file: where it is, what was read, what was expected and how to fix it."""
 
     message: str
     file: Path | None = None

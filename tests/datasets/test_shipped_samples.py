@@ -1,7 +1,4 @@
-"""The sample file that ships: well-formed rows, usable schemas, consistent histories, and the promised variety.
-
-The file is read from the checkout as it lies on disk; no test sends anything.
-"""
+"""The files that ship: usable schemas, consistent histories, and expected calls that their tools take."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,31 +13,24 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from vendor_verifier.config.suite_options import TaskOptions
+from vendor_verifier.loaders import LoadedSamples
+from vendor_verifier.pipeline.datasets import load_dataset, suite_dataset
+from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import Attempt, Response, Timing
+from vendor_verifier.suites import SUITES, replay
+from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
+from vendor_verifier.suites.tool_calls.calls import first_problem, read_calls
+from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
+from vendor_verifier.suites.toolbench import ToolBenchSuite
+
 ROOT = Path(__file__).resolve().parents[2]
 DATASETS = ROOT / "datasets"
-SAMPLES = DATASETS / "samples.jsonl"
 Row = dict[str, Any]
 
-LINES = SAMPLES.read_text(encoding="utf-8").splitlines()
-ROWS: list[Row] = [json.loads(line) for line in LINES]
-KEY_ORDER = ["messages", "tools", "tool_choice", "parallel_tool_calls", "expected_tool_call", "tags"]
-ROLES = {"system", "_input", "user", "assistant", "tool"}
-NO_CALL_CATEGORIES = {
-    "no_call_chitchat",
-    "no_call_missing_info",
-    "no_call_irrelevant",
-    "multi_turn_answer",
-    "choice_none",
-}
-MIXED_CATEGORIES = {"long_system", "input_role"}
-
-
-def category(row: Row) -> str:
-    return str(row["tags"]["category"])
-
-
-def rows_of(name: str) -> list[Row]:
-    return [row for row in ROWS if category(row) == name]
+NAMES = ("toolbench", "mcp_toolbench", "tool_correctness")
+ROWS: list[Row] = [json.loads(line) for line in (DATASETS / "samples.jsonl").read_text("utf-8").splitlines()]
+ALL = [json.loads(line) for name in NAMES for line in (DATASETS / f"{name}.jsonl").read_text("utf-8").splitlines()]
 
 
 def functions(row: Row) -> dict[str, Row]:
@@ -60,7 +49,7 @@ def nodes(value: Any) -> Iterator[Row]:
 
 def parameter_schemas() -> dict[str, Any]:
     """Every distinct parameters schema of the file, by its JSON text."""
-    found = [f["parameters"] for row in ROWS for f in functions(row).values() if "parameters" in f]
+    found = [f["parameters"] for row in [*ROWS, *ALL] for f in functions(row).values() if "parameters" in f]
     return {json.dumps(schema, sort_keys=True): schema for schema in found}
 
 
@@ -73,43 +62,6 @@ def test_the_file_is_what_the_script_writes() -> None:
     script = [sys.executable, str(ROOT / "scripts" / "make_samples.py"), "--check"]
     done = subprocess.run(script, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_there_are_enough_rows_in_one_compact_line_each() -> None:
-    """Proves the size, and that each line is compact JSON that keeps every script readable."""
-    assert len(ROWS) >= 220
-    for line, row in zip(LINES, ROWS, strict=True):
-        assert line == json.dumps(row, ensure_ascii=False, separators=(",", ":"))
-
-
-def test_rows_have_only_the_promised_keys_in_a_stable_order() -> None:
-    """Proves that a row is a request body without model and sampling settings, plus the control keys."""
-    for row in ROWS:
-        assert list(row) == [key for key in KEY_ORDER if key in row]
-        assert {"messages", "tools", "expected_tool_call", "tags"} <= row.keys()
-        assert isinstance(row["expected_tool_call"], bool)
-        assert list(row["tags"]) == ["category", "domain", "language", "difficulty"]
-        assert row["tags"]["difficulty"] in {"easy", "medium", "hard"}
-
-
-def test_no_row_is_sent_twice() -> None:
-    """Proves that no two rows share messages, tools and tool_choice, so that each measures something of its own."""
-    requests = [json.dumps([row["messages"], row["tools"], row.get("tool_choice")], sort_keys=True) for row in ROWS]
-    assert [request for request, count in Counter(requests).items() if count > 1] == []
-
-
-def test_user_requests_do_not_repeat() -> None:
-    """Proves that the variety is real: no two rows open with the same user text."""
-    openings = [next(m["content"] for m in row["messages"] if m["role"] == "user") for row in ROWS]
-    assert [text for text, count in Counter(openings).items() if count > 1] == []
-
-
-def test_messages_have_known_roles_and_text() -> None:
-    """Proves that every message is of a known role and says something, or is an assistant turn with calls."""
-    for row in ROWS:
-        for message in row["messages"]:
-            assert message["role"] in ROLES
-            assert message["content"] or (message["content"] is None and message["tool_calls"])
 
 
 def test_conversations_end_with_the_user_or_a_tool_result() -> None:
@@ -138,16 +90,6 @@ def test_tool_schemas_are_valid(schema: Row) -> None:
     assert all(set(node.get("required", ())) <= node.get("properties", {}).keys() for node in nodes(schema))
 
 
-def test_patterns_come_with_examples_that_match() -> None:
-    """Proves that every string with a pattern shows an example, and that examples and defaults obey the schema."""
-    for schema in parameter_schemas().values():
-        for node in nodes(schema):
-            shown = [*node.get("examples", ()), *([node["default"]] if "default" in node else ())]
-            assert all(jsonschema_rs.Draft202012Validator(node).is_valid(value) for value in shown), node
-            if isinstance(node.get("pattern"), str):
-                assert node.get("examples"), node
-
-
 def test_history_calls_are_valid_for_their_tool() -> None:
     """Proves that every call in a history names a tool of its row and obeys its schema, formats too."""
     for row in ROWS:
@@ -168,27 +110,59 @@ def test_history_results_answer_their_calls() -> None:
             assert all(m["role"] == "tool" for m in row["messages"][index + 1 : index + 1 + count])
 
 
-def test_tool_choice_fits_the_expectation() -> None:
-    """Proves that a demanded call is expected, a forbidden one is not, and a demanded tool is on offer."""
-    for row in ROWS:
-        choice = row.get("tool_choice", "auto")
-        if choice == "auto":
-            continue
-        assert row["expected_tool_call"] is (choice != "none")
-        assert isinstance(choice, str) or choice["function"]["name"] in functions(row)
+def load(name: str) -> LoadedSamples:
+    return load_dataset(DATASETS / f"{name}.jsonl")
 
 
-def test_every_category_expects_what_its_name_says() -> None:
-    """Proves that expected_tool_call agrees with the category, except in the two that hold both kinds."""
-    for row in ROWS:
-        if category(row) not in MIXED_CATEGORIES:
-            assert row["expected_tool_call"] is (category(row) not in NO_CALL_CATEGORIES), row["messages"][-1]
-    assert all(len({row["expected_tool_call"] for row in rows_of(name)}) == 2 for name in MIXED_CATEGORIES)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_loads_without_any_defect(name: str) -> None:
+    """Proves that the loader recognises the file, skips nothing, finds no defect and no repetition, in 60 rows."""
+    loaded = load(name)
+    assert (loaded.format, loaded.skipped, loaded.defects) == ("tool_calls", (), ())
+    assert len(loaded.samples) >= 60
+    assert len({sample.tags["id"] for sample in loaded.samples}) == len(loaded.samples)
 
 
-def test_the_guide_counts_every_category() -> None:
-    """Proves that the field guide names each category with the number of its rows, and the whole with its own."""
-    guide = (DATASETS / "README.md").read_text(encoding="utf-8")
-    listed = {name: int(count) for name, count in re.findall(r"^\| `(\w+)` \| (\d+) \|", guide, re.MULTILINE)}
-    assert listed == dict(Counter(map(category, ROWS)))
-    assert f"{len(ROWS)} requests" in guide
+SHIPPED = {kind.name: kind for kind in SUITES if isinstance(kind.dataset, str)}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_no_shipped_file_has_a_defect(name: str) -> None:
+    """Proves of every shipped file, read as a user's own, what runs take for granted of it: no tool has a defect."""
+    read = suite_dataset(SHIPPED[name], TaskOptions(test_file_path=str(ROOT / SHIPPED[name].dataset)), skip_bad=False)
+    assert len(read.samples) > 20
+    assert (read.defects, read.notices) == ((), ())
+
+
+@pytest.mark.parametrize("row", ALL, ids=[row["tags"]["id"] for row in ALL])
+def test_expected_calls_are_valid_for_their_tool(row: Row) -> None:
+    """Proves that each expected call is of a tool on offer and obeys its schema, and similar tools are on offer too."""
+    for call in row["expected"]["calls"]:
+        schema = functions(row)[call["name"]]["parameters"]
+        jsonschema_rs.Draft202012Validator(schema, validate_formats=True, offline=True).validate(call["parameters"])
+        assert call["parameters"].keys() <= schema["properties"].keys()
+    for similar in row["expected"].get("similar", ()):
+        assert set(similar) <= functions(row).keys()
+    assert first_problem(read_calls(row["expected"]["calls"])) is None
+
+
+SUITE_OF = {
+    "toolbench": ToolBenchSuite(max_iterations=5),
+    "mcp_toolbench": MCPToolBenchSuite(max_iterations=5),
+    "tool_correctness": ToolCorrectnessSuite(max_iterations=5, compare_parameters=True, exact_match=True),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_perfect_answer_resolves_every_row(name: str, at_once: bool) -> None:
+    """Proves that no row is impossible: its own calls, all in one turn or one a turn, get the full score."""
+    suite = SUITE_OF[name]
+    main = "score" if name == "tool_correctness" else "resolved"
+    for sample in load(name).samples:
+        calls = tuple(ToolCall(call["name"], json.dumps(call["parameters"])) for call in sample.expected["calls"])
+        turns = [calls] if at_once or not calls else [(call,) for call in calls]
+        said = [Response(tool_calls=turn, text="" if turn else "Fine.", finish_reason="stop") for turn in turns]
+        score = replay(suite.play(sample), (Attempt(1, Timing("", 1), response) for response in said))
+        assert score is not None, sample.tags["id"]
+        assert score.values[main] == 1.0, sample.tags["id"]

@@ -7,17 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.loaders import LoadedSamples, read_dataset_file
 from vendor_verifier.loaders.building import read_question
-from vendor_verifier.records.sample import content_digest, numbered
-from vendor_verifier.wire.base import json_bytes
 
 FILE = Path("samples.jsonl")
-LLMVV = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv" / "samples.jsonl"
 USER = {"role": "user", "content": "Hi"}
 TOOL = {"type": "function", "function": {"name": "a", "parameters": {}}}
 
@@ -148,26 +143,11 @@ def test_bad_line_is_named_with_file_line_and_cause(bad: bytes, said: str) -> No
     assert said in message
 
 
-def test_all_bad_lines_are_reported_at_once_and_a_flood() -> None:
-    """Twenty are shown, the others counted."""
-    assert len(refusal(b"x", line(), b"y")) == 2
-    messages = refusal(*[b"x"] * 50)
-    assert len(messages) == 21
-    assert "30 more" in messages[-1]
-
-
 def test_skip_bad_keeps_the_good_and_counts_the_bad() -> None:
     """At the user's wish a bad line costs only itself; physical line numbers stay."""
     loaded = read(b"x", line(), b"{}", skip_bad=True)
     assert [sample.source.line for sample in loaded.samples if sample.source] == [2]
     assert [problem.line for problem in loaded.skipped] == [1, 3]
-
-
-def test_file_without_a_sample_is_refused_even_when_skipping() -> None:
-    """There is nothing to run."""
-    for lines in ((), (b"\n",), (b"x",)):
-        with pytest.raises(DataError, match="no usable sample"):
-            read(*lines, skip_bad=True)
 
 
 def test_defects_of_tools_and_keys_are_reported() -> None:
@@ -179,48 +159,6 @@ def test_defects_of_tools_and_keys_are_reported() -> None:
     for said in ("'a' is declared twice", "tool 3 is not an object but a string", "tool 4 has no name", "key 'k'"):
         assert said in text
     assert all(defect.startswith("line 1: ") for defect in loaded.defects)
-
-
-def test_real_set_loads_with_its_known_peculiarities() -> None:
-    """512 real samples: 13 repeats, a tool name declared twice in four rows."""
-    if not LLMVV.exists():
-        pytest.skip("the shared data sets are not beside this checkout")
-    with LLMVV.open("rb") as lines:
-        loaded = read_dataset_file(lines, dataset="llmvv", file=LLMVV, format="chat")
-    assert len(loaded.samples) == len({sample.id for sample in loaded.samples}) == 512
-    assert [defect.split(":")[0] for defect in loaded.defects[:-1]] == ["line 72", "line 168", "line 328", "line 380"]
-    assert loaded.defects[-1].startswith("13 samples")
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=5,
-)
-keys = st.sampled_from(["messages", "tools", "request", "tags", "model", "tool_choice", "expected_x"]) | st.text(
-    max_size=8
-)
-one_message = st.fixed_dictionaries({"role": st.sampled_from(["user", "_input"]), "content": json_values})
-messages = st.lists(one_message, max_size=2)
-questions = st.lists(one_message, min_size=1, max_size=2)
-rows = st.dictionaries(keys, json_values | messages | messages.map(json.dumps), max_size=6)
-
-
-@given(st.lists(st.fixed_dictionaries({"messages": questions}, optional={"tools": json_values, "x": json_values})))
-def test_an_id_follows_from_the_turn_alone(bodies: list[dict[str, Any]]) -> None:
-    """A sample's id follows from its turn alone, and what was read can be sent."""
-    try:
-        loaded = read(*[json.dumps(body).encode() for body in bodies], skip_bad=True)
-    except DataError:
-        return
-    written = [
-        json_bytes({"messages": list(s.turn.messages), "tools": list(s.turn.tools), **s.turn.parameters})
-        for s in loaded.samples
-    ]
-    again = read(*written)
-    assert [sample.id for sample in again.samples] == [sample.id for sample in loaded.samples]
-    for sample in again.samples:
-        assert sample.id == numbered(content_digest(sample.turn), int(sample.id.partition("-")[2]))
 
 
 @pytest.mark.parametrize("key", ["parameters", "input_schema", "inputSchema"])

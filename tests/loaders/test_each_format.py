@@ -1,12 +1,20 @@
-"""Every data-set format is read to the same question."""
+"""Every format of data sets: recognised by a row, read to the same question, or refused with its place."""
 
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
-from dataset_rows import API, CALL, QUERY, ROWS, SAID, SCHEMA, TOOL, one, read, without
+from dataset_rows import API, CALL, FILE, QUERY, ROWS, SAID, SCHEMA, TOOL, one, read, refusal, without
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.errors import DataError, UsageError
+from vendor_verifier.loaders import read_dataset_file
+from vendor_verifier.pipeline.datasets import load_dataset
 
 
 def test_our_rows_keep_calls_similar_tools_and_tags() -> None:
@@ -48,16 +56,6 @@ def test_toolbench_rows_are_read() -> None:
     sample = one(without(ROWS["toolbench"], ground_truth=json.dumps([CALL])))
     assert sample.expected == {"calls": [CALL]}
     assert sample.tags == {"id": 7, "difficulty": "hard"}
-
-
-def test_tools_without_schema_or_with_bare_properties_are_read() -> None:
-    """A bare name declares a tool that takes anything; a mapping of properties becomes a schema."""
-    tools = ["weather", {"name": "time", "parameters": {"zone": {"type": "string"}}}, {"name": "x", "parameters": 3}]
-    loaded = read(without(ROWS["toolbench"], tools=tools))
-    declared = [tool["function"] for tool in loaded.samples[0].turn.tools]
-    assert declared[0] == {"name": "weather"}
-    assert declared[1]["parameters"] == {"type": "object", "properties": {"zone": {"type": "string"}}}
-    assert loaded.defects == ("line 1: tool 3 has a number for a schema; it takes anything",)
 
 
 @pytest.mark.parametrize("key", ["input", "parameters", "arguments"])
@@ -123,15 +121,6 @@ def test_the_benchmark_config_is_read_with_its_lists_as_text() -> None:
     assert one(row, format="toolbench_conversations").expected == one(ROWS["openbmb"]).expected
 
 
-def test_apis_of_one_name_are_told_apart() -> None:
-    """Names are cut to 64 characters from the front, and a clash gets a number instead of losing an API."""
-    apis = [{**API, "api_name": name} for name in ("A B", "A-B", "x" * 80)]
-    names = [tool["function"]["name"] for tool in one({**ROWS["openbmb"], "api_list": apis}).turn.tools]
-    assert names[:2] == ["a_b_for_sky_watch", "a_b_for_sky_watch_2"]
-    assert len(names[2]) == 64
-    assert names[2].endswith("_for_sky_watch")
-
-
 def test_expected_calls_that_the_tools_refuse_are_defects() -> None:
     """A label against its own schema and a call of a tool not on offer are kept and said."""
     calls = [{"name": "weather", "parameters": {"city": 3}}, {"name": "gone", "parameters": {}}]
@@ -153,3 +142,152 @@ def test_a_row_of_tool_correctness_keeps_the_answer_it_brings() -> None:
     sample = one(without(ROWS["tool_correctness"], tools=[TOOL], expected_tools=called))
     assert sample.expected == {"calls": [CALL]}
     assert sample.turn.tools == (TOOL,)
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("array", [False, True])
+def test_every_format_is_recognised_by_its_row(name: str, array: bool) -> None:
+    """Both as JSON lines and as an array a file says what it is, and naming the format gives the same samples."""
+    loaded = read(ROWS[name], array=array)
+    assert loaded.format == name
+    assert loaded.samples == read(ROWS[name], array=array, format=name).samples
+    assert loaded.samples[0].turn.messages[-1]["content"] == QUERY
+    assert not loaded.defects
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("toolbench", {"query": " "}, "query: expected the question as text, read a string"),
+        ("toolbench", {"tools": None}, "tools: expected an array of tools, read null"),
+        ("toolbench", {"ground_truth": None}, "ground_truth: expected an array of calls, read nothing"),
+        ("toolbench", {"ground_truth": "[x"}, "ground_truth: text that is not JSON"),
+        (
+            "toolbench",
+            {"ground_truth": [{"parameters": {}}]},
+            "ground_truth: call 1 is malformed: a call has a text as its",
+        ),
+        (
+            "mcp_toolbench_pp",
+            {"function_call_label": [3]},
+            "function_call_label: call 1 is malformed: a call is an object",
+        ),
+        ("openbmb", {"relevant APIs": [["a"]]}, "relevant APIs[1]: expected [tool, API], two texts"),
+        ("openbmb", {"api_list": [{}]}, "api_list[1]: expected texts as tool_name and api_name"),
+        ("toolbench_conversations", {"conversations": []}, "conversations: no user message"),
+        ("toolbench_conversations", {"conversations": [3]}, "conversations[1]: expected an object with texts"),
+        ("tool_correctness", {"input": ""}, "input: expected the question as text, read nothing"),
+        ("tool_correctness", {"expected_tools": 3}, "expected_tools: expected an array of names"),
+        ("tool_correctness", {"tools_called": [1]}, "tools_called: call 1 is malformed: a call is an object"),
+        ("openbmb_answers", {"win": False}, "win: the search gave up, so no calls are known to be right"),
+        (
+            "openbmb_answers",
+            {"answer_generation": {"query": QUERY, "function": [], "train_messages": []}},
+            "answer_generation: no path was found",
+        ),
+        ("tool_calls", {"expected": {"calls": 3}}, "expected.calls: call 1 is malformed: a call is an object"),
+        ("tool_calls", {"expected": {"calls": [CALL], "similar": []}}, "expected.similar: expected one array of names"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_named_with_its_field(name: str, change: dict[str, Any], message: str) -> None:
+    """The message begins with file, row and field, in an array as on a line."""
+    good, bad = ROWS[name], {**ROWS[name], **change}
+    [on_line] = refusal(good, bad)
+    assert on_line.startswith(f"set.json:2: {message}")
+    [in_array] = refusal(good, bad, array=True)
+    assert in_array.startswith(f"set.json: row 2, {message}")
+    loaded = read(good, bad, array=True, skip_bad=True)
+    assert (len(loaded.samples), len(loaded.skipped)) == (1, 1)
+
+
+def test_an_unknown_row_lists_what_is_known() -> None:
+    """Nothing is guessed: what was read and what each format has are in one message."""
+    [problem] = refusal({"question": "?", "answer": "!"})
+    assert problem.startswith("set.json:1: the row is of no format known, read 'question', 'answer'; expected")
+    assert "toolbench: query, tools, ground_truth" in problem
+
+
+def test_an_unknown_format_name_is_a_usage_error() -> None:
+    """A misspelt --dataset-format lists the names there are."""
+    with pytest.raises(
+        UsageError, match="'tool-bench'; expected one of tool_calls, chat, tool_correctness, mcp_toolbench_pp"
+    ):
+        read(ROWS["toolbench"], format="tool-bench")
+
+
+def test_an_array_says_where_it_breaks() -> None:
+    """A missing comma, as in a published file, is found by line and column."""
+    with pytest.raises(DataError, match=r"set\.json:3: not JSON at column 1: Expecting ',' delimiter, read '\{"):
+        read_dataset_file(b'[\n{"a": 1}\n{"a": 2}]', dataset="d", file=FILE)
+
+
+def test_a_pretty_printed_tree_is_read_as_it_is_published(tmp_path: Path) -> None:
+    """One object over many lines, and several of them one after the other, each with the line it begins at."""
+    tree = json.dumps(ROWS["openbmb_answers"], indent=2)
+    file = tmp_path / "12_DFS_woFilter_w2.json"
+    file.write_text(tree)
+    [sample] = load_dataset(file).samples
+    assert sample.expected["calls"] == [{**CALL, "output": {"error": "", "response": "cold"}}]
+    assert [tool["function"]["name"] for tool in sample.turn.tools] == ["weather"]
+    file.write_text(f"{tree}\n\n{tree.replace(QUERY, 'And in Rome?')}\n")
+    loaded = load_dataset(file)
+    lines = [sample.source.line for sample in loaded.samples if sample.source]
+    assert (loaded.format, lines) == ("openbmb_answers", [1, tree.count("\n") + 3])
+
+
+def test_a_parquet_file_is_told_how_to_be_lines(tmp_path: Path) -> None:
+    """The hub's own form is no text; the message holds the command that makes it some."""
+    file = tmp_path / "train-00000.parquet"
+    file.write_bytes(b"PAR1\x15\x04\x00" + b"\x00" * 100 + b"PAR1")
+    with pytest.raises(DataError, match=r"read_parquet\('train-00000\.parquet'\)\.to_json\('train-00000\.jsonl'"):
+        load_dataset(file)
+
+
+def test_half_characters_are_refused_wherever_they_hide() -> None:
+    """A lone surrogate cannot be sent, whether it stands in an array, in packed JSON or in a Python literal."""
+    assert "half a character" in refusal(without(ROWS["toolbench"], query="\ud83d"), array=True)[0]
+    assert "half a character" in refusal(without(ROWS["toolbench"], tools='["\\ud83d"]'))[0]
+    system = SAID[0][1].replace("It's hot", "\\ud83d")
+    row = {"conversations": [{"from": "system", "value": system}, {"from": "user", "value": "?"}]}
+    assert "half a character" in refusal(row)[0]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+KEYS = sorted({key for row in ROWS.values() for key in row} | {"request", "relevant_apis", "prompt"})
+
+
+@given(rows=st.lists(st.dictionaries(st.sampled_from(KEYS), json_values, max_size=5), max_size=3), array=st.booleans())
+def test_arbitrary_rows_raise_nothing_but_a_data_error(rows: list[dict[str, Any]], array: bool) -> None:
+    """Whatever stands under the known keys is read or refused, in the file's format and in every other."""
+    for name in (None, *ROWS):
+        with suppress(DataError):
+            read(*rows, format=name, array=array)
+
+
+@given(name=st.sampled_from(sorted(ROWS)), data=st.data())
+def test_a_field_replaced_raises_nothing_but_a_data_error(name: str, data: st.DataObject) -> None:
+    """A good row with any one value, at any depth, replaced is read or refused."""
+    row = json.loads(json.dumps(ROWS[name]))
+    node: Any = row
+    while True:
+        key = data.draw(st.sampled_from(sorted(node) if isinstance(node, dict) else list(range(len(node)))))
+        if not isinstance(node[key], (dict, list)) or not node[key] or data.draw(st.booleans()):
+            node[key] = data.draw(json_values)
+            break
+        node = node[key]
+    with suppress(DataError):
+        read(row, format=name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, "-" * 100_000 + "1]", "{1, 2}]", "b'x']", "1j]", "{(1,): 2}]", "9" * 5000 + "]", "1e999]", "\x00]"],
+)
+def test_literals_made_to_hurt_are_refused(text: str) -> None:
+    """Depth, long numbers and values that JSON cannot hold end in a message, not in a crash."""
+    row = {"conversations": [{"from": "system", "value": f"APIs: [{text}"}, {"from": "user", "value": "?"}]}
+    assert refusal(row)[0].startswith("set.json:1: conversations")

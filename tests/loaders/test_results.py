@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.loaders import LoadedSamples, read_dataset_file
-from vendor_verifier.loaders.result_rows import ResultRow, read_result
-from vendor_verifier.loaders.results import Imported, import_results
+from vendor_verifier.loaders.results import Imported, ResultRow, import_results, read_result
 from vendor_verifier.records.record import Record
 
 LLMVV = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
@@ -117,21 +116,6 @@ def test_test_file_is_the_plan_and_foreign_rows_are_left_out() -> None:
         run(samples=samples, a=[row(1), row(2, "foreign")], b=[row(1, "foreign")])
 
 
-def test_counting_from_zero_joins_the_same_lines() -> None:
-    """A tool whose data_index starts at 0 says the order, which is enough."""
-    asked = [json.dumps(request(text)).encode() for text in ("q", "x", "q")]
-    samples = read_dataset_file(asked, dataset="d", file=Path("d"), format="chat")
-    imported = run(samples=samples, a=[row(2, answer=body(text="last")), row(1, "x"), row(0)])
-    assert answers(imported, "a")[samples.samples[2].id] == "last"
-
-
-def test_rows_without_index_join_by_content() -> None:
-    """Where no line is stated, the k-th asking in a file is the k-th there is."""
-    imported = run(a=[row(5, answer=body(text="a5")), row(9)], b=[row(None, answer=body(text="b1"))])
-    assert len(imported.samples) == 2
-    assert answers(imported, "b") == {imported.samples[0].id: "b1"}
-
-
 def test_of_two_rows_for_a_sample_the_success_counts() -> None:
     """Incremental runs append a second row; the rule is that of our own records, and it is said."""
     failed = row(1, answer={"error": "Error code: 500"}, status="failed")
@@ -142,14 +126,6 @@ def test_of_two_rows_for_a_sample_the_success_counts() -> None:
     imported = run(a=[row(1, answer=body(text="1st")), failed])
     assert answers(imported, "a").popitem()[1] == "1st"
     assert any("already had one" in warning for warning in imported.warnings)
-
-
-def test_files_of_different_samples_are_noticed() -> None:
-    """One data_index with two questions means two samples files; several models in a file are said too."""
-    other_model = {**row(2, "x"), "request": request("x", model="m-2")}
-    warnings = "\n".join(run(a=[row(1), other_model], b=[row(1, "other")]).warnings)
-    assert "1 values of data_index stand for different questions (first: 1)" in warnings
-    assert "several models: 'm-1', 'm-2'" in warnings
 
 
 def test_answer_is_read_again_from_the_stored_response() -> None:
@@ -192,15 +168,6 @@ def test_times_are_taken_and_zero_is_not_measured() -> None:
     assert unmeasured.first_token_ns is None
     assert read().attempt.timing is None
     assert read(duration_ms=0).attempt.timing is None
-
-
-def test_minimax_fields_are_kept_as_tags() -> None:
-    """What the row says about its sample stays with the sample; the tool's bookkeeping does not."""
-    imported = run(
-        a=[row(1, expected_tool_call=False, check_type=["tool_calls"], hash="h", error_only_reasoning=False)]
-    )
-    assert imported.samples[0].tags == {"expected_tool_call": False, "check_type": ["tool_calls"]}
-    assert imported.samples[0].expected == {"expected_tool_call": False}
 
 
 @pytest.mark.parametrize(
@@ -270,14 +237,6 @@ def test_unusable_rows_are_named_or_skipped_by_wish(fields: dict[str, Any], said
     assert said in imported.warnings[0]
 
 
-def test_unknown_baseline_and_empty_file_are_refused() -> None:
-    """Both are mistakes of the command line."""
-    with pytest.raises(DataError, match="none of the files: a"):
-        run(baseline="b", a=[row(1)])
-    with pytest.raises(DataError, match="no usable row"):
-        run(a=[row(1)], b=[])
-
-
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
@@ -341,12 +300,3 @@ def test_real_files_give_the_known_confusion_counts(with_test_file: bool) -> Non
         pairs = [(official[sample], vendor[sample]) for sample in official if sample in vendor]
         cells = ((True, True), (False, True), (True, False), (False, False))
         assert tuple(pairs.count(cell) for cell in cells) == expected
-
-
-def test_several_runs_of_one_vendor_are_its_repetitions() -> None:
-    first, second = lines(row(1)), lines(row(1, answer=body(CALL)))
-    imported = import_results({"official": [first, second], "novita": [first]}, model="k", baseline="official", run="r")
-    assert [(record.label, record.repetition) for record in imported.records] == [
-        ("official", 0), ("official", 1), ("novita", 0),
-    ]  # fmt: skip
-    assert [entry.repeat for entry in imported.entries] == [2, None]

@@ -1,16 +1,18 @@
-"""Filters, limit and strata: which samples of a set are asked."""
+"""Filters, limit and strata of samples, and the times of a schedule."""
 
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.errors import UsageError
-from vendor_verifier.loaders.selection import expects_call, select, words_there_are
+from vendor_verifier.errors import DataError
+from vendor_verifier.loaders.base import read_schedule
+from vendor_verifier.loaders.selection import expects_call, select
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 
@@ -61,15 +63,6 @@ def test_filters_and_limit(options: dict[str, Any], kept: str) -> None:
     assert "".join(name[0] for name in ids(select(SET, **options))) == kept
 
 
-def test_which_samples_are_taken_depends_on_what_they_ask_alone() -> None:
-    """A reordered set gives the same choice, by strata and without; there is no seed that could change it."""
-    rows = [sample(f"s{at}", category="ab"[at % 2]) for at in range(40)]
-    for options in ({}, {"stratify_by": "category"}):
-        chosen = set(ids(select(rows, limit=10, **options)))
-        assert chosen == set(ids(select(rows[::-1], limit=10, **options)))
-        assert chosen != set(ids(rows[:10]))
-
-
 def test_a_limit_keeps_classes_and_categories() -> None:
     """Of 90 calls in three categories and 10 rows without, all in file order, 20 hold each in its share."""
     rows = [_classed(at, True, "abc"[at // 30]) for at in range(90)] + [
@@ -118,14 +111,6 @@ def _classed(at: int, calls: bool | None, category: str) -> Sample:
     return Sample(f"s{at:03}-1", Turn(()), expected, {"category": category})
 
 
-def test_what_cannot_be_meant_is_refused() -> None:
-    """A misspelt tag to stratify by lists the tags there are; a negative limit is no limit."""
-    with pytest.raises(UsageError, match="'kategorie' to stratify by; there are call_type, category, difficulty"):
-        select(SET, stratify_by="kategorie", limit=2)
-    with pytest.raises(UsageError, match="at least 0, read -1"):
-        select(SET, limit=-1)
-
-
 @given(st.lists(st.sampled_from("abcd"), max_size=40), st.integers(0, 50))
 def test_a_stratified_choice_is_proportional(categories: list[str], limit: int) -> None:
     """As many as asked for, each stratum within one of its share, all from the set, none twice."""
@@ -137,7 +122,30 @@ def test_a_stratified_choice_is_proportional(categories: list[str], limit: int) 
         assert abs(sum(one.tags["category"] == name for one in chosen) - share) < 1
 
 
-def test_what_a_filter_could_have_asked_for_are_single_words() -> None:
-    """A tag that holds a list counts by its members; numbers and answers that are no words are left out."""
-    one = sample("a-1", features=["nested", "null"], language="en", expected_tool_call=True, depth=3)
-    assert words_there_are([one, sample("b-1", features=[])], "tags") == ["en", "nested", "null"]
+FILE = Path("times.csv")
+
+
+@pytest.mark.parametrize("text", ["0\n1.5\n1.5\n", "\ufeffat_s\r\n0\r\n\r\n1.50\r\n1.5", "# day 1\n0.0\n15e-1\n1.5"])
+def test_a_list_of_seconds(text: str) -> None:
+    """As a text file or as a spreadsheet saves a column."""
+    assert read_schedule(text.encode().splitlines(), FILE) == (0.0, 1.5, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", None),
+        ("at_s\n", None),
+        ("soon", 1),
+        ("1\nnan", 2),
+        ("-1", 1),
+        ("inf", 1),
+        ("1,a", 1),
+        ("2\n1", 2),
+        ("\xff", 1),
+    ],
+)
+def test_lines_that_are_no_time_are_named(text: str, line: int | None) -> None:
+    with pytest.raises(DataError) as caught:
+        read_schedule(text.encode("latin-1").splitlines(), FILE)
+    assert [problem.line for problem in caught.value.problems] == [line]

@@ -43,7 +43,7 @@ class AddressError(Exception):
 
 
 def read_address(url: str, *, allow_http: bool) -> Address:
-    """Check a base url. Raises AddressError with what is wrong and how to mend it.
+    """Check a base url. Raises AddressError with what is wrong and how to fix it.
 
     ``sim://<persona>`` is kept as it is: it means a simulated vendor and is given its port when that one starts.
     """

@@ -148,7 +148,7 @@ class RunConfig(BaseModel):
         default=None, gt=0, description="Stop when estimated spend reaches this many US dollars."
     )
     workers: Annotated[int | str, BeforeValidator(_number_of_processes), _option(PACE)] = Field(
-        default=1, description="Send from N processes, or by the Dask scheduler at this address or in this file."
+        default=1, description="Send from N processes, or by the Dask scheduler at this address."
     )
     client: Annotated[ClientName, _IN_FILE] = Field(
         default="direct", description="`direct` for our own HTTP client, `sdk` for the official SDKs."

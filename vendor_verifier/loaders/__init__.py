@@ -28,7 +28,7 @@ from vendor_verifier.loaders.base import (
 from vendor_verifier.loaders.building import build_samples, place_in
 
 # Modules with ``FORMATS``, in the order in which those are tried on a file's first row.
-FILES = ("tool_rows", "toolbench", "tool_correctness", "openbmb_answers")
+FILES = ("tool_rows", "toolbench")
 _AS_LINES = (
     "a Parquet file, which is not read; write it as JSON lines, for example: python -c "
     "\"import pandas; pandas.read_parquet('{file}').to_json('{target}', orient='records', lines=True)\""

@@ -1,9 +1,11 @@
-"""The building of questions from chat requests, and of samples with ids from rows of any format."""
+"""Tools in their many spellings, questions from chat requests, and samples with ids from rows of any format."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +22,126 @@ from vendor_verifier.loaders.base import (
     shortened,
     unpacked,
 )
-from vendor_verifier.loaders.parameters import parameter_defects
-from vendor_verifier.loaders.tools import Tool, read_tool
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample, Source, content_digest, numbered
 from vendor_verifier.text import counted
 from vendor_verifier.wire.payload import as_dict
+
+Tool = Mapping[str, Any]
+_SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema", "arguments")
+_SCHEMA_WORDS = frozenset({"properties", "$ref", "$schema", "anyOf", "oneOf", "allOf", "additionalProperties"})
+
+
+def declared_tools(value: object, key: str = "tools") -> tuple[list[Tool], list[str]]:
+    """Tools as chat completions declares them, and what is wrong with them.
+
+    They are an array of what :func:`read_tool` reads, or an object with such arrays under the names of servers.
+
+    Raises:
+        UnusableRequest: it is neither.
+    """
+    value = unpacked(value, key) if value else value
+    if isinstance(value, dict):
+        value = [tool for server in value.values() for tool in (server if isinstance(server, list) else [server])]
+    if not isinstance(value, list):
+        raise UnusableRequest(f"expected an array of tools, read {kind_of(value)}", key)
+    tools: list[Tool] = []
+    defects: list[str] = []
+    names: set[str] = set()
+    for position, item in enumerate(value, 1):
+        tool, defect = read_tool(item)
+        if defect:
+            defects.append(f"tool {position} {defect}")
+        if tool is None:
+            continue
+        tools.append(tool)
+        name = tool["function"]["name"]
+        if name in names:
+            defects.append(f"tool {shortened(name)} is declared twice; the first definition counts")
+        names.add(name)
+    return tools, defects if tools else [*defects, "no tool is offered"]
+
+
+def read_tool(item: object) -> tuple[Tool | None, str | None]:
+    """One tool as chat completions declares it, None if there is none, and what is wrong with it.
+
+    Read are chat-completions tools, objects with ``parameters``, ``input_schema`` or ``inputSchema`` (a schema, or a
+    mapping of properties), and bare names.
+    """
+    if isinstance(item, str) and item:
+        return declared(item), None
+    if not isinstance(item, dict):
+        return None, f"is not an object but {kind_of(item)}; it is left out"
+    inner = item.get("function")
+    body = inner if isinstance(inner, dict) else item
+    name = body.get("name")
+    if not isinstance(name, str) or not name:
+        return None, "has no name; it is left out"
+    about = body.get("description")
+    schema: Any = next((body[key] for key in _SCHEMA_KEYS if body.get(key) is not None), {})
+    if not isinstance(schema, dict):
+        return declared(name, about), f"has {kind_of(schema)} for a schema; it takes anything"
+    is_schema = isinstance(schema.get("type"), (str, list)) or _SCHEMA_WORDS & schema.keys()
+    if schema and not is_schema and all(isinstance(each, dict) for each in schema.values()):
+        schema = {"type": "object", "properties": schema}
+    if body is inner and schema is body.get("parameters"):
+        return item, None
+    return declared(name, about, schema), None
+
+
+def declared(name: str, description: object = None, schema: Mapping[str, Any] | None = None) -> Tool:
+    """The declaration of a function; what is empty is left out."""
+    function: dict[str, Any] = {"name": name}
+    if isinstance(description, str) and description:
+        function["description"] = description
+    if schema:
+        function["parameters"] = schema
+    return {"type": "function", "function": function}
+
+
+def _is_number(value: object, least: float = -math.inf, most: float = math.inf) -> bool:
+    is_one = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return is_one and least <= value <= most  # type: ignore[operator]
+
+
+def _is_whole(value: object, least: float) -> bool:
+    return isinstance(value, int) and _is_number(value, least)
+
+
+def _is_stop(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(each, str) for each in value))
+
+
+# By name: what chat completions can take at all, and in words what it expects.
+_CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "temperature": (partial(_is_number, least=0, most=2), "a number from 0 to 2"),
+    "top_p": (partial(_is_number, least=0, most=1), "a number from 0 to 1"),
+    "presence_penalty": (partial(_is_number, least=-2, most=2), "a number from -2 to 2"),
+    "frequency_penalty": (partial(_is_number, least=-2, most=2), "a number from -2 to 2"),
+    "max_tokens": (partial(_is_whole, least=1), "a whole number from 1 on"),
+    "max_completion_tokens": (partial(_is_whole, least=1), "a whole number from 1 on"),
+    "n": (partial(_is_whole, least=1), "a whole number from 1 on"),
+    "top_logprobs": (partial(_is_whole, least=0), "a whole number from 0 on"),
+    "seed": (partial(_is_whole, least=-math.inf), "a whole number"),
+    "logprobs": (lambda value: isinstance(value, bool), "true or false"),
+    "parallel_tool_calls": (lambda value: isinstance(value, bool), "true or false"),
+    "response_format": (lambda value: isinstance(value, dict), "an object"),
+    "logit_bias": (lambda value: isinstance(value, dict), "an object"),
+    "stop": (_is_stop, "text, or an array of texts"),
+    "tool_choice": (lambda value: isinstance(value, (str, dict)), "text, or an object"),
+}
+
+
+def parameter_defects(parameters: Mapping[str, Any]) -> list[str]:
+    """The parameters whose value nobody can take, in words; those that are not known are left alone."""
+    found = []
+    for name, value in parameters.items():
+        is_fine, expected = _CHECKS.get(name, (lambda _: True, ""))
+        if not is_fine(value):
+            read = shortened(value, 40) if isinstance(value, str) else value if _is_number(value) else kind_of(value)
+            found.append(f"{name}: expected {expected}, read {read}; it is sent so")
+    return found
+
 
 # Keys that the run sets, whatever the row states, and those that are no parameters.
 _NO_PARAMETERS = frozenset({"model", "stream", "stream_options", "messages", "tools"})

@@ -9,6 +9,10 @@ Our own row is a chat-completions body with the expected calls next to it::
 
 ``output`` is what the tool answers when a later call needs it. ``expected.similar`` lists, call by call, tools that
 would do as well. Writing and reading again gives the same id, expectation and tags.
+
+A row of Tool Correctness is ``{"input": …, "tools_called": […], "expected_tools": […]}``, optionally with ``tools``.
+The answer that it brings along is kept as the tag ``tools_called``. A row without definitions offers the tools that it
+names, by name only and in alphabetical order, which gives nothing away.
 """
 
 from __future__ import annotations
@@ -20,8 +24,7 @@ from typing import Any
 from msgspec import structs
 
 from vendor_verifier.loaders.base import Loader, Question, UnusableRequest, kind_of, shortened, unpacked
-from vendor_verifier.loaders.building import control_tags, read_question
-from vendor_verifier.loaders.tools import Tool
+from vendor_verifier.loaders.building import Tool, control_tags, declared_tools, read_question
 from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.request import Turn
 from vendor_verifier.suites.schema import ArgumentChecker
@@ -31,6 +34,7 @@ from vendor_verifier.wire.payload import as_dict
 NormalCall = Mapping[str, Any] | str
 # The way of ToolBench's models to end; no tool.
 FINISH = "Finish"
+EXPECTED, CALLED = "expected_tools", "tools_called"
 
 
 def question_of(
@@ -138,6 +142,42 @@ def read_row(row: Mapping[str, Any]) -> Question:
     )
 
 
+def read_correctness_row(row: Mapping[str, Any]) -> Question:
+    """The question of a row.
+
+    Raises:
+        UnusableRequest: no question in words, or tools that are no list of names or calls.
+    """
+    query = read_query(row, "input")
+    expected = _calls(row, EXPECTED)
+    tags = row_tags(row)
+    called = _calls(row, CALLED) if CALLED in row else None
+    if called is not None:
+        tags[CALLED] = called
+    given = row.get("tools") or row.get("available_tools")
+    if not given:
+        given = sorted({call if isinstance(call, str) else str(call["name"]) for call in (*expected, *(called or ()))})
+    tools, defects = declared_tools(given) if given else ([], [])
+    return question_of(query, tools, expected, tags, defects=defects)
+
+
+def _calls(row: Mapping[str, Any], key: str) -> list[NormalCall]:
+    """The names or calls of a list; null is none."""
+    value = unpacked(row.get(key), key)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise UnusableRequest(f'expected an array of names, such as ["search", "book"], read {kind_of(value)}', key)
+    return normal_calls([_renamed(item) for item in value], key)
+
+
+def _renamed(item: object) -> object:
+    """A call whose parameters stand under the name that test cases of this kind give them."""
+    if isinstance(item, dict) and "input_parameters" in item and "parameters" not in item:
+        return {**item, "parameters": item["input_parameters"]}
+    return item
+
+
 FORMATS = (
     Loader(
         "tool_calls",
@@ -151,5 +191,11 @@ FORMATS = (
         read_question,
         lambda row: any(key in row for key in ("messages", "request", "body", "prompt")),
         "messages",
+    ),
+    Loader(
+        "tool_correctness",
+        read_correctness_row,
+        lambda row: EXPECTED in row and "input" in row,
+        "input, tools_called, expected_tools",
     ),
 )

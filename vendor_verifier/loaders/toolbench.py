@@ -1,10 +1,12 @@
-"""Rows of ToolBench in its three published forms, and of MCPToolBench++; it downloads nothing.
+"""Rows of ToolBench in its published forms, and of MCPToolBench++; it downloads nothing.
 
 - The evaluator's (``query``, ``tools``, ``ground_truth``): the calls as they are expected.
 - OpenBMB's queries (``G1_query.json`` …) and their ``benchmark`` re-uploads: a row names the APIs that are relevant,
   without arguments and in no order. So the expected calls are bare names, in the row's order: good for Tool
   Correctness, while ToolBench's exact sequence asks more of a model than the row knows.
 - Recorded conversations (the re-upload's config ``default``): the calls that the assistant made, with their results.
+- OpenBMB's answer trees (``G1_answer`` …), one pretty-printed file a tree: a search by a model. The expected calls are
+  those of the path that the search ended with. A tree whose search gave up holds no right answer and is refused.
 - MCPToolBench++ (``query``, its tools, ``function_call_label``).
 """
 
@@ -18,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vendor_verifier.loaders.base import Loader, Question, UnusableRequest, kind_of, shortened, unpacked
+from vendor_verifier.loaders.building import Tool, declared, declared_tools
 from vendor_verifier.loaders.tool_rows import (
     FINISH,
     NormalCall,
@@ -27,11 +30,11 @@ from vendor_verifier.loaders.tool_rows import (
     row_tags,
     tool_output,
 )
-from vendor_verifier.loaders.tools import Tool, declared, declared_tools
 from vendor_verifier.wire.payload import as_dict, as_list
 
 _LABEL = "function_call_label"
 _SAID = "conversations"
+_TREE = "answer_generation"
 _RELEVANT = ("relevant APIs", "relevant_apis")
 _MAX_NAME = 64
 _NOT_A_NAME = re.compile(r"[^a-z0-9_]+")
@@ -260,6 +263,34 @@ def _made_calls(messages: Sequence[tuple[str, str]]) -> list[NormalCall]:
     return calls
 
 
+def read_answer_tree(row: Mapping[str, Any]) -> Question:
+    """The question of a tree.
+
+    Raises:
+        UnusableRequest: no question, no functions, or no path that ends in an answer.
+    """
+    answer = as_dict(row.get(_TREE))
+    if not row.get("win", True):
+        raise UnusableRequest("the search gave up, so no calls are known to be right; leave the tree out", "win")
+    paths = as_list(answer.get("train_messages"))
+    if not paths:
+        raise UnusableRequest("no path was found, so no calls are known to be right; leave the tree out", _TREE)
+    query = read_query(answer)
+    tools, defects = declared_tools(answer.get("function"), f"{_TREE}.function")
+    offered = [tool for tool in tools if tool["function"]["name"] != FINISH]
+    if not isinstance(paths[-1], list):
+        raise UnusableRequest(f"expected an array of messages, read {kind_of(paths[-1])}", f"{_TREE}.train_messages")
+    path = [as_dict(message) for message in paths[-1]]
+    made: list[Any] = []
+    for message, following in zip(path, [*path[1:], {}], strict=True):
+        call = as_dict(message.get("function_call"))
+        if message.get("role") == "assistant" and call and call.get("name") != FINISH:
+            is_answered = following.get("role") == "function"
+            output = {"output": tool_output(following.get("content"))} if is_answered else {}
+            made.append({"name": call.get("name"), "arguments": call.get("arguments"), **output})
+    return question_of(query, offered, normal_calls(made, f"{_TREE}.train_messages"), row_tags(row), defects=defects)
+
+
 FORMATS = (
     Loader("mcp_toolbench_pp", read_mcp_row, lambda row: _LABEL in row, "query, function_call_label"),
     Loader("toolbench", read_row, lambda row: "query" in row and "ground_truth" in row, "query, tools, ground_truth"),
@@ -269,5 +300,11 @@ FORMATS = (
         read_openbmb_row,
         lambda row: "api_list" in row and any(key in row for key in _RELEVANT),
         "query, api_list, relevant APIs",
+    ),
+    Loader(
+        "openbmb_answers",
+        read_answer_tree,
+        lambda row: "train_messages" in as_dict(row.get(_TREE)),
+        "answer_generation with train_messages",
     ),
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import DataError, Problem, ProblemsError
-from vendor_verifier.loaders.arrival_schedule import read_schedule
+from vendor_verifier.loaders.base import read_schedule
 from vendor_verifier.records.plan import Entry, LoadShape, Plan
 from vendor_verifier.run.load import due_times, offered
 from vendor_verifier.text import counted

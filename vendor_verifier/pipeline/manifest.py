@@ -16,7 +16,7 @@ from msgspec import structs, to_builtins
 from vendor_verifier import __version__
 from vendor_verifier.config.load import describe
 from vendor_verifier.errors import RunFolderError
-from vendor_verifier.loaders.parameters import parameter_defects
+from vendor_verifier.loaders.building import parameter_defects
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.prices import stored_price
 from vendor_verifier.records.failures import QUESTION_REFUSED

@@ -11,7 +11,7 @@ from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import Flag, build_suite, known_suite, stated_options
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.loaders.base import data_error
-from vendor_verifier.loaders.tool_correctness import CALLED
+from vendor_verifier.loaders.tool_rows import CALLED
 from vendor_verifier.pipeline.datasets import load_dataset
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.reports.escape import plain

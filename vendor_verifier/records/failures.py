@@ -1,7 +1,7 @@
 """Every kind of failure in one table: its phase, its treatment in a run, who answers for it, and its words.
 
-A kind is added by adding one row. Retries, limits, bills, causes, the doctor, the reports and the table in
-docs/reliability.md read the columns; code that has to treat a kind apart names that kind.
+A kind is added by adding one row. Retries, limits, bills, causes, the doctor, the reports and the reference page
+read the columns; code that treats one kind differently names that kind.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ Charge = Literal["vendor", "question", "door", "network", "rate_limit", "account
 
 CHARGES: Mapping[Charge, str] = {
     "vendor": "the vendor",
-    "question": "the data where a tool's schema or a parameter is unusable, else the vendor",
-    "door": "the vendor; the network where another vendor had trouble on the same sample",
+    "question": "the data set if a tool's schema or a parameter is unusable, else the vendor",
+    "door": "the vendor, or the network if another vendor had trouble on the same sample",
     "network": "the network",
     "rate_limit": "the rate limit",
-    "account": "us (key or credit): as a failed sample, and where a vendor refused everything so, as none",
-    "unasked": "us, as a sample never asked",
-    "us": "us: nothing was asked of the vendor",
+    "account": "us (key or credit)",
+    "unasked": "us: not sent",
+    "us": "us: the vendor was not asked",
 }
 
 
@@ -67,52 +67,52 @@ _ROWS = (
         retried="always", charge="network", hopeless=True,
     ),
     Kind(
-        "connect_refused", "connect", "Nobody listens at the address.",
-        "Check host and port; ask the vendor whether it is down.",
+        "connect_refused", "connect", "Nothing listens at this address.",
+        "Check host and port; the vendor may be down.",
         retried="always", charge="door", hopeless=True,
     ),
     Kind(
         "connection_reset", "headers",
-        "The connection was closed before the answer; a kept one that ended at once counts only if the second sending, "
-        "over a new one, ended so too.",
-        "If it goes on, lower the concurrency; otherwise it is the vendor's to mend.",
+        "The connection was closed before the answer. On a reused connection this counts only if it happened again on "
+        "a new one.",
+        "Lower the concurrency; if that does not help, report it to the vendor.",
         retried="always", charge="door", maybe_billed=True,
     ),
     Kind(
         "connect", "connect", "Connecting failed in another way.",
-        "Read the message; check routes and firewalls of this machine.",
+        "Read the message; check the routes and firewalls of this machine.",
         retried="always", charge="network", hopeless=True,
     ),
     Kind(
-        "tls", "tls", "There is no trusted encrypted connection.",
-        "Check the address, or trust the host's authority by SSL_CERT_FILE.",
+        "tls", "tls", "No trusted TLS connection could be made.",
+        "Check the address, or name the host's certificate authority in SSL_CERT_FILE.",
         charge="door", hopeless=True,
     ),
     Kind(
-        "protocol", "headers", "The answer is not HTTP as it should be.",
-        "Check that the address is that of an API; otherwise it is the vendor's to mend.",
+        "protocol", "headers", "The answer is not valid HTTP.",
+        "Check that the address is an API; if it is, report it to the vendor.",
         retried="always",
     ),
     Kind(
         "redirect", "headers",
-        "The vendor redirected; redirects are never followed, as the key would travel along.",
-        "Write the address that it names into the config, if you trust it.",
+        "The vendor redirected the request. Redirects are not followed, because the key would go with them.",
+        "Put the new address into the config, if you trust it.",
         hopeless=True,
     ),
     Kind(
-        "timeout_connect", "connect", "There was no connection within `run.connect_timeout`.",
-        "Check the way there; raise the limit for a host that is far away.",
+        "timeout_connect", "connect", "No connection was made within `run.connect_timeout`.",
+        "Check the network; raise the limit for a distant host.",
         retried="always", charge="network", hopeless=True,
     ),
     Kind(
         "timeout_first_token", "first_token", "No token came within `run.first_token_timeout`.",
-        "Raise the limit for a model that thinks long in silence, or lower the load.",
+        "Raise the limit for a model that thinks for long, or lower the load.",
         retried="always", maybe_billed=True,
     ),
     Kind(
         "timeout_idle", "stream",
-        "No data came within `run.idle_timeout` in the middle of the answer; pings are not data.",
-        "Raise the limit if such pauses are the vendor's habit.",
+        "The answer paused for longer than `run.idle_timeout`; pings do not count as data.",
+        "Raise the limit if this vendor often pauses.",
         retried="always", maybe_billed=True, after_end=True,
     ),
     Kind(
@@ -122,24 +122,23 @@ _ROWS = (
     ),
     Kind(
         "auth", "headers", "401 or 403: the key is missing, wrong or not allowed.",
-        "Check the key and what it is allowed to use; a refused key stops the vendor, a 403 does not.",
+        "Check the key and its permissions. A 401 stops the vendor, a 403 does not.",
         charge="account", statuses=(401, 403), stops=True, hopeless=True,
     ),
     Kind(
         "moderation", "headers",
-        "The prompt was refused by moderation, or the answer was blocked before a word of it was said (Gemini's "
-        "`blockReason`, `SAFETY`, …).",
-        "Look at the sample; leave it out where it is no fair question.",
+        "Moderation refused the prompt or blocked the answer (Gemini's `blockReason`, `SAFETY`, …).",
+        "Look at the sample; leave it out if it is not a fair question.",
         maybe_billed=True,
     ),
     Kind(
-        "no_credit", "headers", "402 or its like: the account cannot pay.",
-        "Top up the account and go on with `--incremental`.",
+        "no_credit", "headers", "402 or similar: the account has no credit.",
+        "Top up the account, then continue with `--incremental`.",
         charge="account", statuses=(402,), stops=True, hopeless=True,
     ),
     Kind(
-        "bad_request", "headers", "400: the vendor takes no request like this.",
-        "Read the message; drop the parameter it names, or mend the sample's schema.",
+        "bad_request", "headers", "400: the vendor rejected the request.",
+        "Read the message; remove the parameter it names, or fix the sample's schema.",
         charge="question", statuses=(400,), declines=True,
     ),
     Kind(
@@ -148,106 +147,106 @@ _ROWS = (
         statuses=(404,), declines=True,
     ),
     Kind(
-        "too_large", "headers", "413, or 400 and 422 that say the question is longer than the context.",
-        "Ask a model with a longer context, or leave the sample out.",
+        "too_large", "headers", "413, or 400 and 422 with a message that the prompt exceeds the context length.",
+        "Use a model with a longer context, or leave the sample out.",
         statuses=(413,),
     ),
     Kind(
-        "unprocessable", "headers", "422: the request was understood and refused.",
-        "Read the message; drop the parameter it names, or mend the sample's schema.",
+        "unprocessable", "headers", "422: the vendor understood the request and rejected it.",
+        "Read the message; remove the parameter it names, or fix the sample's schema.",
         charge="question", statuses=(422,), declines=True,
     ),
     Kind(
         "http_4xx", "headers", "Another 4xx.",
-        "Read the message; the vendor says what it wants.",
+        "Read the message; it says what the vendor expects.",
         declines=True,
     ),
     Kind(
-        "conflict", "headers", "409: the vendor was busy with something that contradicts the request.",
-        "It passes by itself, or is the vendor's to mend.",
+        "conflict", "headers", "409: the request conflicts with something that the vendor is doing.",
+        "Try again later; if it persists, report it to the vendor.",
         retried="always", statuses=(409,),
     ),
     Kind(
         "request_timeout", "headers", "408: the vendor gave up waiting for the request.",
-        "It passes by itself, or is the vendor's to mend.",
+        "Try again later; if it persists, report it to the vendor.",
         retried="always", statuses=(408,),
     ),
     Kind(
-        "rate_limited", "headers", "429, still there after the retries.",
-        "Lower `--concurrency`, or set `rpm:` and `tpm:` to what the plan allows.",
+        "rate_limited", "headers", "429, also after the retries.",
+        "Lower `--request-concurrency`, or set `rpm:` and `tpm:` to what your plan allows.",
         retried="always", charge="rate_limit", statuses=(429,), pauses=True,
     ),
     Kind(
-        "overloaded", "headers", "503 or 529: the vendor has no room for the request.",
-        "Run at another hour; if it goes on, it is what the vendor sells.",
+        "overloaded", "headers", "503 or 529: the vendor is overloaded.",
+        "Run again at another time; if it persists, this is the vendor's service.",
         retried="always", statuses=(503, 529), pauses=True,
     ),
     Kind(
         "http_5xx", "headers", "Another 5xx.",
-        "It is the vendor's to mend; `request_id` tells its support which request it was.",
+        "Report it to the vendor, with the `request_id`.",
         retried="always", statuses=(500,),
     ),
     Kind(
-        "not_an_api_response", "parse", "A 200 that is no API answer (an HTML page, another JSON).",
-        "Check the address: it is often the website instead of the API.",
+        "not_an_api_response", "parse", "Status 200, but not an API answer (an HTML page, other JSON).",
+        "Check the address: it is often the vendor's website instead of the API.",
         no_answer=True,
     ),
     Kind(
         "api_error_in_200", "stream",
-        "An error object, or the finish reason `error`, inside a 200; it is treated by the code it names.",
-        "Read the message: it is what the status should have said.",
+        "An error object, or the finish reason `error`, with status 200. It is treated like the status that it names.",
+        "Read the message.",
         maybe_billed=True, no_answer=True,
     ),
     Kind(
-        "empty_response", "stream", "A 200 that says nothing at all.",
-        "Ask with more tokens for the answer; otherwise it is the vendor's to mend.",
+        "empty_response", "stream", "Status 200 without any content.",
+        "Raise `max_tokens`; if that does not help, report it to the vendor.",
         retried="once", maybe_billed=True,
     ),
     Kind(
         "truncated", "stream", "The answer broke off, or ended with neither a finish reason nor the end marker.",
-        "It is the vendor's to mend, or that of a gateway before it.",
+        "Report it to the vendor; a gateway in between may be the cause, too.",
         retried="always", maybe_billed=True, after_end=True,
     ),
     Kind(
         "bad_payload", "parse",
-        "No event of the stream could be read, one before its end broke off and took a piece of the answer with it, or "
-        "the body is packed in a way nobody asked for (br, zstd).",
-        "It is the vendor's to mend; `explain` shows what came.",
+        "The stream has no readable event, an unreadable event took a part of the answer with it, or the body is "
+        "compressed in a way that was not asked for (br, zstd).",
+        "Report it to the vendor; `explain` shows what came.",
         retried="once", maybe_billed=True,
     ),
     Kind(
         "limit_exceeded", "stream",
         "The answer is larger than any honest one: 32 MB in all, 1 MiB as one body, 512 KiB in one event, a million "
-        "characters, 250,000 events, or 100,000 without a token.",
-        "Set `max_tokens`; otherwise it is the vendor's to mend.",
+        "characters, 250,000 events, 100,000 events without a token, or 1,000 header fields.",
+        "Set `max_tokens`; if that does not help, report it to the vendor.",
         maybe_billed=True,
     ),
     Kind(
-        "untranslatable", "plan", "The sample cannot be said in this vendor's protocol; it was not sent.",
-        "Ask over another protocol of this vendor, if it has one.",
+        "untranslatable", "plan", "This vendor's protocol cannot express the sample, so it was not sent.",
+        "Use another protocol of this vendor, if it has one.",
         charge="us",
     ),
     Kind(
-        "skipped", "plan", "It was not sent, because the vendor was stopped earlier in the run.",
-        "Mend what stopped the vendor and go on with `--incremental`.",
+        "skipped", "plan", "The request was not sent, because the vendor had been stopped earlier in the run.",
+        "Fix what stopped the vendor, then continue with `--incremental`.",
         charge="unasked", stops=True,
     ),
     Kind(
-        "harness", "send", "This product could not send the request or read the answer.",
-        "Read the message: a vendor plugin or an address is at fault; else report it to us.",
+        "harness", "send", "This program could not send the request or read the answer.",
+        "Read the message: the cause is a vendor plugin, an address, or a bug of this program.",
         charge="us", hopeless=True,
     ),
     Kind(
         "tool_server", "send",
-        "The MCP server whose tools the model was to call did not start, hung or died.",
-        "Mend the server and go on with `--incremental`.",
+        "The MCP server did not start, hung or died.",
+        "Fix the server, then continue with `--incremental`.",
         charge="us",
     ),
     Kind(
         "proxy", "connect",
-        "The proxy that the environment prescribes did not let us through (a refusing CONNECT, a wrong password, "
-        "nobody there); the vendor never heard the question.",
-        "Mend or unset the variable that the message names.",
+        "The proxy set in the environment did not connect (refused, wrong password, not there). The vendor never got "
+        "the request.",
+        "Fix or unset the variable that the message names.",
         charge="us", stops=True, hopeless=True,
     ),
 )  # fmt: skip

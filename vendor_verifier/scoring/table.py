@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from vendor_verifier.loaders.parameters import parameter_defects
+from vendor_verifier.loaders.building import parameter_defects
 from vendor_verifier.records.record import Attempt, Record, Timing
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.records.score import Score
