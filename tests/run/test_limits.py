@@ -15,7 +15,7 @@ from vendor_verifier.records.event import Usage
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.records.record import Attempt, Failure, Response
 from vendor_verifier.records.request import Endpoint
-from vendor_verifier.run.budgets import Ask
+from vendor_verifier.run.budgets import Ask, Spending
 from vendor_verifier.run.limits import DOWN_AFTER, Backoff, Limiter, Permit
 
 pytestmark = pytest.mark.anyio
@@ -152,6 +152,28 @@ async def test_nobody_there_ends_the_whole_account() -> None:
         limiter.turn_ended((a, twin)[number % 2], Attempt(1, failure=Failure("dns", "connect", "no such host")))
     assert [await permit_of(limiter, one) for one in (a, twin)] == ["stopped", "stopped"]
     assert (list(limiter.stopped), limiter.refused) == (["same"], {})
+
+
+async def test_only_failures_in_a_row_end_an_account() -> None:
+    """One answer, and the count begins again."""
+    a = entry("a")
+    limiter = Limiter([a], 2)
+    lost, answered = Attempt(1, failure=Failure("dns", "connect", "no such host")), Attempt(1, response=Response("hi"))
+    for attempt in [lost] * (DOWN_AFTER - 1) + [answered] + [lost] * (DOWN_AFTER - 1):
+        limiter.turn_ended(a, attempt)
+    assert await permit_of(limiter, a) == "granted"
+
+
+async def test_spent_money_wakes_who_rests_before_a_retry() -> None:
+    """Nothing more is sent, so nobody waits for it."""
+    a = entry("a")
+    limiter = Limiter([a], 2, Spending(max_cost_usd=1.0))
+    with anyio.fail_after(PATIENCE_S):
+        async with anyio.create_task_group() as group:
+            group.start_soon(limiter.rest, a, LONG_S)
+            await anyio.sleep(0)
+            limiter.attempt_ended(a, Attempt(1, response=Response("hi", usage=Usage(1, 1, cost_usd=2.0))), Ask(0))
+    assert await permit_of(limiter, a) == "closed"
 
 
 @pytest.mark.parametrize("budget", [None, 1.0])
