@@ -195,15 +195,18 @@ def check_choices(datasets: Mapping[str, Dataset], own: Mapping[str, SuiteOption
     warnings: list[str] = []
     every = {name: dataset.samples for name, dataset in datasets.items()}
     flags = {name: "--" + option.replace("_", "-") for name, option in _FILTERS.items()}
-    sizes = [each.chosen.sample_size for each in own.values()]
+    # A head may be of the evaluations' own limits.
+    is_limited = any(
+        limit is not None for limit in (options.limit, *(each.chosen.sample_size for each in own.values()))
+    )
     problems = [
-        *_limitless(options, options.limit, "--limit N", "run.head", "run.stratify_by", sizes),
+        *_limitless(options, options.limit, is_limited, "run", "--limit N"),
         *_misspelt(options, every, flags, warnings),
     ]
     for suite, each in own.items():
         keys = {name: f"suites.{suite}.{option}" for name, option in _FILTERS.items()}
-        size, head, share = (f"suites.{suite}.{name}" for name in ("sample_size", "head", "stratify_by"))
-        problems += _limitless(each.chosen, each.chosen.sample_size, size, head, share)
+        size = each.chosen.sample_size
+        problems += _limitless(each.chosen, size, size is not None, f"suites.{suite}", f"suites.{suite}.sample_size")
         problems += _misspelt(each.chosen, {suite: datasets[suite].samples}, keys, warnings)
     if problems:
         raise ProblemsError(problems)
@@ -237,20 +240,16 @@ def _filters(stated: RunOptions | TaskOptions) -> dict[str, Sequence[str]]:
 
 
 def _limitless(
-    stated: RunOptions | TaskOptions,
-    limit: int | None,
-    limit_key: str,
-    head_key: str,
-    share_key: str,
-    sizes: Iterable[int | None] = (),
+    stated: RunOptions | TaskOptions, limit: int | None, is_limited: bool, section: str, limit_key: str
 ) -> Iterator[Problem]:
-    """Problems of a head or a share without a ``limit``; a head may be of the evaluations' own limits, ``sizes``."""
-    if stated.head and limit is None and all(size is None for size in sizes):
-        yield Problem(f"says which samples of a limit; add {limit_key}, or leave it out", key=head_key)
+    """Problems of a head or a share without a limit."""
+    head, share = f"{section}.head", f"{section}.stratify_by"
+    if stated.head and not is_limited:
+        yield Problem(f"says which samples of a limit; add {limit_key}, or leave it out", key=head)
     if stated.stratify_by is not None and limit is None:
-        yield Problem(f"shares a limit among the values of a tag; add {limit_key}, or leave it out", key=share_key)
+        yield Problem(f"shares a limit among the values of a tag; add {limit_key}, or leave it out", key=share)
     if stated.head and stated.stratify_by is not None:
-        yield Problem(f"takes the first samples, {share_key} a share of each value; leave out one", key=head_key)
+        yield Problem(f"takes the first samples, {share} a share of each value; leave out one", key=head)
 
 
 def _misspelt(
@@ -266,16 +265,11 @@ def _misspelt(
             left = unmatched(samples, name, left, by_call_type=known_suite(suite).by_call_type)
         for word in left:
             there = words_there_are(chain.from_iterable(sets.values()), name)
-            problem = f"read {word!r}, which fits no sample{nearest(word, there)}; {_there_is(there)}"
+            more = f" and {len(there) - _MOST_LISTED} more" if len(there) > _MOST_LISTED else ""
+            choices = f"there is {listed(there[:_MOST_LISTED])}{more}" if there else "the samples have no such tag"
+            problem = f"read {word!r}, which fits no sample{nearest(word, there)}; {choices}"
             # Tags must all fit, so one that fits nothing leaves no sample.
             if name == "tags" or len(left) == len(set(words)):
                 yield Problem(problem, key=keys[name])
             else:
                 warnings.append(f"{keys[name]}: {problem}")
-
-
-def _there_is(words: Sequence[str]) -> str:
-    if not words:
-        return "the samples have no such tag"
-    more = len(words) - _MOST_LISTED
-    return f"there is {listed(words[:_MOST_LISTED])}" + (f" and {more} more" if more > 0 else "")

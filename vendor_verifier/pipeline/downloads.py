@@ -1,6 +1,6 @@
 """Data sets from where they are: a path, ``hf://owner/name`` or a URL with its digest, as files on this disk.
 
-Files of the hub lie in the hub's own cache, which other programs share; files of URLs lie in ours, by digest. What
+Files of the hub are kept in the hub's own cache, which other programs share; files of URLs in ours, by digest. What
 cannot be had is a ``DataError`` of one sentence: the address, what was found, what to do.
 """
 
@@ -11,7 +11,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
@@ -30,8 +30,7 @@ MAX_DOWNLOAD_BYTES = 2 * 1024**3
 MAX_S = 1800.0
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _DIGEST = re.compile(r"sha256=([0-9a-fA-F]{64})")
-_ROWS = re.compile(r".*\.(?:jsonl|ndjson|json)(?:\.gz|\.zst)?", re.IGNORECASE)
-_LINES = re.compile(r".*\.(?:jsonl|ndjson)(?:\.gz|\.zst)?", re.IGNORECASE)
+_ROWS = re.compile(r".*\.(jsonl|ndjson|json)(?:\.gz|\.zst)?", re.IGNORECASE)
 # The hub and its libraries write these next to the rows.
 _ABOUT = frozenset({"dataset_infos.json", "dataset_info.json", "dataset_dict.json", "state.json"})
 _INSTEAD = "or download the file and give its path"
@@ -65,9 +64,7 @@ def file_at(where: str | PathLike[str]) -> Place:
 def folder_at(where: str) -> Place | None:
     """The data at an address, all files of a data set of the hub or one file; None where it is no address.
 
-    Raises:
-        DataError: it cannot be had.
-        StorageError: the disk refused it.
+    Raises: as :func:`file_at`.
     """
     if where.startswith(HUB):
         return _from_hub(where, whole=True)
@@ -80,13 +77,14 @@ def _refused(where: str, sentence: str) -> DataError:
 
 def _refuse_large(where: str, size: int) -> None:
     if size > MAX_DOWNLOAD_BYTES:
-        raise _refused(
-            where, f"read {size} bytes, expected at most {MAX_DOWNLOAD_BYTES}; download it and give the file"
-        )
+        words = f"read {size} bytes, expected at most {MAX_DOWNLOAD_BYTES}; download it and give the file"
+        raise _refused(where, words)
 
 
 def _from_url(where: str) -> Place:
     """The file at a URL ending in ``#sha256=<digest>``, out of the cache where it is there already."""
+    from platformdirs import user_cache_path
+
     try:
         parts = urlsplit(where)
         host, _port = parts.hostname, parts.port
@@ -104,33 +102,21 @@ def _from_url(where: str) -> Place:
         raise _refused(shown, f"read #{read}, expected #sha256= and 64 hexadecimal digits, as sha256sum prints them")
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", parts.path.rpartition("/")[2])[-100:].lstrip(".") or "data"
     expected = stated[1].lower() if stated else None
-    folder = _cache_folder()
+    folder = user_cache_path(PRODUCT, appauthor=False) / "data"
     if expected is not None:
         kept = folder / expected / name
-        # What lies on a disk may rot, and reading it costs little next to a download.
         if kept.is_file() and file_digest(kept) == expected:
             return Place(kept, f"{shown}#sha256={expected}")
     url = urlunsplit((parts.scheme, parts.netloc, parts.path, parts.query, ""))
     path, digest = _download(url, shown, folder, name)
     if expected is None:
-        raise _refused(
-            shown,
-            "a URL needs the SHA-256 of its file, because the file may change; it has "
-            f"{path.stat().st_size} bytes now: if you mean these, give {url}#sha256={digest}",
-        )
+        words = "a URL needs the SHA-256 of its file, because the file may change; it has"
+        size = path.stat().st_size
+        raise _refused(shown, f"{words} {size} bytes now: if you mean these, give {url}#sha256={digest}")
     if digest != expected:
-        raise _refused(
-            shown,
-            f"expected SHA-256 {expected}, read {digest}; the file was changed or is another one: check the address, "
-            "or take the new digest if you trust it",
-        )
+        words = "the file was changed or is another one: check the address, or take the new digest if you trust it"
+        raise _refused(shown, f"expected SHA-256 {expected}, read {digest}; {words}")
     return Place(path, f"{shown}#sha256={digest}")
-
-
-def _cache_folder() -> Path:
-    from platformdirs import user_cache_path
-
-    return user_cache_path(PRODUCT, appauthor=False) / "data"
 
 
 def _download(url: str, shown: str, folder: Path, name: str) -> tuple[Path, str]:
@@ -138,17 +124,15 @@ def _download(url: str, shown: str, folder: Path, name: str) -> tuple[Path, str]
     digest = hashlib.sha256()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle, unfinished = tempfile.mkstemp(dir=folder, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
+        with tempfile.TemporaryDirectory(dir=folder) as draft:
+            unfinished = Path(draft, name)
+            with unfinished.open("wb") as file:
                 for piece in _pieces(url, shown):
                     digest.update(piece)
                     file.write(piece)
             target = folder / digest.hexdigest() / name
             target.parent.mkdir(exist_ok=True)
-            Path(unfinished).replace(target)
-        finally:
-            Path(unfinished).unlink(missing_ok=True)
+            unfinished.replace(target)
     except OSError as error:
         raise StorageError(f"{folder} cannot be written: {error.strerror or error}") from None
     return target, digest.hexdigest()
@@ -167,8 +151,6 @@ def _pieces(url: str, shown: str) -> Iterator[bytes]:
         ):
             if response.status_code != 200:
                 raise _refused(shown, f"the server answered {response.status_code}; check the address, {_INSTEAD}")
-            stated = response.headers.get("content-length", "")
-            _refuse_large(shown, int(stated) if stated.isdecimal() else 0)
             for piece in response.iter_raw():
                 size += len(piece)
                 _refuse_large(shown, size)
@@ -181,22 +163,6 @@ def _pieces(url: str, shown: str) -> Iterator[bytes]:
         raise _refused(shown, f"cannot be read ({reason}); check the connection and the address, {_INSTEAD}") from None
 
 
-class _HubAddress(msgspec.Struct, frozen=True):
-    """``hf://owner/name[/file][@revision]`` taken apart; ``where`` is as it was read."""
-
-    where: str
-    name: str
-    file: str
-    revision: str | None
-
-    def place(self, path: Path, commit: str, file: str) -> Place:
-        """The place of a download, with the address that means the same for ever."""
-        inside = f"/{file}" if file else ""
-        words = f"{self.where} is read at commit {commit}; with @{commit} later runs read the same rows"
-        is_pinned = self.revision is not None and _COMMIT.fullmatch(self.revision)
-        return Place(path, f"{HUB}{self.name}{inside}@{commit}", () if is_pinned else (words,))
-
-
 def _from_hub(where: str, *, whole: bool) -> Place:
     """One file of a data set of the hub, or with ``whole`` all its files of rows; sizes are known before a download."""
     path, at, revision = where.removeprefix(HUB).partition("@")
@@ -204,64 +170,64 @@ def _from_hub(where: str, *, whole: bool) -> Place:
     name, _, file = rest.strip("/").partition("/")
     if not owner or not name or (at and not revision) or ".." in file.split("/"):
         raise _refused(where, "expected hf://owner/name or hf://owner/name/file.jsonl, and @revision after either")
-    address = _HubAddress(where, f"{owner}/{name}", file, revision or None)
+    name, is_pinned = f"{owner}/{name}", _COMMIT.fullmatch(revision)
+
+    def place(path: Path, commit: str, inside: str) -> Place:
+        words = f"{where} is read at commit {commit}; with @{commit} later runs read the same rows"
+        address = f"{HUB}{name}{'/' if inside else ''}{inside}@{commit}"
+        return Place(path, address, () if is_pinned else (words,))
+
     endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or None
-    with _hub(address) as hub:
+    with _hub(where, name) as hub:
         import httpx2
 
-        asked: dict[str, Any] = {"repo_id": address.name, "repo_type": "dataset", "revision": address.revision}
-        if file and (cached := hub.try_to_load_from_cache(filename=file, **asked)) and isinstance(cached, str):
-            # A commit never changes; of a branch the cache serves where the hub cannot be reached.
-            commit = Path(cached).parts[-2 - file.count("/")]
-            if _COMMIT.fullmatch(address.revision or ""):
-                return address.place(Path(cached), commit, file)
-        else:
-            cached = None
+        asked: dict[str, Any] = {"repo_id": name, "repo_type": "dataset", "revision": revision or None}
+        found = hub.try_to_load_from_cache(filename=file, **asked) if file else None
+        cached = place(Path(found), Path(found).parts[-2 - file.count("/")], file) if isinstance(found, str) else None
+        # A commit never changes; of a branch the cache serves where the hub cannot be reached.
+        if cached is not None and is_pinned:
+            return cached
         try:
-            info = hub.HfApi(endpoint).dataset_info(
-                address.name, revision=address.revision, files_metadata=True, timeout=20
-            )
+            info = hub.HfApi(endpoint).dataset_info(name, revision=revision or None, files_metadata=True, timeout=20)
         except (httpx2.HTTPError, OSError) as error:
-            if isinstance(error, hub.errors.HfHubHTTPError) or not isinstance(cached, str):
+            if cached is None or isinstance(error, hub.errors.HfHubHTTPError):
                 raise
-            return address.place(Path(cached), commit, file)
+            return cached
         sizes = {each.rfilename: each.size or 0 for each in info.siblings or ()}
-        files = _wanted(address, sizes, whole=whole)
+        files = _wanted(where, name, f"{at}{revision}", file, sizes, whole=whole)
         _refuse_large(where, sum(sizes[each] for each in files))
         # By the revision as stated: the hub's cache then knows it by that name without a connection.
         root = Path(hub.snapshot_download(endpoint=endpoint, allow_patterns=files, **asked))
     inside = file if whole else files[0]
-    return address.place(root / inside, root.name, inside)
+    return place(root / inside, root.name, inside)
 
 
-def _wanted(address: _HubAddress, sizes: dict[str, int], *, whole: bool) -> list[str]:
+def _wanted(where: str, name: str, at: str, file: str, sizes: Mapping[str, int], *, whole: bool) -> list[str]:
     """The files of rows that an address asks for; code of a data set is never among them."""
-    rows = [each for each in sizes if _ROWS.fullmatch(each) and each.rpartition("/")[2] not in _ABOUT]
-    if address.file in sizes:
-        return [address.file]
+    if file in sizes:
+        return [file]
+    if file and not whole:
+        raise _refused(where, f"{name} has no file {file}; leave the file out to get a list")
+    rows = {each: row[1].lower() for each in sizes if (row := _ROWS.fullmatch(each))}
+    found = [each for each in rows if each.rpartition("/")[2] not in _ABOUT]
     if whole:
-        inside = f"{address.file}/" if address.file else ""
-        found = [each for each in rows if each.startswith(inside)]
-    elif address.file:
-        raise _refused(address.where, f"{address.name} has no file {address.file}; leave the file out to get a list")
+        found = [each for each in found if each.startswith(f"{file}/" if file else "")]
     else:
         # JSON lines are rows; other JSON next to them may be anything.
-        found = [each for each in rows if _LINES.fullmatch(each)] or rows
+        found = [each for each in found if rows[each] != "json"] or found
     if not found:
         there = ", ".join(list(sizes)[:20])
         words = f"has no file of rows (.jsonl or .json, also .gz and .zst), only {there}; write its rows as JSON lines"
-        raise _refused(address.where, f"{address.name} {words} and give that file")
+        raise _refused(where, f"{name} {words} and give that file")
     if len(found) > 1 and not whole:
-        at = f"@{address.revision}" if address.revision else ""
-        listed = ", ".join(f"{HUB}{address.name}/{each}{at}" for each in found[:20])
-        raise _refused(address.where, f"{address.name} has {len(found)} files of rows; name one of them: {listed}")
+        addresses = ", ".join(f"{HUB}{name}/{each}{at}" for each in found[:20])
+        raise _refused(where, f"{name} has {len(found)} files of rows; name one of them: {addresses}")
     return found
 
 
 @contextmanager
-def _hub(address: _HubAddress) -> Iterator[Any]:
+def _hub(where: str, name: str) -> Iterator[Any]:
     """The hub's library; its errors become one sentence."""
-    where = address.where
     try:
         import httpx2
         import huggingface_hub as hub
@@ -269,7 +235,7 @@ def _hub(address: _HubAddress) -> Iterator[Any]:
         from huggingface_hub.utils.tqdm import disable_progress_bars
     except ImportError:
         raise _refused(where, f"the Hugging Face hub needs {install_line('hf')}; {_INSTEAD}") from None
-    # Else it asks the hub for a list by which to tell it what this program runs in.
+    # Else it asks the hub for a list of the programs that may run it.
     constants.HF_HUB_DISABLE_TELEMETRY = True
     disable_progress_bars()
     try:
@@ -280,15 +246,14 @@ def _hub(address: _HubAddress) -> Iterator[Any]:
         raise _refused(where, "no data set can have this name; give owner and name") from None
     except errors.HfHubHTTPError as error:
         status = error.response.status_code
+        reason = f"cannot be downloaded: the hub answered {status}; try again later, {_INSTEAD}"
         if isinstance(error, errors.RevisionNotFoundError):
-            reason = f"has no revision {address.revision}: give a branch, tag or commit"
-        elif isinstance(error, errors.RepositoryNotFoundError) and not isinstance(error, errors.GatedRepoError):
-            reason = "is not there, or needs a token: check owner and name, or set HF_TOKEN"
-        elif status in (401, 403):
+            reason = f"has no revision {where.rpartition('@')[2]}: give a branch, tag or commit"
+        elif isinstance(error, errors.GatedRepoError) or status == 403:
             reason = "is gated: accept its terms on its page and set HF_TOKEN to a token of that account"
-        else:
-            reason = f"cannot be downloaded: the hub answered {status}; try again later, {_INSTEAD}"
-        raise _refused(where, f"{address.name} {reason}") from None
+        elif isinstance(error, errors.RepositoryNotFoundError) or status == 401:
+            reason = "is not there, or needs a token: check owner and name, or set HF_TOKEN"
+        raise _refused(where, f"{name} {reason}") from None
     except (httpx2.HTTPError, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise StorageError(f"the hub's cache cannot be written: {error.strerror}") from None
