@@ -90,7 +90,7 @@ def test_the_wheel_puts_its_two_names_into_site_packages(built: Path) -> None:
         "vendor_verifier",
         "agent_vendor_verifier.py",
     }
-    for shipped in ("vendors/together.py", "datasets/samples.jsonl", "config_simulated.yaml", ".env.example"):
+    for shipped in ("vendors/chat_completions.py", "datasets/samples.jsonl", "config_simulated.yaml", ".env.example"):
         assert f"vendor_verifier/_shipped/{shipped}" in names
     assert "vendor_verifier/py.typed" in names
     with tarfile.open(next(built.glob("*.tar.gz"))) as source:

@@ -1,7 +1,0 @@
-"""429.icu: a reseller. No public source states its address, so config.yaml must give ``url``."""
-
-from vendor_verifier.vendor import OpenAICompatible
-
-
-class Icu429(OpenAICompatible):
-    name = "429.icu"

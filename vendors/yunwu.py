@@ -1,7 +1,0 @@
-"""Yunwu: a reseller. No public source states its address, so config.yaml must give ``url``."""
-
-from vendor_verifier.vendor import OpenAICompatible
-
-
-class Yunwu(OpenAICompatible):
-    name = "yunwu"
