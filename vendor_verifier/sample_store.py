@@ -7,24 +7,42 @@ import hashlib
 import io
 import json
 import os
+import sys
 import tempfile
 import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeGuard, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import msgspec
 
 from vendor_verifier.errors import DataError, Problem, RunFolderError, StorageError
 from vendor_verifier.loaders.base import MAX_LINE_BYTES
-from vendor_verifier.record_files import most_unpacked, zstd_module
 from vendor_verifier.records.bounded_cache import BoundedCache
 from vendor_verifier.records.sample import ChosenSamples, Sample, Samples
 
 MAX_FILE_BYTES = 8 * 1024**3
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+# A packed file may unpack to so many times its size, and in any case to so many bytes. Rows that repeat their tools
+# shrink a hundredfold; what shrinks more than this was made to fill a disk.
+_MOST_TIMES = 500
+_ALWAYS_BYTES = 64 * 1024**2
+
+
+def zstd_module() -> Any:
+    """The zstd of the standard library, or of older Pythons its twin."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd
+
+
+def most_unpacked(packed_bytes: int) -> int:
+    """The bytes that a packed file of this size may unpack to."""
+    return max(_ALWAYS_BYTES, _MOST_TIMES * packed_bytes)
 
 
 def open_lines(path: Path, *, max_line: int = MAX_LINE_BYTES, max_file: int = MAX_FILE_BYTES) -> Iterator[bytes]:

@@ -18,18 +18,20 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
 from vendor_verifier.errors import RunFolderError, StorageError
-from vendor_verifier.record_files import lines_in, records_file
 from vendor_verifier.records.manifest import Manifest, UnreadableManifest, manifest_of
 from vendor_verifier.records.record import RECORD_SCHEMA, Record
 from vendor_verifier.records.sample import Sample, Samples
-from vendor_verifier.sample_store import Shelf, lines_of
+from vendor_verifier.sample_store import Shelf, lines_of, most_unpacked, zstd_module
 from vendor_verifier.wire.payload import parse_json, well_formed
 
 FOLDER_MODE = 0o700
@@ -37,6 +39,9 @@ FILE_MODE = 0o600
 # Never through a link, which would redirect records to another place; they hold texts of vendors and users.
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _SAMPLES = "samples"
+RECORDS = "records.jsonl"
+PACKED = ".zst"
+_MOST_LINE_BYTES = 256 * 1024**2
 
 _decode_record = msgspec.json.Decoder(Record).decode
 # Told of a line that is no record, as ``records.jsonl:17``, and of the reason.
@@ -50,6 +55,79 @@ class _Version(msgspec.Struct):
 _decode_version = msgspec.json.Decoder(_Version).decode
 # As every line of today's has it; inside a text the quotes would have backslashes.
 _OF_TODAY = b'"schema":%d,' % RECORD_SCHEMA
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A line as it was written, newline included where it has one, and its number from 1.
+
+    ``damage`` says why the rest of the file could not be unpacked; ``text`` is empty then.
+    """
+
+    number: int
+    text: bytes
+    damage: str = ""
+
+
+def records_file(folder: Path) -> Path:
+    """The file of a run's records. A plain one counts: it is removed only when the compressed one is whole."""
+    plain, packed = folder / RECORDS, folder / (RECORDS + PACKED)
+    return packed if packed.exists() and not plain.exists() else plain
+
+
+def lines_in(file: Path) -> Iterator[Line]:
+    """The lines of a file of records, read lazily.
+
+    Raises:
+        RunFolderError: it cannot be read, or unpacks to more than records do.
+    """
+    number, unpacked = 1, 0
+    damage = (EOFError, zstd_module().ZstdError) if file.suffix == PACKED else ()
+    try:
+        most = most_unpacked(file.stat().st_size) if file.suffix == PACKED else sys.maxsize
+        with zstd_module().open(file, "rb") if file.suffix == PACKED else file.open("rb") as source:
+            while text := source.readline(_MOST_LINE_BYTES):
+                unpacked += len(text)
+                if unpacked > most or len(text) == _MOST_LINE_BYTES:
+                    raise RunFolderError(f"{file} unpacks to more than records do; it was made to fill a disk")
+                yield Line(number, text)
+                number += 1
+    except damage as error:
+        yield Line(number, b"", f"the zstd data is damaged ({error}); the rest of the file is lost")
+    except OSError as error:
+        raise RunFolderError(f"{file} cannot be read: {error}") from None
+
+
+def pack(folder: Path) -> None:
+    """Replace the plain file of records by a compressed one; where the disk refuses (OSError) the plain one stays."""
+    plain, zstd = folder / RECORDS, zstd_module()
+    options = {zstd.CompressionParameter.checksum_flag: 1}
+    with (
+        plain.open("rb") as source,
+        _new(folder / (RECORDS + PACKED)) as out,
+        zstd.ZstdFile(out, "wb", options=options) as compressed,
+    ):
+        shutil.copyfileobj(source, compressed)
+    plain.unlink()
+
+
+def unpack(folder: Path) -> None:
+    """Replace the compressed file of records by a plain one, as far as it can be read; OSError as :func:`pack`."""
+    packed = folder / (RECORDS + PACKED)
+    with _new(folder / RECORDS) as out:
+        out.writelines(line.text for line in lines_in(packed))
+    packed.unlink()
+
+
+@contextmanager
+def _new(target: Path) -> Iterator[BinaryIO]:
+    """A file that appears whole or not at all."""
+    draft = target.with_name(target.name + ".part")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_LINK, FILE_MODE)
+    with os.fdopen(descriptor, "wb") as out:
+        yield out
+        out.flush()
+        os.fsync(descriptor)
+    draft.replace(target)
 
 
 class UnreadableLine(ValueError):
@@ -146,7 +224,9 @@ class RunFolder(msgspec.Struct, frozen=True):
             raise StorageError(f"cannot write into {place}: it leads out of {self.path}")
 
     def write_manifest(self, manifest: Manifest) -> None:
-        self.write(self.manifest_file.name, _written_manifest(manifest))
+        """Write the manifest; a number without JSON form is a ValueError."""
+        text = json.dumps(manifest.raw, indent=2, ensure_ascii=False, allow_nan=False)
+        self.write(self.manifest_file.name, text + "\n")
 
     def read_manifest(self) -> Manifest:
         """The manifest.
@@ -155,7 +235,12 @@ class RunFolder(msgspec.Struct, frozen=True):
             RunFolderError: there is none, or it cannot be read.
         """
         try:
-            return _read_manifest(self.manifest_file.read_text(encoding="utf-8"))
+            text = self.manifest_file.read_text(encoding="utf-8")
+            raw = parse_json(text)
+            if not isinstance(raw, dict):
+                raise UnreadableManifest("is not a JSON object")
+            # A lone surrogate has no UTF-8 form, and values read here are written elsewhere.
+            return manifest_of(_well_formed_value(raw) if "\\ud" in text.lower() else raw)
         except FileNotFoundError:
             is_sweep = (self.path / "capacity.json").exists()
             hint = "; it holds a capacity sweep, whose runs are in its folders" if is_sweep else ""
@@ -212,31 +297,6 @@ class RunFolder(msgspec.Struct, frozen=True):
             draft.unlink(missing_ok=True)
             raise StorageError(f"cannot write {target}: {error}") from error
         return target
-
-
-def _read_manifest(text: str) -> Manifest:
-    """The manifest in a file's text.
-
-    Raises:
-        UnreadableManifest: the text is no manifest.
-    """
-    try:
-        raw = parse_json(text)
-    except ValueError as error:
-        raise UnreadableManifest(f"cannot be read: {error}") from None
-    if not isinstance(raw, dict):
-        raise UnreadableManifest("is not a JSON object")
-    # A lone surrogate has no UTF-8 form, and values read here are written elsewhere.
-    return manifest_of(_well_formed_value(raw) if "\\ud" in text.lower() else raw)
-
-
-def _written_manifest(manifest: Manifest) -> str:
-    """The manifest as the text of its file.
-
-    Raises:
-        ValueError: a number has no JSON form.
-    """
-    return json.dumps(manifest.raw, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _well_formed_value(value: Any) -> Any:

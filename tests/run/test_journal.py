@@ -19,11 +19,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import RunFolderError, StorageError
-from vendor_verifier.record_files import lines_in, zstd_module
 from vendor_verifier.records.record import Attempt, Record, Response, TurnRecord
 from vendor_verifier.run import journal as journal_module
 from vendor_verifier.run.journal import Journal, locked
-from vendor_verifier.store import RunFolder, encode_record
+from vendor_verifier.sample_store import zstd_module
+from vendor_verifier.store import RunFolder, encode_record, lines_in
 
 
 def record(number: int, text: str = "hello") -> Record:

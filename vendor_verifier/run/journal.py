@@ -22,9 +22,18 @@ from types import TracebackType
 import filelock
 
 from vendor_verifier.errors import RunFolderError, StorageError
-from vendor_verifier.record_files import PACKED, RECORDS, pack, records_file, unpack
 from vendor_verifier.records.record import Record
-from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record
+from vendor_verifier.store import (
+    FILE_MODE,
+    NO_LINK,
+    PACKED,
+    RECORDS,
+    RunFolder,
+    encode_record,
+    pack,
+    records_file,
+    unpack,
+)
 
 _SYNC_EVERY_S = 1.0
 
