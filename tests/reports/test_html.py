@@ -18,8 +18,7 @@ from page_reading import Page, read_page
 from scored import CHOICE, MODEL, REASONS
 
 from vendor_verifier.records.results import ModelResult, Report
-from vendor_verifier.reports.html import svg
-from vendor_verifier.reports.html.page import render
+from vendor_verifier.reports.html import render, svg
 from vendor_verifier.scoring.money import Money
 from vendor_verifier.scoring.scored_run import ScoredRun
 

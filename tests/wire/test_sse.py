@@ -109,6 +109,14 @@ def test_one_line_beyond_the_cap_stops_the_decoder() -> None:
     assert decoder.overflow
 
 
+@pytest.mark.parametrize("field", [b"event: ", b": ", b"id: "])
+def test_a_whole_line_beyond_the_cap_stops_the_decoder(field: bytes) -> None:
+    """Also one that ends in its own chunk and has no data."""
+    events, decoder = decoded([field + b"x" * 100 + b"\ndata: 1\n\n"], max_line=64)
+    assert events == []
+    assert decoder.overflow
+
+
 def test_an_event_of_many_lines_beyond_the_cap_stops_the_decoder() -> None:
     """The limit holds for the whole event too."""
     events, decoder = decoded([b"data: 12345678\n" * 20 + b"\n"], max_line=64)

@@ -30,7 +30,7 @@ REPORTS: Mapping[str, Render] = {
     "scores.json": _from("scores_json:render"),
     "ranking.csv": _from("ranking_csv:render"),
     "report.md": _from("markdown:render"),
-    "report.html": _from("html.page:render"),
+    "report.html": _from("html:render"),
     "junit.xml": _from("junit:render"),
     "metrics.prom": _from("openmetrics:render"),
 }

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 from vendor_verifier.errors import RunFolderError, UsageError
 from vendor_verifier.features.explain.view import STATES, first_line, grid, index_of, runs_in, shown_sample
 from vendor_verifier.pipeline.score import score_folder
-from vendor_verifier.reports.html.page import drawn, part, render
+from vendor_verifier.reports.html import drawn, part, render
 from vendor_verifier.store import RunFolder
 
 HOST = "127.0.0.1"
