@@ -14,7 +14,6 @@ import vendor_verifier.cli.main as main_module
 from vendor_verifier import __version__
 from vendor_verifier.cli.commands import COMMAND_NAMES, EXAMPLES, EXIT_CODES, build_app
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.resources import shipped
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = "run demo init doctor score report import compare check history explain view capacity simulate".split()
@@ -56,62 +55,6 @@ def test_a_commands_help_ends_with_its_examples(
     for each in examples:
         assert not name or each.split()[0] == name
         build_app().parse_args(shlex.split(each), exit_on_error=False, print_error=False)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        # A flag with a value too many, too few, or the wrong one.
-        ("--json 3", "--json takes no value; remove '3'"),
-        ("--json=3", "--json takes no value"),
-        ("history --json 3", "--json takes no value"),
-        ("--model", "--model needs a value"),
-        ("--no-such-flag", "no-such-flag"),
-        ("--request-concurency 3", "--request-concurrency"),
-        ("--temperature 2.5", "temperature"),
-        ("--request-concurrency 0", "concurrency"),
-        ("--extra-body [1]", "JSON object"),
-        ("--extra-body {", "not JSON"),
-        ("simulate --port 99999", "port"),
-        ("demo -n 0", "Must be >= 1"),
-        ("-c CONFIG --vendor official,slow", "repeat the flag for several: --vendor official --vendor slow"),
-        # A word where none belongs.
-        ("reprot runs/one", "no such command; did you mean report?"),
-        ("Capacty", "no such command; did you mean capacity?"),
-        ("xyzzy", "no such command; the commands are run, demo, "),
-        ("own.jsonl", "--test-file-path own.jsonl"),
-        ("run own.jsonl", "--test-file-path own.jsonl"),
-        ("my.yaml", "-c my.yaml"),
-        ("doctor x", "'x' is unexpected"),
-        # Runs and files that are not what was meant.
-        ("report nowhere", "not a run folder"),
-        ("score nowhere", "not a run folder"),
-        ("report runs", "there is no run"),
-        ("report", "there is no run under runs/"),
-        ("explain", "there is no run under runs/"),
-        ("report --format pdf", "no run"),
-        ("compare a b", "not a run folder"),
-        ("-c CONFIG -n 1 -o file", "file is a file; name a folder"),
-        ("init file", "file is a file; name a folder"),
-        ("--incremental", "config.yaml"),
-        ("import --model m -o x", "label=file"),
-        ("import a a=b a=b --model m -o x", "given twice"),
-        ("import", "import needs --model"),
-        ("-c CONFIG --test-file-path none.jsonl", "none.jsonl: there is no such file; leave --test-file-path out"),
-        ("run", "agent-vendor-verifier init"),
-    ],
-)
-def test_a_users_mistake_is_one_message_and_exit_code_2(
-    arguments: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "file").touch()
-    config = str(shipped("config_simulated.yaml"))
-    assert run_app([config if word == "CONFIG" else word for word in arguments.split()]) == 2
-    message = capsys.readouterr().err
-    assert words in message
-    assert "Traceback" not in message
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_runs_are_named_by_folder_file_or_not_at_all(

@@ -98,12 +98,6 @@ def test_the_command_line_wins(load):
     assert first.endpoint.body["provider"]["sort"] == "price"
 
 
-def test_a_refused_body_is_named_by_its_flag(refusals):
-    """What is the question itself cannot be replaced."""
-    problems = refusals(PAGE, KEYS, extra_body={"model": "other"})
-    assert [problem.key for problem in problems] == ["--extra-body"]
-
-
 def test_settings_of_the_file_lie_under_those_given(load):
     """A flag goes before `run:`, which goes before the default; all problems name their line."""
     text = "run:\n  retries: 7\n  limit: 20\n  vendor: [siliconflow]\n" + PAGE
@@ -131,16 +125,6 @@ def test_filters_come_before_keys(load):
     assert any("baseline is filtered out" in warning for warning in configuration.warnings)
     by_label = load(PAGE, KEYS, model=("minimax-m2.5",), vendor=("minimax (openrouter)",))
     assert [entry.vendor for entry in by_label.entries] == ["openrouter"]
-
-
-def test_a_filter_that_matches_nothing_lists_what_there_is(refusals):
-    """A misspelt filter is an error with the nearest name and the list, never an empty run."""
-    (model,) = refusals(PAGE, KEYS, model=("minimax-m2",))
-    assert model.key == "--model"
-    assert "did you mean `minimax-m2.5`?" in model.message
-    (vendor,) = refusals(PAGE, KEYS, vendor=("novita",))
-    assert vendor.key == "--vendor"
-    assert "`siliconflow`" in vendor.message
 
 
 def test_accounts_are_equal_only_for_equal_origin_and_key(load):
@@ -234,3 +218,11 @@ def test_without_a_key_every_address_is_an_account_of_its_own(load):
     )
     first, second = (entry.account for entry in load(config).entries)
     assert first != second
+
+
+def test_plain_http_is_for_loopback_or_when_allowed(load):
+    for host in ("127.0.0.1", "localhost", "[::1]", "127.8.8.8"):
+        config = f'm: {{vendors: [{{name: a, model_id: m, url: "http://{host}:1/v1/"}}]}}'
+        assert load(config).entries[0].endpoint.key is None
+    config = "m: {vendors: [{name: a, model_id: m, url: http://10.0.0.1/v1, allow_http: true}]}"
+    assert load(config, "a=some-key\n").entries[0].endpoint.base_url == "http://10.0.0.1/v1"

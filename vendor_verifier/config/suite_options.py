@@ -7,17 +7,24 @@ evaluation. An option that no evaluation of the run takes is refused.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import msgspec
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from vendor_verifier.config.words import listed, nearest
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.suites import SUITES, Suite, SuiteKind, suite_kind
+
+
+def one_or_many(value: Any) -> Any:
+    """The words of a text with commas between, as the command line gives several; anything else as it is."""
+    return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
+
+
+_Words = Annotated[tuple[str, ...], BeforeValidator(one_or_many)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +33,15 @@ class TaskOptions:
 
     test_file_path: str | None = None
     dataset_format: str | None = None
-    sample_ids: tuple[str, ...] = ()
-    filter_difficulty: tuple[str, ...] = ()
-    filter_category: tuple[str, ...] = ()
-    filter_tags: tuple[str, ...] = ()
+    sample_ids: _Words = ()
+    filter_difficulty: _Words = ()
+    filter_category: _Words = ()
+    filter_tags: _Words = ()
     stratify_by: str | None = None
-    sample_size: int | None = None
+    sample_size: Annotated[int, Field(ge=1)] | None = None
     head: bool = False
-    timeout_seconds: float | None = None
+    # An endless wait cannot be written into a manifest.
+    timeout_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +57,6 @@ class SuiteOptions:
     typed: frozenset[str] = frozenset()
 
 
-_TASK_OPTIONS = tuple(item.name for item in fields(TaskOptions))
-_SEVERAL = ("sample_ids", "filter_difficulty", "filter_category", "filter_tags")
-
-
 def known_suite(name: str) -> SuiteKind:
     """The suite of that name.
 
@@ -61,9 +65,7 @@ def known_suite(name: str) -> SuiteKind:
     """
     kind = suite_kind(name)
     if kind is None:
-        known = [kind.name for kind in SUITES]
-        hint = nearest(name, known) or f"; known are {listed(known)}"
-        raise ProblemsError([Problem(f"unknown suite {name!r}{hint}", key="--suite")])
+        raise ProblemsError([Problem(_unknown(name) or "", key="--suite")])
     return kind
 
 
@@ -73,21 +75,19 @@ def suite_options(kind: SuiteKind, options: Mapping[str, Any], typed: frozenset[
     Raises:
         ProblemsError: all options that are unknown or cannot be read.
     """
-    own, every = set(_own_options(kind)), _task_options(kind)
-    general = {key: one_or_many(value) if key in _SEVERAL else value for key, value in options.items() if key in every}
-    special = {key: value for key, value in options.items() if key in own}
+    own, every = _names(kind)
     problems = [
         Problem(
-            f"unknown option{nearest(key, [*own, *every])}; {kind.name} takes {listed(sorted(own | set(every)))}",
+            f"unknown option{nearest(key, [*own, *every])}; {kind.name} takes {listed(sorted({*own, *every}))}",
             key=f"suites.{kind.name}.{key}",
         )
         for key in options
-        if key not in general and key not in special
+        if key not in own and key not in every
     ]
+    special = {key: value for key, value in options.items() if key in own}
     task = TaskOptions()
     try:
-        task = _read(kind, TaskOptions, general) if general else task
-        problems += _out_of_bounds(kind, task, general)
+        task = _read(kind, TaskOptions, {key: value for key, value in options.items() if key in every})
     except ProblemsError as error:
         problems += error.problems
     try:
@@ -97,11 +97,6 @@ def suite_options(kind: SuiteKind, options: Mapping[str, Any], typed: frozenset[
     if problems:
         raise ProblemsError(problems)
     return SuiteOptions(task, special, typed)
-
-
-def takes(kind: SuiteKind, option: str) -> bool:
-    """Whether the suite takes an option."""
-    return option in _own_options(kind) or option in _task_options(kind)
 
 
 def build_suite(kind: SuiteKind, options: Mapping[str, Any]) -> Suite:
@@ -121,67 +116,51 @@ def read_options(kind: SuiteKind, options: Mapping[str, Any]) -> Any:
     Raises:
         ProblemsError: an option's value cannot be meant.
     """
-    option_class = _option_class(kind)
+    shape: Any = kind.options or kind.build
     if not options:
-        return option_class()
+        return shape()
     try:
-        return _read(kind, option_class, {"name": kind.name, **options})
+        return _read(kind, shape, {"name": kind.name, **options})
     except ProblemsError:
         raise
     except UsageError as error:
         raise ProblemsError([Problem(str(error), key=f"suites.{kind.name}")]) from None
 
 
-def _read(kind: SuiteKind, option_class: Any, options: Mapping[str, Any]) -> Any:
-    if option_class is TaskOptions:
-        # Nearly always they are what they should be: a file, a number of samples.
-        with suppress(msgspec.ValidationError):
-            return msgspec.convert(options, TaskOptions)
-    # Slow to load, and few runs set an option of a suite's own.
-    from pydantic import TypeAdapter, ValidationError
-
+def _read(kind: SuiteKind, shape: Any, options: Mapping[str, Any]) -> Any:
     try:
-        return TypeAdapter(option_class).validate_python(options)
+        return TypeAdapter(shape).validate_python(options)
     except ValidationError as error:
         found = error.errors(include_url=False)
-        raise ProblemsError([_misfit(kind, each["loc"], each["input"], each["msg"]) for each in found]) from None
-
-
-def _misfit(kind: SuiteKind, where: Iterable[object], read: object, words: str) -> Problem:
-    key = ".".join(["suites", kind.name, *map(str, where)])
-    return Problem(f"read {read!r}; {words[:1].lower()}{words[1:]}", key=key)
-
-
-def one_or_many(value: Any) -> Any:
-    """The words of a text with commas between, as the command line gives several; anything else as it is."""
-    return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
-
-
-def _out_of_bounds(kind: SuiteKind, task: TaskOptions, given: Mapping[str, Any]) -> Iterator[Problem]:
-    if task.sample_size is not None and task.sample_size < 1:
-        yield _misfit(kind, ("sample_size",), given["sample_size"], "input should be greater than or equal to 1")
-    # Not "<=": a number that is none is not above 0 either. An endless wait cannot be written into a manifest.
-    if task.timeout_seconds is not None and not 0 < task.timeout_seconds < inf:
-        yield _misfit(kind, ("timeout_seconds",), given["timeout_seconds"], "input should be greater than 0 and finite")
-
-
-def _task_options(kind: SuiteKind) -> tuple[str, ...]:
-    """The names of the options of every evaluation, without the row format where rows show it or there is no file."""
-    reads_rows = isinstance(kind.samples, str) and ":" not in kind.samples
-    return _TASK_OPTIONS if reads_rows else tuple(name for name in _TASK_OPTIONS if name != "dataset_format")
-
-
-def _option_class(kind: SuiteKind) -> Any:
-    return kind.build if kind.options is None else kind.options
-
-
-def _own_options(kind: SuiteKind) -> list[str]:
-    option_class = _option_class(kind)
-    return (
-        [item.name for item in fields(option_class) if item.name not in ("name", "checkers")]
-        if is_dataclass(option_class)
-        else []
+    raise ProblemsError(
+        [
+            Problem(
+                f"read {each['input']!r}; {each['msg'][:1].lower()}{each['msg'][1:]}",
+                key=".".join(["suites", kind.name, *map(str, each["loc"])]),
+            )
+            for each in found
+        ]
     )
+
+
+def _names(kind: SuiteKind) -> tuple[list[str], list[str]]:
+    """The names of the suite's own options, and of those of every evaluation that it takes."""
+    shape: Any = kind.options or kind.build
+    own = [item.name for item in fields(shape)] if is_dataclass(shape) else []
+    # Built-in questions and rows of one format have no format to name.
+    reads_rows = isinstance(kind.samples, str) and ":" not in kind.samples
+    every = [item.name for item in fields(TaskOptions) if reads_rows or item.name != "dataset_format"]
+    return [name for name in own if name not in ("name", "checkers")], every
+
+
+def _takes(kind: SuiteKind, option: str) -> bool:
+    own, every = _names(kind)
+    return option in own or option in every
+
+
+def _unknown(name: str) -> str | None:
+    known = [kind.name for kind in SUITES]
+    return None if name in known else f"unknown suite {name!r}{nearest(name, known) or f'; known are {listed(known)}'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,21 +187,13 @@ def placing(places: Places) -> Iterator[None]:
     try:
         yield
     except ProblemsError as error:
-        raise type(error)([_placed(problem, places) for problem in error.problems]) from None
-
-
-def _placed(problem: Problem, places: Places) -> Problem:
-    place = places.get(problem.key or "")
-    return problem if place is None or problem.file is not None else replace(place, message=problem.message)
-
-
-@dataclass(frozen=True, slots=True)
-class _Word:
-    """One ``--set``."""
-
-    suite: str
-    key: str
-    value: str
+        known = [(problem, places.get(problem.key or "")) for problem in error.problems]
+        raise type(error)(
+            [
+                replace(place, message=problem.message) if place is not None and problem.file is None else problem
+                for problem, place in known
+            ]
+        ) from None
 
 
 def stated_options(
@@ -242,35 +213,46 @@ def stated_options(
     Raises:
         ProblemsError: all options that are invalid or that no evaluation of the run takes.
     """
+    lines = lines or {}
     problems: list[Problem] = []
-    found = {name: dict(options) for name, options in _of_config(config, file, lines or {}, problems)}
-    places = {
-        f"suites.{name}.{key}": Problem("", file, (lines or {}).get(f"suites.{name}.{key}"), f"suites.{name}.{key}")
-        for name, options in found.items()
-        for key in options
-    }
+    places: dict[str, Problem] = {}
+    found: dict[str, dict[str, Any]] = {}
+    typed: set[tuple[str, str]] = set()
+    for name, options in config.items():
+        key = f"suites.{name}"
+        message = _unknown(name)
+        if message is None and options is not None and not isinstance(options, Mapping):
+            message = f"read {options!r}; expected options, such as `threshold: 0.5`"
+        if message is not None:
+            problems.append(Problem(message, file, lines.get(key), key))
+            continue
+        found[name] = dict(options or {})
+        places |= {
+            f"{key}.{each}": Problem("", file, lines.get(f"{key}.{each}"), f"{key}.{each}") for each in found[name]
+        }
     special = _read_words(words, suites, problems)
-    by_word = {(word.suite, word.key) for word in special}
     for flag in flags:
-        wanted = [name for name in suites if _is_meant(flag, name)]
-        reached = [name for name in wanted if (name, flag.option) not in by_word]
-        problems += [] if reached or flag.may_idle else [_reaches_nobody(flag, wanted)]
+        meant = [name for name in suites if flag.suites is None and _takes(known_suite(name), flag.option)]
+        meant += [name for name in suites if name in (flag.suites or ())]
+        reached = [name for name in meant if (name, flag.option) not in special]
+        if not reached and not flag.may_idle:
+            problems.append(_reaches_nobody(flag, meant))
         for name in reached:
-            own = found.setdefault(name, {})
-            own.pop(flag.option, None)
-            if flag.value is None:
-                continue
-            own[flag.option] = flag.value
-            places[f"suites.{name}.{flag.option}"] = Problem("", key=flag.name)
-    for word in special:
-        found.setdefault(word.suite, {})[word.key] = word.value
-        places[f"suites.{word.suite}.{word.key}"] = Problem("", key=f"--set {word.suite}.{word.key}")
-    every = dict.fromkeys([*(other for other in found if other not in suites), *suites])
+            found.setdefault(name, {}).pop(flag.option, None)
+            if flag.value is not None:
+                found[name][flag.option] = flag.value
+                typed.add((name, flag.option))
+                places[f"suites.{name}.{flag.option}"] = Problem("", key=flag.name)
+    for (name, option), value in special.items():
+        found.setdefault(name, {})[option] = value
+        typed.add((name, option))
+        places[f"suites.{name}.{option}"] = Problem("", key=f"--set {name}.{option}")
     read: dict[str, SuiteOptions] = {}
     with placing(places):
-        for name in every:
+        for name in dict.fromkeys([*found, *suites]):
+            own = frozenset(option for suite, option in typed if suite == name)
             try:
-                read[name] = suite_options(known_suite(name), found.get(name, {}), _typed(name, places))
+                read[name] = suite_options(known_suite(name), found.get(name, {}), own)
             except ProblemsError as error:
                 problems += error.problems
         if problems:
@@ -278,30 +260,9 @@ def stated_options(
     return {name: read[name] for name in suites}, places
 
 
-def _typed(suite: str, places: Places) -> frozenset[str]:
-    """The options of a suite that the command line states."""
-    prefix = f"suites.{suite}."
-    return frozenset(
-        key.removeprefix(prefix) for key, place in places.items() if key.startswith(prefix) and place.key != key
-    )
-
-
-def _of_config(
-    config: Mapping[str, Any], file: Path | None, lines: Mapping[str, int], problems: list[Problem]
-) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for name, options in config.items():
-        key = f"suites.{name}"
-        if _unknown(name) is not None:
-            problems.append(Problem(_unknown(name) or "", file, lines.get(key), key))
-        elif options is not None and not isinstance(options, Mapping):
-            message = f"read {options!r}; expected options, such as `threshold: 0.5`"
-            problems.append(Problem(message, file, lines.get(key), key))
-        else:
-            yield name, options or {}
-
-
-def _read_words(words: Iterable[str], suites: Sequence[str], problems: list[Problem]) -> list[_Word]:
-    found: dict[tuple[str, str], _Word] = {}
+def _read_words(words: Iterable[str], suites: Sequence[str], problems: list[Problem]) -> dict[tuple[str, str], str]:
+    """The value of each ``--set suite.key=value``, by suite and key."""
+    found: dict[tuple[str, str], str] = {}
     for word in words:
         target, equals, value = word.partition("=")
         name, dot, key = target.partition(".")
@@ -312,27 +273,18 @@ def _read_words(words: Iterable[str], suites: Sequence[str], problems: list[Prob
             message = _unknown(name)
         elif name not in suites:
             message = f"read {word!r}; {name} does not take part in this run, add --suite {name}"
-        elif (name, key) in found and found[name, key].value != value:
-            message = f"read {word!r} after {target}={found[name, key].value}; keep one of them"
+        elif found.get((name, key), value) != value:
+            message = f"read {word!r} after {target}={found[name, key]}; keep one of them"
         if message is not None:
             problems.append(Problem(message, key="--set"))
         else:
-            found[name, key] = _Word(name, key, value)
-    return list(found.values())
+            found[name, key] = value
+    return found
 
 
-def _is_meant(flag: Flag, suite: str) -> bool:
-    return suite in flag.suites if flag.suites is not None else takes(known_suite(suite), flag.option)
-
-
-def _reaches_nobody(flag: Flag, wanted: Sequence[str]) -> Problem:
-    if wanted:
-        return Problem(f"--set says otherwise for {listed(wanted)}; leave out one of them", key=flag.name)
-    able = [kind.name for kind in SUITES if takes(kind, flag.option)]
+def _reaches_nobody(flag: Flag, meant: Sequence[str]) -> Problem:
+    if meant:
+        return Problem(f"--set says otherwise for {listed(meant)}; leave out one of them", key=flag.name)
+    able = [kind.name for kind in SUITES if _takes(kind, flag.option)]
     words = f"no evaluation of this run takes it, only {listed(able)}; add --suite {able[0]}, or leave it out"
     return Problem(words, key=flag.name)
-
-
-def _unknown(name: str) -> str | None:
-    known = [kind.name for kind in SUITES]
-    return None if name in known else f"unknown suite {name!r}{nearest(name, known) or f'; known are {listed(known)}'}"

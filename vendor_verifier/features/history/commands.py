@@ -100,13 +100,14 @@ def _checked(stored: Path | None, options: RunOptions, check: CheckOptions, disp
     if check.keep is not None and not re.fullmatch(r"[1-9]\d{0,4}d?", check.keep):
         problem = f"read {check.keep!r}; expected a number of days, such as 90d"
         raise ProblemsError([Problem(problem, key="--keep")])
-    figures = figure_names(check.fail_on, options.suites, "--fail-on") or WATCHED
     if stored is not None:
         folder = RunFolder(run_named(stored))
+        figures = figure_names(check.fail_on, folder.read_manifest().suites, "--fail-on")
         outcome = RunOutcome(folder, score_folder(folder, gates=options.gate))
     else:
         prepared = prepare(options, read_environment())
         options = prepared.options
+        figures = figure_names(check.fail_on, options.suites, "--fail-on")
         with progress(quiet=not display.verbose, verbose=display.verbose) as watcher:
             outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
     file = database.history_file(options.history)
@@ -122,7 +123,7 @@ def _checked(stored: Path | None, options: RunOptions, check: CheckOptions, disp
     if check.keep is not None:
         limit = datetime.now(UTC) - timedelta(int(check.keep.removesuffix("d")))
         warnings += nightly.clear_old_runs(history, RUNS, limit, keep=outcome.folder.path)
-    result = judge_check(outcome, history, figures, warnings)
+    result = judge_check(outcome, history, figures or WATCHED, warnings)
     outcome.folder.write("check.json", msgspec.json.format(msgspec.json.encode(result)) + b"\n")
     return result
 
