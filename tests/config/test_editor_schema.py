@@ -21,7 +21,7 @@ VALUES = (None, True, 1, -1, 1.5, 10**7, "x", "", [], {"a": "b"}, {"input": 1}, 
 # Options are the evaluations' own and are read with them, not by the loader of the file.
 READ_LATER = "suites"
 # Whole floats are whole numbers to JSON Schema; names, addresses and keys it can only know to be text.
-BEYOND_A_SCHEMA = ("unknown validator", "no url for", "expected a url", "would be sent", "may not stand in this file",
+BEYOND_A_SCHEMA = ("unknown validator", "no url for", "expected a url", "would be sent", "must not be in this file",
                    "is known: ask")  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.config.env_file import parse_env
-from vendor_verifier.config.literal_keys import move_keys
+from vendor_verifier.config.old_files import move_keys
 
 ONE, TWO = "CANARY-one-0123456789", "CANARY-two-0123456789"
 CONFIG = f"""\

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.config.gates import StatedGate
+from vendor_verifier.config.load import StatedGate
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.findings.gates import (
     COSTS,

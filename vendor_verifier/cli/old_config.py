@@ -10,10 +10,10 @@ from pathlib import Path
 
 from vendor_verifier.cli.init import IGNORED, config_text, offers_of, write_first_files
 from vendor_verifier.cli.output import EXIT_OK, EXIT_USAGE, say
-from vendor_verifier.config import mcpbr
+from vendor_verifier.config import old_files
 from vendor_verifier.config.env_file import read_limited
-from vendor_verifier.config.literal_keys import Moved, MovedKey, NotMovable, move_keys
 from vendor_verifier.config.load import load_config, read_environment
+from vendor_verifier.config.old_files import Moved, MovedKey, NotMovable, move_keys
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.yaml_source import SourceError, read_yaml
 from vendor_verifier.errors import ConfigError, Problem, StorageError, UsageError
@@ -41,7 +41,7 @@ def convert(config: Path, env_file: Path | None, *, dry_run: bool) -> int:
     text, held = _read(config), _read(env) if env.exists() else ""
     try:
         content = read_yaml(text).content
-        if isinstance(content, dict) and mcpbr.is_of_mcpbr(content):
+        if isinstance(content, dict) and old_files.is_of_mcpbr(content):
             return _from_mcpbr(config, content, dry_run=dry_run)
         moved = move_keys(text, held, lambda name: registry.vendor(name).key_name or name)
     except SourceError as error:
@@ -71,14 +71,14 @@ def convert(config: Path, env_file: Path | None, *, dry_run: bool) -> int:
 
 def _from_mcpbr(source: Path, content: dict[str, object], *, dry_run: bool) -> int:
     """Write config.yaml next to a configuration of mcpbr, in place of it if that is its name."""
-    model, target = mcpbr.known_model(content), source.with_name("config.yaml")
+    model, target = old_files.known_model(content), source.with_name("config.yaml")
     chosen = offers_of([model] if model else [])
-    for words in mcpbr.left_out(content):
+    for words in old_files.left_out(content):
         say(plain(words))
     if model is None:
         say("it names no model that we know, so the simulated vendors are in; put yours in their place:")
         say("each needs a model_id, and a url unless `agent-vendor-verifier init --list` lists it")
-    suites = mcpbr.suites_section(content)
+    suites = old_files.suites_section(content)
     if dry_run:
         say(f"dry run: nothing was written; {target} would be\n\n{config_text(chosen, suites)}")
         return EXIT_OK
@@ -88,7 +88,7 @@ def _from_mcpbr(source: Path, content: dict[str, object], *, dry_run: bool) -> i
     elif target.exists():
         raise UsageError(f"{target} exists; move it away first, and run this again")
     folder = Path(os.path.relpath(target.parent))
-    write_first_files(folder, chosen, suites, f" --suite {mcpbr.suite_of(content)}")
+    write_first_files(folder, chosen, suites, f" --suite {old_files.suite_of(content)}")
     return EXIT_OK
 
 

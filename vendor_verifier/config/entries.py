@@ -19,9 +19,8 @@ from vendor_verifier.config.env_file import (
     shown,
 )
 from vendor_verifier.config.model_names import model_id_of
-from vendor_verifier.config.problems import Findings, described
+from vendor_verifier.config.problems import Findings, described, listed, nearest
 from vendor_verifier.config.schema import RESERVED, ModelSection, Settings, VendorEntry
-from vendor_verifier.config.words import listed, nearest
 from vendor_verifier.config.yaml_source import Path
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.records.request import Endpoint

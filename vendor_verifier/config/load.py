@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
 from msgspec import structs
 
-from vendor_verifier.config.command_urls import content_of
 from vendor_verifier.config.entries import (
     OWN_BODY_KEYS,
     EntryReader,
@@ -27,22 +27,36 @@ from vendor_verifier.config.env_file import (
     read_variables,
     shown,
 )
-from vendor_verifier.config.gates import NO_F1, StatedGate, default_baseline, stated_gates
-from vendor_verifier.config.mcpbr import in_our_words, is_of_mcpbr
-from vendor_verifier.config.model_names import known_models
-from vendor_verifier.config.problems import Findings
+from vendor_verifier.config.model_names import default_baseline, known_models, model_id_of
+from vendor_verifier.config.old_files import in_our_words, is_of_mcpbr
+from vendor_verifier.config.problems import Findings, key_text, listed, nearest
 from vendor_verifier.config.run_config import RunConfig, RunOptions
 from vendor_verifier.config.schema import RESERVED, Settings, Top
-from vendor_verifier.config.words import key_text, listed, nearest
 from vendor_verifier.config.yaml_source import Source, SourceError, read_yaml
 from vendor_verifier.errors import ConfigError, Problem
-from vendor_verifier.records.plan import Entry
+from vendor_verifier.records.plan import SIMULATED, Entry
 from vendor_verifier.registry import Registry, find_vendors
+from vendor_verifier.transport.proxies import is_loopback
 
 _HOW_TO_START = (
     "no such file. `agent-vendor-verifier init --model kimi-k2.5` writes one (`init --list` lists the names), "
     "config_example.yaml is one to copy, and `agent-vendor-verifier demo` needs none"
 )
+# The end of a warning that only matters when vendors are compared with each other.
+NO_F1 = "F1 will not be measured"
+_URL_EXAMPLE = "`--url novita=https://api.novita.ai/v3/openai --model MODEL`"
+
+
+class StatedGate(msgspec.Struct, frozen=True):
+    """A condition as the file writes it, under ``gates:`` of one model or (``None``) of all, or under ``slos:``;
+    ``place`` has no message.
+
+    What the words mean is not read here: which evaluations take part is not known yet.
+    """
+
+    text: str
+    model: str | None
+    place: Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +100,7 @@ def load_config(
     options = options.with_set()
     variables = read_variables(options.config_file_path, options.env_file, environ)
     if options.url:
-        source, file = Source(content_of(options, variables)), Path("--url")
+        source, file = Source(_content_of(options, variables)), Path("--url")
     else:
         source, file = _read(options.config_file_path), options.config_file_path
     findings = Findings(file, source)
@@ -134,12 +148,60 @@ def _besides_entries(
         (),
         defaults=defaults,
         suites=top.suites or {},
-        gates=tuple(stated_gates(content, "gates", findings)),
-        slos=tuple(stated_gates(content, "slos", findings)),
+        gates=tuple(_stated_gates(content, "gates", findings)),
+        slos=tuple(_stated_gates(content, "slos", findings)),
         suite_lines=lines,
         options=options,
         registry=find_vendors(options.vendor_path) if registry is None else registry,
     )
+
+
+def _stated_gates(content: Mapping[str, Any], key: str, findings: Findings) -> Iterator[StatedGate]:
+    """The conditions under ``key`` for all models, then those of each model, as they stand in the file."""
+    for owner, section in ((None, content), *content.items()):
+        stated = section.get(key) if isinstance(section, Mapping) else None
+        path = (key,) if owner is None else (owner, key)
+        for place, gate in enumerate(stated if isinstance(stated, list) else []):
+            if isinstance(gate, str):
+                where = (*path, place)
+                problem = Problem("", findings.file, findings.source.line(where), key_text(where))
+                yield StatedGate(gate, owner, problem)
+
+
+def _content_of(options: RunOptions, variables: Variables) -> dict[str, Any]:
+    """The content of a configuration with these vendors of one model; the first is the baseline.
+
+    Raises:
+        ConfigError: they are not NAME=URL, or no model is named; all problems at once.
+    """
+    problems = [
+        Problem(f"read {text!r}; expected NAME=URL, as in {_URL_EXAMPLE}", key="--url")
+        for text in options.url
+        if not all(text.partition("="))
+    ]
+    if options.config_file_path != Path("config.yaml"):
+        problems.append(Problem("--url gives the vendors; leave out one of the two", key="--config-file-path"))
+    if len(options.model) != 1:
+        problems.append(Problem(f"name the one model that all of them serve, as in {_URL_EXAMPLE}", key="--model"))
+    if problems:
+        raise ConfigError(problems)
+    return {options.model[0]: {"vendors": list(_vendors_of(options, variables))}}
+
+
+def _vendors_of(options: RunOptions, variables: Variables) -> Iterator[dict[str, Any]]:
+    (model,) = options.model
+    for place, text in enumerate(options.url):
+        name, _, url = text.partition("=")
+        own_key = "".join(char if char.isalnum() else "_" for char in name).upper() + "_API_KEY"
+        is_local = url.startswith(SIMULATED) or is_loopback(urlsplit(url).hostname or "")
+        has_usual = variables.get(name) is not None
+        yield {
+            "name": name,
+            "url": url,
+            "is_baseline": place == 0 and options.baseline is None,
+            **({} if model_id_of(model, name) else {"model_id": model}),
+            **({"api_key_env": own_key} if variables.get(own_key) or not (is_local or has_usual) else {}),
+        }
 
 
 def _reader(

@@ -6,9 +6,11 @@ none is public (some resellers) there is none, and config.yaml must give ``model
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
+
+from vendor_verifier.records.plan import Entry
 
 SIMULATED_MODEL = "simulated-model"
 
@@ -75,3 +77,20 @@ def model_id_of(model: str, vendor: str) -> str | None:
 def series_of(model: str) -> ModelSeries | None:
     """The series a unified model name belongs to; ``None`` for an unknown name."""
     return next((series for series in SERIES if model.startswith(series.prefix)), None)
+
+
+def default_baseline(model: str, entries: Iterable[Entry]) -> Entry | None:
+    """The entry that is the model's own maker: its vendor first, then the maker pinned behind a router."""
+    series = series_of(model)
+    if series is None:
+        return None
+    candidates = list(entries)
+    for maker in series.makers:
+        for entry in candidates:
+            if entry.vendor.casefold() == maker and entry.provider is None:
+                return entry
+    for pin in series.pins:
+        for entry in candidates:
+            if entry.provider is not None and entry.provider.casefold().split("/")[0] == pin:
+                return entry
+    return None

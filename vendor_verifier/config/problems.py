@@ -1,7 +1,8 @@
-"""Collects everything wrong or doubtful in one config file, to be reported at once; it judges nothing itself."""
+"""The problems and warnings of one config file, reported at once, and the words for them."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,7 +12,6 @@ from pydantic import BaseModel, ValidationError
 from vendor_verifier.config.env_file import abbreviated, holds_secret, shown
 from vendor_verifier.config.run_config import RunConfig
 from vendor_verifier.config.schema import ModelSection, Price, Settings, VendorEntry
-from vendor_verifier.config.words import key_text, listed, nearest
 from vendor_verifier.config.yaml_source import Path as KeyPath
 from vendor_verifier.config.yaml_source import Source
 from vendor_verifier.errors import ConfigError, Problem
@@ -51,6 +51,35 @@ _PARTS: tuple[tuple[type[BaseModel], str], ...] = (
     (Price, "price"),
     (RunConfig, "run"),
 )
+
+# What other tools call our keys.
+_OTHER_WORDS = {
+    "base_url": "url", "api_base": "url", "endpoint": "url", "model": "model_id", "key": "api_key",
+    "headers": "extra_headers",
+}  # fmt: skip
+
+
+def key_text(path: tuple[str | int, ...]) -> str:
+    """A path as a message names it: ``minimax-m2.5.vendors[0].url``; a key of the file that looks secret is cut."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f"{'.' if text else ''}{shown(step).strip('`')}"
+    return text
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`` (did you mean `x`?)`` for the nearest known word, else the empty text."""
+    names = list(known)
+    if _OTHER_WORDS.get(word) in names:
+        return f" (did you mean {shown(_OTHER_WORDS[word])}?)"
+    folded = {name.casefold(): name for name in names}
+    close = difflib.get_close_matches(word[:100].casefold(), folded, n=1, cutoff=0.6)
+    return f" (did you mean {shown(folded[close[0]])}?)" if close else ""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as a message lists them."""
+    return ", ".join(shown(name) for name in names)
 
 
 class Findings:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
-from vendor_verifier.config.words import listed, nearest
+from vendor_verifier.config.problems import listed, nearest
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.suites import SUITES, Suite, SuiteKind, suite_kind
 

@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
+from vendor_verifier.config.problems import listed, nearest
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions, known_suite, one_or_many
-from vendor_verifier.config.words import listed, nearest
 from vendor_verifier.errors import DataError, Problem, ProblemsError
 from vendor_verifier.loaders import loader_named, read_dataset_file
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, Keep, LoadedSamples

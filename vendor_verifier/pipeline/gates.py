@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from vendor_verifier.config.gates import StatedGate
+from vendor_verifier.config.load import StatedGate
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.findings.gates import Gate, parse_gate, parse_slo

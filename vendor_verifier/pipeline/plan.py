@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from msgspec import structs
 
 from vendor_verifier.config.load import Configuration, load_config
+from vendor_verifier.config.problems import listed
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import Flag, Places, SuiteOptions, known_suite, placing, stated_options
-from vendor_verifier.config.words import listed
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_samples, missing_classes
 from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics, with_stated

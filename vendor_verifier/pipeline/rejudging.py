@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from vendor_verifier.config.problems import listed
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import Flag, build_suite, known_suite, stated_options
-from vendor_verifier.config.words import listed
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.suites import hooks_of
 from vendor_verifier.records.manifest import Manifest, StoredTask

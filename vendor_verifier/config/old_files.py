@@ -1,6 +1,6 @@
-"""Keys that stand in a config.yaml, moved to variables of .env: two texts in, two texts out; no file is touched.
+"""Files of older tools as ours: literal keys moved to .env, and a configuration of mcpbr. No file is touched.
 
-Both texts are changed at the places of the keys and nowhere else, so that comments, order and quotes stay.
+Texts with keys are changed at the places of the keys and nowhere else, so that comments, order and quotes stay.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, count
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import yaml
 
 from vendor_verifier.config.env_file import has_known_form, is_placeholder, parse_env
+from vendor_verifier.config.model_names import MODEL_IDS
 from vendor_verifier.config.yaml_source import compose
+from vendor_verifier.suites import SUITES
 
 How = Literal["moved", "there", "renamed"]
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9_./+=:@%~-]+")
@@ -149,3 +151,77 @@ def _suspects(text: str, keys: Iterable[str]) -> Iterator[int]:
     for number, line in enumerate(text.splitlines(), 1):
         if has_known_form(line) or any(key in line for key in held):
             yield number
+
+
+# What an evaluation takes under the same name.
+_MCPBR_OPTIONS = (
+    "sample_size", "timeout_seconds", "filter_difficulty", "filter_category", "filter_tags", "agent_prompt",
+    "max_iterations",
+)  # fmt: skip
+_MCPBR_READ = ("benchmark", "mcp_server", "model", "provider", *_MCPBR_OPTIONS)
+
+
+def is_of_mcpbr(content: Mapping[str, Any]) -> bool:
+    """Whether the top level of a file names a benchmark, a server or options of one, where ours names models."""
+    keys = ("benchmark", "mcp_server", *_MCPBR_OPTIONS)
+    return any(key in content and not _is_model(content[key]) for key in keys)
+
+
+def suite_of(content: Mapping[str, Any]) -> str:
+    """The evaluation that such a file asks for; toolbench where it names none of ours."""
+    stated = content.get("benchmark")
+    return str(stated) if stated in [kind.name for kind in SUITES] else "toolbench"
+
+
+def suites_section(content: Mapping[str, Any]) -> str:
+    """The options of such a file as our ``suites:`` section; empty where it has none."""
+    options = {key: content[key] for key in _MCPBR_OPTIONS if key in content}
+    if not options:
+        return ""
+    return str(yaml.safe_dump({"suites": {suite_of(content): options}}, sort_keys=False, allow_unicode=True))
+
+
+def known_model(content: Mapping[str, Any]) -> str | None:
+    """Our name of the model that such a file asks: ``sonnet``, our own name, or a vendor's id, dated or not."""
+    asked = str(content.get("model") or "").casefold()
+    found = [
+        name
+        for name, ids in MODEL_IDS.items()
+        if asked and (asked in name.split("-") or asked == name or any(asked.startswith(id_) for id_ in ids.values()))
+    ]
+    return found[-1] if found else None
+
+
+def left_out(content: Mapping[str, Any]) -> list[str]:
+    """What of such a file has no place in ours, in sentences."""
+    stated, words = content.get("benchmark"), []
+    if stated is not None and stated != suite_of(content):
+        words.append(
+            f"its benchmark {str(stated)[:40]!r} is none of ours, which are {', '.join(k.name for k in SUITES)}"
+        )
+    if "mcp_server" in content:
+        words.append("`mcp_server` is left out: calls are scored as they are made; --suite mcp_live uses a real server")
+    if rest := [key for key in content if key not in _MCPBR_READ and not _is_model(content[key])]:
+        words.append(f"not carried over: {', '.join(rest[:10])}")
+    return words
+
+
+def in_our_words(content: Mapping[str, Any], file: str) -> str:
+    """The message for such a file: the command that converts it, and the lines of ours that say the same."""
+    lines = []
+    if not any(map(_is_model, content.values())):
+        model, vendor = known_model(content) or "your-model", content.get("provider") or "your-vendor"
+        id_ = MODEL_IDS.get(model, {}).get(str(vendor))
+        lines = [f"{model}:", "  vendors:", f"  - name: {vendor}"]
+        lines += [f"    model_id: {id_}"] if id_ else ["    # model_id: …   what this vendor calls the model"]
+        lines.append("    # url: https://…/v1   unless `agent-vendor-verifier init --list` lists the vendor")
+    lines += suites_section(content).splitlines()
+    words = [f"this is a configuration of mcpbr; `agent-vendor-verifier init --from {file}` writes one of ours"]
+    if lines:
+        words.append("Or write:\n\n" + "".join(f"    {line}\n" for line in lines))
+    words.append(f"Then: agent-vendor-verifier --config-file-path {file} --suite {suite_of(content)}")
+    return "\n".join([*words, *(f"({each})" for each in left_out(content))])
+
+
+def _is_model(value: object) -> bool:
+    return isinstance(value, Mapping) and "vendors" in value
