@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vendor_verifier import EvalTestCase, ToolCorrectnessMetric, evaluate
 from vendor_verifier.suites import mcp_toolbench, tool_correctness, toolbench
-from vendor_verifier.suites.tool_calls.calls import mcp_calls_in_text, read_call, read_calls
+from vendor_verifier.suites.calls import mcp_calls_in_text, read_call, read_calls
 
 NO_CALLS = {"resolved": False, "error": "Could not extract tool calls from solution"}
 

@@ -23,7 +23,7 @@ from page_blocks import PROGRAM, ROOT, of_kind
 
 from vendor_verifier.cli.commands import COMMAND_NAMES
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.features.explain.view_server import ViewServer
+from vendor_verifier.features.explain.view import ViewServer
 from vendor_verifier.features.simulate import command as simulate_command
 
 _VENDORS = ("official", "novita", "reseller", "substitute")

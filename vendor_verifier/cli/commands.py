@@ -68,10 +68,10 @@ COMMANDS = {
     "history": Command("features.history.commands:history_command", "List the stored runs, or plot a metric.", (
         "history --vendor novita", "history --vendor novita --metric ttft",
     )),
-    "explain": Command("features.explain.explain:explain_command", "Show the evidence behind a vendor's verdict.", (
+    "explain": Command("features.explain.commands:explain_command", "Show the evidence behind a vendor's verdict.", (
         "explain runs/kimi --vendor novita",
     )),
-    "view": Command("features.explain.view_command:view_command", "Browse all samples and answers.", (
+    "view": Command("features.explain.commands:view_command", "Browse all samples and answers.", (
         "view", "view runs/monday runs/tuesday --print",
     )),
     "capacity": Command("features.capacity.command:capacity_command", "Find the highest load a vendor sustains.", (

@@ -27,8 +27,8 @@ from vendor_verifier.loaders.base import Loader, Question, UnusableRequest, kind
 from vendor_verifier.loaders.building import Tool, control_tags, declared_tools, read_question
 from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.request import Turn
+from vendor_verifier.suites.calls import first_problem, read_calls
 from vendor_verifier.suites.schema import ArgumentChecker
-from vendor_verifier.suites.tool_calls.calls import first_problem, read_calls
 from vendor_verifier.wire.payload import as_dict
 
 NormalCall = Mapping[str, Any] | str

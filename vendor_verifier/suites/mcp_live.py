@@ -18,9 +18,9 @@ from vendor_verifier.records.request import RunTools, ToolRequest, ToolResult
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import Score
 from vendor_verifier.suites import AnyPlay
+from vendor_verifier.suites.call_suite import first_turn, next_turn
+from vendor_verifier.suites.calls import first_problem
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
-from vendor_verifier.suites.tool_calls.calls import first_problem
-from vendor_verifier.suites.tool_calls.suite import first_turn, next_turn
 
 # A model that calls for ever is asked no more; no honest answer to a row comes near.
 MOST_CALLS = 64

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from vendor_verifier.suites.tool_calls.calls import Call, first_problem, mcp_calls_in_text, read_calls, right_parameters
-from vendor_verifier.suites.tool_calls.suite import CallSuite
+from vendor_verifier.suites.call_suite import CallSuite
+from vendor_verifier.suites.calls import Call, first_problem, mcp_calls_in_text, read_calls, right_parameters
 
 
 def evaluate(task: Mapping[str, Any], solution: str) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
-from vendor_verifier.suites.tool_calls.calls import Call, first_problem, read_calls, right_parameters
-from vendor_verifier.suites.tool_calls.suite import CallSuite
+from vendor_verifier.suites.call_suite import CallSuite
+from vendor_verifier.suites.calls import Call, first_problem, read_calls, right_parameters
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from vendor_verifier.suites.tool_calls.calls import Call, calls_in_text, first_problem, read_calls
-from vendor_verifier.suites.tool_calls.suite import CallSuite
+from vendor_verifier.suites.call_suite import CallSuite
+from vendor_verifier.suites.calls import Call, calls_in_text, first_problem, read_calls
 
 
 def evaluate(task: Mapping[str, Any], solution: str) -> dict[str, Any]:

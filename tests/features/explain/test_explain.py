@@ -15,8 +15,8 @@ from known_answers import answered, busy, record_of
 from scored import MODEL, write_demo
 
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.features.explain.curl import KEY_PLACE, curl_command
 from vendor_verifier.features.explain.evidence import Table, explain_vendor
+from vendor_verifier.features.explain.sample import KEY_PLACE, curl_command
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.request import HttpRequest

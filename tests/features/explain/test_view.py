@@ -15,8 +15,7 @@ from msgspec import structs
 from page_reading import read_page
 from scored import MODEL, write_demo
 
-from vendor_verifier.features.explain.view import Index, grid, index_of, shown_sample
-from vendor_verifier.features.explain.view_server import ViewServer
+from vendor_verifier.features.explain.view import Index, ViewServer, grid, index_of, shown_sample
 from vendor_verifier.records.record import Response
 from vendor_verifier.store import decode_record, encode_record
 

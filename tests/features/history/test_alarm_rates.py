@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from history_worlds import METRIC, history, quiet, whole
 
-from vendor_verifier.features.history.figures import WATCHED
+from vendor_verifier.features.history.database import WATCHED
 from vendor_verifier.features.history.trends import Trend, trends
 
 pytestmark = pytest.mark.slow

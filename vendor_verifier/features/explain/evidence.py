@@ -70,7 +70,11 @@ class Sides:
         return self.table(column.replace("_", " ").capitalize(), counts.rename_axis(column).reset_index())
 
     def table(self, title: str, rows: pd.DataFrame, *texts: str) -> Table:
+        """The first rows; a sample has the id of its own row next to ours, where it has one."""
         shown = rows.head(self.most).astype(object)
+        names = self.own.dropna(subset="sample_name").drop_duplicates("sample").set_index("sample")["sample_name"]
+        if "sample" in shown and len(names):
+            shown.insert(list(shown).index("sample") + 1, "id", shown["sample"].map(names.astype(object)))
         return Table(title, shown.where(shown.notna(), None).to_dict("records"), texts)
 
 

@@ -6,22 +6,28 @@ mask of it. Whole answers are read again when somebody looks at a sample.
 
 from __future__ import annotations
 
+import hmac
 import json
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pandas as pd
 
+from vendor_verifier.errors import RunFolderError, UsageError
 from vendor_verifier.features.explain.sample import answer_of, judged_answers, read_answers
+from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.reports.escape import visible
-from vendor_verifier.reports.html import prompt_of
+from vendor_verifier.reports.html import drawn, part, prompt_of, render
 from vendor_verifier.scoring.calls import has_bad_call
 from vendor_verifier.scoring.table import read_frames
 from vendor_verifier.store import RunFolder
@@ -131,7 +137,8 @@ def grid(index: Index, wanted: Mapping[str, str]) -> dict[str, Any]:
         if wanted.get(column):
             mask &= rows[column] == wanted[column]
     if text:
-        every = rows["answer"] + "\n" + rows["prompt"].astype(object) + "\n" + rows["sample"].astype(object)
+        ids = rows["sample"].astype(object) + "\n" + rows["sample_name"].astype(object).fillna("")
+        every = rows["answer"] + "\n" + rows["prompt"].astype(object) + "\n" + ids
         mask &= every.str.contains(text, case=False, regex=False)
     rows = rows.assign(worth=rows["state"].map({state: place for place, state in enumerate(STATES)}))
     keys = pd.MultiIndex.from_frame(rows[QUESTION])
@@ -139,7 +146,7 @@ def grid(index: Index, wanted: Mapping[str, str]) -> dict[str, Any]:
     worst = shown.drop_duplicates([*QUESTION, "label"])
     disputed = worst.groupby(QUESTION, observed=True)["worth"].agg(lambda worth: (worth > 0).sum())
     order = disputed.sort_values(ascending=False, kind="stable").index[first : first + ROWS]
-    cells = worst.set_index([*QUESTION, "label"])[["state", "answer", "prompt"]].to_dict("index")
+    cells = worst.set_index([*QUESTION, "label"])[["state", "answer", "prompt", "sample_name"]].to_dict("index")
     counts = shown.groupby("label", observed=True)["state"].value_counts()
     return {
         "found": len(disputed),
@@ -181,3 +188,73 @@ def difference(before: str | None, after: str) -> Iterator[tuple[str, str]]:
             yield ("same" if kind == "equal" else "in"), " ".join(new[other_begin:other_end])
     if new[_MOST_WORDS:]:
         yield "same", " ".join(new[_MOST_WORDS:])
+
+
+HOST = "127.0.0.1"
+
+
+def page(places: Sequence[Path], path: str, query: Mapping[str, str]) -> str:
+    """The page of a path behind the token: "" (the runs), ``run``, ``sample`` or ``report``.
+
+    Raises:
+        LookupError: no such page, run or sample.
+        ValueError: a number is none.
+        RunFolderError: the run cannot be read.
+    """
+    style, runs = part("page.css") + part("view.css"), runs_in(places)
+    if path == "":
+        lines = [(name, folder.name, first_line(folder)) for name, folder in runs.items()]
+        return drawn("view.html.j2", style, has_forms=True, kind=path, title="Runs", runs=lines)
+    folder = runs[query["run"]]
+    if path == "report":
+        return render(score_folder(RunFolder(folder)))
+    index = index_of(folder)
+    content = {"run": grid, "sample": shown_sample}[path](index, query)
+    content |= {"kind": path, "title": folder.name, "index": index, "states": STATES, "query": query}
+    return drawn("view.html.j2", style, has_forms=True, **content)
+
+
+class ViewServer(ThreadingHTTPServer):
+    """Serves the runs in these folders on loopback, at ``address``.
+
+    Raises:
+        UsageError: the port is taken.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, places: Sequence[Path], port: int = 0) -> None:
+        self.places, self.token = places, secrets.token_urlsafe(24)
+        try:
+            super().__init__((HOST, port), _Handler)
+        except OSError as error:
+            raise UsageError(f"--port {port} cannot be used: {error.strerror}. Leave it out for a free port.") from None
+        self.address = f"http://{HOST}:{self.server_port}/{self.token}/"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ViewServer
+    server_version, sys_version, timeout = "view", "", 30
+
+    def do_GET(self) -> None:
+        address, port = urlsplit(self.path), self.server.server_port
+        token, _, path = address.path.removeprefix("/").partition("/")
+        is_meant = self.headers.get("Host") in (f"{HOST}:{port}", f"localhost:{port}")
+        status, body = 403, ""
+        if is_meant and hmac.compare_digest(token.encode(), self.server.token.encode()):
+            try:
+                status, body = 200, page(self.server.places, path, dict(parse_qsl(address.query, max_num_fields=20)))
+            except (LookupError, ValueError, RunFolderError):
+                status = 404
+        content = body.encode("utf-8", "backslashreplace")
+        self.send_response(status)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: the address holds the token, and stderr may be kept."""

@@ -25,7 +25,7 @@ from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, VerifierError
 from vendor_verifier.features.history import compare, database, nightly
 from vendor_verifier.features.history.check import CheckResult, judge_check
-from vendor_verifier.features.history.figures import ALIASES, WATCHED, figure_names
+from vendor_verifier.features.history.database import ALIASES, WATCHED, figure_names
 from vendor_verifier.features.history.trends import TREND_ORDER, trend_line, trends
 from vendor_verifier.pipeline.latest_run import RUNS, run_named
 from vendor_verifier.pipeline.plan import prepare

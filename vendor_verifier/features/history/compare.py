@@ -20,8 +20,7 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from vendor_verifier.features.history.check import FacetChange, change_line, facet_changes, vendor_names
-from vendor_verifier.features.history.database import history_frame, run_document
-from vendor_verifier.features.history.figures import least_change, shown, shown_change
+from vendor_verifier.features.history.database import history_frame, least_change, run_document, shown, shown_change
 from vendor_verifier.findings.reliability import GAP
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.scoring.calls import counted_calls, valid_calls

@@ -1,13 +1,17 @@
 """The history of runs: one SQLite table (run, at, question, json), read as a DataFrame with a row a vendor of a run.
 
-It holds figures and verdicts, and no record, prompt, answer or key. A history that cannot be written fails no run.
+It holds figures and verdicts, and no record, prompt, answer or key. A history that cannot be written fails no run. A
+figure is a rank metric (``f1``), a statistic of single records (``ttft_ms.p50``), or an evaluation's main score
+(``scores.toolbench``; its name alone will do).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import sqlite3
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,13 +19,13 @@ from typing import Any
 import msgspec
 import pandas as pd
 
-from vendor_verifier.errors import UsageError
-from vendor_verifier.features.history.figures import FIGURES
+from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.results import FACETS
+from vendor_verifier.reports import formats
 from vendor_verifier.resources import PRODUCT
 from vendor_verifier.scoring.breakdowns import distributions
-from vendor_verifier.scoring.metrics import RANK_METRICS
+from vendor_verifier.scoring.metrics import RANK_METRICS, is_share
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 
@@ -31,6 +35,22 @@ WAIT_S = 10.0
 _APPLICATION_ID = 0x41565648
 _RUN_COLUMNS = ("run", "at", "question", "folder", "complete", "version")
 _ENTRY_COLUMNS = ("label", "vendor", "model_id", "is_baseline", "planned", "succeeded")
+
+_SPREADS = [f"{name}.{each}" for name in ("ttft_ms", "e2e_ms", "request_tps") for each in ("p50", "p95")]
+FIGURES = (*RANK_METRICS, *_SPREADS, "output_tokens.mean")
+# Short names that users type for figures.
+ALIASES: Mapping[str, str] = {
+    "ttft": "ttft_ms.p50",
+    "e2e": "e2e_ms.p50",
+    "latency": "e2e_ms.p50",
+    "success": "success_rate",
+    "schema": "schema_accuracy",
+    "tokens": "avg_tokens",
+    "output_tokens": "output_tokens.mean",
+}
+# Medians for latency: a mean of first-token times follows its few worst requests. Output tokens by themselves, because
+# long prompts drown them in the sum; of these the mean, because calls are short, texts long, and a median jumps.
+WATCHED = ("f1", "success_rate", "schema_accuracy", "ttft_ms.p50", "tps", "avg_tokens", "output_tokens.mean")
 
 
 def default_history_file() -> Path:
@@ -150,7 +170,7 @@ def history_frame(documents: list[dict[str, Any]]) -> pd.DataFrame:
 
     ``at`` is in UTC, ``question`` a digest that runs which asked the same share. ``facets.…`` are the facets' statuses,
     ``reasons.…`` their reasons, ``measured.…`` over how many records a rank metric was taken, ``scores.…`` main scores
-    of evaluations; figures are those of :data:`vendor_verifier.features.history.figures.FIGURES`.
+    of evaluations; figures are those of ``FIGURES``.
     """
     frame = pd.json_normalize(documents, "vendors", list(_RUN_COLUMNS)) if documents else pd.DataFrame()
     facets = [f"{kind}.{name}" for kind in ("facets", "reasons") for name in FACETS]
@@ -184,3 +204,32 @@ def _reason(error: Exception) -> str:
     if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
         return "it is damaged, or no history. Move it away, or name another file with --history"
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def figure_names(words: Iterable[str], suites: Iterable[str], flag: str) -> tuple[str, ...]:
+    """The figures that these words stand for, such as ``ttft_ms.p50`` for ``ttft``.
+
+    Raises:
+        ProblemsError: a word is no figure of any run with ``suites``: a misspelt one would never be judged.
+    """
+    known = {name: name for name in FIGURES} | dict(ALIASES) | {name: f"scores.{name}" for name in suites}
+    unknown = [word for word in words if word not in known]
+    if unknown:
+        raise ProblemsError([Problem(f"read {', '.join(unknown)}; known are {', '.join(sorted(known))}", key=flag)])
+    return tuple(dict.fromkeys(known[word] for word in words))
+
+
+def least_change(figure: str) -> float:
+    """2 points of a share, 5 % of a quantity: a difference of the share, or of logarithms."""
+    return 0.02 if is_share(figure) else math.log1p(0.05)
+
+
+def shown(figure: str, value: float) -> str:
+    """A value as it is printed."""
+    return formats.short_rate(value) if is_share(figure) else formats.quantity(value)
+
+
+def shown_change(figure: str, change: float) -> str:
+    """A change (of a quantity by its logarithm) as it is printed: ``−7.0 points`` or ``+43.0 %``."""
+    text = f"{100 * change:+.1f} points" if is_share(figure) else f"{100 * math.expm1(change):+.1f} %"
+    return text.replace("-", "−")

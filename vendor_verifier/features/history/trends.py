@@ -26,7 +26,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
-from vendor_verifier.features.history.figures import WATCHED, least_change, shown, shown_change
+from vendor_verifier.features.history.database import WATCHED, least_change, shown, shown_change
 from vendor_verifier.features.history.level_changes import (
     ALONE,
     AMONG,

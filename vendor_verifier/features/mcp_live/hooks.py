@@ -29,8 +29,8 @@ from vendor_verifier.records.record import Attempt, Response
 from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites import SuiteKind
+from vendor_verifier.suites.calls import read_calls
 from vendor_verifier.suites.mcp_live import McpLiveSuite
-from vendor_verifier.suites.tool_calls.calls import read_calls
 
 # -P keeps modules of the current folder out.
 _DEMO = [sys.executable, "-P", "-m", "vendor_verifier.features.mcp_live.demo_server"]

@@ -15,7 +15,7 @@ from vendor_verifier.records.request import Turn
 from vendor_verifier.suites.bfcl.function_docs import sent_name
 from vendor_verifier.suites.bfcl.native_rows import ReadRow, samples_of
 from vendor_verifier.suites.bfcl.replies import Call
-from vendor_verifier.suites.tool_calls.calls import first_problem, read_calls, same_value
+from vendor_verifier.suites.calls import first_problem, read_calls, same_value
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object"}

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from vendor_verifier.records.record import Attempt
 from vendor_verifier.suites.bfcl.function_docs import sent_name
-from vendor_verifier.suites.tool_calls.calls import same_value
+from vendor_verifier.suites.calls import same_value
 
 Outcome = Literal["error", "calls", "unparsable", "text", "no_call"]
 OUTCOMES: tuple[Outcome, ...] = ("calls", "text", "unparsable", "no_call", "error")

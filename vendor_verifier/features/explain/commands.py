@@ -1,19 +1,23 @@
-"""The command ``explain``: what made the verdict on a vendor, or one of its answers."""
+"""The commands ``explain``, the evidence of a verdict, and ``view``, all samples and answers in the browser."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vendor_verifier.cli.output import EXIT_OK
+from vendor_verifier.cli.output import EXIT_OK, say
 from vendor_verifier.config.flags import INPUT, OUTPUT, flag, option
-from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
+from vendor_verifier.pipeline.latest_run import RUNS, run_named
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.results import FacetName
+from vendor_verifier.text import counted
 
 
 def explain_command(
@@ -45,7 +49,6 @@ def explain_command(
     from vendor_verifier.features.explain.evidence import explain_vendor
     from vendor_verifier.features.explain.sample import explain_sample
     from vendor_verifier.features.explain.text import answer_lines, vendor_lines
-    from vendor_verifier.pipeline.latest_run import run_named
     from vendor_verifier.pipeline.score import score_folder
     from vendor_verifier.store import RunFolder
 
@@ -92,3 +95,31 @@ def chosen_entries(manifest: Manifest, vendor: str | None, model: str | None) ->
         words = "name one of" if vendor is None else f"read {vendor!r}; the run has"
         raise ProblemsError([Problem(f"{words} {', '.join(labels)}", key="--vendor")])
     return [each.key for each in found]
+
+
+def view_command(
+    *runs: Annotated[Path, Parameter(help="Run folders, or folders of runs. [default: the last run under runs/]")],
+    port: Annotated[int, option("Port on loopback; 0 takes a free one.", OUTPUT, check=Number(gte=0, lte=65535))] = 0,
+    print_only: Annotated[bool, flag("Print the address, open no browser.", OUTPUT, "--print")] = False,
+) -> int:
+    """Look through all samples and answers in the browser: filter, search, compare.
+
+    It begins with the last run, or with a list if several are named. The pages are served to this machine only, read
+    only, and show new runs without a restart. Ctrl-C ends it.
+    """
+    import webbrowser
+
+    from vendor_verifier.features.explain.view import ViewServer, runs_in
+
+    places = [run if run.is_dir() else run_named(run) for run in runs or (RUNS,)]
+    found = runs_in(places)
+    if not found:
+        raise RunFolderError(f"there is no run in {' or '.join(map(str, places))}; name a run folder, or run the demo")
+    server = ViewServer(places, port)
+    address = server.address + (f"run?{urlencode({'run': next(iter(found))})}" if len(found) == 1 or not runs else "")
+    say(f"{counted(len(found), 'run')} at {address} (Ctrl-C ends it)")
+    if not print_only:
+        webbrowser.open(address)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.serve_forever(poll_interval=0.2)
+    return EXIT_OK

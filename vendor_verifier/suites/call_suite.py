@@ -24,7 +24,7 @@ from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import Decision, Score
 from vendor_verifier.suites import AnyPlay
-from vendor_verifier.suites.tool_calls.calls import Call, calls_in_text, first_problem, read_call, read_calls
+from vendor_verifier.suites.calls import Call, calls_in_text, first_problem, read_call, read_calls
 from vendor_verifier.suites.trigger import complete_calls, decide
 from vendor_verifier.wire.payload import as_dict
 
