@@ -77,10 +77,3 @@ def test_a_malformed_call_fails_even_if_its_name_would_do() -> None:
     """The reason is in the message."""
     with pytest.raises(AssertionError, match="call 1 is malformed: a: the parameters are not JSON"):
         assert_tool_calls([ToolCall("a", '{"x": ')], ["a"])
-
-
-@pytest.mark.parametrize("expected", ["ab", {"name": "a"}])
-def test_an_expectation_that_is_no_list_is_the_tests_mistake(expected: Any) -> None:
-    """A bare name would be read letter by letter, and one call key by key."""
-    with pytest.raises(ValueError, match="expected: a list of calls or names"):
-        assert_tool_calls(["a", "b"], expected)

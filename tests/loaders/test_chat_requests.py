@@ -81,14 +81,6 @@ def test_control_keys_become_tags_and_are_never_parameters() -> None:
     assert sample.expected == {"expected_tool_call": False, "scenario_check": {"x": 1}}
 
 
-def test_messages_and_tools_as_json_text_are_read() -> None:
-    """EvalScope rows carry both lists as text and mean the same question."""
-    packed = line(messages=json.dumps([USER]), tools=json.dumps([TOOL]), should_call_tool=True)
-    [sample] = read(packed).samples
-    assert sample.id == read(line(tools=[TOOL])).samples[0].id
-    assert sample.expected == {"should_call_tool": True}
-
-
 def test_request_inside_a_row_is_read() -> None:
     """Kimi rows put the body under `request` and their own keys outside it."""
     row = {"id": "case-1", "description": "d", "request": json.loads(line(top_p=1)), "expected_prompt_tokens": 99}
@@ -104,12 +96,6 @@ def test_repeated_content_is_told_apart_by_occurrence() -> None:
     assert [sample.id for sample in loaded.samples] == [f"{digest}-1", loaded.samples[1].id, f"{digest}-2"]
     assert "1 sample repeats" in loaded.defects[0]
     assert "(line 3)" in loaded.defects[0]
-
-
-def test_blank_lines_bom_and_crlf_are_tolerated() -> None:
-    """Line numbers are those an editor shows."""
-    loaded = read(b"\xef\xbb\xbf" + line().replace(b"\n", b"\r\n"), b"\r\n", b"  \n", line())
-    assert [sample.source.line for sample in loaded.samples if sample.source] == [1, 4]
 
 
 @pytest.mark.parametrize(

@@ -51,13 +51,6 @@ def test_tools_in_any_spelling_are_the_same_question(tools: Any) -> None:
     assert one(without(ROWS["toolbench"], tools=tools)).id == one(ROWS["toolbench"]).id
 
 
-def test_toolbench_rows_are_read() -> None:
-    """Ground truth becomes the expected calls, id and difficulty become tags."""
-    sample = one(without(ROWS["toolbench"], ground_truth=json.dumps([CALL])))
-    assert sample.expected == {"calls": [CALL]}
-    assert sample.tags == {"id": 7, "difficulty": "hard"}
-
-
 @pytest.mark.parametrize("key", ["input", "parameters", "arguments"])
 def test_mcp_labels_hold_arguments_under_three_keys(key: str) -> None:
     """The published files say input, the documentation parameters; a placeholder output is dropped."""
@@ -233,14 +226,6 @@ def test_a_pretty_printed_tree_is_read_as_it_is_published(tmp_path: Path) -> Non
     loaded = load_dataset(file)
     lines = [sample.source.line for sample in loaded.samples if sample.source]
     assert (loaded.format, lines) == ("openbmb_answers", [1, tree.count("\n") + 3])
-
-
-def test_a_parquet_file_is_told_how_to_be_lines(tmp_path: Path) -> None:
-    """The hub's own form is no text; the message holds the command that makes it some."""
-    file = tmp_path / "train-00000.parquet"
-    file.write_bytes(b"PAR1\x15\x04\x00" + b"\x00" * 100 + b"PAR1")
-    with pytest.raises(DataError, match=r"read_parquet\('train-00000\.parquet'\)\.to_json\('train-00000\.jsonl'"):
-        load_dataset(file)
 
 
 def test_half_characters_are_refused_wherever_they_hide() -> None:

@@ -63,17 +63,6 @@ def test_filters_and_limit(options: dict[str, Any], kept: str) -> None:
     assert "".join(name[0] for name in ids(select(SET, **options))) == kept
 
 
-def test_a_limit_keeps_classes_and_categories() -> None:
-    """Of 90 calls in three categories and 10 rows without, all in file order, 20 hold each in its share."""
-    rows = [_classed(at, True, "abc"[at // 30]) for at in range(90)] + [
-        _classed(at, False, "d") for at in range(90, 100)
-    ]
-    chosen = select(rows, limit=20)
-    assert Counter(one.tags["category"] for one in chosen) == {"a": 6, "b": 6, "c": 6, "d": 2}
-    assert [expects_call(one) for one in select(rows, limit=20, head=True)] == [True] * 20
-    assert {expects_call(one) for one in select(rows, limit=2)} == {True, False}
-
-
 @given(
     st.lists(st.tuples(st.sampled_from([True, False, None]), st.sampled_from("abc")), max_size=40), st.integers(0, 45)
 )
