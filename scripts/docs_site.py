@@ -13,7 +13,7 @@ from typing import Any
 
 from vendor_verifier.cli.commands import COMMANDS, EXAMPLES, build_app
 from vendor_verifier.config.run_config import RunConfig
-from vendor_verifier.features.data.columns import TABLES
+from vendor_verifier.features.data.run_data import TABLES
 from vendor_verifier.record_schema import record_schema, schema_tables
 from vendor_verifier.records.failures import CHARGES, KINDS
 

@@ -1,8 +1,12 @@
-"""Result files of other verifiers → samples and records that score like our own."""
+"""Result files of other verifiers → samples and records that score like our own.
+
+Their ``finish_reason`` and ``tool_calls_valid`` are ignored: the stored response is read again. A TTFT of 0 is "not
+measured", and in streamed rows a served model equal to the requested one is only an echo, hence ``None``. What cannot
+be mended: durations include the tool's own hidden retries, and streams that died unfinished were filed as ``stop``.
+"""
 
 from __future__ import annotations
 
-import math
 import re
 from bisect import bisect_left
 from collections import Counter
@@ -15,7 +19,7 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.errors import DataError, Problem
-from vendor_verifier.loaders.base import LoadedSamples, UnusableRequest, data_error, kind_of, read_rows, shortened
+from vendor_verifier.loaders.base import LoadedSamples, UnusableRequest, data_error, kind_of, read_rows
 from vendor_verifier.loaders.building import control_tags, expected_in, read_question
 from vendor_verifier.records.manifest import EntryInfo
 from vendor_verifier.records.record import (
@@ -52,26 +56,22 @@ _STATUS_OF_TYPE: Mapping[str, int] = {
 }  # fmt: skip
 
 
-def _rule(words: str, kind: FailureKind, phase: Phase) -> tuple[re.Pattern[str], FailureKind, Phase]:
-    return re.compile(words, re.IGNORECASE), kind, phase
-
-
 # First match wins, over "type message"; the more specific words stand first.
-_WORDS = (
-    _rule(r"name resolution|name or service not known|getaddrinfo|nodename", "dns", "dns"),
-    _rule(r"connection refused|actively refused", "connect_refused", "connect"),
-    _rule(r"\bssl\b|certificate|\btls\b", "tls", "tls"),
-    _rule(r"connect ?timeout|connection timed out", "timeout_connect", "connect"),
-    _rule(r"time(d)?[ -]?out", "timeout_total", "stream"),
-    _rule(r"incomplete chunked|peer closed|incompleteread", "truncated", "stream"),
-    _rule(r"connection reset|readerror|broken pipe", "connection_reset", "stream"),
-    _rule(r"protocolerror", "protocol", "stream"),
-    _rule(r"rate.?limit|too many requests|quota exceeded", "rate_limited", "headers"),
-    _rule(r"overloaded|service unavailable", "overloaded", "headers"),
-    _rule(r"insufficient.?(quota|balance|credit)", "no_credit", "headers"),
-    _rule(r"(invalid|incorrect).{0,20}api.?key|unauthorized", "auth", "headers"),
-    _rule(r"connection ?error|connecterror|all connection attempts failed", "connect", "connect"),
-    _rule(r"jsondecodeerror|expecting value|<html|<!doctype", "not_an_api_response", "parse"),
+_WORDS: Sequence[tuple[str, FailureKind, Phase]] = (
+    (r"name resolution|name or service not known|getaddrinfo|nodename", "dns", "dns"),
+    (r"connection refused|actively refused", "connect_refused", "connect"),
+    (r"\bssl\b|certificate|\btls\b", "tls", "tls"),
+    (r"connect ?timeout|connection timed out", "timeout_connect", "connect"),
+    (r"time(d)?[ -]?out", "timeout_total", "stream"),
+    (r"incomplete chunked|peer closed|incompleteread", "truncated", "stream"),
+    (r"connection reset|readerror|broken pipe", "connection_reset", "stream"),
+    (r"protocolerror", "protocol", "stream"),
+    (r"rate.?limit|too many requests|quota exceeded", "rate_limited", "headers"),
+    (r"overloaded|service unavailable", "overloaded", "headers"),
+    (r"insufficient.?(quota|balance|credit)", "no_credit", "headers"),
+    (r"(invalid|incorrect).{0,20}api.?key|unauthorized", "auth", "headers"),
+    (r"connection ?error|connecterror|all connection attempts failed", "connect", "connect"),
+    (r"jsondecodeerror|expecting value|<html|<!doctype", "not_an_api_response", "parse"),
 )
 
 
@@ -92,8 +92,8 @@ def _failure(response: object) -> Failure:
     status = _status(error_type, message, body) or (fault.status if fault else None)
     if status is not None:
         return Failure.of(kind_of_status(status, message), text, status, phase="headers")
-    for pattern, kind, phase in _WORDS:
-        if pattern.search(f"{error_type} {message}"):
+    for words, kind, phase in _WORDS:
+        if re.search(words, f"{error_type} {message}", re.IGNORECASE):
             return Failure.of(kind, text, phase=phase)
     return Failure.of("bad_payload", text)
 
@@ -182,24 +182,18 @@ def _attempt(row: Mapping[str, Any], *, streamed: bool, asked_model: str | None)
 
 
 def _timing(row: Mapping[str, Any]) -> Timing | None:
-    duration_ms = _positive(row.get("duration_ms"))
-    if duration_ms is None:
+    """The times of a row in ms; the tools' zero is "not measured"."""
+    end_ns, token_ns = (_ns(row.get(name)) for name in ("duration_ms", "ttft_ms"))
+    if end_ns is None:
         return None
-    ttft_ms = _positive(row.get("ttft_ms"))
-    ttft_ns = round(ttft_ms * 1e6) if ttft_ms is not None and ttft_ms <= duration_ms else None
-    return Timing(
-        sent_at=as_text(row.get("last_run_at")) or "",
-        end_ns=round(duration_ms * 1e6),
-        first_event_ns=ttft_ns,
-        first_token_ns=ttft_ns,
-    )
+    token_ns = token_ns if token_ns is not None and token_ns <= end_ns else None
+    return Timing(as_text(row.get("last_run_at")) or "", end_ns, first_event_ns=token_ns, first_token_ns=token_ns)
 
 
-def _positive(value: object) -> float | None:
-    """A number of ms above zero, the tools' zero being "not measured"; beyond ten years it is not a measurement."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 3.2e11 or math.isnan(value):
-        return None
-    return float(value)
+def _ns(value: object) -> int | None:
+    """A number of ms in ns; zero or beyond ten years it is not a measurement."""
+    is_one = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 3.2e11
+    return round(value * 1e6) if is_one else None  # type: ignore[operator]
 
 
 def _pinned_provider(body: Mapping[str, Any]) -> str | None:
@@ -239,14 +233,8 @@ def import_results(
     Rows join by content and its how-manieth asking, never by position; of two rows of one file for the same sample the
     success counts, else the first. Planned is what ``samples`` hold, or the union of what the files asked.
 
-    Args:
-        files: label → for each run of it the physical lines of its result file; the n-th run is repetition n.
-        model: the unified model name under which the labels compete.
-        baseline: one of the labels, or None.
-        run: the run's name in every record.
-        samples: the test file the results were made from, if at hand.
-        paths: label → what messages call its files; the label itself by default.
-        skip_bad: turn unusable rows into warnings.
+    ``files`` are by label the physical lines of its result files; the n-th file is repetition n. ``paths`` say what
+    messages call them, by default the label. ``skip_bad`` turns unusable rows into warnings.
 
     Raises:
         DataError: unusable rows (all of them, over all files), an unknown baseline, a file without rows, or one that
@@ -334,16 +322,12 @@ def _union(files: Iterable[_Answers]) -> dict[str, Sample]:
     asked: dict[str, ResultRow] = {}
     for sample_id, row in chain.from_iterable(files):
         asked.setdefault(sample_id, row)
-    made = [
-        Sample(sample_id, row.turn, expected_in(row.tags), row.tags, Source("imported results", _line(row)))
-        for sample_id, row in sorted(asked.items(), key=lambda one: (_line(one[1]), one[0]))
-    ]
-    return {sample.id: sample for sample in made}
-
-
-def _line(row: ResultRow) -> int:
-    """The line of its sample in the test file, where the row states it."""
-    return row.line if row.index is None else row.index
+    # By the line of the sample in the test file, where the row states it.
+    numbered_rows = [(row.line if row.index is None else row.index, each, row) for each, row in asked.items()]
+    return {
+        each: Sample(each, row.turn, expected_in(row.tags), row.tags, Source("imported results", line))
+        for line, each, row in sorted(numbered_rows, key=lambda one: one[:2])
+    }
 
 
 def _records(
@@ -400,22 +384,15 @@ def _most_common(names: Iterable[str | None]) -> str | None:
 
 
 def _different_files(rows: Mapping[_Run, Sequence[ResultRow]]) -> list[str]:
-    """Warnings about files that seem to come from different samples or settings."""
-    warnings: list[str] = []
-    content_of: dict[int, str] = {}
-    conflicts: set[int] = set()
-    for (label, _), of_label in rows.items():
-        for row in of_label:
-            if row.index is not None and content_of.setdefault(row.index, row.digest) != row.digest:
-                conflicts.add(row.index)
-        model_ids = sorted({row.model_id for row in of_label if row.model_id})
-        if len(model_ids) > 1:
-            warnings.append(
-                f"{label}: asked for several models: {', '.join(shortened(name) for name in model_ids[:5])}"
-            )
-    if conflicts:
-        warnings.append(
-            f"{len(conflicts)} values of data_index belong to different questions (first: {min(conflicts)}); "
-            "the files were made from different samples and join only where the questions agree"
-        )
-    return warnings
+    """A warning about files that seem to be made from different samples."""
+    asked: dict[int, set[str]] = {}
+    for row in chain.from_iterable(rows.values()):
+        if row.index is not None:
+            asked.setdefault(row.index, set()).add(row.digest)
+    conflicts = [index for index, questions in asked.items() if len(questions) > 1]
+    if not conflicts:
+        return []
+    return [
+        f"{len(conflicts)} values of data_index belong to different questions (first: {min(conflicts)}); "
+        "the files were made from different samples and join only where the questions agree"
+    ]

@@ -20,8 +20,7 @@ from scored import write_demo
 
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.features.data import export
-from vendor_verifier.features.data.columns import TABLES
-from vendor_verifier.features.data.run_data import RunData, load_run
+from vendor_verifier.features.data.run_data import TABLES, RunData, load_run
 from vendor_verifier.reports.escape import spreadsheet_text
 from vendor_verifier.store import RunFolder, encode_record
 

@@ -10,8 +10,7 @@ import pytest
 from msgspec.structs import replace
 from scored import MODEL, write_demo
 
-from vendor_verifier.features.data.columns import TABLES
-from vendor_verifier.features.data.run_data import RunData, load_run
+from vendor_verifier.features.data.run_data import TABLES, RunData, load_run
 from vendor_verifier.records.record import Attempt, Failure, Record
 from vendor_verifier.store import RunFolder, encode_record
 

@@ -16,8 +16,7 @@ import pandas as pd
 
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, install_line
 from vendor_verifier.features.data import TableFormat
-from vendor_verifier.features.data.columns import TABLES
-from vendor_verifier.features.data.run_data import RunData
+from vendor_verifier.features.data.run_data import TABLES, RunData
 from vendor_verifier.reports.escape import spreadsheet_text
 from vendor_verifier.store import RunFolder
 
