@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from bfcl_replies import called
 
-from vendor_verifier.pipeline.bfcl import rest
+from vendor_verifier.pipeline.bfcl import data as rest
 from vendor_verifier.records.record import Record, TurnRecord
 from vendor_verifier.records.request import HttpRequest, Turn
 from vendor_verifier.records.sample import Sample

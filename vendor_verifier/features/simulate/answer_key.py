@@ -48,8 +48,8 @@ def known_answers(tasks: Sequence[Task]) -> AnswerKey:
 
 def _right_answers(sample: Sample, turn: Turn) -> Iterator[tuple[Objects, Objects, bool | RightCalls]]:
     """Messages, tools and right answer of each turn of the user; nothing where the row does not say it."""
+    from vendor_verifier.suites.bfcl.literals import reference_calls
     from vendor_verifier.suites.bfcl.multi_turn import MORE_FUNCTIONS, read_expected_call
-    from vendor_verifier.suites.bfcl.reference_calls import reference_calls
     from vendor_verifier.suites.calls import first_problem, read_calls
 
     expected, messages, tools = sample.expected, list(turn.messages), list(turn.tools)

@@ -17,10 +17,9 @@ from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import SuiteOptions, known_suite, read_options
 from vendor_verifier.errors import BFCL_SIMULATORS
-from vendor_verifier.pipeline.bfcl.data import find_services
+from vendor_verifier.pipeline.bfcl.data import ask_services, find_services
+from vendor_verifier.pipeline.bfcl.data import read_answers as read_rest
 from vendor_verifier.pipeline.bfcl.dataset import SUITE, Job, bfcl_dataset, by_task, highest, notes, read_job_file
-from vendor_verifier.pipeline.bfcl.rest import ask_services
-from vendor_verifier.pipeline.bfcl.rest import read_answers as read_rest
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.suites import SuiteHooks, ready_suite
 from vendor_verifier.records.failures import NOT_CHARGED

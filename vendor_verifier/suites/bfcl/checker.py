@@ -24,8 +24,7 @@ from vendor_verifier.suites.bfcl.check_value import (
     invalid,
     uncheckable,
 )
-from vendor_verifier.suites.bfcl.literals import read_java, read_javascript
-from vendor_verifier.suites.bfcl.reference_calls import reference_calls
+from vendor_verifier.suites.bfcl.literals import read_java, read_javascript, reference_calls
 
 _WRONG_LANGUAGE = {"java": "type_error:java", "javascript": "type_error:js"}
 Functions = Sequence[dict[str, Any]]
