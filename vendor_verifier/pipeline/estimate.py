@@ -6,10 +6,11 @@ calls tools makes more requests than forecast; against one who makes the expecte
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice, repeat
 
 import msgspec
 from msgspec import structs
@@ -18,14 +19,16 @@ from vendor_verifier.pipeline.load_profile import foreseen as foreseen_records
 from vendor_verifier.pipeline.plan import Prepared, wire_of
 from vendor_verifier.pipeline.prices import price_of
 from vendor_verifier.pipeline.suites import ready_suite
-from vendor_verifier.records.event import Usage
+from vendor_verifier.records.event import ToolCall, Usage
 from vendor_verifier.records.plan import Entry, Plan
-from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.record import Attempt, Response
 from vendor_verifier.records.request import ToolResult, Turn
 from vendor_verifier.records.sample import Sample, listed
 from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.scoring.money import Price, cost_usd
 from vendor_verifier.suites import Suite, compares, with_results
+from vendor_verifier.suites.mcp_live import McpLiveSuite
+from vendor_verifier.suites.tool_calls.calls import read_calls
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import Wire, json_bytes
 from vendor_verifier.wire.openai_responses import LEAST_OUTPUT, OpenAIResponses
@@ -35,6 +38,7 @@ BYTES_PER_TOKEN = 4.0
 ANSWER_TOKENS = 200
 ANSWER_S = 5.0
 _MOST_TURNS = 100
+_SHORT_ANSWER = Attempt(1, response=Response(text="ok", finish_reason="stop"))
 _BUDGETS = ("max_tokens", "max_completion_tokens")
 _FREE = Price(0.0, 0.0, source="simulated")
 
@@ -113,15 +117,19 @@ def _questions(prepared: Prepared) -> Iterator[tuple[int, Turn]]:
     for task in prepared.plan.tasks:
         suite = ready_suite(task.suite, task.options, task.samples)
         for sample in task.samples:
-            for turn in _turns(suite, sample, prepared.hooks[task.suite].foreseen(sample)):
+            for turn in _turns(suite, sample):
                 yield len(json_bytes({"messages": turn.messages, "tools": turn.tools})), turn
 
 
-def _turns(suite: Suite, sample: Sample, answers: Iterable[Attempt]) -> Iterator[Turn]:
+def _turns(suite: Suite, sample: Sample) -> Iterator[Turn]:
+    # Where real tools are run the model makes the expected calls, one a turn, and then ends with a text.
+    expected = read_calls(sample.expected.get("calls")) if isinstance(suite, McpLiveSuite) else ()
+    made = [ToolCall(call.name, json.dumps(call.parameters)) for call in expected]
+    answers = (Attempt(1, response=Response(tool_calls=(call,), finish_reason="tool_calls")) for call in made)
     play = with_results(suite.play(sample), lambda step: tuple(ToolResult(each.name, "ok") for each in step.requests))
     try:
         turn = next(play)
-        for answer in islice(answers, _MOST_TURNS):
+        for answer in islice(chain(answers, repeat(_SHORT_ANSWER)), _MOST_TURNS):
             yield turn
             turn = play.send(answer)
     except StopIteration:

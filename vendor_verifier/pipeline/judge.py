@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import pandas as pd
 from msgspec import structs
 
+from vendor_verifier.config.suite_options import build_suite, known_suite
 from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.findings.gates import judge_gates
 from vendor_verifier.findings.verdict import judge
 from vendor_verifier.pipeline.gates import read_gates
-from vendor_verifier.pipeline.probes import probe_texts
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.results import Finding, GateResult, ModelResult
 from vendor_verifier.records.sample import Samples
@@ -21,6 +21,7 @@ from vendor_verifier.scoring.intervals import intervals
 from vendor_verifier.scoring.money import Money, Price, input_price_usd
 from vendor_verifier.scoring.table import Frames
 from vendor_verifier.suites import suite_kind
+from vendor_verifier.suites.probes import NAME, ProbesSuite, group_of, probes_samples
 
 EntryKey = tuple[str, str]
 
@@ -96,7 +97,7 @@ def _model_run(
         texts={entry.label: frames.texts.kept.get((model, entry.label), {}) for entry in entries},
         money={label: spent for (name, label), spent in money.items() if name == model},
         prices={label: price for (name, label), price in prices.items() if name == model},
-        probe_texts=probe_texts(manifest),
+        probe_texts=_probe_texts(manifest),
         complete=scored.complete,
         redacted=manifest.redacted,
         run=run,
@@ -106,3 +107,15 @@ def _model_run(
 
 def _of_model(frame: pd.DataFrame, model: str) -> pd.DataFrame:
     return frame[frame["model"] == model]
+
+
+def _probe_texts(manifest: Manifest) -> Mapping[str, str]:
+    """The texts of the run's probes by group, made again from their seed; none where that is unknown."""
+    seed = manifest.settings.question_seed
+    options = next((task.options for task in manifest.tasks if task.suite == NAME), {})
+    if seed is None:
+        return {}
+    suite = build_suite(known_suite(NAME), options)
+    assert isinstance(suite, ProbesSuite)
+    samples = probes_samples(suite.questions, 1, seed, suite.lengths)
+    return {group_of(each.id): str(each.turn.messages[-1]["content"]) for each in samples}

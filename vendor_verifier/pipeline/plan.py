@@ -18,7 +18,7 @@ from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics,
 from vendor_verifier.pipeline.latest_run import RUNS, latest_run
 from vendor_verifier.pipeline.load_profile import places, read_load
 from vendor_verifier.pipeline.simulated_vendors import known_answers
-from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of
+from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of, ready_suite
 from vendor_verifier.pipeline.task_results import run_folder
 from vendor_verifier.records.manifest import ScoreRequest
 from vendor_verifier.records.plan import Entry, Limits, LoadShape, Plan, RetryRules, Task
@@ -127,19 +127,17 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
     score = _score(options, configuration)
     suites, places = _suite_options(options, configuration)
     question_seed = _question_seed(options)
-    hooks = {
-        name: hooks_of(known_suite(name)).prepare(options, each.own, environ, question_seed)
-        for name, each in suites.items()
-    }
+    with placing(places):
+        found = {
+            name: hooks_of(known_suite(name)).prepare(known_suite(name), each, options, environ, question_seed)
+            for name, each in suites.items()
+        }
+        hooks = {name: hook for name, (hook, _) in found.items()}
+        datasets = {name: dataset for name, (_, dataset) in found.items()}
+        unfit = check_choices(datasets, suites, options)
     asked_for = [hook.request_concurrency for hook in hooks.values() if hook.request_concurrency]
     if asked_for and not options.request_concurrency:
         options = options.model_copy(update={"request_concurrency": asked_for[0]})
-    with placing(places):
-        datasets = {
-            name: hooks[name].dataset(known_suite(name), each, skip_bad=options.skip_bad_samples)
-            for name, each in suites.items()
-        }
-        unfit = check_choices(datasets, suites, options)
     chosen = {
         name: chosen_samples(known_suite(name), datasets[name], each.chosen, options) for name, each in suites.items()
     }
@@ -149,7 +147,11 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
     known = known_answers(entries, tasks)
     warned = _warned_of(options, entries, tasks, datasets)
     warnings = (*configuration.warnings, *_plugin_warnings(configuration.registry), *unfit, *warned)
-    notes = [words for task in tasks for words in hooks[task.suite].notes(task.options, task.samples)]
+    notes = [
+        words
+        for task in tasks
+        for words in hooks[task.suite].notes(ready_suite(task.suite, task.options, task.samples), task.samples)
+    ]
     plan = _plan(options, entries, tasks, load, (*warnings, *notes))
     if any(hook.makes_questions for hook in hooks.values()):
         plan = structs.replace(plan, question_seed=question_seed)

@@ -9,7 +9,7 @@ from vendor_verifier.config.problems import listed
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import Flag, build_suite, known_suite, stated_options
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.pipeline.suites import hooks_of
+from vendor_verifier.pipeline.suites import hooks_of, ready_suite
 from vendor_verifier.records.manifest import Manifest, StoredTask
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SuiteKind
@@ -44,8 +44,10 @@ def rejudged(manifest: Manifest, folder: RunFolder, options: RunOptions) -> Mani
     warnings = list(manifest.warnings)
     for task in manifest.tasks:
         hooks, samples = hooks_of(known_suite(task.suite)), folder.read_samples(task.suite)
-        before = list(hooks.notes(task.options, samples))
-        after = hooks.notes(stated[task.suite].own, samples)
+        before, after = (
+            list(hooks.notes(ready_suite(task.suite, options, samples, folder), samples))
+            for options in (task.options, stated[task.suite].own)
+        )
         warnings = [*(words for words in warnings if words not in before), *after]
     return manifest.changed(tasks=tasks, warnings=warnings)
 

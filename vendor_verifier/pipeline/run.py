@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import structs
 
+from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import ClusterError, NobodyToSend, RunFolderError, UsageError
 from vendor_verifier.pipeline.execute import queue_of, send
 from vendor_verifier.pipeline.latest_run import RUNS, latest_run, point_to
@@ -29,6 +30,7 @@ from vendor_verifier.pipeline.manifest import (
 from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.prices import costs_of, known_costs
 from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
+from vendor_verifier.pipeline.suites import hooks_of
 from vendor_verifier.pipeline.task_results import TaskResults, results_file, run_folder
 from vendor_verifier.records.failures import SETTLED
 from vendor_verifier.records.manifest import Manifest
@@ -142,13 +144,12 @@ def _run(
     with locked(folder), _withdrawn_if_refused(folder, prepared):
         manifest, end = _fill(folder, prepared, tools, on_start, on_record, security)
     # pandas and scipy are loaded for scoring only, so that sending does not wait for them.
-    from vendor_verifier.pipeline.score import score_folder, write_pages, write_reports
+    from vendor_verifier.pipeline.score import score_folder, write_reports
 
     file = results_file(prepared.options.output_dir)
     results = TaskResults.wanted(manifest.suites, always=file is not None)
     scored = score_folder(folder, results=results, samples=prepared.written)
     write_reports(folder, scored)
-    write_pages(folder, manifest)
     if results is not None:
         results.write(folder, scored, file)
     if run_folder(prepared.options.output_dir) is None:
@@ -200,11 +201,12 @@ def _fill(
                     tools=tools,
                     security=security,
                 )
-        if sent.end.signal_number is None:
-            for task in prepared.plan.tasks:
-                prepared.hooks[task.suite].after_run(folder, task.samples)
         manifest = with_ending(manifest, sent.end, prepared.plan, executor=sent.executor, resent=resent)
         folder.write_manifest(manifest)
+        for task in manifest.tasks:
+            # Who ends a run by a signal waits for no further requests.
+            asks = sent.end.signal_number is None
+            (prepared.hooks[task.suite] if asks else hooks_of(known_suite(task.suite))).after_run(folder, task)
     return manifest, sent.end
 
 

@@ -32,7 +32,6 @@ from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.scoring.table import read_frames
 from vendor_verifier.scoring.texts import AnswerTexts
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import Suite
 from vendor_verifier.text import counted
 
 # Whether a run with this status is complete. One that was killed still says "running": its records decide.
@@ -57,10 +56,11 @@ def score_again(folder: RunFolder, options: RunOptions | None = None, **changes:
     check_rank_metrics(manifest.score.rank_metrics, manifest.suites)
     _check_thresholds(manifest)
     folder.write_manifest(manifest)
+    for task in manifest.tasks:
+        hooks_of(known_suite(task.suite)).after_run(folder, task)
     results = TaskResults.wanted(manifest.suites)
     scored = score_folder(folder, results=results)
     write_reports(folder, scored)
-    write_pages(folder, scored.manifest)
     if results is not None:
         results.write(folder, scored)
     return scored
@@ -101,6 +101,9 @@ def score_folder(
     # By its id a run is found wherever its reports are read, and they show nobody where it lay.
     name = (RUNS / manifest.run).as_posix()
     judged = judge_models(manifest, frames, scored, asked, money, prices, name)
+    # A redacted sample no longer shows what it can measure.
+    noted = {} if manifest.redacted else suites
+    notes = [words for name in noted for words in hooks_of(known_suite(name)).notes(suites[name], asked[name])]
     outside = [f"{counted(frames.outside, 'record')} of no sample or vendor of this run: ignored."]
     report = Report(
         run=manifest.run,
@@ -110,7 +113,7 @@ def score_folder(
             dict.fromkeys(
                 [
                     *run_warnings(manifest),
-                    *_unjudged(suites, asked),
+                    *notes,
                     *scored.warnings,
                     *(outside if frames.outside else ()),
                     *unread,
@@ -176,11 +179,6 @@ def _settings(manifest: Manifest) -> dict[str, Any]:
     return {name: value for name, value in stated.items() if value not in (None, {}, (), [])}
 
 
-def _unjudged(suites: Mapping[str, Suite], asked: Mapping[str, Samples]) -> list[str]:
-    """The reasons why some answers cannot be judged on this machine."""
-    return [words for name in suites for words in hooks_of(known_suite(name)).unjudged(suites[name], asked[name])]
-
-
 def write_reports(folder: RunFolder, scored: ScoredRun, names: Sequence[str] = BY_DEFAULT) -> list[Path]:
     """Write these report files and return their paths.
 
@@ -188,9 +186,3 @@ def write_reports(folder: RunFolder, scored: ScoredRun, names: Sequence[str] = B
         StorageError: the disk refused.
     """
     return [folder.write(name, REPORTS[name](scored)) for name in names]
-
-
-def write_pages(folder: RunFolder, manifest: Manifest) -> None:
-    """Write the result pages of the evaluations that have some of their own."""
-    for task in manifest.tasks:
-        hooks_of(known_suite(task.suite)).pages(folder, task)

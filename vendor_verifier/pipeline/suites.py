@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import repeat
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec import structs
 
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import SuiteOptions, build_suite, known_suite
 from vendor_verifier.lazy_import import late
-from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
+from vendor_verifier.pipeline.datasets import Dataset, built_in_dataset, suite_dataset
 from vendor_verifier.records.manifest import StoredTask
 from vendor_verifier.records.plan import Entry, Task
-from vendor_verifier.records.record import Attempt, Response
 from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import Suite, SuiteKind
-
-_SHORT_ANSWER = Attempt(1, response=Response(text="ok", finish_reason="stop"))
+from vendor_verifier.suites.probes import ProbesSuite, probes_samples
 
 
 class SuiteHooks:
@@ -35,26 +35,14 @@ class SuiteHooks:
     request_concurrency: int | None = None
 
     def prepare(
-        self, options: RunOptions, own: Mapping[str, Any], environ: Mapping[str, str], question_seed: int
-    ) -> SuiteHooks:
-        """The hooks of one run, with everything read that its ``own`` options need.
+        self, kind: SuiteKind, own: SuiteOptions, options: RunOptions, environ: Mapping[str, str], question_seed: int
+    ) -> tuple[SuiteHooks, Dataset]:
+        """The hooks of one run and its samples, with everything read that the evaluation's ``own`` options name.
 
         Raises:
-            VerifierError: a file that the options name cannot be used.
+            VerifierError: the samples, or a file that the options name, cannot be found or used.
         """
-        return self
-
-    def dataset(self, kind: SuiteKind, options: SuiteOptions, *, skip_bad: bool) -> Dataset:
-        """The samples; of own options that contradict each other those typed on the command line apply.
-
-        Raises:
-            VerifierError: they cannot be found or used.
-        """
-        return suite_dataset(kind, options.chosen, skip_bad=skip_bad)
-
-    def notes(self, options: Mapping[str, Any], samples: Sequence[Sample]) -> Iterable[str]:
-        """Warnings about figures that are made of these samples, judged with these options."""
-        return ()
+        return self, suite_dataset(kind, own.chosen, skip_bad=options.skip_bad_samples)
 
     def ready(
         self, suite: Any, options: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder | None
@@ -63,9 +51,9 @@ class SuiteHooks:
         ready: Suite = suite
         return ready
 
-    def foreseen(self, sample: Sample) -> Iterator[Attempt]:
-        """The answers that a forecast expects, for as long as the sample's play asks."""
-        return repeat(_SHORT_ANSWER)
+    def notes(self, suite: Any, samples: Sequence[Sample]) -> Iterable[str]:
+        """Warnings about figures that are made of these samples, judged by this suite on this machine."""
+        return ()
 
     @contextmanager
     def live(self, task: Task, entries: Sequence[Entry]) -> Iterator[tuple[Task, ToolRunner | None]]:
@@ -76,15 +64,33 @@ class SuiteHooks:
         """
         yield task, None
 
-    def unjudged(self, suite: Any, samples: Sequence[Sample]) -> Iterable[str]:
-        """A sentence for each reason why some of the samples cannot be judged on this machine."""
-        return ()
+    def after_run(self, folder: RunFolder, task: StoredTask) -> None:
+        """Do the work between the last request and the scoring, and write the evaluation's own result pages.
 
-    def after_run(self, folder: RunFolder, samples: Sequence[Sample]) -> None:
-        """Do the work between the last request and the scoring."""
+        Hooks that were not prepared, as those of a stored run, ask nobody.
+        """
 
-    def pages(self, folder: RunFolder, task: StoredTask) -> None:
-        """Write the evaluation's own result pages."""
+
+@dataclass(frozen=True, slots=True)
+class ProbesHooks(SuiteHooks):
+    """The hooks of ``probes``, whose questions are drawn from the seed of the run."""
+
+    makes_questions = True
+
+    def prepare(
+        self,
+        kind: SuiteKind,
+        own: SuiteOptions,
+        options: RunOptions,
+        environ: Mapping[str, str],
+        question_seed: int,
+    ) -> tuple[SuiteHooks, Dataset]:
+        suite = build_suite(kind, own.own)
+        assert isinstance(suite, ProbesSuite)
+        samples = probes_samples(suite.questions, suite.repeats, question_seed, suite.lengths)
+        # Histories join runs by this digest: it is that of the templates, whatever was made of them.
+        templates = probes_samples(suite.questions, suite.repeats, lengths=suite.lengths)
+        return self, structs.replace(built_in_dataset(kind.name, templates, own.chosen), samples=samples)
 
 
 def hooks_of(kind: SuiteKind) -> SuiteHooks:

@@ -195,7 +195,7 @@ SUITES: tuple[SuiteKind, ...] = (
         "probes:ProbesSuite",
         "probes:probes_samples",
         apart=True,
-        hooks="vendor_verifier.pipeline.probes:ProbesHooks",
+        hooks="vendor_verifier.pipeline.suites:ProbesHooks",
         whole=True,
     ),
 )

@@ -19,13 +19,11 @@ from msgspec import structs
 
 from vendor_verifier.config.env_file import Variables, expand, has_known_form, read_variables, references
 from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.config.suite_options import SuiteOptions, build_suite, known_suite, one_or_many
+from vendor_verifier.config.suite_options import SuiteOptions, build_suite, one_or_many
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, install_line
 from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
 from vendor_verifier.pipeline.suites import SuiteHooks
-from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.plan import Entry, Task
-from vendor_verifier.records.record import Attempt, Response
 from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites import SuiteKind
@@ -49,9 +47,15 @@ class McpLiveHooks(SuiteHooks):
         return self._values().values()
 
     def prepare(
-        self, options: RunOptions, own: Mapping[str, Any], environ: Mapping[str, str], question_seed: int
-    ) -> SuiteHooks:
-        suite = build_suite(known_suite("mcp_live"), own)
+        self,
+        kind: SuiteKind,
+        own: SuiteOptions,
+        options: RunOptions,
+        environ: Mapping[str, str],
+        question_seed: int,
+    ) -> tuple[SuiteHooks, Dataset]:
+        """The rows get the names of the allowed tools; a run declares them as the server does."""
+        suite = build_suite(kind, own.own)
         assert isinstance(suite, McpLiveSuite)
         if (suite.server is None) == (suite.url is None):
             words = "set `server` to a command (or to demo) or `url` to an address: --set mcp_live.server=demo"
@@ -63,20 +67,10 @@ class McpLiveHooks(SuiteHooks):
             raise UsageError("--suite mcp_live uses one MCP server in one process; remove --workers")
         if find_spec("mcp") is None:
             raise UsageError(f"--suite mcp_live needs the MCP SDK, which is not installed: {install_line('mcp')}")
-        return McpLiveHooks(suite, read_variables(options.config_file_path, options.env_file, environ))
-
-    def dataset(self, kind: SuiteKind, options: SuiteOptions, *, skip_bad: bool) -> Dataset:
-        """The rows with the names of the allowed tools; a run declares them as the server does."""
-        found = suite_dataset(kind, options.chosen, skip_bad=skip_bad)
-        tools = tuple({"type": "function", "function": {"name": name}} for name in one_or_many(self.suite.allow))
-        return structs.replace(found, samples=_with_tools(found.samples, tools))
-
-    def foreseen(self, sample: Sample) -> Iterator[Attempt]:
-        """The expected calls, one a turn, and then a text."""
-        for call in read_calls(sample.expected.get("calls")):
-            made = ToolCall(call.name, json.dumps(call.parameters))
-            yield Attempt(1, response=Response(tool_calls=(made,), finish_reason="tool_calls"))
-        yield from SuiteHooks.foreseen(self, sample)
+        found = suite_dataset(kind, own.chosen, skip_bad=options.skip_bad_samples)
+        tools = tuple({"type": "function", "function": {"name": name}} for name in one_or_many(suite.allow))
+        variables = read_variables(options.config_file_path, options.env_file, environ)
+        return McpLiveHooks(suite, variables), structs.replace(found, samples=_with_tools(found.samples, tools))
 
     @contextmanager
     def live(self, task: Task, entries: Sequence[Entry]) -> Iterator[tuple[Task, ToolRunner | None]]:

@@ -41,31 +41,38 @@ _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class BfclHooks(SuiteHooks):
-    """The hooks of a run with this ``job``, if it has one, and these ``keys`` of live services, secret."""
+    """The hooks of a run with this ``job``, if it has one, and these ``keys`` of live services, secret.
+
+    A stored run has no ``keys``: it asks no service.
+    """
 
     job: Job | None = None
-    keys: Mapping[str, str] = field(default_factory=dict, repr=False)
+    keys: Mapping[str, str] | None = field(default=None, repr=False)
 
     @property
     def secrets(self) -> Iterable[str]:  # type: ignore[override]
-        return self.keys.values()
+        return (self.keys or {}).values()
 
     @property
     def request_concurrency(self) -> int | None:  # type: ignore[override]
         return self.job.params.parallelism if self.job else None
 
     def prepare(
-        self, options: RunOptions, own: Mapping[str, Any], environ: Mapping[str, str], question_seed: int
-    ) -> SuiteHooks:
-        job = read_job_file(Path(own["job"])) if own.get("job") is not None else None
+        self,
+        kind: SuiteKind,
+        own: SuiteOptions,
+        options: RunOptions,
+        environ: Mapping[str, str],
+        question_seed: int,
+    ) -> tuple[SuiteHooks, Dataset]:
+        job = read_job_file(Path(own.own["job"])) if own.own.get("job") is not None else None
         variables = read_variables(options.config_file_path, options.env_file, environ)
-        return BfclHooks(job, {name: value for name in REST_KEYS if (value := variables.get(name))})
+        keys = {name: value for name in REST_KEYS if (value := variables.get(name))}
+        data = bfcl_dataset(own.own, own.chosen, keys, job, skip_bad=options.skip_bad_samples)
+        return BfclHooks(job, keys), data
 
-    def dataset(self, kind: SuiteKind, options: SuiteOptions, *, skip_bad: bool) -> Dataset:
-        return bfcl_dataset(options.own, options.chosen, self.keys, self.job, skip_bad=skip_bad)
-
-    def notes(self, options: Mapping[str, Any], samples: Sequence[Sample]) -> Iterator[str]:
-        version = _version(options)
+    def notes(self, suite: BfclSuite, samples: Sequence[Sample]) -> Iterator[str]:
+        version = suite.version
         for task, rows in by_task(samples).items():
             who = SUITE if task == SUITE else f"{SUITE} {task}"
             yield from (f"{who}: {note}" for note in notes(rows))
@@ -75,6 +82,8 @@ class BfclHooks(SuiteHooks):
                     f"{who}: Overall Acc ({version}) is over the whole leaderboard, and categories that are not run "
                     f"count as 0: at most {most:.2f} can be reached with these rows"
                 )
+        if suite.services is None and (unread := _count(samples, MULTI_TURN)):
+            yield f"{suite.name}: {unread} multi-turn rows cannot be judged on this machine; install {BFCL_SIMULATORS}"
 
     def ready(
         self, suite: BfclSuite, options: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder | None
@@ -89,14 +98,9 @@ class BfclHooks(SuiteHooks):
         rest = [] if folder is None else read_rest(folder)
         return replace(suite, services=services, rest={answer.call: answer.verdict for answer in rest})
 
-    def unjudged(self, suite: BfclSuite, samples: Sequence[Sample]) -> Iterator[str]:
-        if suite.services is None and (rows := _count(samples, MULTI_TURN)):
-            yield f"{suite.name}: {rows} multi-turn rows cannot be judged on this machine; install {BFCL_SIMULATORS}"
-
-    def after_run(self, folder: RunFolder, samples: Sequence[Sample]) -> None:
-        ask_services(folder, samples, self.keys)
-
-    def pages(self, folder: RunFolder, task: StoredTask) -> None:
+    def after_run(self, folder: RunFolder, task: StoredTask) -> None:
+        if self.keys is not None:
+            ask_services(folder, folder.read_samples(SUITE), self.keys)
         write_bfcl_pages(folder, task)
 
 

@@ -30,7 +30,7 @@ from vendor_verifier.suites.bfcl.results import Version
 class BfclSuite:
     """``services``: what multi-turn rows talk to, if it is there. ``rest``: the verdicts on calls of live services.
 
-    The key of a verdict is :func:`rest_key`.
+    ``version`` is the formula of ``Overall Acc``. The key of a verdict is :func:`rest_key`.
 
     A score's ``values`` has ``correct``: 1.0, 0.0, or None for a row that cannot be checked or was not run. Custom rows
     that name their calls add ``function_name_accuracy`` and ``function_name_and_args_accuracy``, and the latter is
@@ -38,6 +38,7 @@ class BfclSuite:
     """
 
     name: str = "bfcl"
+    version: Version = "v3"
     services: Services | None = None
     rest: Mapping[str, Verdict] = field(default_factory=dict)
 
@@ -161,4 +162,4 @@ class BfclOptions:
 
 def bfcl_suite(options: BfclOptions) -> BfclSuite:
     """The suite without what only a running program has: simulated services."""
-    return BfclSuite(options.name)
+    return BfclSuite(options.name, options.version)
