@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from vendor_verifier.cli.main import run_app
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ProblemsError
-from vendor_verifier.features.history.database import read_history
 from vendor_verifier.loaders.selection import classes_of
 from vendor_verifier.pipeline.plan import Prepared, prepare
 from vendor_verifier.resources import shipped
@@ -54,29 +55,6 @@ def test_a_choice_without_one_class_is_warned_of() -> None:
     assert planned(suites=("toolbench",)).plan.warnings == ()
 
 
-def test_another_choice_begins_another_series_of_the_history(bench: Any, tmp_path: Path) -> None:
-    """A run over the head and one over a balanced choice are not one question; another seed is no other question."""
-    bench.configure("official: faithful")
-    history = tmp_path / "history.sqlite"
-    flags: list[tuple[str, ...]] = [
-        (),
-        ("--seed", "5"),
-        (
-            "--set",
-            "run.head=true",
-        ),
-    ]
-    for number, further in enumerate(flags):
-        assert bench("-n", "6", "-q", "--history", history, "-o", f"run{number}", *further)[0] == 0
-    questions = {
-        Path(folder).name: question
-        for folder, question in read_history(history)[["folder", "question"]].itertuples(index=False)
-    }
-    assert questions["run0"] == questions["run1"] != questions["run2"]
-    kept = json.loads((tmp_path / "run2" / "manifest.json").read_text())["warnings"]
-    assert any("extra calls cannot be seen" in words for words in kept)
-
-
 @pytest.mark.parametrize(
     ("choice", "words"),
     [
@@ -106,14 +84,86 @@ def test_a_choice_that_cannot_be_meant_is_refused(choice: dict[str, Any], words:
     assert words in str(caught.value)
 
 
-def test_options_of_a_suite_choose_as_the_flags_do(bench: Any) -> None:
-    """`sample_size` takes of every class like `--limit`, `head` beside it the first; a misspelt word is named."""
-    bench.configure("official: faithful", extra="suites: {trigger: {sample_size: 6}}\n")
-    code, _, err = bench("--dry-run")
-    assert (code, "false calls" in err) == (0, False)
-    bench.configure("official: faithful", extra="suites: {trigger: {sample_size: 6, head: true}}\n")
-    assert "extra calls cannot be seen" in bench("--dry-run")[2]
-    bench.configure("official: faithful", extra="suites: {trigger: {filter_category: [arays]}}\n")
-    code, _, err = bench("--dry-run")
-    assert (code, "suites.trigger.filter_category: read 'arays'" in err) == (2, True)
-    assert "did you mean `arrays`" in err
+ROWS = [json.loads(line) for line in Path("datasets/mcp_toolbench.jsonl").read_text(encoding="utf-8").splitlines()]
+TAGS = [row["tags"] for row in ROWS]
+SINGLE = sum(tags["call_type"] == "single" for tags in TAGS)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a configuration."""
+    shutil.copy("config_simulated.yaml", tmp_path / "config.yaml")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _asked(capsys: pytest.CaptureFixture[str], *words: str) -> int:
+    """The number of samples that a command line would ask."""
+    command = ["run", "-c", "config.yaml", "--model", "simulated-model", "--vendor", "official", "--dry-run", *words]
+    assert run_app(command) == 0
+    return int(capsys.readouterr().out.split(": ")[1].split()[0])
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        (["--filter-difficulty", "easy"], SINGLE),
+        (["--filter-difficulty", "single"], SINGLE),
+        (["--filter-difficulty", "Hard"], len(ROWS) - SINGLE),
+        (["--filter-difficulty", "medium"], len(ROWS) - SINGLE),
+        (["--filter-category", "Finance"], sum(tags["category"] == "finance" for tags in TAGS)),
+        (
+            ["--filter-difficulty", "easy", "--filter-category", "browser"],
+            sum(tags["category"] == "browser" and tags["call_type"] == "single" for tags in TAGS),
+        ),
+        (["-n", "20"], 20),
+        (["--sample", "20"], 20),
+    ],
+)
+@pytest.mark.usefixtures("place")
+def test_the_pages_filters_choose_the_pages_rows(
+    words: list[str], count: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Easy is every single-step row whatever its own difficulty, hard and medium every multi-step one."""
+    assert count > 0
+    assert _asked(capsys, "--benchmark", "mcptoolbench", *words) == count
+
+
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize("word", ["fin", "?"])
+def test_a_category_that_fits_none_lists_those_there_are(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Equality is asked for, so part of a category is none; the message has them all."""
+    assert run_app(["run", "-c", "config.yaml", "--benchmark", "mcptoolbench", "--filter-category", word]) == 2
+    told = capsys.readouterr().err
+    assert all(f"`{category}`" in told for category in {tags["category"] for tags in TAGS})
+
+
+def test_a_file_beside_several_evaluations_is_never_ignored(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who reads it is said, or nothing is asked."""
+    (place / "own.jsonl").write_text("\n".join(json.dumps(row) for row in ROWS[:4]))
+    file = ["--test-file-path", "own.jsonl", "--dry-run", "-c", "config.yaml"]
+    assert run_app(["run", "--suite", "trigger", "--suite", "mcptoolbench", *file]) == 0
+    told = capsys.readouterr().err
+    assert "Only trigger reads --test-file-path own.jsonl" in told
+    assert "mcptoolbench (mcp_toolbench.jsonl)" in told
+    named = ["--set", "mcptoolbench.test_file_path=own.jsonl"]
+    assert run_app(["run", "--suite", "trigger", "--suite", "mcptoolbench", *named, *file]) == 0
+    assert "Only trigger" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("place")
+def test_a_filter_value_that_fits_nothing_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    """The page's three categories beside each other; one alone that fits nothing is refused."""
+    words = ["--filter-category", "finance", "--filter-category", "search", "--filter-category", "weather"]
+    command = ["run", "-c", "config.yaml", "--benchmark", "mcptoolbench", "--dry-run"]
+    assert run_app([*command, *words]) == 0
+    told = capsys.readouterr()
+    assert "--filter-category: read 'weather', which fits no sample" in told.err
+    assert run_app([*command, *words[4:]]) == 2
+
+
+@pytest.mark.usefixtures("place")
+def test_the_pages_tags_find_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _asked(capsys, "--benchmark", "toolbench", "--filter-tags", "api", "--filter-tags", "rest") == 16
+    words = ["--filter-difficulty", "easy", "--filter-category", "finance", "--filter-tags", "stock"]
+    assert _asked(capsys, "--benchmark", "toolbench", *words) > 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,8 +12,12 @@ from typing import Any
 import pytest
 
 from vendor_verifier.config.run_config import RunOptions
+from vendor_verifier.errors import UsageError
 from vendor_verifier.pipeline.estimate import Forecast, forecast
 from vendor_verifier.pipeline.plan import prepare
+from vendor_verifier.pipeline.prices import listed_price, price_from_config, price_of
+from vendor_verifier.records.plan import Entry
+from vendor_verifier.records.request import Endpoint
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONFIG = """\
@@ -55,30 +61,6 @@ def test_requests_tokens_and_money_are_those_of_samples_repeats(bench: Any) -> N
     assert found.duration_s == 5 * 5.0
 
 
-def test_the_baseline_is_asked_as_often_as_its_own_repeats_say(bench: Any) -> None:
-    """Twice the requests, records and tokens of the others."""
-    baseline, other = _forecast(bench, baseline_repeats=2).entries
-    assert (baseline.requests, baseline.records, other.requests) == (20, 20, 10)
-    assert baseline.input_tokens == 2 * other.input_tokens
-
-
-def test_an_answer_is_never_supposed_longer_than_its_limit(bench: Any) -> None:
-    """max_tokens below the assumption is what is counted."""
-    found = _forecast(bench, max_tokens=50).entries[0]
-    assert found.output_tokens == found.output_ceiling_tokens == 500
-
-
-def test_probes_cost_cents_and_the_smallest_answer(bench: Any) -> None:
-    """1,224 requests for one token, 16 over Responses, which takes no smaller budget; 67 probes with known answers."""
-    (bench.folder / "config.yaml").write_text(CONFIG.replace("openai\n      price", "openai_responses\n      price"))
-    options = RunOptions(config_file_path=Path("config.yaml"), suite=("probes",), baseline_repeats=1)
-    responses, chat = forecast(prepare(options, {}, require_keys=False), NOW).entries
-    assert (responses.requests, chat.requests) == (1_291, 1_291)
-    assert responses.output_tokens - chat.output_tokens == 15 * 1_224
-    assert responses.output_ceiling_tokens == chat.output_ceiling_tokens + 15 * 1_224
-    assert chat.input_tokens < 150_000
-
-
 def test_without_max_tokens_there_is_no_ceiling(bench: Any) -> None:
     """Unlimited is not zero: neither tokens nor money get a number."""
     found = _forecast(bench)
@@ -113,13 +95,6 @@ def test_one_vendor_at_a_time_takes_the_sum_and_all_at_once(bench: Any) -> None:
     """Time follows --vendor-concurrency."""
     together, one_by_one = _forecast(bench), _forecast(bench, vendor_concurrency=1)
     assert one_by_one.duration_s == 2 * together.duration_s > 0
-
-
-def test_conversations_are_counted_turn_by_turn(bench: Any) -> None:
-    """An evaluation that asks more than once per sample makes more requests than records."""
-    found = _forecast(bench, suite=("contract",), test_file_path=None).entries[0]
-    assert found.requests >= found.records > 0
-    assert _forecast(bench, suite=("contract",), test_file_path=None).compared is None
 
 
 @pytest.mark.parametrize(("repeats", "compared"), [(2, 10), (1, None)])
@@ -170,3 +145,74 @@ def test_a_load_is_foretold_with_what_is_thrown_away(
     assert (shaped.requests, shaped.records) == (requests, requests)
     assert shaped.duration_s == pytest.approx(seconds)
     assert shaped.input_tokens == pytest.approx(plain.input_tokens * requests / 10, abs=1)
+
+
+WHEN = datetime(2025, 11, 1, 12, tzinfo=UTC)
+
+
+def entry(model_id: str, url: str, vendor: str, price: dict[str, Any] | None = None) -> Entry:
+    return Entry("m", vendor, vendor, Endpoint(url, model_id), "openai", "account", price=price)
+
+
+def test_the_configs_price_wins() -> None:
+    """Whatever the list says, what was agreed is what is paid."""
+    found = price_of(entry("gpt-4o", "https://api.openai.com/v1", "openai", {"input": 9.0, "output": 9.5}), WHEN)
+    assert found is not None
+    assert (found.input, found.output, found.source) == (9.0, 9.5, "config")
+
+
+def test_the_list_knows_the_vendor_by_address_or_name() -> None:
+    """The same model by its own address and by its vendor's name, with the source told."""
+    by_url = listed_price("gpt-4o", "https://api.openai.com/v1", "anything", WHEN)
+    by_name = listed_price("gpt-4o", "https://gateway.example/v1", "openai", WHEN)
+    assert by_url == by_name
+    assert by_url is not None
+    assert by_url.output > by_url.input > 0
+    assert "genai-prices: openai/gpt-4o" in by_url.source
+
+
+@pytest.mark.parametrize(
+    ("model", "url", "vendor"),
+    [
+        ("gpt-4o", "https://reseller.example/v1", "acme"),
+        ("gpt-4o", "https://reseller.example/v1", "my-openai-proxy"),
+        ("no-such-model", "https://api.openai.com/v1", "openai"),
+    ],
+)
+def test_no_price_is_borrowed(model: str, url: str, vendor: str) -> None:
+    """A reseller does not get the maker's price, nor an unknown model its neighbour's."""
+    assert listed_price(model, url, vendor, WHEN) is None
+
+
+def test_a_server_on_this_machine_is_priced_by_a_known_name_only() -> None:
+    """A gateway to a vendor goes by the vendor's name; a model of one's own costs what the config says."""
+    by_name = listed_price("gpt-4o", "http://127.0.0.1:4000/v1", "openai", WHEN)
+    assert by_name == listed_price("gpt-4o", "https://api.openai.com/v1", "openai", WHEN)
+    assert by_name is not None
+    assert listed_price("gpt-4o", "http://localhost:8000/v1", "mistral", WHEN) is None
+
+
+def test_the_list_is_not_loaded_where_it_has_nothing_to_say() -> None:
+    """Loading it costs more than a small run: not for a server on this machine."""
+    code = (
+        "import sys; from datetime import datetime; from vendor_verifier.pipeline.prices import listed_price;"
+        "assert listed_price('m', 'http://[::1]:8000/v1', 'mine', datetime.now()) is None;"
+        "sys.exit(str(found) if (found := {'genai_prices', 'pydantic', 'httpx2'} & set(sys.modules)) else 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_price_in_yuan_needs_its_rate() -> None:
+    """Without the rate the sum would be wrong by a factor of seven; the message says what to add."""
+    with pytest.raises(UsageError, match=r"m: v: price is in CNY; add `rate:`"):
+        price_from_config({"input": 1.5, "output": 7.5, "currency": "CNY"}, "m: v")
+    found = price_from_config({"input": 1.5, "output": 7.5, "currency": "CNY", "rate": 0.14, "cached": None}, "m: v")
+    assert (found.currency, found.rate, found.cached) == ("CNY", 0.14, None)
+
+
+def test_half_a_price_is_refused() -> None:
+    """Input without output would make answers free; a price per request alone is a whole one."""
+    for half in ({"input": 1.0}, {"output": 1.0}, {"cached": 1.0}):
+        with pytest.raises(UsageError, match="needs both"):
+            price_from_config(half, "m: v")
+    assert price_from_config({"request": 0.01}, "m: v").request == 0.01

@@ -13,7 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from closing_server import ANSWER, ClosingServer
 from costs import PATIENCE_S
+
+import vendor_verifier.pipeline.run as run_module
+from vendor_verifier.cli.main import run_app
+from vendor_verifier.cli.output import EXIT_INCOMPLETE
+from vendor_verifier.errors import RunFolderError, UsageError
+from vendor_verifier.pipeline.latest_run import point_to, pointed_to, run_named
+from vendor_verifier.run.journal import locked
+from vendor_verifier.store import RunFolder
 
 REPORTS = ("manifest.json", "samples/trigger.jsonl", "records.jsonl", "scores.json", "ranking.csv", "report.md")
 
@@ -124,19 +133,6 @@ def test_a_refused_key_stops_and_names_every_entry_that_uses_it(bench: Any) -> N
         assert any(f"simulated-model: {label} was stopped" in warning for warning in scores["warnings"])
 
 
-def test_dry_run_says_what_would_be_sent_and_needs_no_key(bench: Any) -> None:
-    """Requests per vendor, addresses and key names are printed; no folder appears."""
-    (bench.folder / "config.yaml").write_text(
-        "kimi-k2.5:\n  vendors:\n    - {name: moonshot, model_id: kimi-k2.5, is_baseline: true}\n"
-    )
-    bench.samples(7)
-    code, out, _ = bench("--dry-run", "--test-file-path", bench.folder / "samples.jsonl", "--repeat", "3")
-    assert code == 0
-    assert "kimi-k2.5 / moonshot (baseline): https://api.moonshot.ai/v1" in out
-    assert "key from moonshot" in out
-    assert not (bench.folder / "runs").exists()
-
-
 def test_score_and_report_need_no_network_and_can_change(bench: Any) -> None:
     """A stored run is judged again under another policy, and rendered in any format without being run again."""
     bench.configure("official: faithful", "cutter: cutter")
@@ -226,3 +222,183 @@ def _wait_for_records(path: Path, count: int) -> None:
             return
         time.sleep(0.02)
     pytest.fail(f"no {count} records in time")
+
+
+def test_where_nobody_answered_nobody_leads(bench: Any) -> None:
+    """Two dead vendors share no lead: no place in any format, and a sentence that says so."""
+    bench.samples(3)
+    bench.configure("official: down", "twin: down")
+    code, scores = bench.run("--retries", "0")
+    assert code == EXIT_INCOMPLETE
+    vendors = scores["models"]["simulated-model"]["vendors"].values()
+    assert [vendor["place"] for vendor in vendors] == [None, None]
+    _, out, _ = bench("score", "run", "--history", "none")
+    assert "No vendor answered" in out
+    page = (bench.folder / "run" / "report.html").read_text()
+    assert "No vendor answered" in page
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"label": "other"}, ["simulated-model / bad is gone", "simulated-model / other is new"]),
+        ({"model_id": "m-2"}, ["simulated-model / bad: model_id was simulated-model, is m-2"]),
+        ({"extra_body": {"top_k": 1}}, ["simulated-model / bad: extra_body"]),
+    ],
+)
+def test_the_entry_that_differs_is_named_with_both_values(bench: Any, change: dict[str, Any], words: list[str]) -> None:
+    """Of bodies only that they differ, because they may be long."""
+    bench.samples(1)
+    file = bench.configure("official: faithful", "bad: quantised")
+    bench.run()
+    text = file.read_text()
+    head, mark, last = text.rpartition("    - name: simulated\n      label: bad\n")
+    if "label" in change:
+        mark = mark.replace("bad", change["label"])
+    elif "model_id" in change:
+        last = last.replace("model_id: simulated-model", f"model_id: {change['model_id']}")
+    else:
+        last += f"      extra_body: {json.dumps(change['extra_body'])}\n"
+    file.write_text(head + mark + last)
+    code, _, err = bench(
+        "--incremental", "-o", bench.folder / "run", "--test-file-path", bench.folder / "samples.jsonl"
+    )
+    assert code == 2
+    assert "was made with other entries (" in err
+    for each in words:
+        assert each in err
+
+
+def test_another_number_of_repetitions_is_told(bench: Any) -> None:
+    """With both numbers."""
+    bench.samples(1)
+    bench.configure("official: faithful", "bad: quantised")
+    bench.run()
+    common = ("--incremental", "-o", bench.folder / "run", "--test-file-path", bench.folder / "samples.jsonl")
+    code, _, err = bench(*common, "--repeat", "3")
+    assert (code, "repeat was 1, is 3" in err) == (2, True)
+
+
+def configure(folder: Path, url: str) -> Path:
+    """A config of one vendor at ``url``."""
+    path = folder / "config.yaml"
+    price = "price: {input: 1, output: 1}"
+    entry = f"{{name: simulated, label: shut, model_id: m, validator: openai, url: '{url}', {price}}}"
+    path.write_text(f"simulated-model:\n  vendors:\n    - {entry}\n", encoding="utf-8")
+    return path
+
+
+def loses_the_second(_connection: int, nth: int) -> bytes | None:
+    return ANSWER if nth == 1 else None
+
+
+def test_a_run_says_how_many_requests_were_sent_again(bench: Any) -> None:
+    """Records and manifest agree on the number; all succeed at the first try."""
+    bench.samples(12)
+    with ClosingServer(None, loses_the_second) as server:
+        configure(bench.folder, server.url())
+        _, scores = bench.run("--retries", "0", "--request-concurrency", "1")
+    folder = bench.folder / "run"
+    (model,) = scores["models"].values()
+    shut = model["vendors"]["shut"]
+    records = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    marked = [attempt["resent"] for record in records for turn in record["turns"] for attempt in turn["attempts"]]
+    resent = sum(marked)
+    assert 2 <= resent == server.requests - 12
+    assert (shut["success_rate"], shut["failures"], shut["verdict"]["status"]) == (1.0, {}, "not_tested")
+    assert json.loads((folder / "manifest.json").read_text())["resent"] == {"simulated-model: shut": resent}
+    twice = next(record["sample"] for record in records if record["turns"][0]["attempts"][0]["resent"])
+    _, told, _ = bench("explain", folder, "--vendor", "shut", "--sample", twice)
+    assert "attempt 1, sent again on a new connection" in told
+
+
+CONFIG = Path(__file__).parents[2] / "config_simulated.yaml"
+WORDS = ["--config-file-path", str(CONFIG), "--model", "simulated-load", "-n", "2", "-q"]
+
+
+def _refused(*_: object, **__: object) -> None:
+    raise UsageError("the Dask scheduler at tcp://127.0.0.1:1 cannot be used: nobody is there")
+
+
+def test_the_same_command_can_be_given_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is gone after the refusal; a folder with something else in it keeps that and nothing of the run."""
+    monkeypatch.setattr(run_module, "send", _refused)
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "notes.txt").write_text("mine")
+    for folder in (tmp_path / "out", kept):
+        assert run_app([*WORDS, "--set", "run.compress=true", "-o", str(folder)]) == 2
+        assert "nobody is there" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert [path.name for path in kept.iterdir()] == ["notes.txt"]
+
+
+def test_a_run_under_way_is_not_touched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The second run on a folder is refused before it writes the samples, whether the first has a manifest or not."""
+    folder = RunFolder(tmp_path / "run")
+    with locked(folder):
+        folder.write_samples("trigger", [])
+        assert run_app([*WORDS, "-o", str(folder.path)]) == 2
+        assert "is being written by process" in capsys.readouterr().err
+        assert folder.samples_file("trigger").read_bytes() == b""
+    assert run_app([*WORDS, "-o", str(folder.path)]) == 0
+    before = folder.samples_file("trigger").stat()
+    assert run_app([*WORDS, "-o", str(folder.path)]) == 2
+    assert "already holds a run; add --incremental" in capsys.readouterr().err
+    assert folder.samples_file("trigger").stat() == before
+
+
+def test_a_folder_that_is_no_run_is_left_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Going on with it is refused, and nothing is written into it."""
+    assert run_app([*WORDS, "--incremental", "-o", str(tmp_path / "none")]) == 2
+    assert run_app([*WORDS, "--incremental", "-o", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.count("is not a run folder") == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def made(runs: Path, name: str) -> Path:
+    """A run folder with a manifest."""
+    folder = runs / name
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text("{}")
+    return folder
+
+
+def test_where_links_are_impossible_a_file_names_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system without links has a text file in their place, which is read alike."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("no links here")
+
+    monkeypatch.setattr(Path, "symlink_to", refuse)
+    point_to(made(tmp_path, "one"))
+    assert (tmp_path / "latest").read_text() == "one\n"
+    assert pointed_to(tmp_path) == tmp_path / "one"
+
+
+def test_a_folder_of_that_name_is_left_alone(tmp_path: Path) -> None:
+    """Who has a run called latest keeps it."""
+    made(tmp_path, "latest")
+    point_to(made(tmp_path, "one"))
+    assert not (tmp_path / "latest").is_symlink()
+
+
+def test_a_run_is_found_by_the_name_that_its_reports_give_it(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports say ``runs/<id>`` wherever the run lies; a folder so called goes first, other names are not searched."""
+    bench.samples(1)
+    bench.configure("official: faithful", "other: substitute")
+    bench.run(output="runs/mine")
+    folder = RunFolder(bench.folder / "runs" / "mine")
+    run = folder.read_manifest().run
+    monkeypatch.chdir(bench.folder)
+    assert f"explain runs/{run} --vendor other" in (folder.path / "report.html").read_text()
+    for said in (Path("runs") / run, Path(run), folder.path):
+        assert run_named(said).resolve() == folder.path.resolve()
+    for unknown in (Path("runs") / "20260101T000000Z-abcdef", Path("runs") / "nobody"):
+        with pytest.raises(RunFolderError, match="not a run folder; runs are"):
+            run_named(unknown)
+    for command in ("explain", "score", "report"):
+        code, _, err = bench(command, Path("runs") / run, *(("--vendor", "other") if command == "explain" else ()))
+        assert code == 0, err

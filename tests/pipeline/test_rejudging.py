@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from vendor_verifier.cli.main import run_app
+from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.store import RunFolder
 
 
 @pytest.fixture(scope="module")
@@ -84,13 +89,6 @@ def test_all_metrics_of_tool_correctness_come_from_one_run(run: Path) -> None:
     assert (run / "records.jsonl").read_bytes() == paid
 
 
-def test_the_short_flags_reach_a_stored_run(run: Path) -> None:
-    """``--compare-parameters`` is the option of that name."""
-    assert run_app(["score", str(run), "--compare-parameters", "--history", "none"]) == 0
-    options = {task["suite"]: task["options"] for task in json.loads((run / "manifest.json").read_text())["tasks"]}
-    assert options == {"tool_correctness": {"compare_parameters": True}, "toolbench": {}}
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -139,3 +137,18 @@ def test_a_run_without_answers_is_not_judged_otherwise(tmp_path: Path, capsys: p
     capsys.readouterr()
     assert run_app(["score", str(tmp_path / "run"), "--set", "toolbench.mode=strict"]) == 2
     assert "redact_content" in capsys.readouterr().err
+
+
+SAMPLE = Sample("a-1", Turn(({"role": "user", "content": "?"},)), {"category": "multi_turn_base"})
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_stored_run_does_not_choose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: bool) -> None:
+    """A folder that the user names for a run is imported from; one that the manifest of a stored run names is not."""
+    package = tmp_path / "bfcl_eval" / "eval_checker" / "multi_turn_eval" / "func_source_code"
+    package.mkdir(parents=True)
+    (tmp_path / "bfcl_eval" / "__init__.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w').close()\n")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    ready_suite("bfcl", {"data": str(tmp_path)}, [SAMPLE], RunFolder(tmp_path / "run") if stored else None)
+    assert (tmp_path / "imported").exists() is not stored

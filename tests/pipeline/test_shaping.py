@@ -15,10 +15,12 @@ from typing import Any
 
 import pytest
 from costs import PATIENCE_S
+from manifests import some_manifest
 
-from vendor_verifier.config.run_config import RunOptions, run_options
+from vendor_verifier.config.run_config import run_options
 from vendor_verifier.errors import ProblemsError
 from vendor_verifier.pipeline.load_profile import foreseen, places, read_load
+from vendor_verifier.pipeline.run_warnings import run_warnings
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.records.plan import Arrival, Entry, LoadShape
 from vendor_verifier.records.request import Endpoint
@@ -54,11 +56,6 @@ def test_everything_that_contradicts_itself_is_told_at_once() -> None:
 def test_what_cannot_be_meant_is_refused(said: dict[str, Any], keys: list[str]) -> None:
     """Each flag that cannot be kept is named."""
     assert refused(**said) == keys
-
-
-def test_workers_may_choose_to_be_one() -> None:
-    """A run without a shape goes with any number."""
-    assert not read_load(RunOptions(workers=4, repeat=3, incremental=True)).is_shaped
 
 
 def test_an_open_loop_is_not_capped_unless_somebody_says_so() -> None:
@@ -166,22 +163,6 @@ def test_where_a_cap_held_requests_back_ttft_ranks(bench: Any, flags: tuple[str,
     assert ("avg_ttft_ms counts from the due time" in report) == bool(flags)
 
 
-@pytest.mark.slow
-def test_a_planned_run_at_a_rate_can_be_gone_on_with(bench: Any) -> None:
-    """Lost records are asked again on a schedule of their own, and goodput states no rate over the pause."""
-    bench.configure("official: faithful", "twin: faithful")
-    bench.samples(6)
-    flags = ("--request-rate", "100", "--baseline-repeats", "1", "--slo", "e2e_ms <= 60000")
-    _, scores = bench.run(*flags)
-    file = bench.folder / "run" / "records.jsonl"
-    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:5]))
-    code, resumed = bench.run(*flags, "--incremental")
-    assert code == 0
-    assert [vendor["succeeded"] for vendor in vendors_of(resumed).values()] == [6, 6]
-    assert scores["complete"]
-    assert resumed["complete"]
-
-
 def test_slos_of_the_config_and_of_a_later_score(bench: Any) -> None:
     """SLOs stand in the config or come with `score`, which asks nobody; what is no SLO is refused with its line and
     leaves the stored run as it was."""
@@ -236,40 +217,6 @@ def test_a_dry_run_tells_the_load(bench: Any) -> None:
     assert "sent as often as time allows" in out
 
 
-def test_a_dry_run_refuses_what_a_run_refuses(bench: Any) -> None:
-    """Values that no run takes."""
-    bench.configure("official: faithful")
-    bench.samples(1)
-    code, out, err = bench("--dry-run", "--test-file-path", "samples.jsonl", "--workers", "0")
-    assert (code, out) == (2, "")
-    assert "--workers 0: expected at least 1" in err
-
-
-def test_bad_gates_and_bad_slos_are_told_at_once(bench: Any) -> None:
-    """Each with its flag, before anything is sent."""
-    bench.configure("official: faithful")
-    bench.samples(1)
-    code, _, err = bench(
-        "--test-file-path", "samples.jsonl", "-o", "run", "--gate", "f1 => 1", "--slo", "ttft_ms.p95 <= 5",
-        "--slo", "nothing >= 1", "--duration", "1",
-    )  # fmt: skip
-    assert code == 2
-    assert [line.split("gate '")[0] for line in err.removeprefix("error: ").splitlines()] == [
-        "--gate: ", "--slo: ", "--slo: ",
-    ]  # fmt: skip
-    assert not (bench.folder / "run").exists()
-
-
-def test_a_limit_that_ends_a_run(bench: Any) -> None:
-    """--incremental would be refused, so it is not what is advised."""
-    bench.configure("official: faithful")
-    bench.samples(2)
-    code, _, err = bench("--test-file-path", "samples.jsonl", "--max-requests", "1", "-o", "timed", "--duration", "20")
-    assert code == 3
-    assert "--max-requests 1 was reached" in err
-    assert "--incremental" not in err
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_run_by_duration_that_was_cut_short(bench: Any, number: int) -> None:
@@ -300,3 +247,33 @@ def test_a_run_by_duration_that_was_cut_short(bench: Any, number: int) -> None:
 def _lines(folder: Path) -> int:
     file = folder / "records.jsonl"
     return file.read_bytes().count(b"\n") if file.exists() else 0
+
+
+OFFERED = {
+    "begun": 100, "repetitions": 1, "most_under_way": 9, "cap": 8, "held_back": 0, "warmup": 4, "warmup_failed": 0,
+    "lag_p50_ms": 1.0, "lag_p99_ms": 50.0, "lag_max_ms": 60.0,
+}  # fmt: skip
+
+
+def warnings(**changes: Any) -> list[str]:
+    return list(run_warnings(some_manifest(load={"m: a": OFFERED | changes})))
+
+
+def test_a_load_that_was_kept_is_no_warning() -> None:
+    """Up to 50 ms late at p99 and nothing held back says nothing; neither does a closed loop, which has no lag."""
+    assert warnings() == []
+    assert warnings(lag_p50_ms=None, lag_p99_ms=None) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"held_back": 7, "lag_p99_ms": 900.0}, "m: a: 7 requests started late because 8 were already in flight"),
+        ({"lag_p99_ms": 50.6}, "m: a: requests started up to 51 ms late"),
+        ({"warmup_failed": 4}, "m: a: the whole warm-up failed (4 requests)"),
+    ],
+)
+def test_another_load_than_the_one_asked_for_is_told(changes: dict[str, Any], words: str) -> None:
+    """A full cap, a late process and a warm-up that warmed nothing are each one sentence."""
+    (found,) = warnings(**changes)
+    assert found.startswith(words)

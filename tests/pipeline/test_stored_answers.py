@@ -63,18 +63,6 @@ def test_stored_answers_are_scored_without_asking(
     assert list(found["scores"].values()) == [sum(scores) / 3]
 
 
-@pytest.mark.usefixtures("silent")
-def test_the_screen_names_what_is_not_right(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The mean, how many pass, and the rows below full marks with the reason."""
-    assert run_app(["score", str(file)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == [f"{file.name}: 3 answers", "tool_correctness: score 0.833, 3 of 3 pass (threshold 0.5)"]
-    assert lines[2:] == [
-        "  row 2: 0.500: Missing tools ['get_weather']. "
-        "Expected ['get_weather', 'search_hotels'], called ['search_hotels']."
-    ]
-
-
 def test_the_same_rows_are_asked_of_a_vendor(file: Path, tmp_path: Path) -> None:
     """A live run over the file: the faithful vendor is right everywhere."""
     shutil.copy("config_simulated.yaml", tmp_path / "config.yaml")
@@ -104,3 +92,87 @@ def test_what_cannot_be_scored_is_named(
     file.write_text(json.dumps(row))
     assert run_app(["score", str(file), *words]) == 2
     assert said in capsys.readouterr().err
+
+
+FIELDS = {
+    "toolbench": {"resolved", "tool_selection_accuracy", "expected_tools", "agent_tools"},
+    "mcptoolbench": {"resolved", "tool_selection_accuracy", "parameter_accuracy", "sequence_match", "details"},
+    "tool_correctness": {"score", "success", "reason"},
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a configuration of two simulated vendors."""
+    shutil.copy("config_simulated.yaml", tmp_path / "config.yaml")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _run(*words: str) -> int:
+    chosen = ["--model", "simulated-model", "--vendor", "official", "--vendor", "text-leaker", "--history", "none"]
+    return run_app(["run", "-c", "config.yaml", *words, *chosen])
+
+
+def _results(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(file.read_text())
+    return found
+
+
+@pytest.mark.parametrize("name", ["toolbench", "mcptoolbench"])
+def test_the_pages_command_writes_the_pages_fields(place: Path, name: str) -> None:
+    """``run -c … --benchmark NAME -n 12 -v -o results.json``: a file, not a folder, with every task of every vendor."""
+    assert _run("--benchmark", name, "-n", "12", "-v", "-o", "results.json") == 0
+    found = _results(place / "results.json")
+    (folder,) = (path for path in (place / "runs").iterdir() if not path.is_symlink())
+    assert _results(folder / "results.json") == found
+    assert len(found["tasks"]) == 24
+    assert len({(task["task_id"], task["vendor"]) for task in found["tasks"]}) == 24
+    called = [task for task in found["tasks"] if task["decision"] == "called"]
+    assert all(FIELDS[name] <= set(task) for task in called)
+    assert {task["resolved"] for task in found["tasks"]} == {True, False}
+    assert all("error" in task or "details" in task for task in found["tasks"] if not task["resolved"])
+
+
+def test_the_summary_is_of_the_scores(place: Path) -> None:
+    """The rate of each vendor is the mean over its tasks."""
+    assert _run("--suite", "toolbench", "--sample", "9", "-q", "-o", "results.json") == 0
+    found = _results(place / "results.json")
+    for one in found["summary"]:
+        own = [task["resolved"] for task in found["tasks"] if task["vendor"] == one["vendor"]]
+        assert (one["tasks"], one["resolved"]) == (len(own), sum(own) / len(own))
+
+
+def test_scoring_again_writes_it_anew(place: Path) -> None:
+    """The judgement of the file is the last one; every evaluation has its own fields."""
+    suites = [word for name in FIELDS for word in ("--suite", name)]
+    assert _run(*suites, "-n", "8", "-q", "-o", "run") == 0
+    before = _results(place / "run" / "results.json")["tasks"]
+    for name, fields in FIELDS.items():
+        own = [task for task in before if task["suite"] == name and task["decision"] == "called"]
+        assert own
+        assert all(fields <= set(task) for task in own)
+    assert run_app(["score", "run", "--set", "tool_correctness.threshold=0", "--history", "none"]) == 0
+    after = [task for task in _results(place / "run" / "results.json")["tasks"] if task["suite"] == "tool_correctness"]
+    assert {task["success"] for task in after} == {True}
+
+
+def test_a_run_without_evaluations_has_no_task_results(place: Path) -> None:
+    """Triggering is a comparison and no score of a task; where a file is asked for its decisions stand in it."""
+    assert _run("-n", "4", "-q", "-o", "run") == 0
+    assert not (place / "run" / "results.json").exists()
+    assert _run("-n", "4", "-q", "-o", "out/decisions.json") == 0
+    assert {task["decision"] for task in _results(place / "out" / "decisions.json")["tasks"]} <= {
+        "called",
+        "not_called",
+    }
+
+
+def test_a_resumed_run_tells_each_task_once(place: Path) -> None:
+    """What failed and was asked again stands there as it is now."""
+    assert _run("--suite", "toolbench", "-n", "6", "-q", "-o", "run") == 0
+    records = (place / "run" / "records.jsonl").read_text().splitlines()
+    (place / "run" / "records.jsonl").write_text("\n".join(records[:5]) + "\n")
+    assert _run("--suite", "toolbench", "-n", "6", "-q", "-o", "run", "--incremental") == 0
+    tasks = _results(place / "run" / "results.json")["tasks"]
+    assert len(tasks) == len({(task["sample"], task["vendor"]) for task in tasks}) == 12

@@ -129,3 +129,102 @@ def test_published_results_show_another_template(bench: Any) -> None:
     assert any("unusable" in defect for defect in scores["dataset"])
     assert bench("import", given[0], "--model", "m", "-o", "other", "--gate", "f2 >= 1")[0] == 2
     assert not (bench.folder / "other").exists()
+
+
+PRICE = "price: {input: 0.2, output: 0.8, cached: 0.02, currency: CNY, rate: 0.14}"
+
+
+def outcomes(scores: Any, vendor: str = "official") -> dict[str, str]:
+    return {gate["text"]: gate["outcome"] for gate in scores["gates"] if gate["vendor"] == vendor}
+
+
+def test_a_gate_under_a_model_is_kept_with_the_run(bench: Any) -> None:
+    """``score`` judges by it again; ``--gate`` replaces all."""
+    path = bench.configure("official: faithful", "twin: faithful", extra='gates:\n  - "verdict >= down"\n')
+    own = 'simulated-model:\n  gates:\n    - "avg_tokens <= 1"\n'
+    path.write_text(path.read_text(encoding="utf-8").replace("simulated-model:\n", own, 1), encoding="utf-8")
+    bench.samples(40)
+    code, scores = bench.run()
+    assert (code, outcomes(scores)) == (1, {"verdict >= down": "passed", "avg_tokens <= 1": "failed"})
+    assert bench("score", "run")[0] == 1
+    assert bench("report", "run", "--gate", "verdict >= down")[0] == 0
+
+
+def test_a_bad_gate_is_named_by_file_line_and_key(bench: Any) -> None:
+    """Before anything is sent, with all others."""
+    path = bench.configure("official: faithful")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(":\n", ':\n  gates:\n    - "f1 => 1"\n', 1), encoding="utf-8")
+    bench.samples()
+    code, _, err = bench("--test-file-path", "samples.jsonl", "-o", "run", "--gate", "tsp >= 1")
+    assert code == 2
+    assert "config.yaml:3: simulated-model.gates[0]: gate 'f1 => 1'" in err
+    assert "--gate: gate 'tsp >= 1': unknown metric tsp; did you mean tps?" in err
+    assert not (bench.folder / "run" / "records.jsonl").exists()
+    path.write_text(text.replace(":\n", ":\n  gates: f1\n", 1), encoding="utf-8")
+    err = bench("--test-file-path", "samples.jsonl", "-o", "run")[2]
+    assert err.count("simulated-model.gates: ") == 1
+
+
+def test_cost_gates(bench: Any) -> None:
+    """By the config's price, in yuan at its rate; without a price they are not decided."""
+    path = bench.configure("official: faithful", "twin: faithful")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("url: sim://faithful\n", f"url: sim://faithful\n      {PRICE}\n", 1), "utf-8")
+    bench.samples(40)
+    code, scores = bench.run(
+        "--gate", "cost_per_valid_call_usd <= 0.002", "--gate", "cost_per_1000_requests_usd <= 0.000001"
+    )
+    assert code == 1
+    cheap, dear = "cost_per_valid_call_usd <= 0.002", "cost_per_1000_requests_usd <= 1e-06"
+    assert outcomes(scores) == {cheap: "passed", dear: "failed"}
+    assert outcomes(scores, "twin") == {cheap: "not_decided", dear: "not_decided"}
+    stored = json.loads((bench.folder / "run" / "manifest.json").read_text(encoding="utf-8"))
+    assert stored["entries"][0]["price"]["currency"] == "CNY"
+
+
+def test_gates_on_verdicts_change_no_verdict(bench: Any) -> None:
+    bench.configure("official: faithful", "swap: substitute")
+    bench.samples(40)
+    code, scores = bench.run("--gate", "verdict >= check", "--gate", "f1 >= 0.99")
+    verdict = scores["models"]["simulated-model"]["vendors"]["swap"]["verdict"]
+    assert (code, outcomes(scores, "swap")["verdict >= check"], verdict["status"]) == (1, "failed", "differs")
+    assert "f1 >= 0.99" not in json.dumps(verdict)
+
+
+def test_a_failed_gate_comes_before_an_incomplete_run(bench: Any) -> None:
+    bench.configure("official: faithful", "shut: locked")
+    bench.samples()
+    assert bench.run("--retries", "0", output="whole")[0] == 3
+    assert bench.run("--retries", "0", "--gate", "avg_tokens <= 1", output="both")[0] == 1
+
+
+@pytest.fixture
+def scattered(bench: Any) -> Any:
+    """A run of two priced vendors over six samples, whose records were then made in two regions."""
+    config = bench.configure("official: faithful", "twin: faithful")
+    price = "validator: openai\n      price: {input: 1.0, output: 2.0}\n"
+    config.write_text(config.read_text().replace("validator: openai\n", price))
+    bench.samples(6)
+    bench.run("--baseline-repeats", "1")
+    records = bench.folder / "run" / "records.jsonl"
+    rows = [json.loads(line) for line in records.read_bytes().splitlines()]
+    met: set[str] = set()
+    for row in rows:
+        # Each vendor's first record, whichever vendor was quicker.
+        row["region"] = "eu" if row["label"] in met else "us"
+        met.add(row["label"])
+    records.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    bench("score", "run", "--history", "none")
+    return bench
+
+
+def test_regions_are_in_the_reports(scattered: Any) -> None:
+    """By vendor and region; the counts are those of the records."""
+    scored = score_folder(RunFolder(scattered.folder / "run"))
+    assert scored.records.groupby(["label", "region"], observed=True).size().tolist() == [5, 1, 5, 1]
+    scattered("report", "run", "--format", "html,md")
+    for name in ("report.md", "report.html"):
+        text = (scattered.folder / "run" / name).read_text()
+        assert "Region" in text
+        assert "eu" in text
