@@ -27,8 +27,8 @@ from vendor_verifier.records.sample import Sample, listed
 from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.scoring.money import Price, cost_usd
 from vendor_verifier.suites import Suite, compares, with_results
+from vendor_verifier.suites.calls import read_calls
 from vendor_verifier.suites.mcp_live import McpLiveSuite
-from vendor_verifier.suites.tool_calls.calls import read_calls
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import Wire, json_bytes
 from vendor_verifier.wire.openai_responses import LEAST_OUTPUT, OpenAIResponses

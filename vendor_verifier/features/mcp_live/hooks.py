@@ -27,7 +27,6 @@ from vendor_verifier.records.plan import Entry, Task
 from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites import SuiteKind
-from vendor_verifier.suites.calls import read_calls
 from vendor_verifier.suites.mcp_live import McpLiveSuite
 
 # -P keeps modules of the current folder out.
