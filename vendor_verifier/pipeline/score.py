@@ -6,15 +6,19 @@ The steps: manifest → samples and suites → frames → figures → verdicts �
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from msgspec import to_builtins
+import pandas as pd
+from msgspec import structs, to_builtins
 
 from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.config.suite_options import known_suite
+from vendor_verifier.config.suite_options import build_suite, known_suite
+from vendor_verifier.findings.base import ModelRun
+from vendor_verifier.findings.gates import judge_gates
+from vendor_verifier.findings.verdict import judge
 from vendor_verifier.pipeline.gates import check_rank_metrics, read_gates, read_slos
-from vendor_verifier.pipeline.judge import judge_models
 from vendor_verifier.pipeline.latest_run import RUNS
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.prices import run_money, run_prices
@@ -23,17 +27,22 @@ from vendor_verifier.pipeline.run_warnings import run_warnings
 from vendor_verifier.pipeline.suites import hooks_of, ready_suite
 from vendor_verifier.pipeline.task_results import TaskResults
 from vendor_verifier.records.manifest import Manifest
-from vendor_verifier.records.results import Report
+from vendor_verifier.records.results import Finding, GateResult, ModelResult, Report
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.reports import BY_DEFAULT, REPORTS
-from vendor_verifier.scoring.figures import ScorePlan, score_models
+from vendor_verifier.scoring.figures import Scored, ScorePlan, score_models
+from vendor_verifier.scoring.intervals import intervals
 from vendor_verifier.scoring.metrics import RANK_METRICS
+from vendor_verifier.scoring.money import Money, Price, input_price_usd
 from vendor_verifier.scoring.scored_run import ScoredRun
-from vendor_verifier.scoring.table import read_frames
+from vendor_verifier.scoring.table import Frames, read_frames
 from vendor_verifier.scoring.texts import AnswerTexts
 from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import suite_kind
+from vendor_verifier.suites.probes import NAME, ProbesSuite, group_of, probes_samples
 from vendor_verifier.text import counted
 
+EntryKey = tuple[str, str]
 # Whether a run with this status is complete. One that was killed still says "running": its records decide.
 _COMPLETE = {"finished": True, "imported": True, "interrupted": False}
 _VOLUMES = ("monthly_requests", "monthly_tokens")
@@ -100,7 +109,7 @@ def score_folder(
     money = run_money(manifest, frames, prices)
     # By its id a run is found wherever its reports are read, and they show nobody where it lay.
     name = (RUNS / manifest.run).as_posix()
-    judged = judge_models(manifest, frames, scored, asked, money, prices, name)
+    judged = _judge_models(manifest, frames, scored, asked, money, prices, name)
     # A redacted sample no longer shows what it can measure.
     noted = {} if manifest.redacted else suites
     notes = [words for name in noted for words in hooks_of(known_suite(name)).notes(suites[name], asked[name])]
@@ -186,3 +195,98 @@ def write_reports(folder: RunFolder, scored: ScoredRun, names: Sequence[str] = B
         StorageError: the disk refused.
     """
     return [folder.write(name, REPORTS[name](scored)) for name in names]
+
+
+@dataclass
+class _Judged:
+    """The results of all models with their verdicts, all findings, and the outcome of every gate."""
+
+    models: dict[str, ModelResult] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    gates: list[GateResult] = field(default_factory=list)
+
+
+def _judge_models(
+    manifest: Manifest,
+    frames: Frames,
+    scored: Scored,
+    samples: Mapping[str, Samples],
+    money: Mapping[EntryKey, Money],
+    prices: Mapping[EntryKey, Price],
+    run: str,
+) -> _Judged:
+    """Judge every model; ``run`` is how commands name the run."""
+    judged = _Judged()
+    for model, result in scored.models.items():
+        found = _model_run(model, result, manifest, frames, scored, samples, money, prices, run)
+        verdicts = judge(found, result.vendors)
+        spans = intervals(result, found.records, manifest.score.undecided)
+        vendors = {
+            label: structs.replace(
+                vendor,
+                verdict=verdicts.verdicts[label],
+                intervals=spans.get(label, {}),
+                input_price_usd=(
+                    input_price_usd(prices[model, label], vendor.cached_share) if (model, label) in prices else None
+                ),
+            )
+            for label, vendor in result.vendors.items()
+        }
+        judged.models[model] = structs.replace(result, vendors=vendors, choice=verdicts.choice)
+        judged.findings += verdicts.findings
+        gates = read_gates(manifest.score.gates_of(model), manifest.suites)
+        if gates:
+            judged.gates += judge_gates(found, vendors, verdicts.verdicts, gates)
+    return judged
+
+
+def _model_run(
+    model: str,
+    result: ModelResult,
+    manifest: Manifest,
+    frames: Frames,
+    scored: Scored,
+    samples: Mapping[str, Samples],
+    money: Mapping[EntryKey, Money],
+    prices: Mapping[EntryKey, Price],
+    run: str,
+) -> ModelRun:
+    # Answers of another provider than the pinned one say nothing of the vendor.
+    records = _of_model(frames.records[~scored.records["misrouted"]], model)
+    apart = records["suite"].isin([name for name in samples if (kind := suite_kind(name)) is None or kind.apart])
+    entries = [entry for entry in manifest.entries if entry.model == model]
+    return ModelRun(
+        model=model,
+        baseline=result.baseline,
+        labels=tuple(entry.label for entry in entries),
+        records=records[~apart],
+        attempts=_of_model(frames.attempts, model),
+        evaluations=frames.evaluations[frames.evaluations["record"].isin(records.index)],
+        apart=records[apart],
+        planned={label: vendor.planned for label, vendor in result.vendors.items()},
+        model_ids={entry.label: entry.model_id for entry in entries},
+        texts={entry.label: frames.texts.kept.get((model, entry.label), {}) for entry in entries},
+        money={label: spent for (name, label), spent in money.items() if name == model},
+        prices={label: price for (name, label), price in prices.items() if name == model},
+        probe_texts=_probe_texts(manifest),
+        complete=scored.complete,
+        redacted=manifest.redacted,
+        run=run,
+        seed=abs(manifest.settings.seed or 0),
+    )
+
+
+def _of_model(frame: pd.DataFrame, model: str) -> pd.DataFrame:
+    return frame[frame["model"] == model]
+
+
+def _probe_texts(manifest: Manifest) -> Mapping[str, str]:
+    """The texts of the run's probes by group, made again from their seed; none where that is unknown."""
+    seed = manifest.settings.question_seed
+    options = next((task.options for task in manifest.tasks if task.suite == NAME), {})
+    if seed is None:
+        return {}
+    suite = build_suite(known_suite(NAME), options)
+    assert isinstance(suite, ProbesSuite)
+    samples = probes_samples(suite.questions, 1, seed, suite.lengths)
+    return {group_of(each.id): str(each.turn.messages[-1]["content"]) for each in samples}
