@@ -65,7 +65,7 @@ FAULTS = (
     Fault("suites/known_answers.py", '"kept" if copied == asked else', '"kept" if copied.strip() == asked.strip() else', "benchmarks/test_probe_rates.py suites"),
     Fault("features/history/level_changes.py", "if abs(effect) >= least_effect and", "if", "features/history"),
     Fault("features/history/check.py", "change.is_worse or", "", "features/history"),
-    Fault("features/capacity/sweep.py", "_REACHED = 0.9", "_REACHED = 0.1", "features/capacity"),
+    Fault("features/capacity/sweep.py", "_REACHED = 0.9", "_REACHED = 0.1", "features/test_capacity.py"),
     Fault("pipeline/manifest.py", "if before == now:", "if True:", "pipeline"),
     Fault("pipeline/downloads.py", "sha256=([0-9a-fA-F]{64})", "sha256=([0-9a-fA-F]+)", "pipeline"),
     Fault("reports/escape.py", '_FORMULA_STARTS = "=+-@', '_FORMULA_STARTS = "=+-', "reports features/data"),

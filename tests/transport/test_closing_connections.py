@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from asking import Asked, Ran, ask, entry, run
 from closing_server import ANSWER, ClosingServer
-from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
+from fault_server import DONE, End, FaultServer, Script, Seen, say, stream, text, whole
 
 from vendor_verifier.records.plan import Limits, RetryRules
 from vendor_verifier.records.record import Attempt
@@ -235,3 +235,13 @@ async def test_an_answer_that_ends_cleanly_is_not_flagged(end: bytes, server: Fa
         both = [await ask(server.url(), transport, LIMITS) for _ in range(2)]
     assert [(said(asked), anomalies(asked)) for asked in both] == [("one", ()), ("one", ())]
     assert end or both[1].exchange.connection_reused is True
+
+
+@pytest.mark.parametrize(("end", "kind"), [("close", "not_an_api_response"), ("reset", "truncated")])
+async def test_a_reset_is_no_end_of_an_answer_without_length(end: End, kind: str, server: FaultServer) -> None:
+    """Such an answer lasts until the connection is closed; half of it before a reset is truncated, not malformed."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
+    server.answer = lambda _seen: Script([(0, head + b'{"choices": [{"message": {"content": "on')], end)
+    async with FastTransport(LIMITS) as transport:
+        asked = await ask(server.url(), transport, LIMITS)
+    assert asked.kind == kind

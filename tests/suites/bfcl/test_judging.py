@@ -65,6 +65,27 @@ def test_replies_without_a_right_call(
     assert judged(shipped_rows["irrelevance_0"], attempt).values["correct"] == abstained
 
 
+@pytest.mark.parametrize(
+    ("sent", "error"),
+    [
+        ([{"x": 1}, {"x": 2}], None),
+        ([{"x": 1}], "value_error:list_dict_count"),
+        ([{"x": 1}, {"x": 2}, {"x": 3}], "value_error:list_dict_count"),
+        ([], "value_error:list_dict_count"),
+        ([{"x": 1}, {"x": 3}], "value_error:dict_value"),
+        ([{"x": 1}, {"x": 2, "y": 1}], "value_error:dict_key"),
+        ([{"x": 1}, {}], "value_error:dict_key"),
+    ],
+)
+def test_lists_of_objects_fit_member_by_member(sent: list[dict[str, int]], error: str | None) -> None:
+    """No member less, none more, and each with the accepted keys and values."""
+    items = {"type": "array", "items": {"type": "dict", "properties": {"x": {"type": "integer"}}}}
+    function = {"name": "f", "parameters": {"type": "dict", "properties": {"points": items}, "required": ["points"]}}
+    answer = [{"f": {"points": [[{"x": [1]}, {"x": [2]}]]}}]
+    found = check([function], [{"f": {"points": sent}}], answer, category="simple", language="python")
+    assert (found.valid, found.error_type) == (error is None, error)
+
+
 ORACLES = Path(__file__).parents[2] / "oracles" / "bfcl_rows.jsonl"
 ROWS = [row for line in ORACLES.read_text(encoding="utf-8").splitlines() if (row := json.loads(line))["answer"]]
 JSON = st.recursive(
