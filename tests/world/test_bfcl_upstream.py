@@ -21,7 +21,7 @@ from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl import check
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN, SINGLE_TURN, language_of
-from vendor_verifier.suites.bfcl.literals import reference_calls
+from vendor_verifier.suites.bfcl.function_docs import reference_calls
 from vendor_verifier.suites.bfcl.multi_turn import read_expected_call
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 

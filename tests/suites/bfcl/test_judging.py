@@ -17,7 +17,8 @@ from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import Score
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl import check
-from vendor_verifier.suites.bfcl.literals import read_java, read_javascript, reference_calls
+from vendor_verifier.suites.bfcl.function_docs import reference_calls
+from vendor_verifier.suites.bfcl.literals import read_java, read_javascript
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 
 

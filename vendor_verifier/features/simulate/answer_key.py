@@ -48,7 +48,7 @@ def known_answers(tasks: Sequence[Task]) -> AnswerKey:
 
 def _right_answers(sample: Sample, turn: Turn) -> Iterator[tuple[Objects, Objects, bool | RightCalls]]:
     """Messages, tools and right answer of each turn of the user; nothing where the row does not say it."""
-    from vendor_verifier.suites.bfcl.literals import reference_calls
+    from vendor_verifier.suites.bfcl.function_docs import reference_calls
     from vendor_verifier.suites.bfcl.multi_turn import MORE_FUNCTIONS, read_expected_call
     from vendor_verifier.suites.calls import first_problem, read_calls
 

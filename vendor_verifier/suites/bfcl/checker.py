@@ -24,7 +24,8 @@ from vendor_verifier.suites.bfcl.check_value import (
     invalid,
     uncheckable,
 )
-from vendor_verifier.suites.bfcl.literals import read_java, read_javascript, reference_calls
+from vendor_verifier.suites.bfcl.function_docs import reference_calls
+from vendor_verifier.suites.bfcl.literals import read_java, read_javascript
 
 _WRONG_LANGUAGE = {"java": "type_error:java", "javascript": "type_error:js"}
 Functions = Sequence[dict[str, Any]]

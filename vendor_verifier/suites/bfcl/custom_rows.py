@@ -12,7 +12,8 @@ from typing import Any
 from vendor_verifier.errors import Problem
 from vendor_verifier.loaders.base import LoadedSamples, Row, UnusableRequest, kind_of, read_rows
 from vendor_verifier.records.request import Turn
-from vendor_verifier.suites.bfcl.native_rows import ReadRow, samples_of, sent_name
+from vendor_verifier.suites.bfcl.function_docs import sent_name
+from vendor_verifier.suites.bfcl.native_rows import ReadRow, samples_of
 from vendor_verifier.suites.bfcl.replies import Call
 from vendor_verifier.suites.calls import first_problem, read_calls, same_value
 

@@ -2,11 +2,6 @@
 
 Questions and answers are joined by id, never by position. A sample's identity is a digest of its category and its row
 without id, so base and long-context rows that ask the same words stay apart.
-
-A vendor is sent upstream's own translation of function documents: a hint of the language in every description, Java and
-JavaScript parameters as strings that hold source text, dotted names with underscores, and type names of JSON Schema.
-One thing differs: a ``response`` schema moves into the description for every vendor, where upstream leaves it inside
-the tool for some, which strict hosts refuse.
 """
 
 from __future__ import annotations
@@ -23,87 +18,10 @@ from vendor_verifier.errors import DataError, Problem
 from vendor_verifier.loaders.base import LoadedSamples, Row, UnusableRequest, data_error, kind_of, read_rows
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample, Source, numbered
-from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, Language, is_relevance, language_of
+from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, is_relevance, language_of
 from vendor_verifier.suites.bfcl.checker import row_defect
+from vendor_verifier.suites.bfcl.function_docs import tools_of
 from vendor_verifier.suites.bfcl.multi_turn import read_expected_call
-
-_SCHEMA_TYPES: Mapping[str, str] = {
-    **dict.fromkeys(("integer", "byte", "short", "long", "Bigint"), "integer"),
-    **dict.fromkeys(("number", "float", "double"), "number"),
-    **dict.fromkeys(("boolean", "bool"), "boolean"),
-    **dict.fromkeys(("array", "list", "tuple", "ArrayList", "Array", "Queue", "Stack"), "array"),
-    **dict.fromkeys(("dict", "object", "HashMap", "Hashtable"), "object"),
-}
-"""Any other type name is a string."""
-
-_HINTS: Mapping[Language, str] = {
-    "python": " Note that the provided function is in Python 3 syntax.",
-    "java": " Note that the provided function is in Java 8 SDK syntax.",
-    "javascript": " Note that the provided function is in JavaScript syntax.",
-}
-
-
-def sent_name(name: str) -> str:
-    """The name a vendor knows the function by."""
-    return name.replace(".", "_")
-
-
-def tools_of(functions: Iterable[Mapping[str, Any]], language: Language) -> tuple[dict[str, Any], ...]:
-    """Chat-completions tools, one a document, in order. Whatever a document lacks is left out, never invented."""
-    return tuple({"type": "function", "function": _function(document, language)} for document in functions)
-
-
-def _function(document: Mapping[str, Any], language: Language) -> dict[str, Any]:
-    function = {key: value for key, value in document.items() if key != "response"}
-    function["name"] = sent_name(str(document.get("name", "")))
-    function["description"] = f"{document.get('description', '')}{_HINTS[language]}"
-    if "response" in document:
-        schema = json.dumps(document["response"])
-        function["description"] += f" The response field has the following schema: {schema}"
-    parameters = dict(document.get("parameters") or {})
-    properties = parameters.get("properties") or {}
-    if language != "python":
-        properties = {name: _as_source_text(details, language) for name, details in properties.items()}
-    translated = {name: _translated(details) for name, details in properties.items()}
-    function["parameters"] = {**parameters, "type": "object", "properties": translated}
-    return function
-
-
-def _as_source_text(details: Mapping[str, Any], language: Language) -> dict[str, Any]:
-    """A parameter as a string that holds Java or JavaScript source, its type stated in its description."""
-    name, tongue = details.get("type"), "Java" if language == "java" else "JavaScript"
-    described = dict(details)
-    text = str(details.get("description", ""))
-    if name == "any":
-        text += f" This parameter can be of any type of {tongue} object in string representation."
-    else:
-        text += f" This is {tongue} {name} type parameter in string representation."
-    if name in ("ArrayList", "Array") if language == "java" else name == "array":
-        element = (described.pop("items", None) or {}).get("type")
-        text += f" The list elements are of type {element}; they are not in string representation."
-    # Upstream does this for JavaScript only; its Java rows have no such schema, and a string with one is no schema.
-    if name == ("HashMap" if language == "java" else "dict") and "properties" in described:
-        schema = json.dumps(described.pop("properties"))
-        text += f" The dictionary entries have the following schema; they are not in string representation. {schema}"
-    return {**described, "description": text, "type": "string"}
-
-
-def _translated(details: Any, *, is_item: bool = False) -> Any:
-    """A parameter, or the items of one, with JSON Schema's type names; a missing or unknown one is a string."""
-    if not isinstance(details, dict):
-        return details
-    name = details.get("type")
-    cast = {**details, "type": _SCHEMA_TYPES.get(name, "string") if isinstance(name, str) else "string"}
-    if name == "float" and not is_item:
-        cast["format"] = "float"
-        cast["description"] = f"{details.get('description', '')} This is a float type value."
-    if cast["type"] in ("array", "object"):
-        if isinstance(cast.get("properties"), dict):
-            cast["properties"] = {key: _translated(each) for key, each in cast["properties"].items()}
-        elif "items" in cast:
-            cast["items"] = _translated(cast["items"], is_item=True)
-    return cast
-
 
 ServiceDocs = Mapping[str, Sequence[dict[str, Any]]]
 """Simulated class → its function documents (``multi_turn_func_doc/``)."""

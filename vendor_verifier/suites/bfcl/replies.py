@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from vendor_verifier.records.record import Attempt
-from vendor_verifier.suites.bfcl.native_rows import sent_name
+from vendor_verifier.suites.bfcl.function_docs import sent_name
 from vendor_verifier.suites.calls import same_value
 
 Outcome = Literal["error", "calls", "unparsable", "text", "no_call"]
