@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import grp
+import json
 import os
 import pwd
 import re
@@ -244,4 +245,34 @@ def litellm(folder: Path, behind: Server) -> Iterator[Server]:
     with started(
         f"LiteLLM {version}", arguments, folder, port, environment=environment, path="/health/liveliness"
     ) as server:
+        yield server
+
+
+@contextmanager
+def llmock(folder: Path) -> Iterator[Server]:
+    """LLMock, which calls the tools it is offered."""
+    command, port = installed("llmock", "llmock"), free_port()
+    arguments = [str(command), "serve", "--port", str(port), "--log-level", "warning"]
+    with started("LLMock", arguments, folder, port) as server:
+        yield server
+
+
+@contextmanager
+def mockllm(folder: Path) -> Iterator[Server]:
+    """MockLLM, which gives each question the same answer, a letter at a time."""
+    command, port = installed("mockllm", "mockllm"), free_port()
+    (folder / "responses.yml").write_text("responses: {}\ndefaults: {unknown_response: Found it.}\n", encoding="utf-8")
+    arguments = [str(command), "start", "--responses", "responses.yml", "--host", "127.0.0.1", "--port", str(port)]
+    with started("MockLLM", arguments, folder, port) as server:
+        yield server
+
+
+@contextmanager
+def aimock(folder: Path) -> Iterator[Server]:
+    """AIMock, which answers each question by a call."""
+    command, port = node_command("llmock"), free_port()
+    call = {"name": "look_up", "arguments": '{"number": 7}'}
+    fixtures = {"fixtures": [{"match": {"userMessage": "look up"}, "response": {"toolCalls": [call]}}]}
+    (folder / "fixtures.json").write_text(json.dumps(fixtures), encoding="utf-8")
+    with started("AIMock", [str(command), "--port", str(port), "--fixtures", "fixtures.json"], folder, port) as server:
         yield server

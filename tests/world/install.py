@@ -1,8 +1,8 @@
 """Installs what `make test-world` can have of the servers of others; what it cannot, it says, and fails nothing.
 
 nginx, haproxy and tinyproxy come from Debian (as root), a llama.cpp server (xllamacpp, with gguf to write a model) and
-LiteLLM, an MCP server and bfcl_eval, with which verdicts are compared, from PyPI, each in an environment of its own
-under .world, another MCP server from npm.
+LiteLLM, an MCP server, two mock servers and bfcl_eval, with which verdicts are compared, from PyPI, each in an
+environment of its own under .world, another MCP server and a mock server from npm.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ PYPI = {
     "litellm": ("litellm[proxy]",),
     "mcp": ("mcp-server-time",),
     "bfcl": BFCL,
+    "llmock": ("llmock",),
+    "mockllm": ("mockllm",),
 }
-NPM = ("@modelcontextprotocol/server-everything",)
+NPM = ("@modelcontextprotocol/server-everything", "@copilotkit/aimock")
 LONGEST_S = 900
 
 
