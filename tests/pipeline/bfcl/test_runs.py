@@ -100,14 +100,6 @@ def test_all_runs_what_can_run_and_says_what_was_not(run: Any) -> None:
     assert "exec_simple: not run: needs BFCL_v3_exec_simple.json" in err
 
 
-def test_nothing_that_can_run_is_a_usage_error_with_the_reasons(run: Any) -> None:
-    """Asked for rest alone, the message says what it needs and nothing is written."""
-    code, err = run("--bfcl-category", "rest")
-    assert code == 2
-    assert "not run: needs " in err
-    assert not Path("run").exists()
-
-
 @pytest.mark.parametrize("place", ["rows", "rows/mine.jsonl"])
 def test_custom_rows_of_a_job(run: Any, place: str) -> None:
     """A file, or a folder as the page's files_url names it; the answer turn never reaches a vendor."""
@@ -121,15 +113,6 @@ def test_custom_rows_of_a_job(run: Any, place: str) -> None:
         name: {"value": 1.0}
         for name in ("tool-calling-accuracy", "function_name_accuracy", "function_name_and_args_accuracy")
     }
-
-
-def test_the_page_s_row_runs_as_it_is(run: Any) -> None:
-    """It names no tools, so they are made of its calls, and the run says so."""
-    Path("mine.jsonl").write_text(json.dumps(PAGE_ROW) + "\n", encoding="utf-8")
-    code, err = run("--job", write_job(type="simple", dataset={"format": "native", "files_url": "mine.jsonl"}))
-    assert (code, "1 of 1 rows have no tools" in err) == (0, True)
-    assert list(page()["run"]["task1"]["categories"]) == ["simple_python"]
-    assert page()["run"]["task1"]["overall_acc_at_most"] is None
 
 
 def test_executable_rows_say_how_they_are_judged(run: Any) -> None:
@@ -172,20 +155,6 @@ def test_a_job_refuses_unknown_keys(run: Any) -> None:
     assert code == 2
     for words in ("job.json:5: params.extra", "params.rapid_api_key", "into .env", "params.temprature"):
         assert words in err
-
-
-def test_scoring_again_and_resuming(run: Any, bench: Any) -> None:
-    """The pages follow the stored records: rewritten by score, completed by --incremental."""
-    words = ("--bfcl-category", "irrelevance,simple", "--limit", "6")
-    assert run(*words)[0] == 0
-    before = page()
-    Path("run/bfcl/official.json").unlink()
-    assert bench("score", "run")[0] == 0
-    assert page() == before
-    records = Path("run/records.jsonl")
-    records.write_bytes(b"".join(records.read_bytes().splitlines(keepends=True)[::2]))
-    assert run(*words, "--incremental")[0] == 0
-    assert page()["run"]["bfcl"]["rows"] == 6
 
 
 def test_another_version_of_a_stored_run(run: Any, bench: Any) -> None:
