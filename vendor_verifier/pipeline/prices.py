@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ from msgspec import to_builtins
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, UsageError
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.plan import SIMULATED, Entry, Plan
+from vendor_verifier.registry import find_vendors
 from vendor_verifier.resources import shipped
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.scoring.money import Money, Price, cost_usd, money
@@ -107,8 +109,10 @@ def _has_list_price(base_url: str, vendor: str) -> bool:
         host = urlsplit(base_url).hostname or ""
     except ValueError:  # of a damaged manifest
         return True
-    # A plugin's file goes by the name of its vendor.
-    return not is_loopback(host) or (shipped("vendors") / f"{vendor}.py").is_file()
+    if not is_loopback(host):
+        return True
+    known = find_vendors().vendors.get(vendor)
+    return known is not None and Path(known.source).parent == shipped("vendors")
 
 
 def costs_of(plan: Plan) -> dict[tuple[str, str], CostOf]:
