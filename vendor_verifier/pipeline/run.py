@@ -178,47 +178,42 @@ def _fill(
             resent: Counter[str] = Counter(manifest.resent)
             in_flight: Counter[Name] | None = Counter() if plan.workers == 1 else None
             redact = redactor(queue.parts) if plan.redact_content else None
-            noted = _counting(resent, on_record)
 
             def emit(records: Sequence[Record]) -> None:
                 if redact is not None:
                     records = [redact(record) for record in records]
                 journal.append(records)
                 for record in records:
-                    noted(record)
+                    if record.resent:
+                        resent[f"{record.model}: {record.label}"] += record.resent
+                    on_record(record)
 
             on_start(outlook_of(prepared.plan, queue, in_flight))
-            with _keeping_facts(folder, manifest), quiet_collector():
-                sent = send(
-                    manifest.run,
-                    plan,
-                    queue,
-                    prepared,
-                    emit=emit,
-                    scrubber=scrubber,
-                    costs=costs,
-                    in_flight=in_flight,
-                    tools=tools,
-                    security=security,
-                )
+            try:
+                with quiet_collector():
+                    sent = send(
+                        manifest.run,
+                        plan,
+                        queue,
+                        prepared,
+                        emit=emit,
+                        scrubber=scrubber,
+                        costs=costs,
+                        in_flight=in_flight,
+                        tools=tools,
+                        security=security,
+                    )
+            except ClusterError as error:
+                # Its workers, versions, regions and losses are facts, too.
+                folder.write_manifest(with_executor(manifest, error.executor))
+                raise
         manifest = with_ending(manifest, sent.end, prepared.plan, executor=sent.executor, resent=resent)
         folder.write_manifest(manifest)
-        for task in manifest.tasks:
-            # Who ends a run by a signal waits for no further requests.
-            asks = sent.end.signal_number is None
-            (prepared.hooks[task.suite] if asks else hooks_of(known_suite(task.suite))).after_run(folder, task)
+    for task in manifest.tasks:
+        # Who ends a run by a signal waits for no further requests.
+        asks = sent.end.signal_number is None
+        (prepared.hooks[task.suite] if asks else hooks_of(known_suite(task.suite))).after_run(folder, task)
     return manifest, sent.end
-
-
-def _counting(resent: Counter[str], on_record: OnRecord) -> OnRecord:
-    """``on_record`` that also counts in ``resent``, by entry, the requests sent twice."""
-
-    def noted(record: Record) -> None:
-        if record.resent:
-            resent[f"{record.model}: {record.label}"] += record.resent
-        on_record(record)
-
-    return noted
 
 
 def _folder(prepared: Prepared) -> RunFolder:
@@ -294,16 +289,6 @@ def _withdrawn_if_refused(folder: RunFolder, prepared: Prepared) -> Iterator[Non
     except (UsageError, NobodyToSend, KeyboardInterrupt):
         if not prepared.options.incremental:
             folder.withdraw(task.suite for task in prepared.plan.tasks)
-        raise
-
-
-@contextmanager
-def _keeping_facts(folder: RunFolder, manifest: Manifest) -> Iterator[None]:
-    """Store the executor's workers, versions, regions and losses in the manifest also when the cluster fails."""
-    try:
-        yield
-    except ClusterError as error:
-        folder.write_manifest(with_executor(manifest, error.executor))
         raise
 
 

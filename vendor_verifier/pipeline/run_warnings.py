@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vendor_verifier.records.manifest import Manifest, StoredLoad
+from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.run.lag import MAX_CORE_SHARE, STALL_NS
 from vendor_verifier.text import counted
 
@@ -66,24 +66,8 @@ def _lag_warnings(manifest: Manifest) -> Iterator[str]:
             f"This process stopped for up to {(loop.max_ms or 0.0) / 1000:.1f} s; requests in flight then are not "
             "timed, and no time limit counts it."
         )
-    advice = _advice(manifest)
+    advice = "Use an idle machine, less load, or more --workers where there are cores for them."
     if loop.p99_ms is not None and loop.p99_ms > _MOST_LAG_MS:
         yield f"This machine was busy: times may be up to {loop.p99_ms:.0f} ms too long (p99). {advice}"
     if loop.core_share is not None and loop.core_share > MAX_CORE_SHARE:
         yield f"Sending used {loop.core_share:.0%} of a core; above {MAX_CORE_SHARE:.0%} times are too long. {advice}"
-
-
-def _advice(manifest: Manifest) -> str:
-    """What to do about a machine that is too busy: less load, or more processes where there are cores for them."""
-    less = f"Use an idle machine or {_less_load(manifest.settings.load)}"
-    executor = next(reversed(manifest.executors or ()), None)
-    processes = 1 if executor is None else max(1, len(executor.workers))
-    if executor is None or executor.name == "dask" or processes >= (executor.cores or 1):
-        return f"{less}."
-    return f"{less}, or add --workers {min(2 * processes, executor.cores or 1)}."
-
-
-def _less_load(load: StoredLoad | None) -> str:
-    if load is not None and load.schedule:
-        return "use a schedule with fewer requests per second"
-    return "lower --request-rate" if load is not None and load.request_rate else "lower --request-concurrency"
