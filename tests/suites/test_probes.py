@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.record import Attempt, Failure, Response
+from vendor_verifier.records.request import Turn
 from vendor_verifier.records.score import Score
+from vendor_verifier.suites.known_answers import read_echo
 from vendor_verifier.suites.probes import (
     LENGTHS,
     ProbesSuite,
@@ -67,3 +72,14 @@ def test_no_switch_for_reasoning_asks_plainly() -> None:
 )
 def test_no_visible_token_is_not_measurable(attempt: Attempt) -> None:
     assert judged(attempt).details["status"] == "not_measurable"
+
+
+@pytest.mark.parametrize(
+    ("copied", "status"),
+    [("   Grüße  ", "kept"), ("Grüße", "broken"), ("   grüße  ", "broken"), ("   Grüße  \n", "broken")],
+)
+def test_copied_text_is_compared_as_it_is(copied: str, status: str) -> None:
+    """Spaces and line ends at its edges count, too."""
+    turn = Turn(({"role": "user", "content": "Copy.\n<text>   Grüße  </text>"},))
+    call = ToolCall("submit_text", json.dumps({"text": copied}))
+    assert read_echo(turn, Response(tool_calls=(call,)))[0] == status

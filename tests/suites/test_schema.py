@@ -273,3 +273,11 @@ def test_reading_a_dialect_only_ever_allows_more(schema: Any, value: Any) -> Non
         return
     if plain.is_valid(value):
         assert jsonschema_rs.validator_for(read).is_valid(value)
+
+
+@pytest.mark.parametrize(("last", "expected"), [('"x"', "valid"), ("7", "schema_mismatch")])
+def test_long_arguments_are_judged_without_an_explanation(last: str, expected: str) -> None:
+    """A big schema and much text: whether it fits is known, where it does not would take too long to say."""
+    names = {f"p{number}": {"type": "string"} for number in range(300)}
+    arguments = f'{{"p0": "{"a" * 20_000}", "p299": {last}}}'
+    assert verdict({"type": "object", "properties": names}, arguments) == expected
