@@ -160,24 +160,3 @@ def test_our_lateness_counts_where_it_matters(
         code, found = capacity(tmp_path, "--sweep", "2")
     assert ends(found) == {"slow": (1, end)}
     assert code == (3 if end == "client" else 0)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--sweep", "1,x"), "--sweep: read '1,x'; expected whole numbers"),
-        (("--sweep", "1.5"), "--sweep: read '1.5'; expected whole numbers"),
-        (("--sweep", "0", "--by", "rate"), "--sweep: read '0'; expected numbers"),
-        (("--sweep", "2", "--at-least", "4"), "--at-least: is above every level"),
-        (("--slo", "f2 >= 1"), "unknown metric f2"),
-        (("--slo", "cost_per_valid_call_usd <= 1"), "not measured by level"),
-    ],
-)
-def test_mistakes_are_refused_before_sending(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
-) -> None:
-    """Exit 2, the flag in the message, and no folder left behind."""
-    configure(tmp_path, good="sim://faithful")
-    assert capacity(tmp_path, *words)[0] == 2
-    assert said in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()

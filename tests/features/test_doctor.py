@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fault_server import DONE, END, FaultServer, Script, Seen, chunk, event, head, say, serving, whole
+from fault_server import DONE, END, Script, Seen, chunk, event, head, say, serving, whole
 from shared_vendors import OWN_COMMAND, OWN_START
 
 from vendor_verifier.cli.main import run_app
@@ -111,20 +111,6 @@ def test_departures_are_reservations(
         code, found = doctor(tmp_path, capsys)
     assert code == 1
     assert {name: each for name, each in checks(found, "odd").items() if each != "ok"} == {check: status}
-
-
-def test_refused_tools_are_told_from_a_refused_vendor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Text alone is answered: the tools check fails, the key is good."""
-
-    def no_tools(_server: FaultServer, seen: Seen) -> Script:
-        return say(whole({"error": {"message": "tools?"}}, 400)) if "tools" in seen.body else good(seen)
-
-    with serving(no_tools) as server:
-        configure(tmp_path, plain=server.url())
-        code, found = doctor(tmp_path, capsys)
-    found_checks = checks(found, "plain")
-    assert code == 1
-    assert (found_checks["tools"], found_checks["answers"], found_checks["key"]) == ("failed", "warning", "ok")
 
 
 @pytest.mark.parametrize(

@@ -105,11 +105,3 @@ def test_a_wrong_argument_is_told_beside_the_suite_s_own_score(make: Any) -> Non
     alone = judged(record(suite.name, text("no call")), suite, question, KeptCheckers())
     assert alone.calls == ()
     assert set(alone.values) == set(score.values)
-
-
-@pytest.mark.parametrize(("category", "judges"), [("simple_java", 0), ("simple_javascript", 0), ("simple_python", 1)])
-def test_types_of_java_are_no_json_schema(category: str, judges: int) -> None:
-    """A row of BFCL in another language than Python declares nothing that arguments could break."""
-    question = Sample("s-1", ASKED, {"calls": [], "category": category})
-    answer = native(("a", '{"x": "1L"}'))
-    assert len(judged(record("bfcl", answer), SUITES[2](), question, KeptCheckers()).calls) == judges

@@ -12,13 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError
+from vendor_verifier.pipeline.bfcl.data import find_data, load_categories
+from vendor_verifier.pipeline.bfcl.dataset import read_job
 from vendor_verifier.records.record import Attempt
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.records.score import Score
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl import check
+from vendor_verifier.suites.bfcl.categories import (
+    SINGLE_TURN,
+)
 from vendor_verifier.suites.bfcl.function_docs import reference_calls
 from vendor_verifier.suites.bfcl.literals import read_java, read_javascript
+from vendor_verifier.suites.bfcl.results import VendorResult, overall, result_pages
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 
 
@@ -66,27 +72,6 @@ def test_replies_without_a_right_call(
     assert judged(shipped_rows["irrelevance_0"], attempt).values["correct"] == abstained
 
 
-@pytest.mark.parametrize(
-    ("sent", "error"),
-    [
-        ([{"x": 1}, {"x": 2}], None),
-        ([{"x": 1}], "value_error:list_dict_count"),
-        ([{"x": 1}, {"x": 2}, {"x": 3}], "value_error:list_dict_count"),
-        ([], "value_error:list_dict_count"),
-        ([{"x": 1}, {"x": 3}], "value_error:dict_value"),
-        ([{"x": 1}, {"x": 2, "y": 1}], "value_error:dict_key"),
-        ([{"x": 1}, {}], "value_error:dict_key"),
-    ],
-)
-def test_lists_of_objects_fit_member_by_member(sent: list[dict[str, int]], error: str | None) -> None:
-    """No member less, none more, and each with the accepted keys and values."""
-    items = {"type": "array", "items": {"type": "dict", "properties": {"x": {"type": "integer"}}}}
-    function = {"name": "f", "parameters": {"type": "dict", "properties": {"points": items}, "required": ["points"]}}
-    answer = [{"f": {"points": [[{"x": [1]}, {"x": [2]}]]}}]
-    found = check([function], [{"f": {"points": sent}}], answer, category="simple", language="python")
-    assert (found.valid, found.error_type) == (error is None, error)
-
-
 ORACLES = Path(__file__).parents[2] / "oracles" / "bfcl_rows.jsonl"
 ROWS = [row for line in ORACLES.read_text(encoding="utf-8").splitlines() if (row := json.loads(line))["answer"]]
 JSON = st.recursive(
@@ -125,3 +110,84 @@ def test_no_source_takes_long_to_read(language: str, kind: str, source: str) -> 
     """Patterns that a vendor's text is matched against do not run away."""
     # A pattern that runs away never ends, and the time limit of the test stops it.
     (read_java if language == "java" else read_javascript)(source, kind)
+
+
+def score(category: str, correct: float | None, outcome: str, error: str | None = None, **more: float) -> Score:
+    values = {"correct": correct, **more}
+    return Score("bfcl", values=values, details={"category": category, "outcome": outcome, "error_type": error})
+
+
+def test_outcomes_are_kept_apart() -> None:
+    """Error, text, unparsable and no call are counted each, and a row that cannot be judged is in no denominator."""
+    scores = [
+        score("simple_python", 1.0, "calls"),
+        score("simple_python", 0.0, "error", "ast_decoder:decoder_failed"),
+        score("simple_python", 0.0, "text", "ast_decoder:decoder_failed"),
+        score("simple_python", None, "calls", "dataset_error"),
+        score("irrelevance", 1.0, "no_call"),
+        score("irrelevance", 0.0, "unparsable", "irrelevance_error:unreadable_call"),
+    ]
+    page = result_pages({"t": [VendorResult("v", scores)]})["v"]["run"]["t"]
+    assert (page["accuracy"], page["correct"], page["rows"]) == (0.4, 2, 5)
+    simple = page["categories"]["simple_python"]
+    assert simple["outcomes"] == {"calls": 1, "text": 1, "unparsable": 0, "no_call": 0, "error": 1}
+    assert simple["error_types"] == {"ast_decoder:decoder_failed": 2}
+    assert (simple["rows"], simple["unjudged"]) == (3, 1)
+    assert page["categories"]["irrelevance"]["accuracy"] == 0.5
+
+
+@given(st.dictionaries(st.sampled_from(SINGLE_TURN), st.tuples(st.floats(0, 1), st.integers(1, 50))))
+def test_overall_lies_between_0_and_1(run: dict[str, tuple[float, int]]) -> None:
+    """No run leaves 0..1, and making one category perfect never lowers Overall Acc."""
+    for version in ("v3", "v4"):
+        before = overall(run, version)
+        assert -1e-9 <= before <= 1 + 1e-9
+        for category, (_, rows) in run.items():
+            assert overall({**run, category: (1.0, rows)}, version) >= before - 1e-9
+
+
+PAGE = {
+    "type": "bfcl",
+    "name": "my-bfcl-custom-config-1",
+    "namespace": "my-organization",
+    "params": {"limit_samples": 5},
+    "tasks": {"task1": {"type": "simple", "dataset": {"format": "native", "files_url": "data/mine"}}},
+}
+
+
+def test_the_pages_job() -> None:
+    """The published job file is read as it is."""
+    job = read_job(PAGE)
+    assert (job.name, job.namespace, job.params.limit_samples) == ("my-bfcl-custom-config-1", "my-organization", 5)
+    assert job.tasks["task1"].model_dump() == {
+        "type": "simple", "dataset": {"files_url": "data/mine", "format": "native"}, "params": {"limit_samples": None},
+    }  # fmt: skip
+    assert read_job({**PAGE, "tasks": {"t": {"type": "simple"}}}).tasks["t"].dataset is None
+
+
+@pytest.fixture(scope="session")
+def shipped_rows() -> dict[str, Sample]:
+    """Every row of the shipped slice under its own id."""
+    loaded, _ = load_categories(find_data("shipped"), SINGLE_TURN)
+    return {sample.expected["id"]: sample for sample in loaded.samples}
+
+
+@pytest.mark.parametrize(
+    ("sent", "error"),
+    [
+        ([{"x": 1}, {"x": 2}], None),
+        ([{"x": 1}], "value_error:list_dict_count"),
+        ([{"x": 1}, {"x": 2}, {"x": 3}], "value_error:list_dict_count"),
+        ([], "value_error:list_dict_count"),
+        ([{"x": 1}, {"x": 3}], "value_error:dict_value"),
+        ([{"x": 1}, {"x": 2, "y": 1}], "value_error:dict_key"),
+        ([{"x": 1}, {}], "value_error:dict_key"),
+    ],
+)
+def test_lists_of_objects_fit_member_by_member(sent: list[dict[str, int]], error: str | None) -> None:
+    """No member less, none more, and each with the accepted keys and values."""
+    items = {"type": "array", "items": {"type": "dict", "properties": {"x": {"type": "integer"}}}}
+    function = {"name": "f", "parameters": {"type": "dict", "properties": {"points": items}, "required": ["points"]}}
+    answer = [{"f": {"points": [[{"x": [1]}, {"x": [2]}]]}}]
+    found = check([function], [{"f": {"points": sent}}], answer, category="simple", language="python")
+    assert (found.valid, found.error_type) == (error is None, error)

@@ -108,7 +108,8 @@ def explain_vendor(
 
 
 def _model(sides: Sides) -> Iterator[Table]:
-    """The names in the answers, and the answers most unlike the baseline's two, which are like each other."""
+    """The names in the answers, and the answers that decide the answers test: those most unlike the baseline's two,
+    which are like each other, or of a vendor that is too near to it those nearer than the baseline is to itself."""
     yield from map(sides.counts, ("served_model", "provider", "fingerprint"))
     own, base = (sides.scored.texts.kept.get((sides.model, label), {}) for label in (sides.label, sides.baseline))
     rows = []
@@ -121,8 +122,12 @@ def _model(sides: Sides) -> Iterator[Table]:
             rows.append((*question, distance, repeated, *(text.replace("\0", " ") for text in texts)))
     columns = ["vendor", "baseline", "baseline again"]
     found = pd.DataFrame(rows, columns=[*SAMPLE, "distance", "baseline repeats", *columns])
-    found = found[found["distance"] > 0].sort_values("distance", ascending=False, kind="stable")
-    yield sides.table("Answers most unlike the baseline's", found, *columns)
+    kinds = {each.name for each in sides.scored.findings if (each.model, each.vendor) == (sides.model, sides.label)}
+    if "answers_too_near" in kinds:
+        title, found = "Answers nearer to the baseline's than it is to itself", found[found["distance"] < 0]
+    else:
+        title, found = "Answers most unlike the baseline's", found[found["distance"] > 0]
+    yield sides.table(title, found.sort_values("distance", key=abs, ascending=False, kind="stable"), *columns)
 
 
 def _tool_calls(sides: Sides) -> Iterator[Table]:
@@ -193,9 +198,10 @@ def _reliability(sides: Sides) -> Iterator[Table]:
 
 
 def _speed(sides: Sides) -> Iterator[Table]:
-    """The distribution of times of both, and the slowest answers."""
+    """The distribution of times of both, answers that did not stream among other anomalies, and the slowest answers."""
     times = distributions(pd.concat([sides.own, sides.base])).reset_index().sort_values("metric", kind="stable")
     yield Table("Times", times[times["n"] > 0].to_dict("records"))
+    yield sides.counts("anomalies")
     slow = sides.own.join(sides.pairs("e2e_ms")["baseline"].rename("baseline_e2e_ms"), on=SAMPLE)
     surplus = (slow["e2e_ms"] - slow["baseline_e2e_ms"].fillna(0)).dropna().sort_values(ascending=False)
     columns = [*SAMPLE, "sent_s", "ttft_ms", "output_tokens", "e2e_ms", "baseline_e2e_ms", "late_ms"]

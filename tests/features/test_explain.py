@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from known_answers import answered, busy, record_of
+from msgspec import structs
 from scored import MODEL, write_demo
 
 from vendor_verifier.cli.main import run_app
@@ -20,7 +21,7 @@ from vendor_verifier.features.explain.sample import KEY_PLACE, curl_command
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.request import HttpRequest
-from vendor_verifier.records.results import FacetName
+from vendor_verifier.records.results import FacetName, Finding
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder, encode_record
 
@@ -88,6 +89,26 @@ def test_another_model_shows_names_and_texts(demo: RunFolder, scored: ScoredRun)
     rows = found["Answers most unlike the baseline's"].rows
     assert rows[0]["distance"] >= rows[-1]["distance"] > 0
     assert rows[0]["vendor"] != rows[0]["baseline"]
+
+
+def test_answers_too_near_to_the_baseline_are_shown(known: RunFolder) -> None:
+    """A vendor that repeats the first answers of a baseline that words them in two ways; ids are the rows' own."""
+    path, rows = known.samples_file("trigger"), []
+    path.write_text(path.read_text("utf-8").replace('"tags":{', '"tags":{"id":"row-1",'), encoding="utf-8")
+    for sample in known.read_samples("trigger").ids:
+        for label, repetition, words in (("official", 0, "a b c"), ("official", 1, "x y z"), ("slow", 0, "a b c")):
+            record = record_of("run", label, sample, answered(text=words))
+            rows.append(encode_record(structs.replace(record, repetition=repetition)))
+    known.records_file.write_bytes(b"".join(rows))
+    scored = score_folder(known)
+    near = Finding(
+        model=MODEL, vendor="slow", facet="model", name="answers_too_near", status="check", text="Answers are nearer."
+    )
+    found = tables(known, type(scored)(**{**vars(scored), "findings": (near,)}), "slow", "model")
+    rows_shown = found["Answers nearer to the baseline's than it is to itself"].rows
+    assert {(row["id"], row["vendor"].strip(), row["baseline again"].strip()) for row in rows_shown} == {
+        ("row-1", "a b c", "x y z")
+    }
 
 
 def test_commands_of_findings_run(demo: RunFolder, scored: ScoredRun, capsys: pytest.CaptureFixture[str]) -> None:

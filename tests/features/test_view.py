@@ -5,12 +5,10 @@ from __future__ import annotations
 import http.client
 import threading
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from browsers import CHROMIUM, launched, window
 from msgspec import structs
 from page_reading import read_page
 from scored import MODEL, write_demo
@@ -167,29 +165,3 @@ def test_new_runs_and_records_appear(address: str, run: Path) -> None:
     assert "Choose nobody." in asked(address)[2]
     (other / "records.jsonl").write_bytes(b"")
     assert "0 samples" in asked(address, f"run?{urlencode({'run': str(other)})}")[2]
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-@pytest.mark.slow
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_a_person_filters_and_compares(address: str, run: Path, width: int, scheme: str) -> None:
-    """In a browser, by keyboard: a filter, a sample, its reason; axe finds nothing, the console stays empty."""
-    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
-    axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-    with launched() as browser:
-        page, said = window(browser, viewport={"width": width, "height": 800}, color_scheme=scheme), []
-        page.on("console", lambda message: said.append(message.text))
-        page.goto(f"{address}run?{urlencode({'run': str(run)})}")
-        page.select_option("select[name=state]", "call")
-        page.locator("input[name=text]").focus()
-        page.keyboard.press("Enter")
-        page.wait_for_url("**state=call**")
-        assert page.locator(".samples tbody tr").count() == 1
-        for _ in range(2):
-            page.evaluate(axe)
-            found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-            assert [each["id"] for each in found] == []
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            page.locator(".samples tbody a, .answers article").first.click()
-        assert "schema" in page.inner_text(".answers")
-        assert said == []

@@ -1,0 +1,195 @@
+"""A run's tables: their columns are those defined, their figures those of the report, and nothing missing is 0."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from pyarrow import parquet
+from scored import MODEL, write_demo
+
+from vendor_verifier.cli.main import run_app
+from vendor_verifier.features.data import export
+from vendor_verifier.features.data.run_data import TABLES, RunData, load_run
+from vendor_verifier.records.record import Attempt, Failure, Record
+from vendor_verifier.reports.escape import spreadsheet_text
+from vendor_verifier.store import RunFolder, encode_record
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunData:
+    """The stored demo run: ten vendors, 20 samples, the baseline asked twice."""
+    return load_run(write_demo(tmp_path_factory.mktemp("tables")))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_has_the_columns_of_its_definition(run: RunData, name: str) -> None:
+    """In their order, with their dtypes; it is made once."""
+    table = getattr(run, name)
+    defined = [(column.name, column.dtype) for column in TABLES[name].columns]
+    assert [(column, _dtype(table[column])) for column in table] == defined
+    assert getattr(run, name) is table
+    assert name in dir(run)
+
+
+def _dtype(column: Any) -> str:
+    return "string" if isinstance(column.dtype, pd.StringDtype) else str(column.dtype)
+
+
+def test_figures_are_those_of_the_report(run: RunData) -> None:
+    """The ranking, and the share of valid calls call by call."""
+    vendors = run.report.models[MODEL].vendors
+    ranking = run.ranking.set_index("label")
+    assert list(ranking.index) == list(vendors)
+    for label, vendor in vendors.items():
+        assert ranking.f1[label] == pytest.approx(vendor.f1)
+        own = run.calls[run.calls.label == label]
+        valid = own.verdict.isin(["valid", "empty_arguments", "valid_in_dialect"])
+        assert valid.mean() == pytest.approx(vendor.schema_accuracy)
+    assert len(run.verdicts) == 5 * len(vendors)
+    assert list(run.findings.text) == [finding.text for finding in run.scored.findings]
+
+
+def test_texts_and_calls_belong_to_their_records(run: RunData, tmp_path: Path) -> None:
+    """By the index, although a key comes several times, failed ones first: the record that counts is there."""
+    folder = RunFolder(write_demo(tmp_path))
+    records = list(folder.read_records(lambda *_: None))
+    failed = Attempt(1, failure=Failure("overloaded", "headers", "busy", 503))
+    bad = [_with(record, failed) for record in records[:30]]
+    folder.records_file.write_bytes(b"".join(map(encode_record, [*bad, *records, *reversed(records)])))
+    again = load_run(folder.path)
+    for name in ("texts", "calls"):
+        table, known = getattr(again, name), getattr(run, name)
+        pd.testing.assert_frame_equal(table.drop(columns="record"), known.drop(columns="record"))
+        rows = again.records.loc[table.record]
+        assert (rows["label"].to_numpy() == table.label.to_numpy()).all()
+        assert (rows["sample"].to_numpy() == table["sample"].to_numpy()).all()
+    assert again.texts.message.isna().all()
+
+
+def _with(record: Record, attempt: Attempt) -> Record:
+    return replace(record, turns=(replace(record.turns[0], attempts=(attempt,)),))
+
+
+def test_a_notebook_shows_the_first_line_and_no_markup(run: RunData) -> None:
+    """What vendors and files name is text, never a tag."""
+    page = run._repr_html_()
+    assert page.startswith("<p>")
+    assert run.report.models[MODEL].choice.text[:20] in page
+    assert "reseller-a" in page
+    hostile = run.ranking.assign(label="<script>alert(1)</script>")
+    other = load_run(run.path)
+    other.ranking = hostile  # type: ignore[attr-defined]
+    other.__dict__["scored"] = run.scored
+    assert "<script>" not in other._repr_html_()
+
+
+LABEL = "=cmd|' /C calc'!A0"
+HOSTILE = ["=1+1", "+1", "-1", "@SUM(A1)", "  =1", "\t=1", "\r=1", "\u200b=1", "＝1", "a;=1", "a\n=1", '"=1', "a\t@b"]
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> RunData:
+    """The stored demo run, with one vendor under a hostile name."""
+    folder = RunFolder(write_demo(tmp_path_factory.mktemp("export")))
+    manifest = folder.read_manifest()
+    entries = [each | {"label": LABEL} if each["label"] == "cutter" else each for each in manifest.raw["entries"]]
+    folder.write_manifest(manifest.changed(entries=entries))
+    records = list(folder.read_records(lambda *_: None))
+    renamed = [replace(each, label=LABEL) if each.label == "cutter" else each for each in records]
+    folder.records_file.write_bytes(b"".join(map(encode_record, renamed)))
+    return load_run(folder.path)
+
+
+def written(odd: RunData, capsys: pytest.CaptureFixture[str], *words: str) -> list[Path]:
+    """The files that the command says it wrote."""
+    assert run_app(["report", str(odd.path), *words]) == 0
+    return [Path(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_csv_is_what_a_spreadsheet_opens(odd: RunData, capsys: pytest.CaptureFixture[str]) -> None:
+    """The mark of UTF-8, numbers as numbers, and no formula."""
+    files = written(odd, capsys, "--format", "csv", "--table", "ranking,verdicts,findings")
+    assert files == [odd.path / "export" / f"{name}.csv" for name in export.FOR_PEOPLE]
+    data = files[0].read_bytes()
+    assert data.startswith(b"\xef\xbb\xbfmodel,")
+    rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
+    assert tuple(rows[0]) == tuple(column.name for column in TABLES["ranking"].columns)
+    assert float(rows[0]["success_rate"]) == 1.0
+    assert f"'{LABEL}" in {row["label"] for row in rows}
+
+
+def test_parquet_and_json_lines_give_every_table_back(odd: RunData, capsys: pytest.CaptureFixture[str]) -> None:
+    """With texts as they came; Parquet with units and meanings, JSON with null where nothing was measured."""
+    files = written(odd, capsys, "--format", "parquet", "--table", "all", "-o", str(odd.path / "all"))
+    files += written(odd, capsys, "--format", "jsonl", "--table", "all", "-o", str(odd.path / "all"))
+    assert [file.stem for file in files] == [*TABLES, *TABLES]
+    for file in files:
+        frame = pd.concat(odd.in_parts(file.stem), ignore_index=True)
+        if file.suffix == ".parquet":
+            pd.testing.assert_frame_equal(pd.read_parquet(file), frame, check_dtype=False, check_categorical=False)
+        else:
+            rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+            assert rows == json.loads(frame.to_json(orient="records", double_precision=15)), file
+    schema = parquet.read_schema(odd.path / "all" / "records.parquet")
+    assert schema.field("ttft_ms").metadata == {b"unit": b"ms", b"meaning": "TTFT: first token − sent".encode()}
+
+
+def test_a_workbook_has_a_sheet_a_table(odd: RunData, capsys: pytest.CaptureFixture[str]) -> None:
+    """Header in sight, numbers as numbers, and texts of strangers as texts."""
+    (file,) = written(odd, capsys, "--table", "ranking,calls", "-o", str(odd.path / "book.xlsx"))
+    book = openpyxl.load_workbook(file)
+    assert book.sheetnames == ["ranking", "calls"]
+    for sheet in book:
+        frame = getattr(odd, sheet.title)
+        head, *rows = sheet.iter_rows()
+        assert sheet.freeze_panes == "A2"
+        assert [cell.value for cell in head] == list(frame.columns)
+        assert not [cell for row in rows for cell in row if cell.data_type == "f"]
+        for row, (_, told) in zip(rows, frame.iterrows(), strict=True):
+            assert all(_same(cell.value, value) for cell, value in zip(row, told, strict=True))
+
+
+def _same(read: Any, value: Any) -> bool:
+    if pd.isna(value):
+        return read is None
+    if isinstance(value, str):
+        return (read or "") == spreadsheet_text(value)
+    return bool(float(read) == pytest.approx(float(value)))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_text_begins_a_formula(text: str) -> None:
+    """Nor does a line of it, or what another program would take for a cell of its own."""
+    for part in re.split(r"[\n;\t]", spreadsheet_text(text)):
+        assert part.strip(" \"'\r")[:1] not in set("=+-@＝") or "'" in part, text
+
+
+class Stub:
+    """A run with one table of one part."""
+
+    def __init__(self, table: pd.DataFrame) -> None:
+        self.table = table
+
+    def in_parts(self, name: str) -> list[pd.DataFrame]:
+        return [self.table]
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40))
+def test_any_text_stays_one_cell_of_csv(text: str) -> None:
+    """No text breaks a line or a cell, and none leaves an operator at a start."""
+    table = pd.DataFrame({"model": pd.Series([text, "end"], dtype="string"), "n": [1.0, None]})
+    data = b"".join(export._csv(Stub(table), "ranking")).decode("utf-8-sig")  # type: ignore[arg-type]
+    head, first, last = csv.reader(io.StringIO(data, newline=""))
+    assert (head, first[1], last) == (["model", "n"], "1.0", ["end", ""])
+    assert not re.match(r"\s*[=+\-@＝＋－＠]", first[0])
