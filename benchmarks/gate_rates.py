@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from vendor_verifier.stats.run_intervals import stretch_interval
+from vendor_verifier.stats.intervals import stretch_interval
 
 RUNS = 2_000
 # Limit, requests a run, share allowed, requests an outage.

@@ -27,8 +27,8 @@ class Fault(NamedTuple):
 
 
 FAULTS = (
-    Fault("scoring/irf.py", "better + (equal + 1) / 2", "better + 1", "scoring"),
-    Fault("scoring/irf.py", "1.0 / (rank + k)", "1.0 / rank", "scoring"),
+    Fault("scoring/metrics.py", "better + (equal + 1) / 2", "better + 1", "scoring"),
+    Fault("scoring/metrics.py", "1.0 / (rank + k)", "1.0 / rank", "scoring"),
     Fault("scoring/f1.py", "UNDECIDED if missing_is_failed else NOT_SENT", "NOT_SENT", "scoring"),
     Fault("scoring/money.py", "clip(upper=took) * discounted", "clip(upper=took)", "scoring"),
     Fault("scoring/figures.py", "succeeded / asked if asked", "succeeded / len(rows) if len(rows)", "scoring"),

@@ -22,7 +22,7 @@ _HOMES = {
     "evaluate": "vendor_verifier.api",
     "EvalTestCase": "vendor_verifier.suites.tool_correctness",
     "ToolCorrectnessMetric": "vendor_verifier.suites.tool_correctness",
-    "irf": "vendor_verifier.scoring.irf",
+    "irf": "vendor_verifier.scoring.metrics",
     "RunOutcome": "vendor_verifier.pipeline.run",
     "Report": "vendor_verifier.records.results",
     "Record": "vendor_verifier.records.record",

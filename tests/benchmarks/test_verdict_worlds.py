@@ -15,7 +15,7 @@ from verdict_worlds import BASELINE, HONEST, SUITE, Vice, draw_run, draw_world, 
 
 from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.findings.verdict import ModelVerdict, judge
-from vendor_verifier.scoring.table import RECORD_COLUMNS
+from vendor_verifier.scoring.columns import RECORD_COLUMNS
 
 ACCUSED = ("check", "differs", "down")
 # A model that gives its likeliest wording nine times in ten.

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from model_runs import BASE, model_run, records
 
-from vendor_verifier.findings.evaluations import evaluation_reach, evaluation_tests
+from vendor_verifier.findings.calls import evaluation_reach, evaluation_tests
 from vendor_verifier.findings.verdict import judge
 
 N = 300

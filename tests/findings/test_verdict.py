@@ -11,11 +11,10 @@ import pandas as pd
 import pytest
 from sampled_runs import BASELINE, altered, failing, model_run, results, typed
 
-from vendor_verifier.findings.base import ModelRun
-from vendor_verifier.findings.baseline import faults
+from vendor_verifier.findings.base import ModelRun, faults
 from vendor_verifier.findings.verdict import ModelVerdict, judge
 from vendor_verifier.records.results import FacetName, Status, SuiteResult
-from vendor_verifier.scoring.table import ATTEMPT_COLUMNS
+from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS
 from vendor_verifier.scoring.texts import AnswerText
 
 Alteration = Callable[[ModelRun], ModelRun]

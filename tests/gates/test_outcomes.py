@@ -22,9 +22,9 @@ from vendor_verifier.records.results import (
     Verdict,
 )
 from vendor_verifier.scoring.breakdowns import goodput
+from vendor_verifier.scoring.columns import RECORD_COLUMNS
 from vendor_verifier.scoring.money import Money
-from vendor_verifier.scoring.table import RECORD_COLUMNS
-from vendor_verifier.stats.run_intervals import OUTAGE, mean_interval, stretch_interval
+from vendor_verifier.stats.intervals import OUTAGE, mean_interval, stretch_interval
 
 TENTH = [number % 10 == 0 for number in range(800)]
 

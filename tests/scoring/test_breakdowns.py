@@ -14,7 +14,7 @@ from vendor_verifier.findings.gates import parse_slo
 from vendor_verifier.records.sample import ListedSamples
 from vendor_verifier.records.score import Score
 from vendor_verifier.scoring.breakdowns import distributions, goodput, group_scores, pace, regions
-from vendor_verifier.scoring.calls import counted_calls, has_bad_call, valid_calls
+from vendor_verifier.scoring.columns import counted_calls, has_bad_call, valid_calls
 from vendor_verifier.scoring.metrics import METRICS, RANK_METRICS, is_higher_better, is_share
 from vendor_verifier.scoring.table import read_frames
 from vendor_verifier.suites.trigger import TriggerSuite

@@ -34,7 +34,7 @@ from vendor_verifier.records.results import VendorResult
 from vendor_verifier.records.sample import ListedSamples, Sample
 from vendor_verifier.records.score import Score
 from vendor_verifier.scoring.figures import ScorePlan, score_models
-from vendor_verifier.scoring.irf import RANK_METRICS
+from vendor_verifier.scoring.metrics import RANK_METRICS
 from vendor_verifier.scoring.set_aside import same_provider
 from vendor_verifier.scoring.table import read_frames
 from vendor_verifier.suites.trigger import TriggerSuite

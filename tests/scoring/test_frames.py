@@ -19,7 +19,8 @@ from vendor_verifier.records.record import Attempt, Record, TurnRecord
 from vendor_verifier.records.sample import ListedSamples
 from vendor_verifier.records.score import Score
 from vendor_verifier.scoring import table
-from vendor_verifier.scoring.table import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column, read_frames
+from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
+from vendor_verifier.scoring.table import read_frames
 from vendor_verifier.scoring.texts import AnswerTexts
 from vendor_verifier.suites.trigger import TriggerSuite
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.scoring.irf import RANK_METRICS, irf, ranks
+from vendor_verifier.scoring.metrics import RANK_METRICS, irf, ranks
 
 VALUES = st.one_of(st.none(), st.floats(allow_nan=True, allow_infinity=False), st.integers(0, 2).map(float))
 TABLES = st.dictionaries(st.text(max_size=3), st.fixed_dictionaries(dict.fromkeys(RANK_METRICS, VALUES)), max_size=5)

@@ -11,8 +11,15 @@ from numpy.random import Generator
 from scipy import stats
 
 from vendor_verifier.stats import answers, compare, decisions
-from vendor_verifier.stats.intervals import bootstrap, quantile, wilson
-from vendor_verifier.stats.run_intervals import OUTAGE, exact_interval, mean_interval, stretch_interval
+from vendor_verifier.stats.intervals import (
+    OUTAGE,
+    bootstrap,
+    exact_interval,
+    mean_interval,
+    quantile,
+    stretch_interval,
+    wilson,
+)
 
 DRAWS = 1_000
 Drawn = Callable[[Generator, float], float]

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from vendor_verifier.findings.base import ModelRun
-from vendor_verifier.scoring.table import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
+from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
 
 BASE = "official"
 _USUAL: Mapping[str, Any] = {

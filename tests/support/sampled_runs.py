@@ -14,7 +14,7 @@ import pandas as pd
 
 from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.records.results import VendorResult
-from vendor_verifier.scoring.table import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
+from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
 from vendor_verifier.scoring.texts import AnswerText
 
 MODEL, BASELINE = "m", "official"

@@ -16,8 +16,7 @@ import scipy
 from vendor_verifier.findings.base import ModelRun, Reach, Test, hindrance, percent, shown, with_anomaly
 from vendor_verifier.scoring.money import costs_usd
 from vendor_verifier.stats.compare import slope
-from vendor_verifier.stats.intervals import quantile
-from vendor_verifier.stats.run_intervals import mean_interval
+from vendor_verifier.stats.intervals import mean_interval, quantile
 from vendor_verifier.text import counted
 
 LEAST = 12

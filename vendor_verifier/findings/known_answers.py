@@ -32,7 +32,8 @@ _PLACES = {10: "beginning", 50: "middle", 90: "end"}
 def known_answer_tests(run: ModelRun) -> list[Test]:
     """Facts and tests on every vendor that was asked, where the baseline was, too."""
     made = (_copied_arguments, _long_prompts, _cache)
-    return [test for label in run.vendors if run.baseline is not None for each in made for test in each(run, label)]
+    asked = () if run.baseline is None or run.apart.empty else run.vendors
+    return [test for label in asked for each in made for test in each(run, label)]
 
 
 def _rows(run: ModelRun, label: str | None, kind: str) -> pd.DataFrame:

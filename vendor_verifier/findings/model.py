@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import scipy
 
-from vendor_verifier.findings.base import ModelRun, Reach, Test, percent, shown, thin
-from vendor_verifier.findings.baseline import fault
+from vendor_verifier.findings.base import ModelRun, Reach, Test, fault, percent, shown, thin
 from vendor_verifier.records.plan import same_model
 from vendor_verifier.records.results import FacetName
 from vendor_verifier.stats.answers import LEAST, leanings, odd_one_out, reach

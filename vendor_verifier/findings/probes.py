@@ -49,13 +49,14 @@ Counts = list[NDArray[np.int64]]
 def probe_tests(run: ModelRun) -> list[Test]:
     """Facts and tests on every vendor that was asked, where the baseline was, too."""
     made = (_tokenizer, _answers, _features)
-    return [test for label in run.vendors if run.baseline is not None for each in made for test in each(run, label)]
+    asked = () if run.baseline is None or run.apart.empty else run.vendors
+    return [test for label in asked for each in made for test in each(run, label)]
 
 
 def probe_reach(run: ModelRun) -> list[Reach]:
     """The share of answers by another model that the probes find; nothing for a vendor that was asked none."""
     found = []
-    for label in run.vendors:
+    for label in () if run.apart.empty else run.vendors:
         asked = probes_of(run, label)
         asked = asked[asked["group"].map(is_question).astype(bool)]
         if run.baseline is None or asked.empty:

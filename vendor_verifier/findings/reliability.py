@@ -10,10 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from vendor_verifier.findings.base import (
+    MOST_FAILURES,
     ModelRun,
     Reach,
     Test,
     compared,
+    fault,
     gave_up,
     hindrance,
     hit_more_often,
@@ -21,7 +23,6 @@ from vendor_verifier.findings.base import (
     percent,
     shown,
 )
-from vendor_verifier.findings.baseline import MOST_FAILURES, fault
 from vendor_verifier.records.results import FacetName
 from vendor_verifier.stats.compare import more_stretches, stretches
 from vendor_verifier.stats.decisions import SIZES, smallest, stretches_power

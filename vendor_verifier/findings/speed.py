@@ -9,8 +9,17 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, hit_more_often, shown, thin, with_anomaly
-from vendor_verifier.findings.baseline import fault
+from vendor_verifier.findings.base import (
+    ModelRun,
+    Reach,
+    Test,
+    compared,
+    fault,
+    hit_more_often,
+    shown,
+    thin,
+    with_anomaly,
+)
 from vendor_verifier.records.results import FacetName
 from vendor_verifier.stats.compare import (
     LEAST_TIMES,
@@ -143,10 +152,11 @@ def _not_streamed(run: ModelRun, label: str) -> Iterator[Test]:
 def speed_reach(run: ModelRun) -> list[Reach]:
     """The smallest slowdown that the run finds, from how much the baseline's own times vary between windows."""
     meant = bool(run.records["ttft_ms"].notna().any()) or _is_busy(run.records)
+    unsound = fault(run, FACET)
     timed, ratio = len(_timed(run.answered.get(run.baseline or "", run.reference), "slow_first_token")[0]), _seen(run)
     reaches = []
     for label in run.vendors:
-        why, needed = thin(run, label) or fault(run, FACET), None
+        why, needed = thin(run, label) or unsound, None
         n = min(timed, len(_timed(run.answered[label], "slow_first_token")[0]))
         if why is None and not meant:
             why = "no streamed answers with times"

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from vendor_verifier.scoring.answer import MOST_DISCARDED
-from vendor_verifier.scoring.calls import of_words
+from vendor_verifier.scoring.columns import of_words
 
 _Rows = Callable[[pd.DataFrame], Any]
 # Metric of a single answer → its values, and the name under which it is discarded where this program was late.

@@ -28,17 +28,10 @@ from vendor_verifier.records.manifest import BaselineF1, EntryInfo, SchemaPolicy
 from vendor_verifier.records.results import Choice, ModelResult, SuiteResult, VendorResult
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.scoring.answer import MOST_DISCARDED
-from vendor_verifier.scoring.calls import counted_calls, valid_calls
-from vendor_verifier.scoring.f1 import (
-    Decisions,
-    baseline_counts,
-    compared_repetitions,
-    decisions,
-    self_counts,
-    trigger_counts,
-)
-from vendor_verifier.scoring.irf import irf
-from vendor_verifier.scoring.metrics import RANK_METRICS
+from vendor_verifier.scoring.columns import counted_calls, valid_calls
+from vendor_verifier.scoring.f1 import Decisions, baseline_counts, compared_repetitions, decisions, self_counts
+from vendor_verifier.scoring.f1 import trigger_counts as trigger_counts
+from vendor_verifier.scoring.metrics import RANK_METRICS, irf
 from vendor_verifier.scoring.money import Money as Money
 from vendor_verifier.scoring.set_aside import excuse_refused_access, set_misrouted_aside, withhold_speeds
 from vendor_verifier.scoring.table import Frames
@@ -151,13 +144,19 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
             for is_apart, part in ((False, entry.every), (True, entry.apart))
         )
     sums = _evaluation_sums(frames.evaluations, records)
+    samples = list(plan.samples[TRIGGER].ids) if TRIGGER in plan.samples else []
     models: dict[str, ModelResult] = {}
     for model in dict.fromkeys(info.model for info in plan.entries):
         own = [entry for entry in entries.values() if entry.info.model == model]
         baseline = baselines.get(model)
         expected = None if baseline is None else entries[model, baseline.label]
         times = {entry.info.label: _times(entry, plan.ttft) for entry in own}
-        vendors = [_vendor(plan, entry, expected, times[entry.info.label], sums, complete=complete) for entry in own]
+        decided = {
+            entry.info.label: _decisions(plan, entry, samples, complete=complete)
+            for entry in own
+            if expected is not None and samples
+        }
+        vendors = [_vendor(plan, entry, expected, times, decided, sums, complete=complete) for entry in own]
         lost = {name for found in times.values() for name, time in found.items() if time.discarded and not time.n}
         warnings += [*_late_warnings(model, times), *_unread_calls(own)]
         models[model] = ModelResult(
@@ -176,8 +175,7 @@ def _entry(info: EntryInfo, records: pd.DataFrame, places: Mapping[EntryKey, Any
     apart = suites.take(own).isin(stand_apart).to_numpy()
     every = own[~apart]
     rows = every[~records["misrouted"].to_numpy()[every]]
-    charged = (records["charge"].take(rows) != "us").to_numpy()
-    return _Entry(info, records, every, rows, charged, own[apart])
+    return _Entry(info, records, every, rows, (records["charge"].take(rows) != "us").to_numpy(), own[apart])
 
 
 def _planned(plan: ScorePlan, entry: _Entry, *, apart: bool = False) -> int:
@@ -207,13 +205,14 @@ def _vendor(
     plan: ScorePlan,
     entry: _Entry,
     baseline: _Entry | None,
-    times: Mapping[str, _Time],
+    times_of: Mapping[str, Mapping[str, _Time]],
+    decided: Mapping[str, Decisions],
     sums: pd.DataFrame,
     *,
     complete: bool,
 ) -> VendorResult:
     """The result of one entry, without its place."""
-    info, rows = entry.info, entry.rows
+    info, rows, times = entry.info, entry.rows, times_of[entry.info.label]
     lost_rows_count = complete and not plan.imported and len(rows) > 0
     succeeded, uncharged = int(entry["ok"].sum()), int((~entry.charged).sum())
     whole = _planned(plan, entry) - (len(entry.every) - len(rows)) if lost_rows_count else len(rows)
@@ -222,11 +221,10 @@ def _vendor(
     valid, judged = (of(entry["classes"], plan.schema_policy) for of in (valid_calls, counted_calls))
     tokens = (entry["input_tokens"] + entry["output_tokens"]).dropna()
     triggers = None
-    samples = list(plan.samples[TRIGGER].ids) if TRIGGER in plan.samples else []
-    if baseline is not None and samples:
-        own = _decisions(plan, entry, samples, complete=complete)
+    if baseline is not None and info.label in decided:
+        own = decided[info.label]
         if entry is not baseline:
-            triggers = trigger_counts(_decisions(plan, baseline, samples, complete=complete), own, plan.undecided)
+            triggers = trigger_counts(decided[baseline.info.label], own, plan.undecided)
         elif plan.baseline_f1 == "self" and len(own) > 1:
             triggers = self_counts(own, plan.undecided)
         else:

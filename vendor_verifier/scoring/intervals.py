@@ -11,9 +11,8 @@ import scipy
 from numpy.typing import NDArray
 
 from vendor_verifier.records.results import ModelResult
-from vendor_verifier.scoring.calls import counted_calls, valid_calls
-from vendor_verifier.scoring.irf import K
-from vendor_verifier.scoring.metrics import is_higher_better
+from vendor_verifier.scoring.columns import counted_calls, valid_calls
+from vendor_verifier.scoring.metrics import K, is_higher_better
 from vendor_verifier.stats.intervals import bootstrap, wilson
 
 # With fewer blocks the percentiles of a bootstrap are too narrow.

@@ -112,7 +112,7 @@ def money(
 
     A month costs what this run did on average: a request with its retries and failures; a token in the run's own mix.
     """
-    from vendor_verifier.scoring.calls import valid_calls
+    from vendor_verifier.scoring.columns import valid_calls
 
     if not len(records):
         return None

@@ -20,7 +20,7 @@ import scipy
 
 from vendor_verifier.records.manifest import EntryInfo
 from vendor_verifier.scoring.answer import MOST_DISCARDED
-from vendor_verifier.scoring.calls import of_words
+from vendor_verifier.scoring.columns import of_words
 from vendor_verifier.text import counted
 
 EntryKey = tuple[str, str]

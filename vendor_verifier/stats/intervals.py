@@ -1,13 +1,17 @@
-"""95 % intervals of shares, of quantiles, and of whatever is computed from sums over blocks of samples."""
+"""95 % intervals: of shares, quantiles and sums over blocks, and of one vendor's requests in the order of sending."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy
 from numpy.typing import NDArray
+
+from vendor_verifier.records.results import Figure
 
 RESAMPLES = 2_000
 LEVEL = 0.95
@@ -59,3 +63,58 @@ def bootstrap(
     found = statistic(np.concatenate(totals)[:resamples])
     low, high = np.nanpercentile(found, [50 * (1 - LEVEL), 50 * (1 + LEVEL)], axis=0)
     return np.asarray(low), np.asarray(high)
+
+
+# An outage or a slow spell of so many requests may have been missed by any run.
+OUTAGE = 20
+_PARTS, _LEAST_PART = 12, 5
+_TAIL = 0.025
+
+
+def exact_interval(part: float, n: float) -> Figure:
+    """The share part ÷ n with its exact interval (Clopper & Pearson 1934).
+
+    ``part`` may be a sum of scores from 0 to 1: of all such variables with one mean a binary one varies most.
+    """
+    if not n:
+        return Figure()
+    low = scipy.stats.beta.ppf(_TAIL, part, n - part + 1) if part else 0.0
+    high = scipy.stats.beta.ppf(1 - _TAIL, part + 1, n - part) if part < n else 1.0
+    return Figure(part / n, float(low), float(high), round(n))
+
+
+def stretch_interval(bad: pd.Series[Any]) -> Figure:
+    """The share of bad requests with an interval by their stretches, of bad requests at most two apart.
+
+    A stretch is an event of a Poisson process whose weight w is its length. With y = Σ w and v = Σ w² the ends of y are
+    v ÷ 2y · χ²(2y² ÷ v) and the same of y + m and v + m² (Fay & Feuer 1997), m being the longest stretch and ``OUTAGE``
+    at least: the upper end is never below what one more outage allows. A stretch longer than an eighth of the run is
+    cut into pieces of that length, so that a vendor that is down all the time shows that.
+    """
+    n, places = len(bad), np.flatnonzero(bad)
+    if not n:
+        return Figure()
+    lengths = np.diff(np.flatnonzero(np.diff(places, prepend=-9, append=places[-1:].sum() + 9) > 2))
+    most = max(OUTAGE, n // 8)
+    pieces = np.append(lengths % most, np.full(int((lengths // most).sum()), most)).astype(float)
+    y, v, longest = pieces.sum(), np.square(pieces).sum(), max(OUTAGE, pieces.max(initial=0))
+    low = v / (2 * y) * scipy.stats.chi2.ppf(_TAIL, 2 * y**2 / v) if y else 0.0
+    y_high, v_high = y + longest, v + longest**2
+    high = v_high / (2 * y_high) * scipy.stats.chi2.ppf(1 - _TAIL, 2 * y_high**2 / v_high)
+    return Figure(float(y) / n, float(low) / n, min(1.0, float(high) / n), n)
+
+
+def mean_interval(above: pd.Series[float], below: pd.Series[float]) -> Figure:
+    """Σ above ÷ Σ below with a t interval over twelve equal parts of the run; none below four parts of five requests.
+
+    Batch means (Schmeiser 1982) of what each request adds to the ratio, so that slow spells count as what they are.
+    """
+    n, total = len(above), float(below.sum())
+    parts = min(_PARTS, n // _LEAST_PART)
+    if parts < 4 or not total:
+        return Figure(n=n)
+    ratio = float(above.sum()) / total
+    added = (above - ratio * below).to_numpy(dtype=float) * n / total
+    means = [part.mean() for part in np.array_split(added, parts)]
+    half = float(scipy.stats.t.ppf(1 - _TAIL, parts - 1)) * float(np.std(means, ddof=1)) / math.sqrt(parts)
+    return Figure(ratio, ratio - half, ratio + half, n)

@@ -21,8 +21,9 @@ from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.results import Report
 from vendor_verifier.reports.escape import MAX_SENTENCE, visible
+from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
 from vendor_verifier.scoring.scored_run import ScoredRun
-from vendor_verifier.scoring.table import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column, sent_s
+from vendor_verifier.scoring.table import sent_s
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.judging import judged_calls
 from vendor_verifier.suites.trigger import KeptCheckers

@@ -28,7 +28,7 @@ from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.reports.html import drawn, part, prompt_of, render
-from vendor_verifier.scoring.calls import has_bad_call
+from vendor_verifier.scoring.columns import has_bad_call
 from vendor_verifier.scoring.table import read_frames
 from vendor_verifier.store import RunFolder
 
