@@ -22,7 +22,7 @@ from vendor_verifier.records.event import Usage
 from vendor_verifier.records.record import Attempt, Response, Timing, ToolCall
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.scoring.table import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS
+from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.known_answers import echo_text
 from vendor_verifier.suites.probes import ProbesSuite, is_question, is_string, probes_samples

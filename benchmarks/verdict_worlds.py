@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.records.results import VendorResult
-from vendor_verifier.scoring.table import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS
+from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS
 from vendor_verifier.scoring.texts import AnswerText
 
 FAMILIES = ("independent", "drifting", "real")
