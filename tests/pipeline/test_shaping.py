@@ -20,8 +20,7 @@ from manifests import some_manifest
 from vendor_verifier.config.run_config import run_options
 from vendor_verifier.errors import ProblemsError
 from vendor_verifier.pipeline.load_profile import foreseen, places, read_load
-from vendor_verifier.pipeline.run_warnings import run_warnings
-from vendor_verifier.pipeline.score import score_folder
+from vendor_verifier.pipeline.score import run_warnings, score_folder
 from vendor_verifier.records.plan import Arrival, Entry, LoadShape
 from vendor_verifier.records.request import Endpoint
 from vendor_verifier.store import RunFolder
