@@ -16,7 +16,6 @@ from vendor_verifier.config.model_names import MODEL_IDS
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.schema import json_schema
 from vendor_verifier.registry import find_vendors
-from vendor_verifier.resources import shipped
 
 NAMES = ("config.yaml", ".env", ".gitignore", "config.schema.json")
 REAL_MODELS = sorted(name for name in MODEL_IDS if not name.startswith("simulated"))
@@ -82,31 +81,6 @@ def test_a_model_s_configuration_is_valid_and_wants(bench: Any, model: str) -> N
     assert list(validator().iter_errors(document)) == []
     names = {line.partition("=")[0] for line in (bench.folder / ".env").read_text().splitlines() if "=" in line[:40]}
     assert {entry.key_name or entry.vendor for entry in loaded.entries} <= names
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--model", "gpt-9"], "known models are"),
-        (["--vendor", "novita"], "add --model"),
-        (["--model", "kimi-k2", "--vendor", "bigmodel"], "none of bigmodel"),
-    ],
-)
-def test_what_cannot_be_begun_with_is_refused_before_anything(bench: Any, arguments: list[str], words: str) -> None:
-    """A misspelt model leaves no half-made folder."""
-    code, _, err = bench("init", *arguments)
-    assert code == 2
-    assert words in err
-    assert list(bench.folder.iterdir()) == []
-
-
-def test_the_schema_accepts_the_example_and_refuses() -> None:
-    """The schema and the loader agree on the shipped example and on a misspelt key."""
-    example = yaml.safe_load(shipped("config_example.yaml").read_text(encoding="utf-8"))
-    assert list(validator().iter_errors(example)) == []
-    wrong = {"kimi-k2": {"vendors": [{"name": "novita", "modelid": "x"}]}}
-    assert list(validator().iter_errors(wrong)) != []
-    assert list(validator().iter_errors({"kimi-k2": {"vendors": []}})) != []
 
 
 def test_columns_stand_under_their_headings(capsys: pytest.CaptureFixture[str]) -> None:

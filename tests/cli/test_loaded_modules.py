@@ -66,35 +66,3 @@ def test_a_command_loads_no_heavy_library_that_it_does_not_use(words: str, folde
     """Nothing that only other commands, other options or other vendors need."""
     arguments = [part for word in words.split() for part in (RUN if word == "RUN" else (word,))]
     assert loaded(folder, *arguments) & HEAVY <= MAY_LOAD[words]
-
-
-def test_help_loads_neither_configuration_nor_modules(tmp_path: Path) -> None:
-    """Help is quick because of what it does not load: no plugins, no samples, no numbers."""
-    modules = loaded(tmp_path, "--help")
-    assert "vendor_verifier.cli.main" in modules
-    ours = (
-        "config.entries",
-        "config.yaml_source",
-        "registry",
-        "suites",
-        "loaders",
-        "run",
-        "transport",
-        "scoring",
-        "store",
-    )
-    assert modules & {f"vendor_verifier.{name}" for name in ours} == set()
-
-
-def test_a_stored_run_is_scored_without_what_sends(folder: Path) -> None:
-    """Neither sockets nor a loop."""
-    modules = loaded(folder, "report", "stored", "--format", "html")
-    assert "vendor_verifier.pipeline.score" in modules
-    sending = (
-        "pipeline.plan",
-        "pipeline.execute",
-        "run.conversation",
-        "transport.connect",
-        "features.history.database",
-    )
-    assert modules & {f"vendor_verifier.{name}" for name in sending} == set()

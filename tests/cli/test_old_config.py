@@ -65,14 +65,6 @@ def test_no_key_is_printed_or_left_behind(old: Path, capsys: pytest.CaptureFixtu
     assert "CANARY" not in said.out + said.err
 
 
-def test_a_second_time_changes_nothing(old: Path) -> None:
-    """No second backup, the same files."""
-    run_app(FROM)
-    before = {path: path.read_bytes() for path in old.rglob("*") if path.is_file()}
-    run_app(FROM)
-    assert {path: path.read_bytes() for path in old.rglob("*") if path.is_file()} == before
-
-
 def test_a_key_in_env_that_differs_stays(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The key of the configuration gets another name there, and is named so in the configuration."""
     (old / ".env").write_text("openrouter=sk-mine-0123456789\n")
@@ -98,12 +90,6 @@ def test_what_is_still_wrong_is_said(old: Path, capsys: pytest.CaptureFixture[st
     assert "still to fix:" in (err := capsys.readouterr().err)
     assert "a second baseline" in err
     assert ONE not in (old / "config.yaml").read_text()
-
-
-def test_a_literal_key_is_refused_with_the_way_to_move_it(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever starts a run with a configuration of 0.1.0 is told the command."""
-    assert run_app(["--dry-run"]) == 2
-    assert "agent-vendor-verifier init --from config.yaml" in capsys.readouterr().err
 
 
 def test_links_are_followed_and_a_byte_order_mark_stays(old: Path) -> None:

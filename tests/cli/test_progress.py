@@ -65,13 +65,6 @@ def test_cost_is_the_vendors_figure_else_by_price() -> None:
     assert "$5.00" in tally.figures(1.0)
 
 
-def test_names_are_told_apart_and_harmless() -> None:
-    """One label under two models is two rows; control characters are shown, not obeyed."""
-    names = [each.name for each in Tally(Outlook({A: 1, ("n", "\x1b[2J"): 1}, Counter()), 0.0).values()]
-    assert names[0] == "m / a"
-    assert "\x1b" not in names[1]
-
-
 def test_quiet_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with progress(quiet=True, verbose=False) as watcher:
         watcher.started(Outlook({A: 1}, {A: 0}))

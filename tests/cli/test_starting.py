@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
-import vendor_verifier
 from vendor_verifier import __version__
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.pipeline.plan import prepare
-from vendor_verifier.pipeline.run import run
 from vendor_verifier.resources import shipped
 
 
@@ -24,31 +19,6 @@ def test_the_package_runs_as_a_module() -> None:
         [sys.executable, "-m", "vendor_verifier", "--version"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout.strip()) == (0, __version__)
-
-
-def test_a_thread_that_cannot_handle_signals(tmp_path: Path) -> None:
-    """Only the main thread can; without verify(), which finds another way, no run folder is made."""
-    raised: list[vendor_verifier.VerifierError] = []
-    options = RunOptions(
-        config_file_path=shipped("config_simulated.yaml"),
-        model=("simulated-model",),
-        limit=2,
-        output_dir=tmp_path / "run",
-    )
-
-    def start() -> None:
-        try:
-            run(prepare(options, {}))
-        except vendor_verifier.VerifierError as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=start)
-    thread.start()
-    thread.join()
-    (error,) = raised
-    assert "signals can be handled in the main thread alone" in str(error)
-    assert error.exit_code == 2
-    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("arguments", [("demo", "-n", "2"), ("capacity", "-n", "2", "--model", "simulated-model")])

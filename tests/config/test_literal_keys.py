@@ -33,22 +33,6 @@ kimi-k2.5:
 """
 
 
-def test_keys_become_references_and_all_else_stays() -> None:
-    """Comments, order and quotes of the file are as they were; one vendor's second key gets a name of its own."""
-    moved = move_keys(CONFIG, "", str)
-    assert moved.config == (
-        CONFIG.replace(ONE, '"${openrouter}"')
-        .replace(f'"{TWO}"', '"${yunwu}"')
-        .replace(f"'{TWO}'", '"${openrouter_2}"')
-    )
-    assert moved.env == f"openrouter={ONE}\nyunwu={TWO}\nopenrouter_2={TWO}\n"
-    assert [(key.line, key.name, key.how) for key in moved.keys] == [
-        (5, "openrouter", "moved"),
-        (8, "yunwu", "moved"),
-        (12, "openrouter_2", "renamed"),
-    ]
-
-
 def test_moving_twice_is_moving_once() -> None:
     """What was moved is left alone."""
     once = move_keys(CONFIG, "", str)

@@ -56,7 +56,7 @@ COMMANDS = {
         "report runs/kimi --format xlsx",
         "report runs/kimi --table calls -o calls.csv",
     )),
-    "import": Command("cli.import_results:import_command", "Turn other tools' result files into a run.", (
+    "import": Command("cli.score:import_command", "Turn other tools' result files into a run.", (
         "import --baseline a=a.jsonl b=b.jsonl --model k2 -o out",
     )),
     "compare": Command("features.history.commands:compare_command", "Compare two stored runs.", (

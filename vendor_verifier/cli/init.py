@@ -51,6 +51,8 @@ def init_command(
     if show_known:
         print_known(find_vendors(vendor_path))
         return EXIT_OK
+    if dry_run and from_ is None:
+        raise ProblemsError([Problem("needs --from, the file to convert", key="--dry-run")])
     if from_ is not None:
         from vendor_verifier.cli.old_config import convert
 

@@ -44,6 +44,7 @@ _HOW_TO_START = (
 )
 # The end of a warning that only matters when vendors are compared with each other.
 NO_F1 = "F1 will not be measured"
+_NEED_A_BASELINE = ("baseline_repeats", "baseline_f1")
 _URL_EXAMPLE = "`--url novita=https://api.novita.ai/v3/openai --model MODEL`"
 
 
@@ -121,6 +122,9 @@ def load_config(
         _with_baselines(own, written, findings) if baseline is None else _with_stated_baseline(own, baseline, findings)
     )
     _warn(usable, findings)
+    if not any(entry.is_baseline for entry in entries):
+        given = [name for name in _NEED_A_BASELINE if name in configuration.options.model_fields_set]
+        findings.warnings += [f"{name} has no effect without a baseline" for name in given]
     return replace(configuration, entries=entries, warnings=tuple(findings.warnings), secrets=frozenset(reader.secrets))
 
 
