@@ -2,22 +2,184 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import random
 import tempfile
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-from persona_records import Vendor, run_folder
-
-from vendor_verifier.features.simulate.answer_key import known_answers
+from vendor_verifier.features.simulate.answer_key import AnswerKey, digest, known_answers
+from vendor_verifier.features.simulate.model import answer_to
+from vendor_verifier.features.simulate.personas import PERSONAS
+from vendor_verifier.features.simulate.server import timed
 from vendor_verifier.loaders import read_dataset_file
 from vendor_verifier.pipeline.bfcl.data import answered_rows
 from vendor_verifier.pipeline.score import score_folder
-from vendor_verifier.records.plan import Task
-from vendor_verifier.records.request import Turn
+from vendor_verifier.records.manifest import manifest_of
+from vendor_verifier.records.plan import RetryRules, Task
+from vendor_verifier.records.record import Attempt, Exchange, Failure, Record, TurnRecord
+from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.resources import shipped
+from vendor_verifier.run.journal import Journal
+from vendor_verifier.run.retry import attempt_until_done, stops_vendor
 from vendor_verifier.sample_store import open_lines
 from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.store import RunFolder
+from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.parse_answer import read_answer
+
+MODEL = "simulated-model"
+_BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+_ROUND_TRIP_NS = 5_000_000
+_WIRE = OpenAIChat()
+_ENDPOINT = Endpoint(base_url="http://127.0.0.1:1/v1", model_id=MODEL)
+
+
+@dataclass
+class Vendor:
+    """One simulated vendor under a label; ``jitter`` is the log-sd of its times."""
+
+    label: str
+    persona: str
+    repeat: int = 1
+    seed: int = 0
+    jitter: float = 0.1
+    key: AnswerKey = field(default_factory=dict)
+    crowded: bool = False
+
+    def records(self, samples: Sequence[Sample], suite: str = "trigger") -> list[Record]:
+        """Its answers to all samples, one after the other, as the product would have recorded them."""
+        return asyncio.run(self._records(samples, suite))
+
+    async def _records(self, samples: Sequence[Sample], suite: str) -> list[Record]:
+        dice = random.Random(f"{self.seed} {self.label}")
+        made: list[Record] = []
+        stopped = False
+        for repetition in range(self.repeat):
+            for number, sample in enumerate(samples):
+                moment = _BEGIN + timedelta(seconds=number + 1000 * repetition)
+                attempts = (_skipped(),) if stopped else await self._attempts(sample, repetition, dice, moment)
+                last = attempts[-1].failure
+                stopped = stopped or (last is not None and stops_vendor(last))
+                turns = (TurnRecord(attempts),)
+                made.append(Record("run", MODEL, self.label, "simulated", suite, sample.id, repetition, turns))
+        return made
+
+    async def _attempts(
+        self, sample: Sample, repetition: int, dice: random.Random, moment: datetime
+    ) -> tuple[Attempt, ...]:
+        request = _WIRE.request(sample.turn, _ENDPOINT)
+        refused = 0
+        # Another number for every label, repetition and attempt, so that what is sampled differs.
+        before = zlib.crc32(self.label.encode()) + 1000 * repetition
+
+        async def once(number: int) -> Attempt:
+            nonlocal refused
+            exchange, was_refused = self._exchange(request, before + number, refused, dice, moment)
+            refused += was_refused
+            timing, response, failure = read_answer(exchange, _WIRE.reader(sample.turn.tools))
+            return Attempt(number, timing, response, failure)
+
+        async def at_once(_seconds: float) -> None:
+            return None
+
+        first = await once(1)
+        return await attempt_until_done(first, once, RetryRules(), dice, at_once, lambda _seconds: None)
+
+    def _exchange(
+        self, request: HttpRequest, asked: int, refused: int, dice: random.Random, moment: datetime
+    ) -> tuple[Exchange, bool]:
+        """What the transport would have seen, and whether it was a refusal."""
+        body = json.loads(request.body)
+        messages, tools = body["messages"], body.get("tools") or ()
+        sent, persona = moment.isoformat(), PERSONAS[self.persona]
+        persona = persona.crowd if self.crowded and persona.crowd else persona
+
+        def draw(*words: object) -> random.Random:
+            return random.Random(f"{self.seed} {digest(messages, tools)} {words}")
+
+        if persona.refusal is not None or (not refused and draw("burst").random() < persona.burst_rate):
+            status, at = persona.refusal or 503, _ROUND_TRIP_NS
+            refusal = b'{"error": {"message": "simulated"}}'
+            return Exchange(sent, at, status, {"content-type": "application/json"}, [(at, refusal)], at), True
+        answer = answer_to(body, draw, persona, self.key.get(digest(messages, tools)), asked)
+        steps, ending = timed(body, draw, persona, answer, 6 * persona.wait_s)
+        pace = dice.lognormvariate(0, self.jitter)
+        moments = [_ROUND_TRIP_NS + int(at_s * pace * 1e9) for at_s, _ in steps]
+        pieces = [steps[0][1].partition(b"\r\n\r\n")[2], *(piece for _, piece in steps[1:])]
+        chunks = [(at, _unframed(piece)) for at, piece in zip(moments, pieces, strict=True)]
+        cut = Failure("truncated", "stream", "the connection was reset") if ending in ("closed", "reset") else None
+        headers = {"content-type": "text/event-stream"}
+        return Exchange(sent, moments[-1], 200, headers, chunks, chunks[0][0], failure=cut), False
+
+
+def _unframed(data: bytes) -> bytes:
+    """The bytes in the chunks of a chunked body."""
+    found = b""
+    while data:
+        size, _, rest = data.partition(b"\r\n")
+        found, data = found + rest[: int(size, 16)], rest[int(size, 16) + 2 :]
+    return found
+
+
+def _skipped() -> Attempt:
+    return Attempt(1, failure=Failure("skipped", "plan", "the vendor was stopped earlier in this run"))
+
+
+def run_folder(
+    path: Path, vendors: Sequence[Vendor], samples: Sequence[Sample], suite: str = "trigger", baseline: int | None = 0
+) -> RunFolder:
+    """A finished run of ``vendors``, ready to be scored; ``baseline`` is the place of the baseline among them."""
+    folder = RunFolder(path)
+    folder.create()
+    folder.write_samples(suite, samples)
+    folder.write_manifest(manifest_of(manifest(list(_entries(vendors, baseline)), suite, len(samples))))
+    with Journal(folder) as journal:
+        for vendor in vendors:
+            journal.append(vendor.records(samples, suite))
+    return folder
+
+
+def manifest(entries: Sequence[Mapping[str, Any]], suites: str | Sequence[str], samples: int) -> dict[str, Any]:
+    """The manifest of a finished run of one suite or several."""
+    named = [suites] if isinstance(suites, str) else suites
+    tasks = [{"suite": each, "options": {}, "file": "samples", "sha256": "", "count": samples} for each in named]
+    return {
+        "schema": 1,
+        "run": "run",
+        "created_at": _BEGIN.isoformat(),
+        "status": "finished",
+        "entries": list(entries),
+        "tasks": [task | {"skipped": [], "defects": [], "not_run": {}} for task in tasks],
+        "settings": {"repeat": 1, "seed": 0},
+        "score": {},
+    }
+
+
+def _entries(vendors: Sequence[Vendor], baseline: int | None) -> Iterator[Mapping[str, Any]]:
+    for place, vendor in enumerate(vendors):
+        yield entry(vendor.label, vendor.persona, vendor.repeat, is_baseline=place == baseline)
+
+
+def entry(label: str, persona: str, repeat: int, *, is_baseline: bool) -> dict[str, Any]:
+    """One entry of a manifest."""
+    return {
+        "model": MODEL,
+        "label": label,
+        "vendor": "simulated",
+        "model_id": MODEL,
+        "url": f"sim://{persona}",
+        "wire": "openai",
+        "is_baseline": is_baseline,
+        "repeat": repeat,
+    }
+
 
 CITY = {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1, "maximum": 7}}
 WEATHER = {
