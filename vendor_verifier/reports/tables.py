@@ -51,8 +51,9 @@ def value_tally(values: pd.Series[Any]) -> str:
 
 
 def by_verdict(model: ModelResult) -> list[VendorResult]:
-    """The vendors of a model, the best verdict first, and by place in each."""
-    return sorted(model.vendors.values(), key=lambda vendor: BEST_FIRST.index(vendor.verdict.status))
+    """The vendors of a model, the best verdict first, and by place in each; last those that answered nothing."""
+    vendors = sorted(model.vendors.values(), key=lambda vendor: BEST_FIRST.index(vendor.verdict.status))
+    return sorted(vendors, key=lambda vendor: not (vendor.succeeded or vendor.is_baseline))
 
 
 def verdicts(model: ModelResult) -> Table:
