@@ -91,6 +91,7 @@ def _refuse_twins(entries: Iterable[Written], findings: Findings) -> None:
         if written.label in labels:
             first = findings.source.line(labels[written.label])
             words = f"{shown(written.label)} already names the entry on line {first}; give one of them another `label:`"
+            words = words if first else f"{shown(written.label)} names two vendors; give one of them another name"
             findings.problem((*written.path, "label") if written.entry.label else written.path, words)
         labels.setdefault(written.label, written.path)
 

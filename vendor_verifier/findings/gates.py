@@ -184,7 +184,12 @@ def _outcome(run: ModelRun, result: VendorResult, verdict: Verdict, gate: Gate) 
     # An interval shrinks as 1 ÷ √n, at the edge of a rate as 1 ÷ n.
     times = abs((low if value > limit else high) - value) / abs(value - limit)
     enough = math.ceil(figure.n * (times if value in (0.0, 1.0) else times**2))
-    return msgspec.structs.replace(found, reason=f"{reason}; about {enough} would decide if the figure stays")
+    more = (
+        f"about {enough:,} would decide"
+        if enough <= 100 * max(1, figure.n)
+        else "it is too close to the limit to decide"
+    )
+    return msgspec.structs.replace(found, reason=f"{reason}; {more}")
 
 
 def measured(run: ModelRun, result: VendorResult, gate: Gate) -> Figure:

@@ -131,7 +131,7 @@ def _facet(findings: Sequence[Finding], reaches: Sequence[Reach]) -> Facet:
     if enough and shown.meant:
         return Facet(status="matches", reason=shown.text, value=shown.value, n=shown.n)
     needed = f"; about {shown.needed} would do" if shown.needed else ""
-    return Facet(status="not_tested", reason=f"{shown.text}{needed}.", value=shown.value, n=shown.n)
+    return Facet(status="not_tested", reason=f"{shown.text.rstrip('.')}{needed}.", value=shown.value, n=shown.n)
 
 
 MOST_NAMED = 8
@@ -162,6 +162,13 @@ def choice_of(
         kinds, remedy = main_failure(run.reference)
         why = f" ({kinds})" if kinds else ""
         return Choice("none", (), f"The baseline {run.baseline} answered nothing{why}: nothing was compared. {remedy}")
+    elif not len(run.records):
+        # Probes and checks of features test neither reliability nor speed.
+        against = _tally([each for label, each in status.items() if label not in matching])
+        text = f"Nothing was found against {listed(matching, MOST_NAMED)}" if matching else "Nobody can be recommended"
+        text += f" ({against})" if against else ""
+        text += "; reliability and speed were not tested."
+        choice = Choice("undecided" if matching else "none", matching, text)
     elif matching:
         text = f"{_recommended(run, matching, len(status))}{others}{_best(run, matching)}."
         choice = Choice("recommended", matching, f"{text} {_seen(verdicts[matching[0]])}".strip())

@@ -366,9 +366,15 @@ def gates(scored: ScoredRun, name: str) -> Table:
 def sections(scored: ScoredRun, name: str) -> list[Table]:
     """The tables of a model that follow its verdict and ranking, in their order; some may be empty."""
     model = scored.report.models[name]
-    records = scored.records[scored.records["model"] == name]
+    records = ranked_records(scored, name)
     own = [finding for finding in scored.findings if finding.model == name]
-    found = [gates(scored, name), intervals(model), counts(model), findings(own), failures(records)]
+    found = [
+        gates(scored, name),
+        intervals(model),
+        counts(model),
+        findings(own),
+        failures(records),
+    ]
     for suite in suites_of(model):
         found += [evaluation(model, suite), groups(scored, name, suite), checks(model, suite)]
     found += [costs(scored, name), latency(scored, name), pace(scored, name), goodput(scored, name)]

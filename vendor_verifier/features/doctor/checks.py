@@ -126,7 +126,7 @@ def _tools(answers: Answers) -> tuple[Status, str]:
             arguments = parse_json(call.arguments)
         except PayloadError as error:
             return "warning", f"{words}: the arguments are not JSON ({error})"
-        is_right = call.name == TOOL_NAME and isinstance(arguments, dict) and "city" in arguments
+        is_right = call.name == TOOL_NAME and isinstance(arguments, dict) and isinstance(arguments.get("city"), str)
         return ("ok", words) if is_right else ("warning", f"{words}; expected {TOOL_NAME} with a city")
     if asked is None or asked.failure is not None or response is None:
         failure = None if asked is None else asked.failure
