@@ -164,11 +164,10 @@ def choice_of(
         return Choice("none", (), f"The baseline {run.baseline} answered nothing{why}: nothing was compared. {remedy}")
     elif not len(run.records):
         # Probes and checks of features test neither reliability nor speed.
-        against = _tally([each for label, each in status.items() if label not in matching])
-        text = f"Nothing was found against {listed(matching, MOST_NAMED)}" if matching else "Nobody can be recommended"
-        text += f" ({against})" if against else ""
-        text += "; reliability and speed were not tested."
-        choice = Choice("undecided" if matching else "none", matching, text)
+        found = matching or open_to
+        text = f"Nothing was found against {listed(found, MOST_NAMED)}" if found else "Nobody can be recommended"
+        text += f"{others}; reliability and speed were not tested."
+        choice = Choice("undecided" if found else "none", found, text)
     elif matching:
         text = f"{_recommended(run, matching, len(status))}{others}{_best(run, matching)}."
         choice = Choice("recommended", matching, f"{text} {_seen(verdicts[matching[0]])}".strip())
