@@ -185,9 +185,7 @@ def _outcome(run: ModelRun, result: VendorResult, verdict: Verdict, gate: Gate) 
     times = abs((low if value > limit else high) - value) / abs(value - limit)
     enough = math.ceil(figure.n * (times if value in (0.0, 1.0) else times**2))
     more = (
-        f"about {enough:,} would decide"
-        if enough <= 100 * max(1, figure.n)
-        else "it is too close to the limit to decide"
+        f"about {enough} would decide" if enough <= 100 * max(1, figure.n) else "it is too close to the limit to decide"
     )
     return msgspec.structs.replace(found, reason=f"{reason}; {more}")
 
