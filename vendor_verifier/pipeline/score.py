@@ -117,21 +117,12 @@ def score_folder(
     noted = {} if manifest.redacted else suites
     notes = [words for name in noted for words in hooks_of(known_suite(name)).notes(suites[name], asked[name])]
     outside = [f"{counted(frames.outside, 'record')} of no sample or vendor of this run: ignored."]
+    warnings = [*run_warnings(manifest), *notes, *scored.warnings, *(outside if frames.outside else ()), *unread]
     report = Report(
         run=manifest.run,
         complete=scored.complete,
         settings=_settings(manifest),
-        warnings=tuple(
-            dict.fromkeys(
-                [
-                    *run_warnings(manifest),
-                    *notes,
-                    *scored.warnings,
-                    *(outside if frames.outside else ()),
-                    *unread,
-                ]
-            )
-        ),
+        warnings=tuple(dict.fromkeys(warnings)),
         dataset=tuple(dict.fromkeys(defect for task in manifest.tasks for defect in task.defects)),
         not_run={f"{task.suite} {name}": str(why) for task in manifest.tasks for name, why in task.not_run.items()},
         models=judged.models,
