@@ -7,7 +7,7 @@ from vendor_verifier.features.history.compare import RunComparison
 from vendor_verifier.pipeline.run import RunOutcome
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.results import Report
-from vendor_verifier.scoring.irf import irf
+from vendor_verifier.scoring.metrics import irf
 from vendor_verifier.suites.tool_correctness import EvalTestCase, ToolCorrectnessMetric
 
 __version__: str
