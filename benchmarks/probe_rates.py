@@ -106,13 +106,19 @@ def rows_of(label: str, vendor: Vendor, samples: tuple[Sample, ...], seed: int, 
     return rows
 
 
-def draw_run(vices: Mapping[str, Vendor], seed: int, slip: float, lengths: str = "4k,8k,12k,16k,32k") -> ModelRun:
+def draw_run(
+    vices: Mapping[str, Vendor],
+    seed: int,
+    slip: float,
+    lengths: str = "4k,8k,12k,16k,32k",
+    baseline: Vendor = VENDORS["honest, with a cache"],
+) -> ModelRun:
     """A run of the baseline, asked twice, and of these vendors."""
     drawn = probes_samples(2, 2, seed, lengths)
     samples = tuple(
         each for each in drawn if not is_question(each.id.removeprefix("probes-")) and not is_string(each.id[7:])
     )
-    rows = [row for again in (0, 1) for row in rows_of(BASELINE, Vendor(caches=True), samples, seed, slip, again)]
+    rows = [row for again in (0, 1) for row in rows_of(BASELINE, baseline, samples, seed, slip, again)]
     for label, vendor in vices.items():
         rows += rows_of(label, vendor, samples, seed, slip, 0)
     empty = {"bool": False, "int32": 0, "int64": 0}

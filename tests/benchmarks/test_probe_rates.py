@@ -42,6 +42,12 @@ def test_a_vice_is_named(label: str, finding: str, words: str) -> None:
     assert words in texts[0]
 
 
+def test_what_the_baseline_does_too_is_no_finding() -> None:
+    """Both pass the calls through one gateway that changes a name."""
+    vendor = VENDORS["one package name only"]
+    assert found(draw_run({"v": vendor}, 1, 0.0, baseline=vendor)) == {"v": {}}
+
+
 def test_a_cache_is_noted_and_no_fault() -> None:
     """With the baseline's share beside it."""
     vendors = {label: VENDORS[label] for label in HONEST}

@@ -6,6 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable
 
+import model_runs
 import numpy as np
 import pandas as pd
 import pytest
@@ -332,7 +333,17 @@ def test_the_first_line_names_no_baseline_where_there_is_none() -> None:
 
 def test_a_silent_baseline_is_said_first() -> None:
     """A typo in its url: nothing is compared."""
-    run = failing(HONEST, BASELINE, np.arange(0, 630), "connect_refused", "network")
+    run = failing(HONEST, BASELINE, np.arange(0, 10), "connect_refused", "network")
+    run = failing(run, BASELINE, np.arange(10, 630), "skipped", "unasked")
     found = judged(run)
     assert found.choice.kind == "none"
-    assert found.choice.text.startswith(f"The baseline {BASELINE} answered nothing (connect_refused ")
+    assert found.choice.text.startswith(f"The baseline {BASELINE} answered nothing (connect_refused 10): nothing")
+
+
+@pytest.mark.parametrize(("asked", "is_down"), [(40, False), (80, True)])
+def test_down_takes_60_requests(asked: int, is_down: bool) -> None:
+    """Two thirds of a few requests may be one outage."""
+    ok = np.arange(asked) % 3 == 0
+    failed = {"charge": np.where(ok, None, "vendor"), "failure": np.where(ok, None, "http_5xx")}
+    run = model_runs.model_run(model_runs.twice(asked), model_runs.records("v", asked, ok=ok, **failed))
+    assert ("down" in {finding.status for finding in judge(run, {}).findings}) == is_down
