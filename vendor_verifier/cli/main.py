@@ -105,6 +105,8 @@ def _without_effect(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _not_a_command(word: str, names: Sequence[str]) -> str:
+    if word in ("help", "version"):
+        return f"{word}: no such command; use --{word}"
     if near := get_close_matches(word[:40].casefold(), names, 1, 0.5):
         return f"{word[:40]}: no such command; did you mean {near[0]}?"
     return _flag_for(word) or f"{word[:40]}: no such command; the commands are {', '.join(names)}"
@@ -115,6 +117,7 @@ def _in_our_words(error: CycloptsError, arguments: Sequence[str]) -> str:
     from cyclopts import CoercionError, MissingArgumentError, UnknownOptionError, UnusedCliTokensError
     from pydantic import ValidationError
 
+    from vendor_verifier.cli.commands import COMMANDS
     from vendor_verifier.config.run_config import problems_in
 
     command = f" {arguments[0]}" if arguments and not arguments[0].startswith("-") else ""
@@ -123,6 +126,8 @@ def _in_our_words(error: CycloptsError, arguments: Sequence[str]) -> str:
         before = arguments[arguments.index(word) - 1] if word in arguments[1:] else ""
         if before.startswith("-"):
             return f"{before} takes no value; remove {word!r}"
+        if word in COMMANDS:
+            return f"put the command first: agent-vendor-verifier {word} …"
         return _flag_for(word) or f"{word!r} is unexpected here; see `agent-vendor-verifier{command} --help`"
     if isinstance(error.__cause__, ValidationError):
         return "; ".join(map(str, problems_in(error.__cause__)))
