@@ -89,8 +89,9 @@ def test_a_newcomer_gets_from_the_wheel_to_the_evidence(newcomer: Newcomer) -> N
     assert newcomer.types("--version").strip() == __version__
     newcomer.types("init")
     assert {"config.yaml", ".env", ".gitignore"} <= {path.name for path in newcomer.folder.iterdir()}
-    checked = json.loads(newcomer.types("doctor", "--json"))["vendors"]
-    assert [each["verdict"] for each in checked] == ["usable"] * 3
+    # The third one breaks some of its calls, here the first.
+    checked = json.loads(newcomer.types("doctor", "--json", code=1))["vendors"]
+    assert [each["verdict"] for each in checked] == ["usable", "usable", "usable_with_reservations"]
     assert "nothing was sent" in newcomer.types("-n", "20", "--dry-run")
     assert "quantised" in newcomer.types("-n", "20")
     (run,) = [path for path in (newcomer.folder / "runs").iterdir() if not path.is_symlink()]
@@ -121,6 +122,7 @@ def test_the_newcomer_takes_the_run_along_as_tables(newcomer: Newcomer) -> None:
 @pytest.mark.slow
 def test_the_newcomer_looks_through_the_answers(newcomer: Newcomer) -> None:
     """``view`` serves the page of the last run at the address it prints, and ends well when it is told to."""
+    newcomer.types("demo", "-n", "3", "-o", "runs/shown")
     command = newcomer.command("view", "--print")
     with subprocess.Popen(
         command, cwd=newcomer.folder, env=newcomer.environ, stderr=subprocess.PIPE, text=True
@@ -135,7 +137,9 @@ def test_the_newcomer_looks_through_the_answers(newcomer: Newcomer) -> None:
 
 
 def _until_address(lines: Iterator[str]) -> str:
+    read = []
     for line in lines:
+        read.append(line)
         if found := re.search(r"http://127\.0\.0\.1:\d+/[\w-]+/", line):
             return found[0]
-    raise AssertionError("view printed no address")
+    raise AssertionError(f"view printed no address: {read}")

@@ -49,7 +49,7 @@ def test_rows_of_a_stopped_process_are_in_no_time(tmp_path: Path) -> None:
     for name in ("ttft_ms", "e2e_ms"):
         assert not (was_late & (scored.records[name] < 1.8 * STOPPED_S * 1e3)).any()
     assert scored.records["discarded"].notna().any()
-    assert any("stood still" in warning for warning in scored.report.warnings)
+    assert any("This process stopped" in warning for warning in scored.report.warnings)
 
 
 def _wait_for_records(file: Path, many: int, process: subprocess.Popen[bytes]) -> None:

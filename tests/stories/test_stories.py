@@ -95,7 +95,8 @@ def test_a_dead_baseline_leaves_the_others_untested() -> None:
     """Of a vendor that answers well nothing more can be said."""
     scored = played("faithful", "down", baseline="down")
     assert words(scored)["faithful"] == "not_tested"
-    assert choice(scored).kind == "undecided"
+    assert choice(scored).kind == "none"
+    assert choice(scored).text.startswith("The baseline ")
 
 
 def test_without_a_baseline_only_facts_are_judged() -> None:
