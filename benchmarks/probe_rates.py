@@ -19,7 +19,7 @@ from scipy import stats
 from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.findings.verdict import judge
 from vendor_verifier.records.event import Usage
-from vendor_verifier.records.record import Attempt, Response, Timing, ToolCall
+from vendor_verifier.records.record import Attempt, Failure, Response, Timing, ToolCall
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS
@@ -33,11 +33,16 @@ Rewrite = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Vendor:
-    """``rewrite`` changes a tool call's text, ``keep`` is what a prompt's characters become, ``caches`` a cache."""
+    """``rewrite`` changes a tool call's text, ``keep`` is what a prompt's characters become, ``caches`` a cache.
+
+    A prompt of more than ``most`` characters is refused.
+    """
 
     rewrite: Rewrite = str
     keep: Rewrite = str
     caches: bool = False
+    most: int | None = None
+    reports_usage: bool = True
     bills_whole: bool = False
 
 
@@ -62,6 +67,10 @@ VENDORS: Mapping[str, Vendor] = {
     "one package name only": Vendor(rewrite=lambda text: text.replace("requests", "reqeusts")),
     "cut at 8,000 tokens": Vendor(keep=lambda text: text[-32_000:]),
     "cut at 8,000 tokens, billed whole": Vendor(keep=lambda text: text[:32_000], bills_whole=True),
+    "one package name only, no usage": Vendor(
+        rewrite=lambda text: text.replace("requests", "reqeusts"), reports_usage=False
+    ),
+    "refuses more than 20,000 tokens": Vendor(most=80_000),
     "middle dropped": Vendor(keep=drops_middle, bills_whole=True),
 }
 
@@ -69,6 +78,8 @@ VENDORS: Mapping[str, Vendor] = {
 def answer(vendor: Vendor, turn: Turn, rng: np.random.Generator, slip: float, cached: set[str]) -> Attempt:
     """The answer to a turn by a model that slips with this rate, as the vendor passes it on."""
     content = str(turn.messages[-1]["content"])
+    if vendor.most is not None and len(content) > vendor.most:
+        return Attempt(1, failure=Failure.of("too_large", "the prompt is too long", 400))
     read = vendor.keep(content)
     used, calls, text = read if not vendor.bills_whole else content, (), ""
     if turn.tools:
@@ -85,7 +96,7 @@ def answer(vendor: Vendor, turn: Turn, rng: np.random.Generator, slip: float, ca
     usage = Usage(input=len(used) // 4, output=20, cached=(len(used) // 4 if hit else 0) if vendor.caches else None)
     return Attempt(
         1, Timing("2026-01-01T00:00:00+00:00", 10**9, first_token_ns=10**8 if hit else 3 * 10**8),
-        Response(text, tool_calls=calls, usage=usage),
+        Response(text, tool_calls=calls, usage=usage if vendor.reports_usage else None),
     )  # fmt: skip
 
 

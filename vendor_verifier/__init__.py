@@ -1,7 +1,7 @@
 """Verify that the vendors of an LLM really serve the model they sell.
 
 ``verify``, ``averify``, ``score_run``, ``load_run``, ``load_history``, ``compare_runs``,
-``evaluate`` and ``irf`` are the Python interface, described in docs/api.md. They are imported when they are first used,
+``evaluate`` and ``irf`` are the Python interface, described in docs/data.md. They are imported when first used,
 so that importing the package costs nothing; ``__init__.pyi`` has their types.
 """
 

@@ -31,6 +31,8 @@ def test_honest_vendors_are_not_accused(label: str, slip: float) -> None:
         ("cut at 8,000 tokens", "lost_prompts", "over 8k tokens lose the beginning"),
         ("cut at 8,000 tokens", "lost_prompts", "billed as at most 8,0"),
         ("cut at 8,000 tokens, billed whole", "lost_prompts", "lose the end (12k, 16k and 32k asked), billed whole"),
+        ("one package name only, no usage", "rewritten_arguments", "3 of 60"),
+        ("refuses more than 20,000 tokens", "lost_prompts", "Prompts over 16k tokens are refused (32k asked)."),
         ("middle dropped", "lost_prompts", "over 4k tokens lose the middle"),
     ],
 )

@@ -75,7 +75,7 @@ def print_report(scored: ScoredRun, *, run: Path, as_json: bool, shown: Collecti
 
 
 def gates_exit_code(report: Report) -> int:
-    """1 when a gate failed, each of which is named on stderr, else 0; a gate that is not decided does not fail."""
+    """1 when a gate failed (each is named on stderr), else 0; a gate that is not decided does not fail."""
     failed = [gate for gate in report.gates if gate.outcome == "failed"]
     for gate in failed:
         say(plain(f"{gate.model}: {gate.vendor}: {gate.text} failed: {gate.reason}"), "bad")

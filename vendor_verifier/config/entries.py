@@ -165,7 +165,7 @@ class EntryReader:
                 body=merge(body, self.overrides.get("extra_body", {})),
             ),
             wire=settings.get("validator") or plugin.wire.name,
-            # Without a key there is no account to share, so each address stands for itself.
+            # Without a key there is no account to share, so each address is an account of its own.
             account=account_of(address.origin if credential else address.url, credential or None),
             is_baseline=bool(entry.is_baseline),
             provider=written.slug,

@@ -65,7 +65,7 @@ class Configuration:
     """The content of a config file, ready to plan with.
 
     ``entries`` are in the order of the file. ``defaults`` are already applied to the entries. ``secrets``
-    holds every key and every header value with a variable in it, none of which may be written anywhere.
+    holds every key and every header value with a variable in it; they must not be written anywhere.
     """
 
     entries: tuple[Entry, ...]
@@ -161,7 +161,7 @@ def _besides_entries(
 
 
 def _stated_gates(content: Mapping[str, Any], key: str, findings: Findings) -> Iterator[StatedGate]:
-    """The conditions under ``key`` for all models, then those of each model, as they stand in the file."""
+    """The conditions under ``key`` for all models, then those of each model, in the order of the file."""
     for owner, section in ((None, content), *content.items()):
         stated = section.get(key) if isinstance(section, Mapping) else None
         path = (key,) if owner is None else (owner, key)
@@ -283,7 +283,7 @@ def _with_baselines(entries: Sequence[Entry], written: Sequence[Written], findin
 
 
 def _with_stated_baseline(entries: Sequence[Entry], stated: str, findings: Findings) -> tuple[Entry, ...]:
-    """Entries of which the one with this label, else of this vendor, is the baseline of its model.
+    """The entries, with the one of this label, else of this vendor, as the baseline of its model.
 
     Raises:
         ConfigError: no entry fits, or two of one model do.

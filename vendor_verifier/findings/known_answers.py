@@ -129,9 +129,11 @@ def _long_prompts(run: ModelRun, label: str) -> Iterator[Test]:
         is_short = bool((pairs["own"] < _SHORT * pairs["base"]).any())
         billed = f", billed as at most {pairs['own'].max():,.0f} tokens" if is_short else ", billed whole"
     part = listed([f"the {_PLACES[depth]}" for depth in sorted(common)])
+    refused = {_length_of(str(group)) for group in own["group"][own["problem"] == "refused"]}
     below = [length for length in lengths if length < first]
     limit = f"Prompts over {length_name(below[-1])} tokens" if below else f"Prompts of {length_name(first)} tokens"
-    text = f"{limit} lose {part} ({listed([length_name(each) for each in longer])} asked){billed}."
+    what = "are refused" if refused.issuperset(longer) else f"lose {part}"
+    text = f"{limit} {what} ({listed([length_name(each) for each in longer])} asked){billed}."
     yield Test(
         vendor=label, facet="model", name="lost_prompts", text=text, value=float(first), n=len(own),
         status="differs" if count >= LEAST_LOST else "check", samples=shown(own["sample"][own["status"] == "broken"]),

@@ -74,7 +74,7 @@ def probes_of(run: ModelRun, label: str | None) -> pd.DataFrame:
     """The rows of a vendor's probes that were answered, with the ``group`` of each."""
     rows = run.apart[(run.apart["suite"] == "probes") & (run.apart["label"] == label)]
     # A probe is asked without reasoning first, which many refuse: its last answer counts.
-    rows = rows[(rows["status"] == "kept") | rows["input_tokens"].notna()]
+    rows = rows[rows["status"].isin(["kept", "broken"]) | rows["input_tokens"].notna()]
     return rows.assign(group=rows["sample"].astype(str).map(group_of))
 
 

@@ -192,7 +192,7 @@ class RunData:
         return self.scored.report
 
     def in_parts(self, name: str, rows: int = ROWS) -> Iterator[pd.DataFrame]:
-        """The table of that name in parts of at most ``rows`` rows, at least one, of which texts and calls are not
+        """The table of that name in parts of at most ``rows`` rows, at least one part. Texts and calls are not
         kept. The index of records is a column, as in files.
 
         Raises:

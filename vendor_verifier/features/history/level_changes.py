@@ -1,10 +1,10 @@
-"""Changes of level in a series of nights, held against how alike neighbouring nights are.
+"""Changes of level in a series of nights, with the correlation of neighbouring nights taken into account.
 
 Changes are E-divisive splits kept by a t-test and a least effect: Matteson and James, A nonparametric approach for
 multiple change point analysis (arXiv 1306.4933), with Student's t-test in place of permutations as in Hunter (Fleming
 et al., ICPE 2023, arXiv 2301.03034).
 
-Neighbouring nights are often alike: a slow week is one event, not seven. With a correlation of ρ between neighbours,
+Neighbouring nights resemble each other: a slow week is one event, not seven. With a correlation of ρ between them,
 ρᵏ over k nights, the mean of m nights varies by σ²·v(m), v(m) = [1 + 2·Σ (1 − k/m)·ρᵏ] ÷ m, instead of σ²/m, and the
 t-test is widened by that. ρ is measured within the levels, over all vendors of a model together because few nights of
 one show little of it, and its upper bound counts.
