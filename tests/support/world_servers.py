@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import grp
-import json
 import os
 import pwd
 import re
@@ -46,14 +45,6 @@ def installed(environment: str, command: str) -> Path:
     path = WORLD / environment / "bin" / command
     if not path.exists():
         pytest.skip(f"{command} could not be installed into .world/{environment}: make test-world says why")
-    return path
-
-
-def node_command(command: str) -> Path:
-    """A command of npm's under .world; without it the test is skipped with the reason."""
-    path = WORLD / "npm" / "node_modules" / ".bin" / command
-    if not path.exists() or shutil.which("node") is None:
-        pytest.skip(f"{command} could not be installed into .world/npm: make test-world says why")
     return path
 
 
@@ -195,17 +186,6 @@ def haproxy(
 
 
 @contextmanager
-def tinyproxy(folder: Path, user: str, password: str) -> Iterator[Server]:
-    """A tinyproxy that lets nobody through but the user with the password."""
-    command, port = program("tinyproxy"), free_port()
-    lines = f"Port {port}\nListen 127.0.0.1\nTimeout 60\nMaxClients 100\nBasicAuth {user} {password}\nConnectPort 443\n"
-    (folder / "tinyproxy.conf").write_text(lines, encoding="utf-8")
-    arguments = [command, "-d", "-c", str(folder / "tinyproxy.conf")]
-    with started(f"tinyproxy {version_of(command, '-v')}", arguments, folder, port) as server:
-        yield server
-
-
-@contextmanager
 def llama(folder: Path) -> Iterator[Server]:
     """A llama.cpp server that serves a tiny model of random weights."""
     python, port = installed("llama", "python"), free_port()
@@ -245,34 +225,4 @@ def litellm(folder: Path, behind: Server) -> Iterator[Server]:
     with started(
         f"LiteLLM {version}", arguments, folder, port, environment=environment, path="/health/liveliness"
     ) as server:
-        yield server
-
-
-@contextmanager
-def llmock(folder: Path) -> Iterator[Server]:
-    """LLMock, which calls the tools it is offered."""
-    command, port = installed("llmock", "llmock"), free_port()
-    arguments = [str(command), "serve", "--port", str(port), "--log-level", "warning"]
-    with started("LLMock", arguments, folder, port) as server:
-        yield server
-
-
-@contextmanager
-def mockllm(folder: Path) -> Iterator[Server]:
-    """MockLLM, which gives each question the same answer, a letter at a time."""
-    command, port = installed("mockllm", "mockllm"), free_port()
-    (folder / "responses.yml").write_text("responses: {}\ndefaults: {unknown_response: Found it.}\n", encoding="utf-8")
-    arguments = [str(command), "start", "--responses", "responses.yml", "--host", "127.0.0.1", "--port", str(port)]
-    with started("MockLLM", arguments, folder, port) as server:
-        yield server
-
-
-@contextmanager
-def aimock(folder: Path) -> Iterator[Server]:
-    """AIMock, which answers each question by a call."""
-    command, port = node_command("llmock"), free_port()
-    call = {"name": "look_up", "arguments": '{"number": 7}'}
-    fixtures = {"fixtures": [{"match": {"userMessage": "look up"}, "response": {"toolCalls": [call]}}]}
-    (folder / "fixtures.json").write_text(json.dumps(fixtures), encoding="utf-8")
-    with started("AIMock", [str(command), "--port", str(port), "--fixtures", "fixtures.json"], folder, port) as server:
         yield server

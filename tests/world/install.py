@@ -1,8 +1,7 @@
 """Installs what `make test-world` can have of the servers of others; what it cannot, it says, and fails nothing.
 
-nginx, haproxy and tinyproxy come from Debian (as root), a llama.cpp server (xllamacpp, with gguf to write a model) and
-LiteLLM, an MCP server, two mock servers and bfcl_eval, with which verdicts are compared, from PyPI, each in an
-environment of its own under .world, another MCP server and a mock server from npm.
+nginx and haproxy come from Debian (as root); a llama.cpp server (xllamacpp, with gguf to write a model), LiteLLM, an
+MCP server and bfcl_eval, with which verdicts are compared, from PyPI, each in an environment of its own under .world.
 """
 
 from __future__ import annotations
@@ -17,16 +16,13 @@ WORLD = Path(__file__).parents[2] / ".world"
 # Its own list of dependencies wants every vendor's SDK.
 BFCL = ("bfcl-eval==2026.3.23", "mpmath==1.3.0")
 WITHOUT_DEPENDENCIES = ("bfcl-eval",)
-DEBIAN = {"nginx": "nginx-light", "haproxy": "haproxy", "tinyproxy": "tinyproxy"}
+DEBIAN = {"nginx": "nginx-light", "haproxy": "haproxy"}
 PYPI = {
     "llama": ("xllamacpp", "gguf"),
     "litellm": ("litellm[proxy]",),
     "mcp": ("mcp-server-time",),
     "bfcl": BFCL,
-    "llmock": ("llmock",),
-    "mockllm": ("mockllm",),
 }
-NPM = ("@modelcontextprotocol/server-everything", "@copilotkit/aimock")
 LONGEST_S = 900
 
 
@@ -82,15 +78,6 @@ def from_pypi() -> None:
             (folder / ".installed").touch()
 
 
-def from_npm() -> None:
-    if (WORLD / "npm" / "node_modules").exists():
-        return
-    command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(WORLD / "npm"), *NPM]
-    if trouble := said(command):
-        print(f"not installed: {', '.join(NPM)}: {trouble}")
-
-
 if __name__ == "__main__":
     from_debian()
     from_pypi()
-    from_npm()
