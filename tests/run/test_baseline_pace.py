@@ -9,9 +9,8 @@ from datetime import datetime
 import equal_vendors
 import pytest
 from asking import entry, run
-from fault_server import DONE, stream, text, whole
-from jumping_loop import run_jumping
-from sleeping_server import SleepingServer, Visit
+from fault_server import DONE, Seen, stream, text, whole
+from jumping_loop import SleepingServer, run_jumping
 
 from vendor_verifier.records.plan import Limits, RetryRules
 from vendor_verifier.records.record import Record
@@ -19,7 +18,7 @@ from vendor_verifier.records.record import Record
 VENDORS, SAMPLES, RUNS = 7, 60, 100
 GOOD = stream(text("hello"), DONE)
 LIMITS = Limits(connect_s=10, first_token_s=60, idle_s=60, total_s=300)
-Answer = Callable[[Visit], "tuple[float, bytes] | None"]
+Answer = Callable[[Seen], "tuple[float, bytes] | None"]
 
 
 def sent_s(record: Record) -> float:
@@ -54,20 +53,20 @@ def test_a_slower_vendor_is_not_held_back() -> None:
 @pytest.mark.parametrize(
     ("baseline", "most"),
     [
-        pytest.param(lambda _visit: None, 4, id="never answers"),
-        pytest.param(lambda visit: None if visit.nth % 2 else (0.05, GOOD), 4, id="answers its first tries only"),
-        pytest.param(lambda _visit: (0.5, GOOD), 4, id="ten times as slow"),
-        pytest.param(lambda _visit: (0.01, whole({"error": {"message": "no"}}, 500)), 2.5, id="always fails"),
-        pytest.param(lambda _visit: (0.05, GOOD), 2.5, id="as fast"),
+        pytest.param(lambda _seen: None, 4, id="never answers"),
+        pytest.param(lambda seen: None if seen.nth % 2 else (0.05, GOOD), 4, id="answers its first tries only"),
+        pytest.param(lambda _seen: (0.5, GOOD), 4, id="ten times as slow"),
+        pytest.param(lambda _seen: (0.01, whole({"error": {"message": "no"}}, 500)), 2.5, id="always fails"),
+        pytest.param(lambda _seen: (0.05, GOOD), 2.5, id="as fast"),
     ],
 )
 def test_a_sick_baseline_holds_nobody_back(baseline: Answer, most: float) -> None:
     """An equal baseline that is asked twice makes the others last twice as long; a sick one little longer than that."""
 
-    async def took_s(repeats: int) -> float:
-        async with SleepingServer(lambda visit: baseline(visit) if visit.vendor == "base" else (0.05, GOOD)) as server:
+    async def took_ns(repeats: int) -> float:
+        async with SleepingServer(lambda seen: baseline(seen) if seen.vendor == "base" else (0.05, GOOD)) as server:
             both = [entry(server, "base", is_baseline=True), entry(server, "good")]
             await run(both, 200, limits=LIMITS, retry=RetryRules(1, 1.0), baseline_repeats=repeats)
-            return server.took_s("good")
+            return server.took_ns("good")
 
-    assert run_jumping(took_s(2)) <= most * run_jumping(took_s(1))
+    assert run_jumping(took_ns(2)) <= most * run_jumping(took_ns(1))

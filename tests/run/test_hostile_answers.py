@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 from asking import KEY, entry, plan_of, queue_of, samples
+from closing_server import ClosingServer
 from costs import least_of
-from fault_server import DONE, delta, text, whole
-from flooding import LONGEST_S, FloodServer, sized
+from fault_server import DONE, delta, sized, text, whole
 
 from vendor_verifier.records.plan import RetryRules
 from vendor_verifier.redaction import MASK, Scrubber
@@ -65,6 +65,8 @@ def watched_callbacks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
 pytestmark = pytest.mark.anyio
 
 K = 1024
+# Of processor time: encoding and writing a megabyte of control characters takes half of it.
+LONGEST_S = 0.03
 # Nothing that compresses well.
 RANDOM = "".join(map(chr, random.Random(1).choices(range(0x4E00, 0x9FFF), k=10**6)))
 ESCAPED = "".join(map(chr, random.Random(2).choices(range(0x20), k=10**6)))
@@ -113,7 +115,7 @@ async def test_no_answer_holds_up_the_event_loop(answer: str, tmp_path: Path, mo
         folder = next(folders)
         folder.create()
         scrubber = Scrubber([KEY, *OTHERS])
-        with FloodServer(ANSWERS[answer]) as server, Journal(folder) as journal:
+        with ClosingServer(answer=lambda *_: ANSWERS[answer]) as server, Journal(folder) as journal:
             one = entry(server, "a")
             plan = plan_of([one], samples(1), retry=RetryRules(0))
             with watched_callbacks(monkeypatch) as watched:

@@ -11,9 +11,8 @@ from functools import cache
 
 import pytest
 from asking import Ran, entry, run
-from fault_server import DONE, stream, text, whole
-from jumping_loop import run_jumping
-from sleeping_server import SleepingServer, Visit
+from fault_server import DONE, Seen, stream, text, whole
+from jumping_loop import SleepingServer, asked_in, run_jumping
 
 from vendor_verifier.records.plan import Limits, RetryRules
 
@@ -22,39 +21,39 @@ LIMITS = Limits(connect_s=10, first_token_s=60, idle_s=60, total_s=300)
 PLACES, SAMPLES = 10, 250
 
 
-def sleep_s(visit: Visit) -> float:
+def sleep_s(seen: Seen) -> float:
     """20 to 50 ms, by sample."""
-    return 0.02 + 0.03 * random.Random(visit.asked).random()
+    return 0.02 + 0.03 * random.Random(asked_in(seen)).random()
 
 
-def lot(visit: Visit) -> float:
+def lot(seen: Seen) -> float:
     """0 to 1, by sample and vendor."""
-    return random.Random(f"{visit.vendor} {visit.asked}").random()
+    return random.Random(f"{seen.vendor} {asked_in(seen)}").random()
 
 
-def healthy(visit: Visit) -> tuple[float, bytes] | None:
-    return sleep_s(visit), GOOD
+def healthy(seen: Seen) -> tuple[float, bytes] | None:
+    return sleep_s(seen), GOOD
 
 
-def mute(visit: Visit) -> tuple[float, bytes] | None:
+def mute(seen: Seen) -> tuple[float, bytes] | None:
     """Never answers 2 % of its samples."""
-    return None if lot(visit) < 0.02 else healthy(visit)
+    return None if lot(seen) < 0.02 else healthy(seen)
 
 
-def slow(visit: Visit) -> tuple[float, bytes] | None:
+def slow(seen: Seen) -> tuple[float, bytes] | None:
     """Takes 20 s for 1 % of its samples."""
-    return (20.0 if lot(visit) < 0.01 else sleep_s(visit)), GOOD
+    return (20.0 if lot(seen) < 0.01 else sleep_s(seen)), GOOD
 
 
-def limiting(visit: Visit) -> tuple[float, bytes] | None:
+def limiting(seen: Seen) -> tuple[float, bytes] | None:
     """Answers 429 to the first try of every tenth sample, and asks for two seconds."""
-    if visit.nth == 0 and lot(visit) < 0.1:
+    if seen.nth == 0 and lot(seen) < 0.1:
         return 0.005, whole({"error": {"message": "slow down"}}, 429, retry_after=2)
-    return healthy(visit)
+    return healthy(seen)
 
 
 KINDS = {"good": healthy, "mute": mute, "slow": slow, "limiting": limiting}
-Answer = Callable[[Visit], "tuple[float, bytes] | None"]
+Answer = Callable[[Seen], "tuple[float, bytes] | None"]
 
 
 @cache
@@ -62,7 +61,7 @@ def asked(*vendors: str, **plan: object) -> tuple[SleepingServer, Ran]:
     """A run of these vendors, named by their kinds, together; the log is the same each time."""
 
     async def whole_run() -> tuple[SleepingServer, Ran]:
-        async with SleepingServer(lambda visit: KINDS[visit.vendor.rstrip("1234")](visit)) as server:
+        async with SleepingServer(lambda seen: KINDS[seen.vendor.rstrip("1234")](seen)) as server:
             entries = [entry(server, vendor) for vendor in vendors]  # type: ignore[arg-type]
             settings = {"limits": LIMITS, "retry": RetryRules(2, 60.0), "request_concurrency": PLACES} | plan
             return server, await run(entries, SAMPLES, **settings)
@@ -75,7 +74,7 @@ def test_a_healthy_vendor_takes_as_long_beside_another_as_alone(other: str) -> N
     """Beside one that never answers 2 %, one with 1 % very slow answers, one that answers 429: at most 1.1 times."""
     alone, _ = asked("good")
     together, ran = asked("good", other)
-    assert together.took_s("good") <= 1.1 * alone.took_s("good")
+    assert together.took_ns("good") <= 1.1 * alone.took_ns("good")
     assert together.mean_in_flight("good") >= 0.95 * PLACES
     assert len(ran.of("good")) == len(ran.of(other)) == SAMPLES
 
@@ -91,14 +90,13 @@ def test_entries_of_one_account_share_its_places_evenly() -> None:
     """Three entries with one key and five places, one three times as slow: each has about a third of the places."""
 
     async def whole_run() -> SleepingServer:
-        async with SleepingServer(lambda visit: (0.15 if visit.vendor == "slow" else 0.05, GOOD)) as server:
+        async with SleepingServer(lambda seen: (0.15 if seen.vendor == "slow" else 0.05, GOOD)) as server:
             entries = [entry(server, label, account="one") for label in ("good1", "good2", "slow")]  # type: ignore[arg-type]
             await run(entries, SAMPLES, limits=LIMITS, request_concurrency=5)
             return server
 
     server = run_jumping(whole_run())
     # While all three have something left to ask.
-    end_s = min(server.of(label)[-1].came_s for label in ("good1", "good2", "slow"))
+    end_ns = min(server.by_vendor(label)[-1].at_ns for label in ("good1", "good2", "slow"))
     for label in ("good1", "good2", "slow"):
-        used_s = sum(min(visit.went_s, end_s) - min(visit.came_s, end_s) for visit in server.of(label))
-        assert 0.9 * 5 / 3 <= used_s / end_s <= 1.1 * 5 / 3
+        assert 0.9 * 5 / 3 <= server.mean_in_flight(label, end_ns=end_ns) <= 1.1 * 5 / 3

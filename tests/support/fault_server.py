@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import socket
 import struct
 import threading
@@ -35,7 +36,10 @@ class Script:
 
 @dataclass
 class Seen:
-    """One request as it came, and the moments (perf_counter_ns) it was whole and each step of the answer was sent."""
+    """One request as it came, and the moments (perf_counter_ns) it was whole and each step of the answer was sent.
+
+    ``nth`` counts the same question to the same vendor from 0.
+    """
 
     number: int
     path: str
@@ -44,7 +48,8 @@ class Seen:
     connection: int
     at_ns: int
     sent_ns: list[int] = field(default_factory=list)
-    answered: bool = False
+    went_ns: float = math.inf
+    nth: int = 0
 
     @property
     def vendor(self) -> str:
@@ -130,8 +135,8 @@ class FaultServer:
         self.most_together = max(self.most_together, sum(self.in_flight.values()))
 
     def _leave(self, seen: Seen) -> None:
-        if not seen.answered:
-            seen.answered = True
+        if seen.went_ns == math.inf:
+            seen.went_ns = time.perf_counter_ns()
             self.in_flight[seen.vendor] -= 1
 
     async def _play(self, script: Script, seen: Seen, writer: asyncio.StreamWriter) -> None:
@@ -162,6 +167,7 @@ class FaultServer:
 
 DONE = b"data: [DONE]\n\n"
 KEEP_ALIVE = b": keep-alive\n\n"
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 
 
@@ -210,6 +216,11 @@ def whole(body: object, status: int = 200, content_type: str = "application/json
 def say(*pieces: bytes, end: End = "keep") -> Script:
     """The pieces at once, each its own write."""
     return Script([(0, piece) for piece in pieces], end)
+
+
+def sized(body: bytes, head: bytes = HEAD) -> bytes:
+    """The head and the body with its length between them."""
+    return head + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
 @contextmanager

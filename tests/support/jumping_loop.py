@@ -7,10 +7,14 @@ timers takes in truth does not enter it, and so no verdict depends on how busy t
 from __future__ import annotations
 
 import asyncio
+import math
 import selectors
-from collections.abc import Coroutine
+from collections import Counter
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 from unittest.mock import patch
+
+from fault_server import FaultServer, Script, Seen
 
 T = TypeVar("T")
 # In truth, for what is on its way from one socket of this process to another.
@@ -55,3 +59,35 @@ def run_jumping(coroutine: Coroutine[Any, Any, T]) -> T:
             patch("vendor_verifier.run.lag.TICK_S", _TICK_S),
         ):
             return runner.run(coroutine)
+
+
+class SleepingServer(FaultServer):
+    """``answer(seen)`` gives (seconds to sleep, bytes to send then), or None to send nothing ever."""
+
+    def __init__(self, answer: Callable[[Seen], tuple[float, bytes] | None]) -> None:
+        super().__init__(self._script)
+        self._sleeps = answer
+        self._asked: Counter[tuple[str, str]] = Counter()
+
+    def _script(self, seen: Seen) -> Script:
+        question = (seen.vendor, asked_in(seen))
+        seen.nth = self._asked[question]
+        self._asked[question] += 1
+        step = self._sleeps(seen)
+        return Script([step], "keep") if step else Script((), "hang")
+
+    def took_ns(self, vendor: str) -> float:
+        """From the vendor's first request to the end of its last."""
+        visits = self.by_vendor(vendor)
+        return max(seen.went_ns for seen in visits) - visits[0].at_ns
+
+    def mean_in_flight(self, *vendors: str, end_ns: float = math.inf) -> float:
+        """Mean number of requests here, from the vendors' first request until the last sample has been sent once."""
+        visits = [seen for seen in self.seen if seen.vendor in vendors]
+        begin, end = visits[0].at_ns, min(end_ns, max(seen.at_ns for seen in visits if seen.nth == 0))
+        return sum(min(seen.went_ns, end) - min(seen.at_ns, end) for seen in visits) / (end - begin)
+
+
+def asked_in(seen: Seen) -> str:
+    """The question of a request."""
+    return str(seen.body["messages"][0]["content"])

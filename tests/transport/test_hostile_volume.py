@@ -7,8 +7,8 @@ import zlib
 
 import pytest
 from asking import ask
-from fault_server import DONE, chunk, delta, text, whole
-from flooding import HEAD, FloodServer, sized
+from closing_server import ClosingServer
+from fault_server import DONE, HEAD, chunk, delta, sized, text, whole
 
 from vendor_verifier.records.plan import Limits
 from vendor_verifier.transport import policy
@@ -66,7 +66,7 @@ async def test_every_flood_ends_as_what_it_is(flood: str, monkeypatch: pytest.Mo
     """Of every flood no more is kept than the cap, beside what is read of it."""
     data, expected = FLOODS[flood]
     monkeypatch.setattr(policy, "MAX_EVENTS_WITHOUT_TOKEN", 10_000)
-    with FloodServer(data) as server:
+    with ClosingServer(answer=lambda *_: data) as server:
         async with FastTransport(PATIENT) as transport:
             asked = await ask(server.url(), transport)
     assert asked.kind == expected
@@ -78,7 +78,7 @@ async def test_a_bomb_is_unpacked_no_further_than_the_cap(monkeypatch: pytest.Mo
     bomb = zipped(TOKEN + b":" * (100 * K * K))
     tracemalloc.start()
     try:
-        with FloodServer(bomb) as server:
+        with ClosingServer(answer=lambda *_: bomb) as server:
             asked = await ask(server.url())
         peak = tracemalloc.get_traced_memory()[1]
     finally:
