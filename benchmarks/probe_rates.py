@@ -18,8 +18,7 @@ from scipy import stats
 
 from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.findings.verdict import judge
-from vendor_verifier.records.event import Usage
-from vendor_verifier.records.record import Attempt, Failure, Response, Timing, ToolCall
+from vendor_verifier.records.record import Attempt, Failure, Response, Timing, ToolCall, Usage
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS

@@ -117,7 +117,7 @@ from functools import partial
 
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import Score
+from vendor_verifier.records.record import Score
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vendor_verifier import redaction
-from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.record import Attempt, Failure, Record, Response, TurnRecord
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, ToolCall, TurnRecord
 from vendor_verifier.records.request import ToolResult
 from vendor_verifier.redaction import MASK, Scrubber
 from vendor_verifier.store import encode_record

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from manifests import LEAST
 
 from vendor_verifier.errors import RunFolderError, StorageError
-from vendor_verifier.records.event import ToolCall
 from vendor_verifier.records.manifest import manifest_of
-from vendor_verifier.records.record import Attempt, Failure, Record, TurnRecord
+from vendor_verifier.records.record import Attempt, Failure, Record, ToolCall, TurnRecord
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample, Source, content_digest, numbered
 from vendor_verifier.store import RunFolder, UnreadableLine, decode_record, encode_record

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from openai.types.chat import ChatCompletion
 
-from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.record import Response
+from vendor_verifier.records.record import Response, ToolCall
 from vendor_verifier.testing import assert_tool_calls
 
 CALL = {"name": "a", "parameters": {"x": 1}}

@@ -16,10 +16,9 @@ from typing import Any, TypeVar, cast
 
 from msgspec import Struct, structs
 
-from vendor_verifier.records.record import Record
+from vendor_verifier.records.record import CallVerdict, Record, Score
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import CallVerdict, Score
 
 # Fields of a turn's record that hold no word of a vendor or a tool, but ours.
 _OURS = frozenset({"timing", "usage", "kind", "phase", "outcome", "finish_reason", "anomalies"})

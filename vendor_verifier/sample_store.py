@@ -19,7 +19,6 @@ import msgspec
 
 from vendor_verifier.errors import DataError, Problem, RunFolderError, StorageError
 from vendor_verifier.loaders.base import MAX_LINE_BYTES
-from vendor_verifier.records.bounded_cache import BoundedCache
 from vendor_verifier.records.sample import ChosenSamples, Sample, Samples
 
 MAX_FILE_BYTES = 8 * 1024**3
@@ -130,8 +129,8 @@ def _unreadable(path: Path, error: OSError) -> DataError:
     return DataError([Problem(f"cannot be read: {error.strerror or error}", path)])
 
 
-# Bytes of JSON of the samples that are kept as objects: several vendors are asked the same one at about the same time.
-_MOST_RECENT_BYTES = 4 * 2**20
+# Samples that are kept as objects: several vendors are asked the same one at about the same time.
+_MOST_RECENT = 250
 _PIECE_BYTES = 2**18
 
 T = TypeVar("T")
@@ -154,7 +153,7 @@ class Shelf(Samples):
         self._stored = stored
         self._ids: list[str] = []
         self._starts = array("Q", [0])
-        self._recent: BoundedCache[int, Sample] = BoundedCache(_MOST_RECENT_BYTES)
+        self._recent: dict[int, Sample] = {}
         try:
             self._file = tempfile.TemporaryFile() if stored is None else stored.open("rb")  # noqa: SIM115 as long as this
             for line in self._file:
@@ -192,12 +191,13 @@ class Shelf(Samples):
         """
         found = self._recent.get(place)
         if found is None:
-            line = self.line(place)
             try:
-                found = _decode(line, Sample)
+                found = _decode(self.line(place), Sample)
             except ValueError as error:
                 raise self._failure(error) from None
-            self._recent.keep(place, found, len(line))
+            if len(self._recent) >= _MOST_RECENT:
+                self._recent.clear()
+            self._recent[place] = found
         return found
 
     def line(self, place: int) -> bytes:

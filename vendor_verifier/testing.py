@@ -9,8 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.record import Response
+from vendor_verifier.records.record import Response, ToolCall
 from vendor_verifier.suites.calls import WRAPPER_KEYS, Call, first_problem, mcp_calls_in_text, read_call
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessMetric
 

@@ -18,7 +18,7 @@ from small_records import answer, failure
 
 from vendor_verifier.cli.progress import Tally, progress
 from vendor_verifier.pipeline.run import Outlook
-from vendor_verifier.records.event import Usage
+from vendor_verifier.records.record import Usage
 
 ROOT = Path(__file__).parents[2]
 A, B = ("m", "a"), ("m", "b")

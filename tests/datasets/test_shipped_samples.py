@@ -16,8 +16,7 @@ import pytest
 from vendor_verifier.config.suite_options import TaskOptions
 from vendor_verifier.loaders import LoadedSamples
 from vendor_verifier.pipeline.datasets import load_dataset, suite_dataset
-from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.record import Attempt, Response, Timing
+from vendor_verifier.records.record import Attempt, Response, Timing, ToolCall
 from vendor_verifier.suites import SUITES, replay
 from vendor_verifier.suites.calls import first_problem, read_calls
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite

@@ -12,9 +12,8 @@ from changing import replace
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.records.event import Usage
 from vendor_verifier.records.plan import RetryRules
-from vendor_verifier.records.record import Attempt, Failure, Response
+from vendor_verifier.records.record import Attempt, Failure, Response, Usage
 from vendor_verifier.run.budgets import Spending
 from vendor_verifier.run.limits import DOWN_AFTER
 from vendor_verifier.transport import connect

@@ -12,9 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.record import Attempt, Failure, Record, Response, TurnRecord
-from vendor_verifier.records.score import CallVerdict, Score
+from vendor_verifier.records.record import Attempt, CallVerdict, Failure, Record, Response, Score, ToolCall, TurnRecord
 from vendor_verifier.redaction import digest_text, redacted_record
 from vendor_verifier.store import decode_record, encode_record
 

@@ -19,7 +19,7 @@ from vendor_verifier.cli.main import run_app
 from vendor_verifier.features.explain.evidence import Table, explain_vendor
 from vendor_verifier.features.explain.sample import KEY_PLACE, curl_command
 from vendor_verifier.pipeline.score import score_folder
-from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import ToolCall
 from vendor_verifier.records.request import HttpRequest
 from vendor_verifier.records.results import FacetName, Finding
 from vendor_verifier.scoring.scored_run import ScoredRun

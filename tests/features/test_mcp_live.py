@@ -19,9 +19,8 @@ import vendor_verifier
 from vendor_verifier.features.mcp_live.client import live_tools
 from vendor_verifier.features.mcp_live.hooks import _DEMO
 from vendor_verifier.loaders.tool_rows import call_defects
-from vendor_verifier.records.record import Attempt, Failure, Record, TurnRecord
+from vendor_verifier.records.record import Attempt, Failure, Record, Score, TurnRecord
 from vendor_verifier.records.request import RunTools, ToolRequest, ToolResult, ToolRun, Turn
-from vendor_verifier.records.score import Score
 from vendor_verifier.resources import shipped
 from vendor_verifier.store import decode_record, encode_record
 from vendor_verifier.suites.judging import judged

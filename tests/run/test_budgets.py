@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vendor_verifier.records.event import Usage
-from vendor_verifier.records.record import Attempt, Failure, Response
+from vendor_verifier.records.record import Attempt, Failure, Response, Usage
 from vendor_verifier.run.budgets import MINUTE_S, WAY_S, Ask, Bucket, TokenBucket, ask_for
 
 # Seconds: until the next request wants to be sent, how late it wakes after a wait, and its way to the vendor.

@@ -11,9 +11,8 @@ from costs import LONG_S, PATIENCE_S
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.records.event import Usage
 from vendor_verifier.records.plan import Entry
-from vendor_verifier.records.record import Attempt, Failure, Response
+from vendor_verifier.records.record import Attempt, Failure, Response, Usage
 from vendor_verifier.records.request import Endpoint
 from vendor_verifier.run.budgets import Ask, Spending
 from vendor_verifier.run.limits import DOWN_AFTER, Backoff, Limiter, Permit

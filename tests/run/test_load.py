@@ -12,9 +12,8 @@ from costs import LONG_S, PATIENCE_S, held_until
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 
 from vendor_verifier.records.plan import LoadShape, RetryRules
-from vendor_verifier.records.record import Record
+from vendor_verifier.records.record import Record, Score
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import Score
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.load import LoadReport, lag_ms
 from vendor_verifier.run.local import run_local

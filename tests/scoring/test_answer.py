@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from made_records import MS, RIVAL, bad, ok, record, timing
 
-from vendor_verifier.records.event import Usage
-from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.record import Attempt, Usage
 from vendor_verifier.redaction import digest_text
 from vendor_verifier.scoring.answer import (
     Answer,

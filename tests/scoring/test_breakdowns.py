@@ -11,8 +11,8 @@ from made_records import BASE, MS, RIVAL, SAMPLES, bad, everything, frames, ok, 
 from msgspec import structs
 
 from vendor_verifier.findings.gates import parse_slo
+from vendor_verifier.records.record import Score
 from vendor_verifier.records.sample import ListedSamples
-from vendor_verifier.records.score import Score
 from vendor_verifier.scoring.breakdowns import distributions, goodput, group_scores, pace, regions
 from vendor_verifier.scoring.columns import counted_calls, has_bad_call, valid_calls
 from vendor_verifier.scoring.metrics import METRICS, RANK_METRICS, is_higher_better, is_share

@@ -27,12 +27,10 @@ from made_records import (
 )
 from msgspec import structs
 
-from vendor_verifier.records.event import Usage
 from vendor_verifier.records.manifest import EntryInfo
-from vendor_verifier.records.record import Attempt, Record
+from vendor_verifier.records.record import Attempt, Record, Score, Usage
 from vendor_verifier.records.results import VendorResult
 from vendor_verifier.records.sample import ListedSamples, Sample
-from vendor_verifier.records.score import Score
 from vendor_verifier.scoring.figures import ScorePlan, score_models
 from vendor_verifier.scoring.metrics import RANK_METRICS
 from vendor_verifier.scoring.set_aside import same_provider

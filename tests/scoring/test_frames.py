@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from made_records import BASE, CALL, MS, RIVAL, SAMPLES, bad, everything, frames, ok, record, timing
 from msgspec import structs
 
-from vendor_verifier.records.event import ToolCall, Usage
 from vendor_verifier.records.manifest import EntryInfo
-from vendor_verifier.records.record import Attempt, Record, TurnRecord
+from vendor_verifier.records.record import Attempt, Record, Score, ToolCall, TurnRecord, Usage
 from vendor_verifier.records.sample import ListedSamples
-from vendor_verifier.records.score import Score
 from vendor_verifier.scoring import table
 from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
 from vendor_verifier.scoring.table import read_frames

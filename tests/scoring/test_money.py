@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from made_records import CALL, RIVAL, WRONG, bad, frames, ok, record
 from msgspec import structs
 
-from vendor_verifier.records.event import Usage
-from vendor_verifier.records.record import Attempt, Record
+from vendor_verifier.records.record import Attempt, Record, Usage
 from vendor_verifier.scoring.money import Money, Price, cost_usd, costs_usd, money
 
 PRICE = Price(input=1.0, output=10.0)

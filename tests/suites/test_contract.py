@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from vendor_verifier.records.event import ToolCall, Usage
-from vendor_verifier.records.record import Attempt, Failure, FailureKind, Response
-from vendor_verifier.records.score import Score
+from vendor_verifier.records.record import Attempt, Failure, FailureKind, Response, Score, ToolCall, Usage
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.contract import ContractSuite, contract_samples
 

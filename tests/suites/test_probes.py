@@ -6,10 +6,8 @@ import json
 
 import pytest
 
-from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.record import Attempt, Failure, Response
+from vendor_verifier.records.record import Attempt, Failure, Response, Score, ToolCall
 from vendor_verifier.records.request import Turn
-from vendor_verifier.records.score import Score
 from vendor_verifier.suites.known_answers import read_echo
 from vendor_verifier.suites.probes import (
     LENGTHS,

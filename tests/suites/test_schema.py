@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.score import CallVerdict
+from vendor_verifier.records.record import CallVerdict, ToolCall
 from vendor_verifier.suites.schema import MAX_PARTS, ArgumentChecker
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

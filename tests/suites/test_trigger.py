@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 from call_evaluations import SUITES, native, sample, text
 
-from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.record import Attempt, Failure, Record, Response, TurnRecord
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, Score, ToolCall, TurnRecord
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import Score
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.record import Attempt, Failure, Response
+from vendor_verifier.records.record import Attempt, Failure, Response, ToolCall
 
 
 def called(*calls: tuple[str, Any], text: str = "") -> Attempt:

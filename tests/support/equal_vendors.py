@@ -18,9 +18,8 @@ from unittest.mock import patch
 import jumping_loop
 from asking import KEY, Plain, kept_in
 
-from vendor_verifier.records.event import ToolCall, Usage
 from vendor_verifier.records.plan import Entry, Plan
-from vendor_verifier.records.record import Attempt, Record, Response, Timing, TurnRecord
+from vendor_verifier.records.record import Attempt, Record, Response, Timing, ToolCall, TurnRecord, Usage
 from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.records.sample import Sample, Source, content_digest, listed, numbered
 from vendor_verifier.run.local import Engine

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from vendor_verifier.records.event import ToolCall, Usage
-from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, ToolCall, TurnRecord, Usage
 
 
 def record_of(run: str, label: str, sample: str, attempt: Attempt) -> Record:

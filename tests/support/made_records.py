@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from vendor_verifier.records.event import ToolCall, Usage
 from vendor_verifier.records.manifest import EntryInfo
-from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, ToolCall, TurnRecord, Usage
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.results import VendorResult
 from vendor_verifier.records.sample import ListedSamples, Sample

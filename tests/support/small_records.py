@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from vendor_verifier.records.event import Usage
-from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord, Usage
 
 
 def answer(label: str, ttft_ms: float = 100, usage: Usage | None = None) -> Record:

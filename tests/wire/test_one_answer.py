@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.records.event import ToolCall, Usage
+from vendor_verifier.records.record import ToolCall, Usage
 from vendor_verifier.wire.answer import BUFFERED_CHARACTERS, MAX_WORD, Answer, Parsed
 from vendor_verifier.wire.errors import Fault
 

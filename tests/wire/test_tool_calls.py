@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import ToolCall
 from vendor_verifier.wire import tool_calls
 from vendor_verifier.wire.payload import parse_json
 from vendor_verifier.wire.tool_calls import MAX_CALLS, MAX_PARSED, CallPiece, ToolCalls

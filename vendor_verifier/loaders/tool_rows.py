@@ -25,7 +25,7 @@ from msgspec import structs
 
 from vendor_verifier.loaders.base import Loader, Question, UnusableRequest, kind_of, shortened, unpacked
 from vendor_verifier.loaders.building import Tool, control_tags, declared_tools, read_question
-from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import ToolCall
 from vendor_verifier.records.request import Turn
 from vendor_verifier.suites.calls import first_problem, read_calls
 from vendor_verifier.suites.schema import ArgumentChecker

@@ -19,9 +19,8 @@ from vendor_verifier.pipeline.load_profile import foreseen as foreseen_records
 from vendor_verifier.pipeline.plan import Prepared, wire_of
 from vendor_verifier.pipeline.prices import price_of
 from vendor_verifier.pipeline.suites import ready_suite
-from vendor_verifier.records.event import ToolCall, Usage
 from vendor_verifier.records.plan import Entry, Plan
-from vendor_verifier.records.record import Attempt, Response
+from vendor_verifier.records.record import Attempt, Response, ToolCall, Usage
 from vendor_verifier.records.request import ToolResult, Turn
 from vendor_verifier.records.sample import Sample, listed
 from vendor_verifier.run.conversation import with_parameters

@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vendor_verifier.records.record import Record
+from vendor_verifier.records.record import Record, Score
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import Score
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
 

@@ -6,16 +6,14 @@ The bounds of numbers hold for records that are read: a damaged or forged line m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from vendor_verifier.records.event import MAX_NUMBER, Amount, Count, FinishReason, ToolCall, Usage
 from vendor_verifier.records.failures import KINDS, Kind, kind_of_status
 from vendor_verifier.records.failures import FailureKind as FailureKind
 from vendor_verifier.records.failures import Phase as Phase
-from vendor_verifier.records.request import ToolResult
-from vendor_verifier.records.score import Score
+from vendor_verifier.records.request import MAX_NUMBER, Amount, Count, ToolResult
 
 RECORD_SCHEMA = 1
 
@@ -24,6 +22,36 @@ MAX_MESSAGE = 2_000
 # Before the request was sent they are negative.
 Moment = Annotated[int, msgspec.Meta(ge=-MAX_NUMBER, le=MAX_NUMBER)]
 Seconds = Annotated[float, msgspec.Meta(ge=-MAX_NUMBER, le=MAX_NUMBER)]
+
+FinishReason = Literal["tool_calls", "stop", "length", "content_filter", "error", "unknown"]
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens as the vendor reports them; ``None`` is "not reported", never zero.
+
+    ``input`` includes cached tokens and ``output`` includes reasoning tokens whatever the wire's own convention.
+    ``cost_usd`` is the vendor's own statement of its charge.
+    """
+
+    input: Count | None = None
+    output: Count | None = None
+    cached: Count | None = None
+    reasoning: Count | None = None
+    cost_usd: Amount | None = None
+
+    @property
+    def total(self) -> int | None:
+        """Input plus output tokens, or ``None`` unless both were reported."""
+        return None if self.input is None or self.output is None else self.input + self.output
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """A finished tool call. ``arguments`` is the JSON text exactly as received ("" when none was sent)."""
+
+    name: str
+    arguments: str
+    id: str | None = None
+    anomalies: tuple[str, ...] = ()
 
 
 class Timing(msgspec.Struct, frozen=True):
@@ -165,6 +193,48 @@ class TurnRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     attempts: tuple[Attempt, ...]
     rewritten: tuple[str, ...] = ()
     tool_results: tuple[ToolResult, ...] = ()
+
+
+Decision = Literal["called", "not_called", "undecided"]
+CallClass = Literal[
+    "valid", "invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments", "schema_unusable",
+    "valid_in_dialect", "not_judged",
+]  # fmt: skip
+FeatureStatus = Literal["kept", "broken", "not_offered", "not_measurable"]
+
+
+class CallVerdict(msgspec.Struct, frozen=True):
+    """The verdict on one tool call's arguments.
+
+    ``empty_arguments`` marks ``""`` sent to a known tool without required arguments, ``valid_in_dialect`` arguments
+    that fit the schema only as its dialect means it: both valid when lenient, invalid when strict. ``not_judged``:
+    judging would have cost too much. ``pointer`` is the JSON pointer of the first violation inside the arguments.
+    """
+
+    tool: str
+    verdict: CallClass
+    message: str | None = None
+    pointer: str | None = None
+
+
+class Score(msgspec.Struct, frozen=True):
+    """One suite's judgement of one record. ``values`` are numbers in [0, 1] or ``None`` (not measurable)."""
+
+    suite: str
+    decision: Decision = "undecided"
+    calls: tuple[CallVerdict, ...] = ()
+    values: Mapping[str, Amount | None] = {}
+    details: Mapping[str, Any] = {}
+    anomalies: tuple[str, ...] = ()
+
+    @property
+    def reason(self) -> str | None:
+        """The words of the evaluation on why it scores as it does; None where it has none."""
+        if not self.details:
+            return None
+        told = (self.details.get(key) for key in ("error", "reason", "details"))
+        texts = ("; ".join(map(str, each)) if isinstance(each, (list, tuple)) else each for each in told)
+        return next((text for text in texts if isinstance(text, str) and text), None)
 
 
 RecordKey = tuple[str, str, str, str, str, int]

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 
-from vendor_verifier.records.event import Count
+# Beyond it JSON's readers disagree on what a number is; as nanoseconds it is a hundred days.
+MAX_NUMBER = 2**53
+Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_NUMBER)]
+Amount = Annotated[float, msgspec.Meta(ge=0, le=MAX_NUMBER)]
 
 
 class Turn(msgspec.Struct, frozen=True):

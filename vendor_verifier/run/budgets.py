@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from vendor_verifier.records.event import Usage
 from vendor_verifier.records.plan import Entry
-from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.record import Attempt, Usage
 
 MINUTE_S = 60.0
 # How early a request may be because those before it were late, for instance because this machine was busy.

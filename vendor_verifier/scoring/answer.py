@@ -6,9 +6,8 @@ and taken at their word they would win every comparison of cost.
 
 from __future__ import annotations
 
-from vendor_verifier.records.event import Usage
 from vendor_verifier.records.failures import KINDS
-from vendor_verifier.records.record import Attempt, Record, Response, Timing
+from vendor_verifier.records.record import Attempt, Record, Response, Timing, Usage
 from vendor_verifier.redaction import is_digest
 
 # The anomaly of an answer that met a long stall.

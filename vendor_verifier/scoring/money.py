@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from vendor_verifier.records.event import Usage
 from vendor_verifier.records.manifest import SchemaPolicy
+from vendor_verifier.records.record import Usage
 
 if TYPE_CHECKING:
     # Prices are known while requests are sent, which must not wait for pandas.

@@ -18,9 +18,8 @@ import numpy as np
 import pandas as pd
 
 from vendor_verifier.loaders.building import parameter_defects
-from vendor_verifier.records.record import Attempt, Record, Timing
+from vendor_verifier.records.record import Attempt, Record, Score, Timing
 from vendor_verifier.records.sample import Sample, Samples
-from vendor_verifier.records.score import Score
 from vendor_verifier.scoring.answer import Answer, buffered, characters, is_billed, is_late, lateness_ns, reported_usage
 from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
 from vendor_verifier.scoring.texts import AnswerTexts, canonical_call

@@ -13,8 +13,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.record import Attempt, Record, Response
+from vendor_verifier.records.record import Attempt, Record, Response, ToolCall
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.scoring.answer import reported_usage
 

@@ -16,10 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from vendor_verifier.lazy_import import late
-from vendor_verifier.records.record import Attempt, TurnRecord
+from vendor_verifier.records.record import Attempt, Score, TurnRecord
 from vendor_verifier.records.request import RunTools, ToolResult, Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import Score
 
 Judgement = Callable[[], Score]
 # Of a suite that only asks.
@@ -96,7 +95,7 @@ class SuiteKind:
     key of ``Score.values`` whose mean joins the ranking table under the suite's name; ``None`` for the suite whose
     result is a comparison (F1) and not a mean. ``samples`` is a shipped file, or the samples themselves where they are
     built in; ``None`` where the options say what is read. ``apart``: see
-    :class:`vendor_verifier.records.score.PlayedTask`. With ``option_class``, a dataclass, the builder takes one of
+    :class:`vendor_verifier.records.record.PlayedTask`. With ``option_class``, a dataclass, the builder takes one of
     these. ``hooks`` names the class of what it does around a run next to asking and judging
     (:class:`vendor_verifier.pipeline.suites.SuiteHooks`), where it does anything. ``flags`` are those that state an
     option of this evaluation alone, by option; given without ``--suite`` they ask for it. ``judges_by`` are the options

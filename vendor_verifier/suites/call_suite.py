@@ -19,10 +19,9 @@ from typing import Any, ClassVar, Literal
 from msgspec import structs
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.records.record import Attempt, Response
+from vendor_verifier.records.record import Attempt, Decision, Response, Score
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import Decision, Score
 from vendor_verifier.suites import AnyPlay
 from vendor_verifier.suites.calls import Call, calls_in_text, first_problem, read_call, read_calls
 from vendor_verifier.suites.trigger import complete_calls, decide

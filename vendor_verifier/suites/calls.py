@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import ToolCall
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 
 WRAPPER_KEYS = ("function", "functionCall", "function_call")

@@ -14,12 +14,10 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from vendor_verifier.records.event import ToolCall, Usage
 from vendor_verifier.records.failures import QUESTION_REFUSED, SETTLED
-from vendor_verifier.records.record import Attempt, Response
+from vendor_verifier.records.record import Attempt, FeatureStatus, Response, Score, ToolCall, Usage
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import FeatureStatus, Score
 from vendor_verifier.suites import Judgement
 from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.suites.trigger import complete_calls

@@ -7,11 +7,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.record import Record
+from vendor_verifier.records.record import CallVerdict, Record, Score, ToolCall
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import CallVerdict, Score
 from vendor_verifier.suites import Suite, replay, suite_kind
 from vendor_verifier.suites.trigger import NOT_JUDGED, KeptCheckers, complete_calls
 

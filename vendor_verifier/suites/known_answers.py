@@ -6,17 +6,17 @@ The samples are drawn from a seed and read here; :mod:`vendor_verifier.findings.
 from __future__ import annotations
 
 import difflib
+import hashlib
 import json
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from msgspec import structs
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.records.draws import Draws
-from vendor_verifier.records.record import Attempt, Response
+from vendor_verifier.records.record import Attempt, FeatureStatus, Response
 from vendor_verifier.records.request import Turn
-from vendor_verifier.records.score import FeatureStatus
 
 ECHO, NEEDLE, CACHE = "echo", "needle", "cache"
 DEPTHS = (10, 50, 90)  # per cent of a long prompt at which the codes are
@@ -48,6 +48,35 @@ _WORDS = (
 )  # fmt: skip
 _PIECE = re.compile(r"\w+|\s+|[^\w\s]")
 _MOST_EVIDENCE = 110
+
+
+Thing = TypeVar("Thing")
+
+
+class Draws:
+    """A row of draws; the same ``seed`` gives the same row on every machine and with every version of Python."""
+
+    def __init__(self, seed: str) -> None:
+        self._seed = seed
+        self._made = 0
+
+    def below(self, end: int) -> int:
+        """A whole number from 0 on, below ``end``."""
+        self._made += 1
+        digest = hashlib.blake2b(f"{self._seed} {self._made}".encode(), digest_size=8).digest()
+        return int.from_bytes(digest, "big") % end
+
+    def between(self, low: int, high: int) -> int:
+        """A whole number from ``low`` to ``high``."""
+        return low + self.below(high - low + 1)
+
+    def one_of(self, things: Sequence[Thing]) -> Thing:
+        """One of them."""
+        return things[self.below(len(things))]
+
+    def shuffled(self, things: Iterable[Thing]) -> list[Thing]:
+        """All of them in another order."""
+        return [thing for _, thing in sorted(((self.below(2**62), thing) for thing in things), key=lambda one: one[0])]
 
 
 def read_lengths(text: str) -> tuple[int, ...]:

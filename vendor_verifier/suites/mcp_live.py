@@ -13,10 +13,9 @@ from functools import partial
 from msgspec import structs
 
 from vendor_verifier.records.failures import NOT_CHARGED
-from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.record import Attempt, Score
 from vendor_verifier.records.request import RunTools, ToolRequest, ToolResult
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import Score
 from vendor_verifier.suites import AnyPlay
 from vendor_verifier.suites.call_suite import first_turn, next_turn
 from vendor_verifier.suites.calls import first_problem

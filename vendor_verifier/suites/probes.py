@@ -17,13 +17,12 @@ from functools import partial
 from msgspec import structs
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.records.draws import Draws
 from vendor_verifier.records.failures import SETTLED
-from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.record import Attempt, FeatureStatus, Score
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import FeatureStatus, Score
 from vendor_verifier.suites import Judgement, known_answers
+from vendor_verifier.suites.known_answers import Draws
 
 NAME = "probes"
 STRING = "string"

@@ -14,8 +14,7 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.score import CallClass, CallVerdict
+from vendor_verifier.records.record import CallClass, CallVerdict, ToolCall
 from vendor_verifier.text import counted
 from vendor_verifier.wire.gemini_schema import pointed_at
 from vendor_verifier.wire.payload import PayloadError, as_dict, as_text, parse_json

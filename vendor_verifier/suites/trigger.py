@@ -20,11 +20,8 @@ from typing import Any
 
 import msgspec
 
-from vendor_verifier.records.bounded_cache import BoundedCache
-from vendor_verifier.records.event import ToolCall
-from vendor_verifier.records.record import Attempt, Response
+from vendor_verifier.records.record import Attempt, Decision, Response, Score, ToolCall
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import Decision, Score
 from vendor_verifier.suites import TRIGGER, Play
 from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.wire.payload import PayloadError, parse_json
@@ -42,7 +39,7 @@ class KeptCheckers:
     """A cache of checkers by tool set, for callers that judge many samples with the same tools."""
 
     def __init__(self) -> None:
-        self._by_tools: BoundedCache[bytes, ArgumentChecker] = BoundedCache(_MOST_CHECKERS)
+        self._by_tools: dict[bytes, ArgumentChecker] = {}
 
     def __call__(self, sample: Sample) -> ArgumentChecker:
         return self.of(sample.turn.tools)
@@ -55,8 +52,9 @@ class KeptCheckers:
             return ArgumentChecker(tools)
         checker = self._by_tools.get(key)
         if checker is None:
-            checker = ArgumentChecker(tools)
-            self._by_tools.keep(key, checker)
+            if len(self._by_tools) >= _MOST_CHECKERS:
+                self._by_tools.clear()
+            checker = self._by_tools[key] = ArgumentChecker(tools)
         return checker
 
 

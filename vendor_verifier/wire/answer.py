@@ -16,8 +16,7 @@ from operator import sub
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.records.event import FinishReason, ToolCall, Usage
-from vendor_verifier.records.record import Response
+from vendor_verifier.records.record import FinishReason, Response, ToolCall, Usage
 from vendor_verifier.wire.errors import Fault
 from vendor_verifier.wire.payload import is_well_formed, well_formed
 from vendor_verifier.wire.tool_calls import Arguments, CallPiece, ToolCalls

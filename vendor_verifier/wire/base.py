@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from vendor_verifier.records.event import FinishReason, Usage
+from vendor_verifier.records.record import FinishReason, Usage
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.answer import Answer
 from vendor_verifier.wire.errors import Fault, read_fault

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from vendor_verifier.records.event import FinishReason, Usage
+from vendor_verifier.records.record import FinishReason, Usage
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire import request_support as support
 from vendor_verifier.wire.answer import Answer

@@ -24,7 +24,7 @@ from typing import Any
 
 import msgspec
 
-from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import ToolCall
 from vendor_verifier.wire.payload import MAX_VALUES, PayloadError, parse_json
 
 MAX_CALLS = 1024

@@ -13,10 +13,9 @@ import pytest
 from bfcl_replies import called
 
 from vendor_verifier.pipeline.bfcl import data as rest
-from vendor_verifier.records.record import Record, TurnRecord
+from vendor_verifier.records.record import Record, Score, TurnRecord
 from vendor_verifier.records.request import HttpRequest, Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import Score
 from vendor_verifier.store import RunFolder, encode_record
 from vendor_verifier.suites.bfcl.replies import read_reply
 from vendor_verifier.suites.bfcl.suite import BfclSuite

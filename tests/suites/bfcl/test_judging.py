@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from vendor_verifier.errors import DataError
 from vendor_verifier.pipeline.bfcl.data import find_data, load_categories
 from vendor_verifier.pipeline.bfcl.dataset import read_job
-from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.record import Attempt, Score
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import Score
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl import check
 from vendor_verifier.suites.bfcl.categories import (

@@ -9,10 +9,9 @@ import pytest
 from bfcl_replies import called, failed, said
 
 from vendor_verifier.errors import DataError
-from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.record import Attempt, Score
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import Score
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl.multi_turn import STEP_LIMIT, read_expected_call
 from vendor_verifier.suites.bfcl.suite import BfclSuite

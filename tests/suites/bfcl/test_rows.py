@@ -11,9 +11,8 @@ from bfcl_replies import called, failed, said
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.loaders.base import LoadedSamples
-from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.record import Attempt, Score
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import Score
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl.custom_rows import read_custom
 from vendor_verifier.suites.bfcl.native_rows import read_category

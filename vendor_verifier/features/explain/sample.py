@@ -15,10 +15,9 @@ from vendor_verifier.pipeline.plan import RAW, wire_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.plan import SIMULATED, Entry
-from vendor_verifier.records.record import Record, supersedes
+from vendor_verifier.records.record import Record, Score, supersedes
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import Score
 from vendor_verifier.registry import WIRES, find_vendors
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.conversation import with_parameters

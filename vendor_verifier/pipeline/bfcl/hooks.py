@@ -24,9 +24,8 @@ from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.suites import SuiteHooks, ready_suite
 from vendor_verifier.records.failures import NOT_CHARGED
 from vendor_verifier.records.manifest import StoredTask
-from vendor_verifier.records.record import Record, supersedes
+from vendor_verifier.records.record import Record, Score, supersedes
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import Score
 from vendor_verifier.scoring.answer import MOST_DISCARDED, is_late, lateness_ns
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SuiteKind, replay

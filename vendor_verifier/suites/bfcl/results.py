@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from vendor_verifier.records.record import Record
-from vendor_verifier.records.score import Score
+from vendor_verifier.records.record import Record, Score
 from vendor_verifier.suites.bfcl.categories import AGENTIC, EXECUTABLE, LIVE_AST, MULTI_TURN, NON_LIVE_AST
 from vendor_verifier.suites.bfcl.replies import OUTCOMES
 

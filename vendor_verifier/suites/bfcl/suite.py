@@ -14,9 +14,8 @@ from functools import partial
 from typing import Any
 
 from vendor_verifier.errors import DataError, UsageError
-from vendor_verifier.records.record import Attempt
+from vendor_verifier.records.record import Attempt, Decision, Score
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.records.score import Decision, Score
 from vendor_verifier.suites import Play
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN, REST, expand, is_relevance, language_of, not_run_reason
 from vendor_verifier.suites.bfcl.check_value import VALID, Verdict, invalid

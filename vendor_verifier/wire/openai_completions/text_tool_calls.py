@@ -24,7 +24,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from vendor_verifier.records.event import ToolCall
+from vendor_verifier.records.record import ToolCall
 from vendor_verifier.wire.answer import Parsed
 from vendor_verifier.wire.payload import PayloadError, as_dict, as_list, as_text, parse_json
 from vendor_verifier.wire.tool_calls import MAX_CALLS

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from vendor_verifier.records.event import FinishReason
+from vendor_verifier.records.record import FinishReason
 from vendor_verifier.wire.answer import Answer
 from vendor_verifier.wire.base import END_MARKER, body_object, event_object, read_identity, responses_usage
 from vendor_verifier.wire.errors import Fault, read_fault
