@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
+from urllib.parse import unquote
 
 import jsonschema_rs
 import msgspec
 
 from vendor_verifier.records.record import CallClass, CallVerdict, ToolCall
 from vendor_verifier.text import counted
-from vendor_verifier.wire.gemini_schema import pointed_at
 from vendor_verifier.wire.payload import PayloadError, as_dict, as_text, parse_json
 
 MESSAGE_CAP = 300
@@ -53,6 +53,22 @@ _VALUES = frozenset({"enum", "const", "default", "example", "examples", "require
 _MAY_REFUSE_NULL = ("$ref", "$dynamicRef", "const", "allOf", "anyOf", "oneOf", "not", "if", "then", "else")
 
 
+def _pointed_at(root: object, reference: object) -> Mapping[str, Any] | None:
+    """The schema that a reference by pointer leads to within ``root``, None where there is none."""
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        return None
+    place: object = root
+    for step in unquote(reference[1:]).split("/")[1:]:
+        step = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(place, Mapping):
+            place = place.get(step)
+        elif isinstance(place, (list, tuple)) and step.isdecimal() and len(step) < 6 and int(step) < len(place):
+            place = place[int(step)]
+        else:
+            return None
+    return place if isinstance(place, Mapping) else None
+
+
 def _size(root: Mapping[str, Any]) -> tuple[int, int]:
     """The parts of a schema with references written out, and how many of its references lead into a circle.
 
@@ -72,7 +88,7 @@ def _size(root: Mapping[str, Any]) -> tuple[int, int]:
             if isinstance(node, dict):
                 # Definitions count where they are referred to.
                 held = [value for word, value in node.items() if word not in ("$defs", "definitions")]
-                held += [pointed_at(root, node["$ref"])] if isinstance(node.get("$ref"), str) else []
+                held += [_pointed_at(root, node["$ref"])] if isinstance(node.get("$ref"), str) else []
                 # What is below unevaluated… is looked at again to find out what was not evaluated.
                 again = 3 if any(word.startswith("unevaluated") for word in node) else 1
             parts, circles = zip(*[size(one, (*above, id(node))) for one in held] or [(0, 0)], strict=True)

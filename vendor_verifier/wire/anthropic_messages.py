@@ -51,16 +51,12 @@ class AnthropicMessages:
     """The wire. ``auth`` is the header that carries the key (MiniMax's Chinese host refuses ``x-api-key``).
 
     ``default_max_tokens`` is sent where the turn sets no budget, because the protocol demands one.
-    ``structured_output`` and ``strict_tools`` are for hosts that take ``output_config.format`` and ``strict``.
     ``thinking`` is what switches reasoning on and off.
     """
 
     name: str = "anthropic"
     auth: Auth = "x-api-key"
-    version: str = "2023-06-01"
     default_max_tokens: int = DEFAULT_MAX_TOKENS
-    structured_output: bool = False
-    strict_tools: bool = False
     thinking: support.ThinkingSwitch = support.THINKING_BUDGET
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
@@ -73,17 +69,17 @@ class AnthropicMessages:
             body["system"] = system
         body["messages"] = _messages(plain, notes)
         if tools:
-            body["tools"] = [self._tool(tool, plain, notes) for tool in tools]
+            body["tools"] = [_tool(tool, plain, notes) for tool in tools]
         choice = support.read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
         parallel = turn.parameters.get("parallel_tool_calls") is not False
-        chosen = _tool_choice(choice, names, notes, parallel=parallel or not tools)
+        chosen = _tool_choice(choice, names, parallel=parallel or not tools)
         if chosen:
             body["tool_choice"] = chosen
         body["stream"] = turn.stream
         body.update(support.switched(self.thinking, turn, notes))
         body.update(endpoint.body)
         headers = support.headers_of(
-            turn, endpoint, auth=self.auth, own="x-api-key", more={"anthropic-version": self.version}
+            turn, endpoint, auth=self.auth, own="x-api-key", more={"anthropic-version": "2023-06-01"}
         )
         return support.post(messages_url(endpoint.base_url), headers, body, notes, names)
 
@@ -101,23 +97,15 @@ class AnthropicMessages:
             notes.cannot("stop sequence of white space")
         if stops:
             settings["stop_sequences"] = stops
-        known = _KNOWN
-        wanted = as_dict(parameters.get("response_format"))
-        if self.structured_output and wanted.get("type") == "json_schema":
-            schema = as_dict(wanted.get("json_schema")).get("schema")
-            form = {"type": "json_schema", "schema": schema}
-            settings["output_config"] = {**as_dict(settings.get("output_config")), "format": form}
-            known = _KNOWN | {"response_format"}
-        support.note_leftovers(parameters, known, notes)
+        support.note_leftovers(parameters, _KNOWN, notes)
         return settings
 
-    def _tool(self, tool: support.DeclaredTool, plain: support.PlainTurn, notes: Notes) -> dict[str, Any]:
-        declared = {**plain.named(tool), "input_schema": _input_schema(tool.parameters, notes)}
-        if tool.strict and self.strict_tools:
-            declared["strict"] = True
-        elif tool.strict:
-            notes.rewrote("dropped:strict")
-        return declared
+
+def _tool(tool: support.DeclaredTool, plain: support.PlainTurn, notes: Notes) -> dict[str, Any]:
+    declared = {**plain.named(tool), "input_schema": _input_schema(tool.parameters, notes)}
+    if tool.strict:
+        notes.rewrote("dropped:strict")
+    return declared
 
 
 def _input_schema(parameters: object, notes: Notes) -> dict[str, Any]:
@@ -142,19 +130,15 @@ def _input_schema(parameters: object, notes: Notes) -> dict[str, Any]:
     return schema
 
 
-def _tool_choice(
-    choice: support.ToolChoice | None, names: Mapping[str, str], notes: Notes, *, parallel: bool
-) -> dict[str, Any] | None:
+def _tool_choice(choice: support.ToolChoice | None, names: Mapping[str, str], *, parallel: bool) -> dict[str, Any]:
     if choice is None and parallel:
-        return None
+        return {}
     choice = choice or support.ToolChoice("auto")
     if choice.mode == "none":
         return {"type": "none"}
     wanted: dict[str, Any] = {"type": "auto" if choice.mode == "auto" else "any"}
-    if choice.names:
-        if choice.mode == "auto" or len(choice.names) > 1:
-            notes.cannot("tool_choice allowed_tools")
-        wanted = {"type": "tool", "name": names.get(choice.names[0], choice.names[0])}
+    if choice.name:
+        wanted = {"type": "tool", "name": names.get(choice.name, choice.name)}
     if not parallel:
         wanted["disable_parallel_tool_use"] = True
     return wanted

@@ -221,19 +221,6 @@ def chat_usage(usage: Mapping[str, Any]) -> Usage:
     )
 
 
-def responses_usage(usage: Mapping[str, Any]) -> Usage:
-    """Usage in the Responses vocabulary, or in that of chat completions where a gateway uses it."""
-    if "input_tokens" not in usage and "output_tokens" not in usage:
-        return chat_usage(usage)
-    return Usage(
-        input=as_count(usage.get("input_tokens")),
-        output=as_count(usage.get("output_tokens")),
-        cached=as_count(as_dict(usage.get("input_tokens_details")).get("cached_tokens")),
-        reasoning=as_count(as_dict(usage.get("output_tokens_details")).get("reasoning_tokens")),
-        cost_usd=as_amount(usage.get("cost")),
-    )
-
-
 def total(counts: Mapping[str, int], *keys: str) -> int | None:
     """The sum of the counts that were reported, ``None`` if none was."""
     found = [counts[key] for key in keys if key in counts]

@@ -1,9 +1,9 @@
 """Gemini ``streamGenerateContent``: translates a chat-completions turn into its words.
 
 Messages become ``contents`` of the roles user and model, the system text stands apart, results of parallel calls go
-back together and in the order of the calls (Gemini matches them by position), and tool schemas go as they are, or
-through :mod:`vendor_verifier.wire.gemini_schema` (``schema="parameters"``). Forbidding parallel calls has no word here,
-nor have images by address: such turns are untranslatable.
+back together and in the order of the calls (Gemini matches them by position), and tool schemas go as they are, as
+``parametersJsonSchema``. Forbidding parallel calls has no word here, nor have images by address: such turns are
+untranslatable.
 
 Answers are read as events, as one JSON array or as one object. The protocol has no end marker: an answer is whole when
 a ``finishReason`` came. That word is ``STOP`` for calls too, so ``STOP`` after a call reads as ``tool_calls``.
@@ -36,7 +36,6 @@ from vendor_verifier.wire.base import (
     whole_url,
 )
 from vendor_verifier.wire.errors import Fault
-from vendor_verifier.wire.gemini_schema import gemini_schema
 from vendor_verifier.wire.history import (
     Part,
     PastCall,
@@ -75,15 +74,12 @@ Auth = Literal["x-goog-api-key", "bearer", "both"]
 class Gemini:
     """The wire. The API's version is part of the base url (``…/v1beta``; some gateways know no other).
 
-    ``schema``: ``json_schema`` sends tool schemas untouched as ``parametersJsonSchema``; ``parameters`` converts them
-    to Gemini's OpenAPI subset, for models and gateways that do not know that field. ``foreign_signature`` is put on
-    calls of the history that bring no thought signature, for models that refuse a history without. ``thinking`` is what
-    switches reasoning off, within ``generationConfig``.
+    ``foreign_signature`` is put on calls of the history that bring no thought signature, for models that refuse a
+    history without. ``thinking`` is what switches reasoning off, within ``generationConfig``.
     """
 
     name: str = "gemini"
     auth: Auth = "x-goog-api-key"
-    schema: Literal["json_schema", "parameters"] = "json_schema"
     foreign_signature: str | None = None
     thinking: support.ThinkingSwitch | None = support.NO_BUDGET
 
@@ -97,13 +93,13 @@ class Gemini:
             body["systemInstruction"] = {"parts": [{"text": system}]}
         body["contents"] = self._contents(plain, notes)
         if tools:
-            body["tools"] = [{"functionDeclarations": [self._declaration(tool, plain, notes) for tool in tools]}]
+            body["tools"] = [{"functionDeclarations": [_declaration(tool, plain, notes) for tool in tools]}]
         choice = support.read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
         if choice is not None:
-            body["toolConfig"] = {"functionCallingConfig": _calling_config(choice, names, notes)}
+            body["toolConfig"] = {"functionCallingConfig": _calling_config(choice, names)}
         if tools and turn.parameters.get("parallel_tool_calls") is False:
             notes.cannot("parallel_tool_calls=false")
-        settings = {**self._generation_config(turn.parameters, notes), **support.switched(self.thinking, turn, notes)}
+        settings = {**_generation_config(turn.parameters, notes), **support.switched(self.thinking, turn, notes)}
         if settings:
             body["generationConfig"] = settings
         _merge(body, endpoint.body)
@@ -113,25 +109,6 @@ class Gemini:
 
     def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> GeminiReader:
         return GeminiReader()
-
-    def _declaration(self, tool: support.DeclaredTool, plain: support.PlainTurn, notes: Notes) -> dict[str, Any]:
-        declared = plain.named(tool)
-        if tool.strict:
-            notes.rewrote("dropped:strict")
-        if tool.parameters is None or tool.parameters == {}:
-            return declared
-        if self.schema == "json_schema":
-            declared["parametersJsonSchema"] = tool.parameters
-            if not isinstance(tool.parameters, Mapping) or tool.parameters.get("type", "object") != "object":
-                notes.cannot("tool schema whose root is not an object")
-            return declared
-        schema = _subset(tool.parameters, notes)
-        if schema.get("type") != "OBJECT":
-            notes.cannot("tool schema whose root is not an object")
-        elif schema.get("properties"):
-            # An object without properties is refused; a function without parameters says the same.
-            declared["parameters"] = schema
-        return declared
 
     def _contents(self, plain: support.PlainTurn, notes: Notes) -> list[dict[str, Any]]:
         order = {call.id: number for number, call in enumerate(plain.calls)}
@@ -169,51 +146,43 @@ class Gemini:
             part["thoughtSignature"] = signature
         return part
 
-    def _generation_config(self, parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
-        settings = {there: parameters[here] for here, there in _SETTINGS.items() if parameters.get(here) is not None}
-        budget = support.output_budget(parameters)
-        if budget is not None:
-            settings["maxOutputTokens"] = budget
-        stops = support.stop_list(parameters.get("stop"))
-        if len(stops) > _MOST_STOPS:
-            notes.cannot(f"more than {_MOST_STOPS} stop sequences")
-        if stops:
-            settings["stopSequences"] = stops
-        settings.update(self._response_format(as_dict(parameters.get("response_format")), notes))
-        support.note_leftovers(parameters, _KNOWN, notes)
-        return settings
 
-    def _response_format(self, wanted: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
-        kind = wanted.get("type")
-        if kind in (None, "text"):
-            return {}
-        if kind not in ("json_object", "json_schema"):
-            notes.cannot("response_format")
-            return {}
-        form: dict[str, Any] = {"responseMimeType": "application/json"}
-        schema = as_dict(wanted.get("json_schema")).get("schema")
+def _declaration(tool: support.DeclaredTool, plain: support.PlainTurn, notes: Notes) -> dict[str, Any]:
+    declared = plain.named(tool)
+    if tool.strict:
+        notes.rewrote("dropped:strict")
+    if tool.parameters is not None and tool.parameters != {}:
+        declared["parametersJsonSchema"] = tool.parameters
+        if not isinstance(tool.parameters, Mapping) or tool.parameters.get("type", "object") != "object":
+            notes.cannot("tool schema whose root is not an object")
+    return declared
+
+
+def _generation_config(parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
+    settings = {there: parameters[here] for here, there in _SETTINGS.items() if parameters.get(here) is not None}
+    budget = support.output_budget(parameters)
+    if budget is not None:
+        settings["maxOutputTokens"] = budget
+    stops = support.stop_list(parameters.get("stop"))
+    if len(stops) > _MOST_STOPS:
+        notes.cannot(f"more than {_MOST_STOPS} stop sequences")
+    if stops:
+        settings["stopSequences"] = stops
+    wanted = as_dict(parameters.get("response_format"))
+    kind, schema = wanted.get("type"), as_dict(wanted.get("json_schema")).get("schema")
+    if kind in ("json_object", "json_schema"):
+        settings["responseMimeType"] = "application/json"
         if kind == "json_schema" and schema is not None:
-            if self.schema == "json_schema":
-                form["responseJsonSchema"] = schema
-            else:
-                form["responseSchema"] = _subset(schema, notes)
-        return form
+            settings["responseJsonSchema"] = schema
+    elif kind not in (None, "text"):
+        notes.cannot("response_format")
+    support.note_leftovers(parameters, _KNOWN, notes)
+    return settings
 
 
-def _subset(schema: object, notes: Notes) -> dict[str, Any]:
-    converted, lost = gemini_schema(schema)
-    for word in lost or ("reworded",):
-        notes.rewrote(f"schema:{word}")
-    return converted
-
-
-def _calling_config(choice: support.ToolChoice, names: Mapping[str, str], notes: Notes) -> dict[str, Any]:
-    config: dict[str, Any] = {"mode": _MODES[choice.mode]}
-    if choice.names and choice.mode == "auto":
-        notes.cannot("tool_choice allowed_tools")
-    elif choice.names:
-        config["allowedFunctionNames"] = [names.get(name, name) for name in choice.names]
-    return config
+def _calling_config(choice: support.ToolChoice, names: Mapping[str, str]) -> dict[str, Any]:
+    chosen = {"allowedFunctionNames": [names.get(choice.name, choice.name)]} if choice.name else {}
+    return {"mode": _MODES[choice.mode], **chosen}
 
 
 def _result(text: str) -> dict[str, Any]:

@@ -52,10 +52,10 @@ class DeclaredTool:
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """Whether the model may, must or must not call. ``names`` (declared names) limits which tools; empty means any."""
+    """Whether the model may, must or must not call; ``name`` is the declared name of the one tool it must call."""
 
     mode: Literal["auto", "required", "none"]
-    names: tuple[str, ...] = ()
+    name: str | None = None
 
 
 def read_tools(tools: Iterable[object], notes: Notes) -> list[DeclaredTool]:
@@ -80,38 +80,26 @@ def read_tools(tools: Iterable[object], notes: Notes) -> list[DeclaredTool]:
 
 def read_tool_choice(value: object, tools: Collection[DeclaredTool], notes: Notes) -> ToolChoice | None:
     """The tool choice, ``None`` where the turn leaves it to the default or has no tools to choose from."""
-    choice = _tool_choice(value, notes)
-    if choice is None:
+    fields = dict(value) if isinstance(value, Mapping) else {}
+    name = as_text(as_dict(fields.get("function")).get("name")) or as_text(fields.get("name"))
+    if value is None:
+        return None
+    if value == "auto" or value == "none":
+        choice = ToolChoice("auto" if value == "auto" else "none")
+    elif value in ("required", "any"):
+        choice = ToolChoice("required")
+    elif fields.get("type") == "function" and name:
+        choice = ToolChoice("required", name)
+    else:
+        notes.cannot("tool_choice")
         return None
     if not tools:
         if choice.mode == "required":
             notes.cannot("tool_choice without tools")
         return None
-    if set(choice.names) - {tool.name for tool in tools}:
+    if choice.name and choice.name not in [tool.name for tool in tools]:
         notes.cannot("tool_choice of an undeclared tool")
     return choice
-
-
-def _tool_choice(value: object, notes: Notes) -> ToolChoice | None:
-    fields = dict(value) if isinstance(value, Mapping) else {}
-    name = as_text(as_dict(fields.get("function")).get("name")) or as_text(fields.get("name"))
-    if value is None:
-        return None
-    if value in ("auto", "none"):
-        return ToolChoice("auto" if value == "auto" else "none")
-    if value in ("required", "any"):
-        return ToolChoice("required")
-    if fields.get("type") == "function" and name:
-        return ToolChoice("required", (name,))
-    if fields.get("type") == "allowed_tools":
-        allowed = as_dict(fields.get("allowed_tools")) or fields
-        items = [as_dict(item) for item in as_list(allowed.get("tools"))]
-        names = [as_text(as_dict(item.get("function")).get("name")) or as_text(item.get("name")) for item in items]
-        if names and all(names):
-            mode: Literal["auto", "required"] = "required" if allowed.get("mode") == "required" else "auto"
-            return ToolChoice(mode, tuple(name for name in names if name))
-    notes.cannot("tool_choice")
-    return None
 
 
 def sent_names(names: Iterable[str], illegal: re.Pattern[str], longest: int) -> dict[str, str]:
