@@ -1,4 +1,4 @@
-"""Sample files as lines, and sequences of samples that stay in a file: in memory are their ids and offsets."""
+"""Sample files: lines, plain or packed, and the samples that a run stores."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ import io
 import json
 import os
 import sys
-import tempfile
 import zlib
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeGuard, TypeVar
+from typing import Any
 
 import msgspec
 
-from vendor_verifier.errors import DataError, Problem, RunFolderError, StorageError
+from vendor_verifier.errors import DataError, Problem, RunFolderError
 from vendor_verifier.loaders.base import MAX_LINE_BYTES
-from vendor_verifier.records.sample import ChosenSamples, Sample, Samples
+from vendor_verifier.records.sample import Sample, Samples
 
 MAX_FILE_BYTES = 8 * 1024**3
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -129,137 +127,31 @@ def _unreadable(path: Path, error: OSError) -> DataError:
     return DataError([Problem(f"cannot be read: {error.strerror or error}", path)])
 
 
-# Samples that are kept as objects: several vendors are asked the same one at about the same time.
-_MOST_RECENT = 250
-_PIECE_BYTES = 2**18
-
-T = TypeVar("T")
-
-
-class _Named(msgspec.Struct):
-    id: str
-
-
-class Shelf(Samples):
-    """A sequence of samples in a file, which grows by ``append``; it is not thread-safe."""
-
-    def __init__(self, stored: Path | None = None) -> None:
-        """Make an empty one in a temporary file, or one over the ``stored`` file, whose ids are read.
-
-        Raises:
-            RunFolderError: the stored file cannot be read, or a line of it has no id.
-            StorageError: there is no room for a temporary file.
-        """
-        self._stored = stored
-        self._ids: list[str] = []
-        self._starts = array("Q", [0])
-        self._recent: dict[int, Sample] = {}
-        try:
-            self._file = tempfile.TemporaryFile() if stored is None else stored.open("rb")  # noqa: SIM115 as long as this
-            for line in self._file:
-                self._note(_decode(line, _Named).id, line)
-        except (OSError, ValueError) as error:
-            raise self._failure(error) from None
-
-    def __del__(self) -> None:
-        if (file := getattr(self, "_file", None)) is not None:
-            file.close()
-
-    @property
-    def ids(self) -> Sequence[str]:
-        return self._ids
-
-    def append(self, sample: Sample) -> None:
-        """Append a sample.
-
-        Raises:
-            StorageError: the disk refused.
-        """
-        line = _encode(sample) + b"\n"
-        try:
-            self._file.seek(0, io.SEEK_END)
-            self._file.write(line)
-        except OSError as error:
-            raise self._failure(error) from None
-        self._note(sample.id, line)
-
-    def at(self, place: int) -> Sample:
-        """The sample at a place from 0 on.
-
-        Raises:
-            RunFolderError: its line cannot be read or is no sample.
-        """
-        found = self._recent.get(place)
-        if found is None:
-            try:
-                found = _decode(self.line(place), Sample)
-            except ValueError as error:
-                raise self._failure(error) from None
-            if len(self._recent) >= _MOST_RECENT:
-                self._recent.clear()
-            self._recent[place] = found
-        return found
-
-    def line(self, place: int) -> bytes:
-        """The sample at a place as JSON, with its newline."""
-        begin, end = self._starts[place], self._starts[place + 1]
-        return self._read(begin, end - begin)
-
-    def pieces(self) -> Iterator[bytes]:
-        """The bytes of all lines, in large pieces."""
-        for begin in range(0, self._starts[-1], _PIECE_BYTES):
-            yield self._read(begin, min(_PIECE_BYTES, self._starts[-1] - begin))
-
-    def _read(self, begin: int, size: int) -> bytes:
-        try:
-            self._file.seek(begin)
-            return self._file.read(size)
-        except OSError as error:
-            raise self._failure(error) from None
-
-    def _note(self, sample_id: str, line: bytes) -> None:
-        self._ids.append(sample_id)
-        self._starts.append(self._starts[-1] + len(line))
-
-    def _failure(self, error: Exception) -> RunFolderError | StorageError:
-        if self._stored is not None:
-            return RunFolderError(f"{self._stored} cannot be read: {error}")
-        return StorageError(f"samples cannot be kept in a temporary file (TMPDIR): {error}")
-
-
 def lines_of(samples: Iterable[Sample]) -> Iterator[bytes]:
-    """The content of a file with these samples, piece by piece; samples of a file are copied undecoded."""
-    if isinstance(samples, Shelf):
-        return samples.pieces()
-    if isinstance(samples, ChosenSamples) and isinstance(samples.whole, Shelf):
-        return map(samples.whole.line, samples.places)
-    return (_encode(sample) + b"\n" for sample in samples)
+    """The lines of a file with these samples. A lone surrogate, which UTF-8 cannot write, stays the escape it was."""
+    for sample in samples:
+        try:
+            yield msgspec.json.encode(sample) + b"\n"
+        except UnicodeEncodeError:
+            yield json.dumps(msgspec.to_builtins(sample), separators=(",", ":")).encode() + b"\n"
 
 
-def is_shelved(samples: Iterable[Sample]) -> TypeGuard[Samples]:
-    """Whether a file with these samples, read again, gives the same as they do: they are read from the same lines."""
-    return isinstance(samples, Shelf) or (isinstance(samples, ChosenSamples) and isinstance(samples.whole, Shelf))
-
-
-def _encode(sample: Sample) -> bytes:
-    """Without newline. A lone surrogate, which UTF-8 cannot write, stays the escape it came as."""
-    try:
-        return msgspec.json.encode(sample)
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(sample), ensure_ascii=True, separators=(",", ":")).encode()
-
-
-def _decode(line: bytes, kind: type[T]) -> T:
-    """What is on a line.
+def read_samples(file: Path) -> Samples:
+    """The samples in a file of a run.
 
     Raises:
-        ValueError: it is not JSON, or not of this ``kind``.
+        RunFolderError: it cannot be read, or a line of it is no sample.
     """
     try:
-        try:
-            return msgspec.json.decode(line, type=kind)
-        except msgspec.DecodeError:
-            # The fast reader refuses lone surrogates; any other error is raised here again.
-            return msgspec.convert(json.loads(line), kind)
-    except RecursionError:
-        raise ValueError("nested too deeply to be a sample") from None
+        with file.open("rb") as lines:
+            return Samples(map(_sample, lines))
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunFolderError(f"{file} cannot be read: {error}") from None
+
+
+def _sample(line: bytes) -> Sample:
+    try:
+        return msgspec.json.decode(line, type=Sample)
+    except msgspec.DecodeError:
+        # The fast reader refuses lone surrogates; any other error is raised here again.
+        return msgspec.convert(json.loads(line), Sample)

@@ -31,7 +31,7 @@ from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.records.manifest import Manifest, UnreadableManifest, manifest_of
 from vendor_verifier.records.record import RECORD_SCHEMA, Record
 from vendor_verifier.records.sample import Sample, Samples
-from vendor_verifier.sample_store import Shelf, lines_of, most_unpacked, zstd_module
+from vendor_verifier.sample_store import lines_of, most_unpacked, read_samples, zstd_module
 from vendor_verifier.wire.payload import parse_json, well_formed
 
 FOLDER_MODE = 0o700
@@ -255,12 +255,12 @@ class RunFolder(msgspec.Struct, frozen=True):
         self.write(str(self.samples_file(suite).relative_to(self.path)), lines_of(samples))
 
     def read_samples(self, suite: str) -> Samples:
-        """The samples of one suite, each made when it is asked for.
+        """The samples of one suite.
 
         Raises:
-            RunFolderError: there are none, or they cannot be read; also later, if one turns out to be none.
+            RunFolderError: there are none, or they cannot be read.
         """
-        return Shelf(self.samples_file(suite))
+        return read_samples(self.samples_file(suite))
 
     def read_records(self, on_bad_line: OnBadLine) -> Iterator[Record]:
         """Every readable record in the order written; unreadable lines are told by place and reason, never hidden."""

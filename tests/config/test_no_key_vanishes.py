@@ -111,7 +111,7 @@ def test_a_key_of_an_entry_shows_in_a_dry_run(bench: Bench, key: str) -> None:
 )
 def test_an_option_of_every_evaluation_shows_or_is_refused(bench: Bench, suite: str, key: str) -> None:
     """Which samples, which file, how long: a word that fits nothing is an error, a limit changes the plan."""
-    values: dict[str, Any] = {"sample_size": 1, "timeout_seconds": -1, "head": True, "stratify_by": "category"}
+    values: dict[str, Any] = {"sample_size": 1, "timeout_seconds": -1, "head": True}
     base = ("--dry-run", "--suite", suite)
     if suite == "mcp_live":
         base += ("--set", "mcp_live.server=demo", "--set", "mcp_live.allow=get_weather")

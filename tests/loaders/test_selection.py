@@ -1,8 +1,7 @@
-"""Filters, limit and strata of samples, and the times of a schedule."""
+"""Filters and limit of samples, and the times of a schedule."""
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +54,7 @@ SET = (
         ({"category": ["maps"], "difficulty": ["hard", "medium"], "limit": 1, "head": True}, "d"),
         ({"limit": 2, "head": True}, "ab"),
         ({"limit": 0}, ""),
-        ({"limit": 99, "stratify_by": "category"}, "abcdef"),
+        ({"limit": 99}, "abcdef"),
     ],
 )
 def test_filters_and_limit(options: dict[str, Any], kept: str) -> None:
@@ -98,17 +97,6 @@ def test_whether_a_call_is_expected(expected: dict[str, Any], wanted: bool | Non
 def _classed(at: int, calls: bool | None, category: str) -> Sample:
     expected = {} if calls is None else {"expected_tool_call": calls}
     return Sample(f"s{at:03}-1", Turn(()), expected, {"category": category})
-
-
-@given(st.lists(st.sampled_from("abcd"), max_size=40), st.integers(0, 50))
-def test_a_stratified_choice_is_proportional(categories: list[str], limit: int) -> None:
-    """As many as asked for, each stratum within one of its share, all from the set, none twice."""
-    rows = [sample(f"s{at}", category=name) for at, name in enumerate(categories)]
-    chosen = select(rows, stratify_by="category", limit=limit)
-    assert len(chosen) == min(limit, len(rows)) == len({one.id for one in chosen})
-    for name, size in Counter(categories).items():
-        share = size * min(limit, len(rows)) / len(rows)
-        assert abs(sum(one.tags["category"] == name for one in chosen) - share) < 1
 
 
 FILE = Path("times.csv")

@@ -66,11 +66,6 @@ def test_a_choice_without_one_class_is_warned_of() -> None:
         ({"sample_ids": "885230638322f857-9"}, "(did you mean `885230638322f857-1`?)"),
         ({"filter_tags": ("no such word",)}, "--filter-tags: read 'no such word', which fits no sample"),
         ({"head": True}, "run.head: says which samples of a limit; add --limit N, or leave it out"),
-        ({"stratify_by": "domain"}, "run.stratify_by: shares a limit among the values of a tag; add --limit N"),
-        (
-            {"stratify_by": "domain", "head": True, "limit": 4},
-            "run.head: takes the first samples",
-        ),
         (
             {"filter_category": ("single_call",), "filter_difficulty": ("hard",)},
             "none of its 315 samples passes all the filters together",

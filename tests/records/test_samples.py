@@ -1,4 +1,4 @@
-"""Samples found by place or by id, and what was made lately."""
+"""The identity of samples."""
 
 from __future__ import annotations
 
@@ -10,21 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.records.request import Turn
-from vendor_verifier.records.sample import ChosenSamples, Sample, content_digest, listed
-
-LISTS = st.lists(st.builds(Sample, id=st.text("abc", min_size=1, max_size=2), turn=st.just(Turn(()))), max_size=6)
-
-
-@given(samples=LISTS, data=st.data())
-def test_chosen_samples_are_those_in_that_order(samples: list[Sample], data: st.DataObject) -> None:
-    """Some of them, or all in another order, and found by id among the chosen only."""
-    places = data.draw(st.lists(st.sampled_from(range(len(samples))), unique=True)) if samples else []
-    chosen, expected = ChosenSamples(listed(samples), places), [samples[place] for place in places]
-    assert list(chosen) == expected
-    assert list(chosen[:1]) == expected[:1]
-    by_id = {sample.id: sample for sample in expected}
-    assert all(chosen.named(sample.id) == by_id.get(sample.id) for sample in samples)
-
+from vendor_verifier.records.sample import content_digest
 
 _SAID = (
     st.text(st.characters(max_codepoint=127), max_size=4)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.records.record import RecordKey
 from vendor_verifier.records.request import Endpoint, Turn
-from vendor_verifier.records.sample import Sample, listed
+from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.run.queue import BLOCK, Part, Target, WorkItem, WorkQueue
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.wire.openai_chat import OpenAIChat
@@ -28,7 +28,7 @@ ENTRIES = [Entry("model", label, Plain.name, Endpoint("http://127.0.0.1", "m"), 
 def queue(*tasks: Sequence[Sample], repeats: Sequence[int] = (1, 1, 1)) -> WorkQueue:
     """Tasks ``t0``, ``t1`` … of these samples for all three entries."""
     targets = [Target(entry, Plain(), OpenAIChat()) for entry in ENTRIES]
-    parts = [Part(TriggerSuite(f"t{place}"), listed(asked)) for place, asked in enumerate(tasks)]
+    parts = [Part(TriggerSuite(f"t{place}"), Samples(asked)) for place, asked in enumerate(tasks)]
     return WorkQueue(targets, parts, repeats)
 
 
@@ -136,7 +136,7 @@ def test_the_order_does_not_depend_on_how_the_samples_came(seed: int) -> None:
 def test_work_is_made_when_its_turn_comes() -> None:
     """At no moment do ten thousand samples for three vendors take more than 400 bytes a sample, the order included."""
     count = 10_000
-    found = listed([Sample(f"{n:05}-1", Turn(())) for n in range(count)])
+    found = Samples([Sample(f"{n:05}-1", Turn(())) for n in range(count)])
     work = queue(found)
     assert len(found.ids) == count
     tracemalloc.start()

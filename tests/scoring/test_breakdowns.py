@@ -12,7 +12,7 @@ from msgspec import structs
 
 from vendor_verifier.findings.gates import parse_slo
 from vendor_verifier.records.record import Score
-from vendor_verifier.records.sample import ListedSamples
+from vendor_verifier.records.sample import Samples
 from vendor_verifier.scoring.breakdowns import distributions, goodput, group_scores, pace, regions
 from vendor_verifier.scoring.columns import counted_calls, has_bad_call, valid_calls
 from vendor_verifier.scoring.metrics import METRICS, RANK_METRICS, is_higher_better, is_share
@@ -76,7 +76,7 @@ def test_verdicts_on_calls(
 def test_scores_of_groups() -> None:
     """Means by category, without what is not charged to the vendor."""
     tags: list[dict[str, Any]] = [{"category": "a"}, {"category": "a"}, {"category": "b", "difficulty": "hard"}, {}]
-    samples = ListedSamples([structs.replace(SAMPLES[place], tags=each) for place, each in enumerate(tags)])
+    samples = Samples([structs.replace(SAMPLES[place], tags=each) for place, each in enumerate(tags)])
     made = [
         record(RIVAL, place, each, suite="toolbench", score=Score("toolbench", values={"resolved": value}))
         for place, (each, value) in enumerate([(ok(), 1.0), (bad("harness"), 0.0), (bad(), 0.0), (ok(), 1.0)])

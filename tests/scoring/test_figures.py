@@ -30,7 +30,7 @@ from msgspec import structs
 from vendor_verifier.records.manifest import EntryInfo
 from vendor_verifier.records.record import Attempt, Record, Score, Usage
 from vendor_verifier.records.results import VendorResult
-from vendor_verifier.records.sample import ListedSamples, Sample
+from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.scoring.figures import ScorePlan, score_models
 from vendor_verifier.scoring.metrics import RANK_METRICS
 from vendor_verifier.scoring.set_aside import same_provider
@@ -143,7 +143,7 @@ def test_f1_of_the_baseline_itself() -> None:
 def test_schema_accuracy(policy: str, expected: float) -> None:
     """Empty arguments for a tool without required ones are valid when lenient only."""
     open_tools = ({"type": "function", "function": {"name": "g"}},)
-    samples = ListedSamples([structs.replace(SAMPLES[0], turn=structs.replace(SAMPLES[0].turn, tools=open_tools))])
+    samples = Samples([structs.replace(SAMPLES[0], turn=structs.replace(SAMPLES[0].turn, tools=open_tools))])
     call = CALL[0]
     made = [
         ("g", "{}"), ("g", '{"x": 1}'), ("g", ""), ("unknown", "{}"),
@@ -260,7 +260,7 @@ def streams(entry: EntryInfo, count: int, **odd: Any) -> list[Record]:
 )
 def test_withheld_speeds(odd: dict[str, Any], measured: bool) -> None:
     """A faked stream and hidden tokens have no TPS, which then ranks nobody but the others."""
-    samples = ListedSamples([Sample(f"t{number}-1", SAMPLES[0].turn) for number in range(60)])
+    samples = Samples([Sample(f"t{number}-1", SAMPLES[0].turn) for number in range(60)])
     records = [*streams(BASE, 60), *streams(RIVAL, 60, **odd)]
     found = read_frames(records, {"trigger": TriggerSuite()}, {"trigger": samples})
     scored = score_models(found, ScorePlan(entries=(BASE, RIVAL), samples={"trigger": samples}, complete=True))
@@ -305,7 +305,7 @@ def test_scores_of_an_evaluation() -> None:
 
 def test_checks_of_the_contract() -> None:
     """The worst outcome of a check counts, and its failures touch no other figure."""
-    checks = ListedSamples([structs.replace(each, tags={"check": f"check {at}"}) for at, each in enumerate(SAMPLES)])
+    checks = Samples([structs.replace(each, tags={"check": f"check {at}"}) for at, each in enumerate(SAMPLES)])
     statuses = ["kept", "broken", "not_offered", "not_measurable", "kept"]
     records = [
         record(RIVAL, at, bad(), suite="contract", score=Score("contract", details={"status": status}))

@@ -15,7 +15,7 @@ from msgspec import structs
 
 from vendor_verifier.records.manifest import EntryInfo
 from vendor_verifier.records.record import Attempt, Record, Score, ToolCall, TurnRecord, Usage
-from vendor_verifier.records.sample import ListedSamples
+from vendor_verifier.records.sample import Samples
 from vendor_verifier.scoring import table
 from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
 from vendor_verifier.scoring.table import read_frames
@@ -178,7 +178,7 @@ def test_a_refusal_of_a_broken_schema(parameters: dict[str, Any], charge: str) -
     tools = ({"type": "function", "function": {"name": "f", "parameters": parameters}},)
     sample = structs.replace(SAMPLES[0], turn=structs.replace(SAMPLES[0].turn, tools=tools))
     made = [record(RIVAL, 0, bad("bad_request", 400))]
-    found = read_frames(made, {"trigger": TriggerSuite()}, {"trigger": ListedSamples([sample])})
+    found = read_frames(made, {"trigger": TriggerSuite()}, {"trigger": Samples([sample])})
     assert found.records["charge"].tolist() == [charge]
 
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from vendor_verifier.records.plan import Entry, Limits, Plan, RetryRules, Task
 from vendor_verifier.records.record import Attempt, Exchange, Record, Timing
 from vendor_verifier.records.request import Endpoint, Turn
-from vendor_verifier.records.sample import Sample, listed
+from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.conversation import Emit
 from vendor_verifier.run.local import RunEnd, run_local
@@ -102,7 +102,7 @@ def queue_of(
     """Everything to be asked of everyone; ``wires`` by label, where they are not the usual one."""
     known = wires or {}
     targets = [Target(one, Plain(), known.get(one.label) or OpenAIChat()) for one in entries]
-    return WorkQueue(targets, [Part(suite or TriggerSuite(), listed(asked))], [repeat] * len(targets))
+    return WorkQueue(targets, [Part(suite or TriggerSuite(), Samples(asked))], [repeat] * len(targets))
 
 
 def plan_of(entries: Sequence[Entry], asked: tuple[Sample, ...], **plan: Any) -> Plan:

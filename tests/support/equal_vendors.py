@@ -21,7 +21,7 @@ from asking import KEY, Plain, kept_in
 from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.record import Attempt, Record, Response, Timing, ToolCall, TurnRecord, Usage
 from vendor_verifier.records.request import Endpoint, Turn
-from vendor_verifier.records.sample import Sample, Source, content_digest, listed, numbered
+from vendor_verifier.records.sample import Sample, Samples, Source, content_digest, numbered
 from vendor_verifier.run.local import Engine
 from vendor_verifier.run.queue import Part, Target, WorkItem, WorkQueue
 from vendor_verifier.suites.trigger import TriggerSuite
@@ -138,7 +138,9 @@ def run(
     asked: tuple[Sample, ...] = samples(count)
     whole = Plan(entries(vendors), (), seed=seed, request_concurrency=_PLACES, baseline_repeats=repeats)
     targets = [Target(entry, Plain(), OpenAIChat()) for entry in whole.entries]
-    queue = WorkQueue(targets, [Part(TriggerSuite(), listed(asked))], [whole.repeat_of(each) for each in whole.entries])
+    queue = WorkQueue(
+        targets, [Part(TriggerSuite(), Samples(asked))], [whole.repeat_of(each) for each in whole.entries]
+    )
     with patch.object(jumping_loop, "_GRACE_S", 0):
         engine = Engine(whole, queue, Machine(seed, slowness or {}), kept_in(made))  # type: ignore[arg-type]
         jumping_loop.run_jumping(engine.ask())

@@ -9,14 +9,14 @@ from vendor_verifier.records.manifest import EntryInfo
 from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, ToolCall, TurnRecord, Usage
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.results import VendorResult
-from vendor_verifier.records.sample import ListedSamples, Sample
+from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.scoring.figures import Scored, ScorePlan, score_models
 from vendor_verifier.scoring.table import Frames, read_frames
 from vendor_verifier.suites.trigger import TriggerSuite
 
 MS = 1_000_000
 TOOLS = ({"type": "function", "function": {"name": "f", "parameters": {"required": ["a"]}}},)
-SAMPLES = ListedSamples(
+SAMPLES = Samples(
     [Sample(f"s{number}-1", Turn(({"role": "user", "content": str(number)},), TOOLS)) for number in range(6)]
 )
 BASE = EntryInfo("m", "official", "official", "m-1", is_baseline=True)

@@ -102,9 +102,6 @@ class RunConfig(BaseModel):
         default=None, ge=1, description="Use only N samples, drawn evenly from all categories."
     )
     head: Annotated[bool, _IN_FILE] = Field(default=False, description="With `limit`: take the first N.")
-    stratify_by: Annotated[str | None, _IN_FILE] = Field(
-        default=None, description="With `limit`: keep the share of each value of this tag."
-    )
     repeat: Annotated[int, _option(INPUT)] = Field(default=1, ge=1, description="Ask every sample N times.")
     baseline_repeats: Annotated[int, _option(INPUT)] = Field(
         default=2, ge=1, description="Ask the baseline every sample at least N times."

@@ -37,7 +37,6 @@ class TaskOptions:
     filter_difficulty: _Words = ()
     filter_category: _Words = ()
     filter_tags: _Words = ()
-    stratify_by: str | None = None
     sample_size: Annotated[int, Field(ge=1)] | None = None
     head: bool = False
     # An endless wait cannot be written into a manifest.

@@ -16,7 +16,6 @@ from vendor_verifier.lazy_import import late
 from vendor_verifier.loaders.base import (
     BOM,
     MAX_ARRAY_BYTES,
-    Keep,
     LoadedSamples,
     Loader,
     Row,
@@ -48,7 +47,6 @@ def read_dataset_file(
     file: Path,
     format: str | None = None,
     skip_bad: bool = False,
-    keep: Keep | None = None,
 ) -> LoadedSamples:
     """Read a data set of any format in :func:`loaders`, as JSON lines or one JSON array.
 
@@ -58,7 +56,6 @@ def read_dataset_file(
         file: what error messages call the file.
         format: a loader's name; by default the format of the first row that looks like one.
         skip_bad: leave unusable rows out and list them in ``skipped``, instead of refusing the file.
-        keep: takes the samples, instead of the result.
 
     Raises:
         UsageError: there is no such format.
@@ -75,7 +72,7 @@ def read_dataset_file(
         passed.append(row)
         chosen = recognise(row.fields) if isinstance(row, Row) else None
     every = chain(passed, rows)
-    return build_samples(every, chosen, dataset=dataset, file=file, skip_bad=skip_bad, place=place, keep=keep)
+    return build_samples(every, chosen, dataset=dataset, file=file, skip_bad=skip_bad, place=place)
 
 
 def loader_named(name: str) -> Loader:

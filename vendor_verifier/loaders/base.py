@@ -24,12 +24,10 @@ MAX_ARRAY_BYTES = 256 * 1024 * 1024
 BOM = b"\xef\xbb\xbf"
 _POSITION = re.compile(r":? line (\d+) column (\d+) \(char (\d+)\)")
 _NOT_BLANK = re.compile(r"\S")
-Keep = Callable[[Sample], None]
-"""Takes the samples of a file one by one, in its order, so that a long file need not be held."""
 
 
 class LoadedSamples(msgspec.Struct, frozen=True):
-    """The usable samples of one file, in its order; empty where the caller took each as it was read.
+    """The usable samples of one file, in its order.
 
     ``skipped`` are the lines left out at the user's wish; ``defects`` are sentences about what the data set itself has
     wrong or peculiar, for the report: never a vendor's fault. ``format`` names the loader that was used.

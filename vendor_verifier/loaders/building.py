@@ -11,7 +11,6 @@ from typing import Any
 
 from vendor_verifier.errors import Problem
 from vendor_verifier.loaders.base import (
-    Keep,
     LoadedSamples,
     Loader,
     Question,
@@ -270,7 +269,6 @@ def build_samples(
     file: Path,
     skip_bad: bool = False,
     place: str = "line",
-    keep: Keep | None = None,
 ) -> LoadedSamples:
     """The samples of rows as a loader reads them. ``place`` is what ``Row.line`` counts: lines, or rows of an array.
 
@@ -278,7 +276,6 @@ def build_samples(
         DataError: unusable rows (all of them, the first in full), or no usable row at all.
     """
     samples: list[Sample] = []
-    take = samples.append if keep is None else keep
     problems: list[Problem] = []
     defects: list[str] = []
     seen: Counter[str] = Counter()
@@ -297,12 +294,12 @@ def build_samples(
         if seen[digest] > 1:
             repeats.append(row.line)
         source = Source(dataset, row.line)
-        take(Sample(numbered(digest, seen[digest]), question.turn, question.expected, question.tags, source))
+        samples.append(Sample(numbered(digest, seen[digest]), question.turn, question.expected, question.tags, source))
         twice = (f"key {key!r} occurs twice in one object; the last one counts" for key in row.repeated)
         defects.extend(f"{place} {row.line}: {defect}" for defect in (*question.defects, *twice))
     if problems and not skip_bad:
         raise data_error(problems)
-    if not seen:
+    if not samples:
         words = f"no usable sample: expected rows of format {loader.name} ({loader.row})"
         raise data_error([Problem(words, file), *problems])
     hidden = len(defects) - _MAX_DEFECTS

@@ -1,7 +1,7 @@
-"""The selection of a data set's samples by filters, a limit and strata; pure, and the same for every suite.
+"""The selection of a data set's samples by filters and a limit; pure, and the same for every suite.
 
-The samples of a stratum are taken in the order of digests of their ids, so a row added to the file moves no other
-sample in the order of its stratum.
+The samples of a category are taken in the order of digests of their ids, so that a row added to the file moves no other
+sample in that order.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from vendor_verifier.errors import UsageError
-from vendor_verifier.records.sample import ChosenSamples, Sample, Samples, listed
+from vendor_verifier.records.sample import Sample
 
 # The call type that a difficulty means.
 _CALL_TYPES = {"easy": "single", "hard": "multi", "medium": "multi"}
@@ -42,12 +41,11 @@ def select(
     difficulty: Sequence[str] = (),
     category: Sequence[str] = (),
     tags: Sequence[str] = (),
-    stratify_by: str | None = None,
     limit: int | None = None,
     head: bool = False,
     by_call_type: bool = False,
 ) -> Sequence[Sample]:
-    """The samples that every filter lets through, in their order, without a copy of any.
+    """The samples that every filter lets through, in their order.
 
     An empty filter passes everything; case is ignored.
 
@@ -57,35 +55,17 @@ def select(
             easy means single, medium and hard mean multi.
         category: any of these is contained in the tag ``category``.
         tags: each of these is contained in the tools or tags as JSON text.
-        stratify_by: a tag whose values share ``limit`` in proportion to their numbers.
-        limit: at most so many; without ``stratify_by`` each class (:func:`expects_call`) is in it once or in its
-            share, and so is each category within its class. A larger limit only adds samples.
+        limit: the most samples; each class (:func:`expects_call`) is among them once or in its share, and so is each
+            category within its class. A larger limit only adds samples.
         head: the first ``limit`` instead.
         by_call_type: as MCPToolBench++ has it, a difficulty is one of the call type's and a category is equal.
-
-    Raises:
-        UsageError: a negative limit, or no sample has the tag to stratify by.
     """
-    if limit is not None and limit < 0:
-        raise UsageError(f"the limit is at least 0, read {limit}")
-    wanted, filters = set(ids), {"difficulty": difficulty, "category": category, "tags": tags}
-    kept: Sequence[Sample] = samples
-    if wanted or any(filters.values()):
-        passed = [place for place, one in enumerate(samples) if _passes(one, wanted, filters, by_call_type)]
-        kept = _at(samples, passed)
-    if stratify_by is not None and kept and not any(stratify_by in sample.tags for sample in kept):
-        known = ", ".join(sorted({key for sample in kept for key in sample.tags}))
-        there = f"there are {known}" if known else "there are no tags at all"
-        raise UsageError(f"no sample has the tag {stratify_by!r} to stratify by; {there}")
+    filters = {"ids": ids, "difficulty": difficulty, "category": category, "tags": tags}
+    kept = [sample for sample in samples if _passes(sample, filters, by_call_type)]
     if limit is None or len(kept) <= limit:
         return kept
-    if head and stratify_by is None:
-        return _at(kept, range(limit))
-    if stratify_by is None:
-        strata = [(expects_call(sample), str(sample.tags.get("category"))) for sample in kept]
-    else:
-        strata = [(None, _tag(sample, stratify_by)) for sample in kept]
-    return _at(kept, sorted(_balanced(kept, strata)[:limit]))
+    places = range(limit) if head else sorted(_balanced(kept)[:limit])
+    return [kept[place] for place in places]
 
 
 def unmatched(samples: Iterable[Sample], option: str, words: Sequence[str], *, by_call_type: bool = False) -> list[str]:
@@ -113,9 +93,7 @@ def words_there_are(samples: Iterable[Sample], option: str) -> list[str]:
     return sorted(found - {""})
 
 
-def _passes(sample: Sample, ids: set[str], filters: Mapping[str, Sequence[str]], by_call_type: bool) -> bool:
-    if ids and not ids & {sample.id, _tag(sample, "id")}:
-        return False
+def _passes(sample: Sample, filters: Mapping[str, Sequence[str]], by_call_type: bool) -> bool:
     for option, words in filters.items():
         fitting = [_fits(sample, option, word, by_call_type) for word in words]
         if words and not (all(fitting) if option == "tags" else any(fitting)):
@@ -146,12 +124,13 @@ def _tag(sample: Sample, key: str) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _balanced(samples: Sequence[Sample], strata: Sequence[tuple[bool | None, str]]) -> list[int]:
-    """All places in an order of which every beginning holds each class, and in it each stratum, in its share."""
+def _balanced(samples: Sequence[Sample]) -> list[int]:
+    """All places in an order of which every beginning holds each class, and in it each category, in its share."""
     classes: dict[str, dict[str, list[int]]] = {}
     for _, place in sorted((hashlib.sha256(sample.id.encode()).digest(), at) for at, sample in enumerate(samples)):
-        name, stratum = strata[place]
-        classes.setdefault(str(name), {}).setdefault(stratum, []).append(place)
+        sample = samples[place]
+        of_class = classes.setdefault(str(expects_call(sample)), {})
+        of_class.setdefault(str(sample.tags.get("category")), []).append(place)
     orders = {name: _mixed(groups) for name, groups in classes.items()}
     # The first of each class come first of all: in a small choice the smaller class would be missing.
     return list(dict.fromkeys([*(order[0] for order in orders.values()), *_mixed(orders)]))
@@ -165,11 +144,3 @@ def _mixed(groups: Mapping[str, Sequence[int]]) -> list[int]:
         for at, place in enumerate(group)
     ]
     return [place for *_, place in sorted(spread)]
-
-
-def _at(samples: Sequence[Sample], places: Sequence[int]) -> Samples:
-    """Those at ``places``; of a choice its own places are looked up, so that a choice is never of a choice."""
-    whole = listed(samples)
-    if isinstance(whole, ChosenSamples):
-        return ChosenSamples(whole.whole, [whole.places[place] for place in places])
-    return ChosenSamples(whole, places)

@@ -19,24 +19,20 @@ from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions, known_suite, one_or_many
 from vendor_verifier.errors import DataError, Problem, ProblemsError
 from vendor_verifier.loaders import loader_named, read_dataset_file
-from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, Keep, LoadedSamples
-from vendor_verifier.loaders.selection import classes_of, expects_call, select, unmatched, words_there_are
+from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, LoadedSamples
+from vendor_verifier.loaders.selection import classes_of, select, unmatched, words_there_are
 from vendor_verifier.pipeline.downloads import file_at
 from vendor_verifier.records.plan import Task
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.resources import shipped
-from vendor_verifier.sample_store import Shelf, file_digest, open_lines
+from vendor_verifier.sample_store import file_digest, open_lines
 from vendor_verifier.suites import SuiteKind, compares
-from vendor_verifier.suites.schema import ArgumentChecker, dialect_notice
+from vendor_verifier.suites.schema import dialect_notice
 from vendor_verifier.suites.trigger import KeptCheckers
 
 
-def load_dataset(
-    path: str | PathLike[str], *, format: str | None = None, skip_bad: bool = False, keep: Keep | None = None
-) -> LoadedSamples:
+def load_dataset(path: str | PathLike[str], *, format: str | None = None, skip_bad: bool = False) -> LoadedSamples:
     """Read a data set at a path or address, plain or packed, JSON lines or one JSON array.
-
-    ``keep`` takes its samples, if given.
 
     Raises:
         UsageError: there is no such format.
@@ -47,7 +43,7 @@ def load_dataset(
     path = file_at(path).path
     # An array may be a single line; the reader of JSON lines has its own, smaller limit.
     lines = open_lines(path, max_line=MAX_ARRAY_BYTES)
-    return read_dataset_file(lines, dataset=path.name, file=path, format=format, skip_bad=skip_bad, keep=keep)
+    return read_dataset_file(lines, dataset=path.name, file=path, format=format, skip_bad=skip_bad)
 
 
 class Dataset(msgspec.Struct, frozen=True):
@@ -56,8 +52,7 @@ class Dataset(msgspec.Struct, frozen=True):
     ``source`` is the address that it was downloaded from, with its commit or digest; None for a file of this disk.
     ``classes`` are the samples' classes by whether a call is expected
     (:func:`vendor_verifier.loaders.selection.expects_call`). ``job`` is the name in a job file; ``not_run`` are, by its
-    tasks, requested categories that cannot run, each with the reason, of which ``warnings`` inform. ``notices`` are
-    those of the ``defects`` that apply to the whole file.
+    tasks, requested categories that cannot run, each with the reason, of which ``warnings`` inform.
     """
 
     name: str
@@ -68,7 +63,6 @@ class Dataset(msgspec.Struct, frozen=True):
     not_run: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
     classes: frozenset[bool | None] = frozenset()
     job: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    notices: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     source: str | None = None
 
@@ -88,36 +82,29 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, *, skip_bad: bool) -> D
         raise DataError(
             [Problem("there is no such file; leave --test-file-path out to take the shipped samples", path)]
         )
-    shelf, defects, checkers, dialects = Shelf(), list[str](), KeptCheckers(), list[tuple[str, ...]]()
-    classes: set[bool | None] = set()
-
-    def keep(sample: Sample) -> None:
-        if kind.by_call_type and sample.tags.get("call_type") in _DIFFICULTIES and "difficulty" in sample.tags:
-            difficulty = _DIFFICULTIES[sample.tags["call_type"]]
-            sample = structs.replace(sample, tags={**sample.tags, "difficulty": difficulty})
-        shelf.append(sample)
-        classes.add(expects_call(sample))
-        # Of the shipped files it is tested that they have none.
-        if options.test_file_path is not None:
-            checker = checkers(sample)
-            if checker.defects:
-                defects.extend(_defects(sample, checker))
-            if checker.dialect:
-                dialects.append(checker.dialect)
-
-    loaded = load_dataset(path, format=options.dataset_format, skip_bad=skip_bad, keep=keep)
-    notices = tuple(dialect_notice(dialects))
+    loaded = load_dataset(path, format=options.dataset_format, skip_bad=skip_bad)
+    samples = loaded.samples
+    if kind.by_call_type:
+        samples = tuple(map(_with_difficulty, samples))
+    # Of the shipped files it is tested that they have no defects.
+    defects = [] if options.test_file_path is None else sample_defects(samples)
     return Dataset(
         name=path.name,
         sha256=file_digest(path),
-        samples=shelf,
+        samples=samples,
         skipped=tuple(str(replace(problem, file=Path(path.name))) for problem in loaded.skipped),
-        defects=(*loaded.defects, *defects, *notices),
-        classes=frozenset(classes),
-        notices=notices,
+        defects=(*loaded.defects, *defects),
+        classes=classes_of(samples),
         warnings=place.notices,
         source=place.address,
     )
+
+
+def _with_difficulty(sample: Sample) -> Sample:
+    difficulty = _DIFFICULTIES.get(str(sample.tags.get("call_type")))
+    if difficulty is None or "difficulty" not in sample.tags:
+        return sample
+    return structs.replace(sample, tags={**sample.tags, "difficulty": difficulty})
 
 
 def built_in_dataset(suite: str, samples: tuple[Sample, ...], options: TaskOptions) -> Dataset:
@@ -139,14 +126,10 @@ def sample_defects(samples: Iterable[Sample]) -> list[str]:
     checkers, dialects, defects = KeptCheckers(), list[tuple[str, ...]](), list[str]()
     for sample in samples:
         checker = checkers(sample)
-        defects += _defects(sample, checker)
+        where = f"line {sample.source.line}" if sample.source else sample.id
+        defects += [f"{where}: {defect}" for defect in checker.defects]
         dialects.append(checker.dialect)
     return [*defects, *dialect_notice(dialects)]
-
-
-def _defects(sample: Sample, checker: ArgumentChecker) -> list[str]:
-    where = f"line {sample.source.line}" if sample.source else sample.id
-    return [f"{where}: {defect}" for defect in checker.defects]
 
 
 # By filter, the option of a run and of a suite that states it.
@@ -165,15 +148,15 @@ def chosen_samples(kind: SuiteKind, dataset: Dataset, own: TaskOptions, options:
     Raises:
         DataError: none is left.
     """
-    # The run's head applies to a suite's own limit, too.
-    head = own.head or (options.head and own.stratify_by is None)
     samples: Sequence[Sample] = dataset.samples
     run_limit = None if kind.whole else options.limit
-    for stated, limit, is_head in ((own, own.sample_size, head), (options, run_limit, options.head)):
+    for stated, limit, is_head in (
+        (own, own.sample_size, own.head or options.head),
+        (options, run_limit, options.head),
+    ):
         samples = select(
             samples,
             **_filters(stated),
-            stratify_by=stated.stratify_by,
             limit=limit,
             head=is_head,
             by_call_type=kind.by_call_type,
@@ -190,7 +173,7 @@ def check_choices(datasets: Mapping[str, Dataset], own: Mapping[str, SuiteOption
     A value of a filter that fits no sample next to one that fits is a warning; these are returned.
 
     Raises:
-        ProblemsError: a filter that fits no sample, or a share or a head without a limit.
+        ProblemsError: a filter that fits no sample, or a head without a limit.
     """
     warnings: list[str] = []
     every = {name: dataset.samples for name, dataset in datasets.items()}
@@ -200,13 +183,13 @@ def check_choices(datasets: Mapping[str, Dataset], own: Mapping[str, SuiteOption
         limit is not None for limit in (options.limit, *(each.chosen.sample_size for each in own.values()))
     )
     problems = [
-        *_limitless(options, options.limit, is_limited, "run", "--limit N"),
+        *_limitless(options, is_limited, "run", "--limit N"),
         *_misspelt(options, every, flags, warnings),
     ]
     for suite, each in own.items():
         keys = {name: f"suites.{suite}.{option}" for name, option in _FILTERS.items()}
         size = each.chosen.sample_size
-        problems += _limitless(each.chosen, size, size is not None, f"suites.{suite}", f"suites.{suite}.sample_size")
+        problems += _limitless(each.chosen, size is not None, f"suites.{suite}", f"suites.{suite}.sample_size")
         problems += _misspelt(each.chosen, {suite: datasets[suite].samples}, keys, warnings)
     if problems:
         raise ProblemsError(problems)
@@ -239,17 +222,10 @@ def _filters(stated: RunOptions | TaskOptions) -> dict[str, Sequence[str]]:
     return {name: one_or_many(words) for name, words in found.items()}
 
 
-def _limitless(
-    stated: RunOptions | TaskOptions, limit: int | None, is_limited: bool, section: str, limit_key: str
-) -> Iterator[Problem]:
-    """Problems of a head or a share without a limit."""
-    head, share = f"{section}.head", f"{section}.stratify_by"
+def _limitless(stated: RunOptions | TaskOptions, is_limited: bool, section: str, limit_key: str) -> Iterator[Problem]:
+    """The problem of a head without a limit."""
     if stated.head and not is_limited:
-        yield Problem(f"says which samples of a limit; add {limit_key}, or leave it out", key=head)
-    if stated.stratify_by is not None and limit is None:
-        yield Problem(f"shares a limit among the values of a tag; add {limit_key}, or leave it out", key=share)
-    if stated.head and stated.stratify_by is not None:
-        yield Problem(f"takes the first samples, {share} a share of each value; leave out one", key=head)
+        yield Problem(f"says which samples of a limit; add {limit_key}, or leave it out", key=f"{section}.head")
 
 
 def _misspelt(

@@ -22,7 +22,7 @@ from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.record import Attempt, Response, ToolCall, Usage
 from vendor_verifier.records.request import ToolResult, Turn
-from vendor_verifier.records.sample import Sample, listed
+from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.scoring.money import Price, cost_usd
 from vendor_verifier.suites import Suite, compares, with_results
@@ -94,7 +94,7 @@ def forecast(prepared: Prepared, now: datetime) -> Forecast:
     plan = prepared.plan
     questions = list(_questions(prepared))
     entries = tuple(_entry(entry, prepared, questions, now) for entry in plan.entries)
-    compared = len({name for task in plan.tasks if compares(task.suite) for name in listed(task.samples).ids})
+    compared = len({name for task in plan.tasks if compares(task.suite) for name in Samples(task.samples).ids})
     is_asked_twice = any(entry.is_baseline for entry in plan.entries) and max(plan.repeat, plan.baseline_repeats) > 1
     ceilings = [entry.cost_ceiling_usd for entry in entries]
     return Forecast(

@@ -20,7 +20,7 @@ from vendor_verifier.pipeline.prices import costs_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.request import ToolRunner
-from vendor_verifier.records.sample import listed
+from vendor_verifier.records.sample import Samples
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.run.budgets import CostOf
@@ -91,7 +91,7 @@ def queue_of(plan: Plan, registry: Registry, wires: Mapping[str, Wire]) -> WorkQ
             for entry, vendor in zip(plan.entries, vendors, strict=True)
         ],
         [
-            Part(ready_suite(task.suite, task.options, task.samples), listed(task.samples), task.timeout_s)
+            Part(ready_suite(task.suite, task.options, task.samples), Samples(task.samples), task.timeout_s)
             for task in plan.tasks
         ],
         [plan.repeat_of(entry) for entry in plan.entries],

@@ -23,7 +23,6 @@ from vendor_verifier.records.failures import QUESTION_REFUSED
 from vendor_verifier.records.manifest import MANIFEST_SCHEMA, Manifest, ScoreRequest, load_text, manifest_of
 from vendor_verifier.records.plan import Entry, LoadShape, Plan, Task
 from vendor_verifier.records.record import Record
-from vendor_verifier.records.sample import listed
 from vendor_verifier.redaction import redacted_record, redacted_words
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import TRIGGER, suite_kind
@@ -164,7 +163,7 @@ def _most_repeats(plan: Plan) -> int:
 
 
 def _digest(task: Task) -> str:
-    return hashlib.sha256("\n".join(listed(task.samples).ids).encode()).hexdigest()
+    return hashlib.sha256("\n".join(sample.id for sample in task.samples).encode()).hexdigest()
 
 
 def task_entry(task: Task, dataset: Dataset) -> dict[str, Any]:

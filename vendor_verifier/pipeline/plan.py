@@ -22,11 +22,9 @@ from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of, ready_suite
 from vendor_verifier.pipeline.task_results import run_folder
 from vendor_verifier.records.manifest import ScoreRequest
 from vendor_verifier.records.plan import Entry, Limits, LoadShape, Plan, RetryRules, Task
-from vendor_verifier.records.sample import Samples
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import WIRES, Registry
 from vendor_verifier.run.shards import check_workers
-from vendor_verifier.sample_store import is_shelved
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import compares
 from vendor_verifier.vendor import Vendor
@@ -103,13 +101,6 @@ class Prepared:
     def scrubber(self) -> Scrubber:
         """What removes these secrets, and no name of the plan."""
         return Scrubber(self.secrets, self.plan.names)
-
-    @property
-    def written(self) -> dict[str, Samples]:
-        """The samples, by evaluation, that this session itself writes to the folder of the run as they are."""
-        if self.options.incremental or self.plan.redact_content:
-            return {}
-        return {task.suite: task.samples for task in self.plan.tasks if is_shelved(task.samples)}
 
 
 def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bool = True) -> Prepared:

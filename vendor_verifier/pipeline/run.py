@@ -148,7 +148,7 @@ def _run(
 
     file = results_file(prepared.options.output_dir)
     results = TaskResults.wanted(manifest.suites, always=file is not None)
-    scored = score_folder(folder, results=results, samples=prepared.written)
+    scored = score_folder(folder, results=results)
     write_reports(folder, scored)
     if results is not None:
         results.write(folder, scored, file)

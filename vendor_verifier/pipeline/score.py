@@ -82,19 +82,18 @@ def score_folder(
     folder: RunFolder,
     *,
     results: TaskResults | None = None,
-    samples: Mapping[str, Samples] | None = None,
     **changes: Any,
 ) -> ScoredRun:
     """Score the records of a run by its manifest, with ``changes`` of its policies for this time only.
 
-    ``results`` takes every answer as it is judged. ``samples`` are those that need not be read from the folder again.
+    ``results`` takes every answer as it is judged.
 
     Raises:
         RunFolderError: not a readable run folder.
     """
     manifest = _with_policies(stored_manifest(folder), changes)
     _check_thresholds(manifest)
-    asked = {name: (samples or {}).get(name) or folder.read_samples(name) for name in manifest.suites}
+    asked = {name: folder.read_samples(name) for name in manifest.suites}
     suites = {task.suite: ready_suite(task.suite, task.options, asked[task.suite], folder) for task in manifest.tasks}
     ranked = {name: found for name, found in asked.items() if not known_suite(name).apart}
     unread: list[str] = []

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 import msgspec
 
@@ -54,80 +53,23 @@ def numbered(digest: str, occurrence: int) -> str:
     return f"{digest}-{occurrence}"
 
 
-class Samples(Sequence[Sample]):
-    """A sequence of samples whose ids are known without the samples, which may have to be made first."""
+class Samples(tuple[Sample, ...]):
+    """Samples in order, which are found by their ids, too; of several with one id the last."""
 
-    @property
-    @abstractmethod
-    def ids(self) -> Sequence[str]:
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
         """The ids in the order of the samples."""
-
-    @abstractmethod
-    def at(self, place: int) -> Sample:
-        """The sample at a position from 0 on."""
-
-    @overload
-    def __getitem__(self, place: int) -> Sample: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Samples: ...
-
-    def __getitem__(self, place: int | slice) -> Sample | Samples:
-        if isinstance(place, slice):
-            return ChosenSamples(self, range(len(self))[place])
-        return self.at(range(len(self))[place])
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def __iter__(self) -> Iterator[Sample]:
-        return map(self.at, range(len(self)))
-
-    def place_of(self, sample_id: str) -> int | None:
-        """The position of the sample with that id, the last one if there are several; ``None`` if there is none."""
-        return self._places.get(sample_id)
-
-    def named(self, sample_id: str) -> Sample | None:
-        """The sample of that id, the last one if there are several; ``None`` if there is none."""
-        place = self._places.get(sample_id)
-        return None if place is None else self.at(place)
+        return tuple(sample.id for sample in self)
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        """Positions by id, made when first asked for, as plain iteration never needs them."""
         return {sample_id: place for place, sample_id in enumerate(self.ids)}
 
+    def place_of(self, sample_id: str) -> int | None:
+        """The position of the sample with that id, or None."""
+        return self._places.get(sample_id)
 
-class ListedSamples(Samples):
-    """Samples that are all in memory."""
-
-    def __init__(self, samples: Sequence[Sample]) -> None:
-        self._samples = samples
-
-    @cached_property
-    def ids(self) -> Sequence[str]:
-        return tuple(sample.id for sample in self._samples)
-
-    def at(self, place: int) -> Sample:
-        return self._samples[place]
-
-
-class ChosenSamples(Samples):
-    """Some of ``whole``, or all in another order, by their ``places`` in it."""
-
-    def __init__(self, whole: Samples, places: Sequence[int]) -> None:
-        self.whole = whole
-        self.places = places
-
-    @cached_property
-    def ids(self) -> Sequence[str]:
-        known = self.whole.ids
-        return tuple(known[place] for place in self.places)
-
-    def at(self, place: int) -> Sample:
-        return self.whole.at(self.places[place])
-
-
-def listed(samples: Sequence[Sample]) -> Samples:
-    """``samples`` themselves if they can be found by id, else a sequence of them that can."""
-    return samples if isinstance(samples, Samples) else ListedSamples(samples)
+    def named(self, sample_id: str) -> Sample | None:
+        """The sample of that id, or None."""
+        place = self.place_of(sample_id)
+        return None if place is None else self[place]

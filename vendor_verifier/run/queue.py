@@ -125,7 +125,7 @@ class WorkQueue:
         """The item of a target at a place, left or not."""
         number = bisect_right(self._begins, place) - 1
         part = self.parts[number]
-        sample = part.samples.at(place - self._begins[number])
+        sample = part.samples[place - self._begins[number]]
         return WorkItem(self.targets[target], part.suite, sample, repetition, part.total_s)
 
     def _find(self, key: RecordKey) -> tuple[int, int] | None:

@@ -11,14 +11,12 @@ Where finish reason and content disagree the content decides and the disagreemen
 
 from __future__ import annotations
 
-import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
 from typing import Any
-
-import msgspec
 
 from vendor_verifier.records.record import Attempt, Decision, Response, Score, ToolCall
 from vendor_verifier.records.sample import Sample
@@ -39,23 +37,19 @@ class KeptCheckers:
     """A cache of checkers by tool set, for callers that judge many samples with the same tools."""
 
     def __init__(self) -> None:
-        self._by_tools: dict[bytes, ArgumentChecker] = {}
+        self._by_tools: dict[str, ArgumentChecker] = {}
 
     def __call__(self, sample: Sample) -> ArgumentChecker:
         return self.of(sample.turn.tools)
 
     def of(self, tools: Tools) -> ArgumentChecker:
         """The checker of the tools of a turn."""
-        try:
-            key = hashlib.sha256(msgspec.json.encode(tools)).digest()
-        except UnicodeEncodeError:
-            return ArgumentChecker(tools)
-        checker = self._by_tools.get(key)
-        if checker is None:
+        key = json.dumps(tools)
+        if key not in self._by_tools:
             if len(self._by_tools) >= _MOST_CHECKERS:
                 self._by_tools.clear()
-            checker = self._by_tools[key] = ArgumentChecker(tools)
-        return checker
+            self._by_tools[key] = ArgumentChecker(tools)
+        return self._by_tools[key]
 
 
 @dataclass(frozen=True, slots=True)

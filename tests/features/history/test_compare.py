@@ -16,7 +16,7 @@ from vendor_verifier.cli.main import run_app
 from vendor_verifier.features.history.compare import RunComparison, compare_scored, comparison_lines
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.results import Choice, Facet, ModelResult, Report, VendorResult, Verdict
-from vendor_verifier.records.sample import ListedSamples, Sample
+from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.scoring.scored_run import ScoredRun
 
 N = 120
@@ -62,7 +62,7 @@ def run_of(seed: int, demo: ScoredRun, n: int = N, **vices: Any) -> ScoredRun:
             for name, values in columns.items():
                 values.append(row.get(name))
     frame = pd.DataFrame({name: pd.Series(columns[name]).astype(_dtype(base[name].dtype)) for name in columns})
-    samples = {"trigger": ListedSamples([Sample(f"s{place}", Turn(())) for place in range(n)])}
+    samples = {"trigger": Samples([Sample(f"s{place}", Turn(())) for place in range(n)])}
     return type(demo)(**{**vars(demo), "records": frame, "samples": samples, "report": _report(frame, seed)})
 
 
