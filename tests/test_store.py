@@ -26,7 +26,7 @@ WORD = st.text(max_size=20)
 VERSION_1 = (
     b'{"run":"r","model":"m","label":"l","vendor":"v","suite":"trigger","sample":"0123456789abcdef-1","repetition":0,'
     b'"turns":[{"attempts":[{"number":1,"timing":{"sent_at":"2026-01-01T00:00:00.000+00:00","end_ns":9,"scheduled_ns":'
-    b'-1,"connect_ns":null,"headers_ns":2,"first_event_ns":3,"first_token_ns":3,"first_answer_ns":3,"last_token_ns":8,'
+    b'-1,"connect_ns":null,"headers_ns":2,"first_token_ns":3,"first_answer_ns":3,"last_token_ns":8,'
     b'"gaps_ns":[5],"first_chunk_share":0.5},"response":{"text":"","reasoning":"","tool_calls":[{"name":"f","arguments"'
     b':"{}","id":"c","anomalies":[]}],"finish_reason":"tool_calls","finish_raw":"tool_calls","usage":{"input":1,"output"'
     b':2,"cached":null,"reasoning":null,"cost_usd":null},"served_model":"m","served_provider":null,'

@@ -56,7 +56,6 @@ _MEANINGS: Mapping[str, Mapping[str, str]] = {
         "scheduled_ns": "when it could have been sent, or in an open loop was due: 0 or negative ns",
         "connect_ns": "ns that opening the connection took, before the request; null on a used one",
         "headers_ns": f"the answer's headers, {_NS}",
-        "first_event_ns": f"first event of the stream, {_NS}",
         "first_token_ns": f"first non-empty text, reasoning or tool-call delta, {_NS}",
         "first_answer_ns": f"first of these that is not reasoning, {_NS}",
         "last_token_ns": f"last of these, {_NS}",

@@ -88,8 +88,6 @@ def _answer(attempt: dict[str, Any]) -> dict[str, Any]:
             "anomalies",
         )  # fmt: skip
         found = {name: response[name] for name in fields}
-        # Whether the bytes came in one go is up to the network.
-        found["anomalies"] = [name for name in response["anomalies"] if name != "buffered"]
         found["usage"] = {
             name: (response["usage"] or {}).get(name) for name in ("input", "output", "cached", "reasoning")
         }

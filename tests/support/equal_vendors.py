@@ -111,7 +111,7 @@ class Machine:
         first_ns, last_ns = int(ttft_s * 1e9), int((ttft_s + decode_s) * 1e9)
         timing = Timing(
             (_BEGIN + timedelta(seconds=begun_s)).isoformat(timespec="microseconds"), last_ns,
-            first_event_ns=first_ns, first_token_ns=first_ns, first_answer_ns=first_ns, last_token_ns=last_ns,
+            first_token_ns=first_ns, first_answer_ns=first_ns, last_token_ns=last_ns,
             gaps_ns=(last_ns - first_ns,), first_chunk_share=0.1,
         )  # fmt: skip
         calls = () if len(words) % 2 else (ToolCall("1", "get_weather", '{"city": "Rome"}'),)

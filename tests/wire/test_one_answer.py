@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.records.record import ToolCall, Usage
-from vendor_verifier.wire.answer import BUFFERED_CHARACTERS, MAX_WORD, Answer, Parsed
+from vendor_verifier.wire.answer import MAX_WORD, Answer, Parsed
 from vendor_verifier.wire.errors import Fault
 
 Step = Callable[[Answer], Any]
@@ -59,7 +59,7 @@ def test_usage_reports_are_merged(reports: list[Usage], expected: Usage) -> None
 
 
 def test_moments() -> None:
-    """First event, first token, first answer, last token, the gaps between tokens; empty pieces are none."""
+    """First token, first answer, last token, the gaps between tokens; empty pieces are none."""
     answer = filled(
         (5, methodcaller("identity", "m")),
         (10, text("")),
@@ -71,22 +71,12 @@ def test_moments() -> None:
         (95, methodcaller("usage", Usage(1, 2))),
         (99, END),
     )
-    assert (answer.first_event_ns, answer.first_answer_ns) == (5, 50)
+    assert answer.first_answer_ns == 50
     assert answer.token_moments == [20, 20, 50, 90]
     assert answer.gaps_ns == (0, 30, 40)
     assert answer.first_chunk_share == pytest.approx(4 / 11)
     nothing = filled((5, text("")), (7, methodcaller("call", 0, "i")))
-    assert (nothing.first_event_ns, nothing.gaps_ns, nothing.first_chunk_share) == (7, (), None)
-
-
-def test_a_long_answer_at_one_moment_was_held_back() -> None:
-    """A short one, a spread one, one that was not streamed and a call that comes whole by its protocol were not."""
-    long = "x" * BUFFERED_CHARACTERS
-    assert "buffered" in anomalies((1, text(long[1:])), (1, text("x")), (2, STOP), streamed=True)
-    assert "buffered" not in anomalies((1, text(long[1:])), (2, STOP), streamed=True)
-    assert "buffered" not in anomalies((1, text(long)), (2, text("x")), streamed=True)
-    assert "buffered" not in anomalies((1, text(long)), (2, STOP))
-    assert anomalies((1, methodcaller("call", 0, "i", "f", long, is_whole=True)), streamed=True) == ()
+    assert (nothing.gaps_ns, nothing.first_chunk_share) == ((), None)
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,7 @@ def _timing(row: Mapping[str, Any]) -> Timing | None:
     if end_ns is None:
         return None
     token_ns = token_ns if token_ns is not None and token_ns <= end_ns else None
-    return Timing(as_text(row.get("last_run_at")) or "", end_ns, first_event_ns=token_ns, first_token_ns=token_ns)
+    return Timing(as_text(row.get("last_run_at")) or "", end_ns, first_token_ns=token_ns)
 
 
 def _ns(value: object) -> int | None:

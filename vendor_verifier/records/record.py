@@ -75,7 +75,6 @@ class Timing(msgspec.Struct, frozen=True):
     scheduled_ns: Moment | None = None
     connect_ns: Moment | None = None
     headers_ns: Moment | None = None
-    first_event_ns: Moment | None = None
     first_token_ns: Moment | None = None
     first_answer_ns: Moment | None = None
     last_token_ns: Moment | None = None

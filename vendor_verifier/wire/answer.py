@@ -18,11 +18,9 @@ from msgspec import structs
 
 from vendor_verifier.records.record import FinishReason, Response, ToolCall, Usage
 from vendor_verifier.wire.errors import Fault
-from vendor_verifier.wire.payload import is_well_formed, well_formed
+from vendor_verifier.wire.payload import well_formed
 from vendor_verifier.wire.tool_calls import Arguments, CallPiece, ToolCalls
 
-# More characters than one decoding step yields: arriving all at one moment, they were held back.
-BUFFERED_CHARACTERS = 40
 # The longest model name, id or finish word that is kept.
 MAX_WORD = 500
 # Markup of tool calls and of thinking, by model family; none of it belongs into an answer's text.
@@ -70,7 +68,6 @@ class Answer:
         self.token_moments: list[int] = []
         self._interpret = interpret
         self._sizes: list[int] = []
-        self._first_event_ns: int | None = None
         self._texts: list[str] = []
         self._reasonings: list[str] = []
         self._calls, self._legacy_calls = ToolCalls(), ToolCalls()
@@ -86,19 +83,14 @@ class Answer:
     def text(self, piece: str) -> None:
         """Add a piece of text; an empty one says nothing."""
         if piece:
-            # As in :meth:`_token`, without a call for each piece of every answer.
             self._texts.append(piece)
-            self.characters += len(piece)
-            self.token_moments.append(self.at_ns)
-            self._sizes.append(len(piece))
-            if self.first_answer_ns is None:
-                self.first_answer_ns = self.at_ns
+            self._token(len(piece), is_answer=True)
 
     def reasoning(self, piece: str) -> None:
         """Add a piece of visible reasoning; an empty one says nothing."""
         if piece:
             self._reasonings.append(piece)
-            self._token(len(piece))
+            self._token(len(piece), is_answer=False)
 
     def call(
         self,
@@ -124,33 +116,24 @@ class Answer:
         else:
             self._calls.add(piece)
             self._whole_calls += is_whole and size > 0
-        if not size:
-            self._note()
-            return
-        self._token(size)
-        if self.first_answer_ns is None:
-            self.first_answer_ns = self.at_ns
+        if size:
+            self._token(size, is_answer=True)
 
     def usage(self, news: Usage) -> None:
         """Take a report of tokens. Reports are cumulative: the last number wins, but a later zero never erases an
         earlier positive one."""
-        self._note()
         if self._usage is not None:
             pairs = zip(structs.astuple(news), structs.astuple(self._usage), strict=True)
             news = Usage(*(new or (new if old is None else old) for new, old in pairs))
         self._usage = news
 
-    def finish(self, reason: FinishReason, raw: str | None) -> None:
-        """The model finished; ``raw`` is the vendor's own word."""
-        self._note()
+    def finish(self, reason: FinishReason, raw: str | None, native: str | None = None) -> None:
+        """The model finished; ``raw`` is the vendor's own word, ``native`` that of a router's upstream."""
         if self.finish_reason is not None and (self.finish_reason, self._finish_raw) != (reason, raw):
             self._anomalies["finish_changed"] = None
         self.finish_reason, self._finish_raw = reason, raw
-
-    def native_finish(self, raw: str) -> None:
-        """The finish reason as a router's upstream worded it."""
-        self._note()
-        self._names["native_finish_reason"] = raw
+        if native:
+            self._names["native_finish_reason"] = native
 
     def identity(
         self,
@@ -160,9 +143,6 @@ class Answer:
         response_id: str | None = None,
     ) -> None:
         """Who answers. Later non-empty names win, but the first id stays."""
-        if not (model or provider or fingerprint or response_id):
-            return
-        self._note()
         if model and self._names.get("served_model", model) != model:
             self._anomalies["model_changed"] = None
         news = {"served_model": model, "served_provider": provider, "fingerprint": fingerprint}
@@ -172,12 +152,10 @@ class Answer:
 
     def anomaly(self, name: str) -> None:
         """Note a departure from the standard that did not stop the reading (see docs/metrics.md)."""
-        self._note()
         self._anomalies[name] = None
 
     def failed(self, fault: Fault) -> None:
         """Take an error inside a 200 answer; the first one counts."""
-        self._note()
         self.fault = self.fault or fault
 
     def lost(self, why: str) -> None:
@@ -188,17 +166,14 @@ class Answer:
 
     def end(self) -> None:
         """The protocol's end marker came."""
-        self._note()
         self.ended = True
 
-    def _token(self, size: int) -> None:
+    def _token(self, size: int, *, is_answer: bool) -> None:
         self.characters += size
         self.token_moments.append(self.at_ns)
         self._sizes.append(size)
-
-    def _note(self) -> None:
-        if self._first_event_ns is None:
-            self._first_event_ns = self.at_ns
+        if is_answer and self.first_answer_ns is None:
+            self.first_answer_ns = self.at_ns
 
     # --- what it is
 
@@ -206,12 +181,6 @@ class Answer:
     def is_over(self) -> bool:
         """Whether the model finished or the protocol ended; anything else was cut."""
         return self.ended or self.finish_reason is not None
-
-    @property
-    def first_event_ns(self) -> int | None:
-        """When the first event came that said anything, a token or not."""
-        moments = [self._first_event_ns, *self.token_moments[:1]]
-        return min((moment for moment in moments if moment is not None), default=None)
 
     @property
     def gaps_ns(self) -> tuple[int, ...]:
@@ -234,10 +203,7 @@ class Answer:
             text, reasoning, calls = parsed.text, parsed.reasoning, parsed.tool_calls
             # Raw completions call every end ``stop``.
             reason = "tool_calls" if reason == "stop" and calls else reason
-        moments = self.token_moments
-        calls_whole = 0 < self._whole_calls == len(moments)
-        came_at_once = self.characters >= BUFFERED_CHARACTERS and moments[0] == moments[-1]
-        noticed = self._noticed(text, calls, is_held_back=streamed and not calls_whole and came_at_once)
+        noticed = self._noticed(text, calls)
         response = Response(
             text=text,
             reasoning=reasoning,
@@ -247,17 +213,21 @@ class Answer:
             usage=self._usage,
             streamed=streamed,
             anomalies=tuple(dict.fromkeys([*self._anomalies, *noticed])),
-            calls_whole=calls_whole,
+            calls_whole=0 < self._whole_calls == len(self.token_moments),
             **self._names,
         )
-        return response if _is_plain(response) else _writable(response)
+        return _writable(response)
 
-    def _noticed(self, text: str, calls: Sequence[ToolCall], *, is_held_back: bool) -> Iterator[str]:
+    def _noticed(self, text: str, calls: Sequence[ToolCall]) -> Iterator[str]:
         """The anomalies that only the whole answer shows."""
         for call in calls:
             yield from call.anomalies
         if self._legacy_calls:
-            yield from self._of_the_old_field()
+            # SDKs hand the old field on next to the other calls, and their users read those.
+            known = {(call.name, call.arguments) for call in self._calls.joined()}
+            yield "call_in_both_fields" if known else "legacy_function_call"
+            if known and any((copy.name, copy.arguments) not in known for copy in self._legacy_calls.joined()):
+                yield "retold_differently"
         ids = [call.id for call in calls if call.id]
         if len(set(ids)) < len(ids):
             # A tool's answer could belong to several calls.
@@ -268,50 +238,33 @@ class Answer:
             yield "no_finish_reason"
         if self._usage is not None and self._usage.output == 0 and self.token_moments:
             yield "usage_zero"
-        if is_held_back:
-            yield "buffered"
-
-    def _of_the_old_field(self) -> Iterator[str]:
-        """Anomalies of a call in ``function_call``: SDKs hand it on next to the others, and their users read those."""
-        known = {(call.name, call.arguments) for call in self._calls.joined()}
-        yield "call_in_both_fields" if known else "legacy_function_call"
-        if known and any((copy.name, copy.arguments) not in known for copy in self._legacy_calls.joined()):
-            yield "retold_differently"
 
 
-_TEXTS = ("text", "reasoning")
 _WORDS = ("finish_raw", "served_model", "served_provider", "native_finish_reason", "fingerprint", "request_id")
-
-
-def _is_plain(response: Response) -> bool:
-    """Whether nothing has to be changed, as in nearly every answer: no lone surrogate and no long word."""
-    words = [getattr(response, name) or "" for name in _WORDS] + [call.id or "" for call in response.tool_calls]
-    texts = [response.text, response.reasoning]
-    for call in response.tool_calls:
-        texts += (call.name, call.arguments)
-    return max(map(len, words)) <= MAX_WORD and is_well_formed("".join([*words, *texts]))
 
 
 def _writable(response: Response) -> Response:
     """The same answer with every text fit for UTF-8 and every identifying word at most ``MAX_WORD`` characters."""
-    repaired: list[str] = []
+    is_damaged = False
 
     def fit(text: str) -> str:
+        nonlocal is_damaged
         fitting = well_formed(text)
-        if fitting.count("\ufffd") > text.count("\ufffd"):
-            repaired.append(fitting)
+        is_damaged = is_damaged or fitting.count("\ufffd") > text.count("\ufffd")
         return fitting
 
     def word(text: str | None) -> str | None:
         return None if text is None else fit(text[:MAX_WORD])
 
+    calls = [
+        structs.replace(call, name=fit(call.name), arguments=fit(call.arguments), id=word(call.id))
+        for call in response.tool_calls
+    ]
     changed = structs.replace(
         response,
-        **{name: fit(getattr(response, name)) for name in _TEXTS},
+        text=fit(response.text),
+        reasoning=fit(response.reasoning),
+        tool_calls=tuple(calls),
         **{name: word(getattr(response, name)) for name in _WORDS},
-        tool_calls=tuple(
-            structs.replace(call, name=fit(call.name), arguments=fit(call.arguments), id=word(call.id))
-            for call in response.tool_calls
-        ),
     )
-    return structs.replace(changed, anomalies=(*changed.anomalies, "lone_surrogate")) if repaired else changed
+    return structs.replace(changed, anomalies=(*changed.anomalies, "lone_surrogate")) if is_damaged else changed

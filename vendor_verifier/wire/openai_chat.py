@@ -141,9 +141,7 @@ class OpenAIChatReader:
             _read_usage(as_dict(chunk.usage), as_dict(choice.usage), answer)
         raw = choice.finish_reason
         if raw and isinstance(raw, str):
-            if choice.native_finish_reason and isinstance(choice.native_finish_reason, str):
-                answer.native_finish(choice.native_finish_reason)
-            answer.finish(chat_finish(raw), raw)
+            answer.finish(chat_finish(raw), raw, as_text(choice.native_finish_reason))
 
 
 _NO_CHOICE = _Choice()

@@ -226,7 +226,6 @@ def _timing(exchange: Exchange, answer: Answer | None = None) -> Timing:
         scheduled_ns=exchange.scheduled_ns,
         connect_ns=exchange.connect_ns,
         headers_ns=exchange.headers_ns,
-        first_event_ns=answer.first_event_ns if answer is not None else None,
         first_token_ns=moments[0] if moments else None,
         first_answer_ns=answer.first_answer_ns if answer is not None else None,
         last_token_ns=moments[-1] if moments else None,

@@ -177,22 +177,17 @@ def as_amount(value: object) -> float | None:
     return float(value)
 
 
-def is_well_formed(text: str) -> bool:
-    """Whether ``text`` has no surrogate, lone or in two halves."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def well_formed(text: str) -> str:
     """``text`` without lone surrogates, which JSON can spell but UTF-8 cannot write.
 
     Halves that stand next to each other (a pair split over two pieces of a stream) become their character, single ones
     U+FFFD.
     """
-    if is_well_formed(text):
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        pass
+    else:
         return text
     paired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return _SURROGATE.sub("\ufffd", paired)

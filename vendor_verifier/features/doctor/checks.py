@@ -17,7 +17,6 @@ from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.plan import Entry, same_model
 from vendor_verifier.records.record import Attempt, Failure, Response
 from vendor_verifier.scoring import answer as answer_rules
-from vendor_verifier.wire.answer import BUFFERED_CHARACTERS
 from vendor_verifier.wire.payload import PayloadError, parse_json
 
 Status = Literal["ok", "warning", "failed", "unknown"]
@@ -30,6 +29,8 @@ TOOL_NAME = "get_weather"
 # A stream has this many token moments, and they take some part of the whole time: a vendor that generates first and
 # sends afterwards delivers everything within a moment.
 _MIN_MOMENTS, _MIN_SPREAD_SHARE, _MIN_SPREAD_MS = 3, 0.03, 4.0
+# Fewer characters than this may be one decoding step.
+_SHORT = 40
 _NS_PER_MS = 1e6
 _VITAL = ("key", "model", "answers")
 
@@ -156,7 +157,7 @@ def _streaming(answers: Answers) -> tuple[Status, str]:
     first_ms = timing.first_token_ns / _NS_PER_MS
     spread_ms = (timing.last_token_ns - timing.first_token_ns) / _NS_PER_MS
     words = f"{moments} token moments over {spread_ms:.0f} ms, the first after {first_ms:.0f} ms"
-    if len(response.text) + len(response.reasoning) < BUFFERED_CHARACTERS and moments < _MIN_MOMENTS:
+    if len(response.text) + len(response.reasoning) < _SHORT and moments < _MIN_MOMENTS:
         return "unknown", f"{words}: too short to tell"
     needed_ms = max(_MIN_SPREAD_MS, _MIN_SPREAD_SHARE * (first_ms + spread_ms))
     late_ns = timing.our_lateness_ns or 0
