@@ -98,7 +98,7 @@ def test_a_failure_kind_is_one_row(copy: Copy) -> None:
     copy.run("""
 from datetime import UTC, datetime
 from vendor_verifier.records.record import Attempt
-from vendor_verifier.run.retry import should_retry
+from vendor_verifier.run.conversation import should_retry
 from vendor_verifier.wire.errors import http_failure
 failure = http_failure(418, {}, b"gone for tea", datetime.now(UTC))
 assert failure.kind == "tea_break" and failure.rules.charge == "rate_limit", failure

@@ -14,7 +14,7 @@ from changing import replace
 from fault_server import DONE, FaultServer, say, stream, text
 from sending import CLIENTS, PATIENT, OpenTransport, Sent, send
 
-from vendor_verifier.run.retry import should_retry
+from vendor_verifier.run.conversation import should_retry
 
 pytestmark = pytest.mark.anyio
 

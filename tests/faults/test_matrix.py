@@ -10,7 +10,7 @@ from matrix import EVERY_ROW, Row
 from sending import PATIENT, OpenTransport, Sent, limits_for, send
 
 from vendor_verifier.records.record import Record, TurnRecord
-from vendor_verifier.run.retry import should_retry
+from vendor_verifier.run.conversation import should_retry
 from vendor_verifier.store import decode_record, encode_record
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ from fault_server import DONE, FaultServer, say, stream, text
 from matrix import ROWS, Row
 from sending import OpenTransport, limits_for, send
 
-from vendor_verifier.run.retry import should_retry
+from vendor_verifier.run.conversation import should_retry
 from vendor_verifier.transport.sdk import SdkTransport
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vendor_verifier.records.record import Attempt, Failure, Response, Usage
-from vendor_verifier.run.budgets import MINUTE_S, WAY_S, Ask, Bucket, TokenBucket, ask_for
+from vendor_verifier.run.budgets import MINUTE_S, WAY_S, Ask, Bucket, most_tokens_of
 
 # Seconds: until the next request wants to be sent, how late it wakes after a wait, and its way to the vendor.
 GAPS = st.lists(
@@ -57,7 +57,7 @@ def test_no_minute_holds_more_tokens_than_the_budget(
     per_minute: float, gaps: list[tuple[float, float, float]], sizes: list[tuple[int, float]]
 ) -> None:
     """Every answer keeps the limit that its request states, and comes when the next request has begun."""
-    bucket, now = TokenBucket(per_minute), 0.0
+    bucket, now = Bucket(per_minute, tokens=True), 0.0
     arrived: list[tuple[float, float]] = []
     for (gap, late, way), (size, share) in zip(gaps, sizes, strict=False):
         now = begun(bucket, now + gap, late)
@@ -71,7 +71,7 @@ def test_no_minute_holds_more_tokens_than_the_budget(
     assert all(tokens <= per_minute + most for tokens, most in most_in_a_minute(moments, weights))
 
 
-@pytest.mark.parametrize(("bucket", "ask"), [(Bucket(600), Ask(0)), (TokenBucket(60_000), Ask(0, 100))])
+@pytest.mark.parametrize(("bucket", "ask"), [(Bucket(600), Ask(0)), (Bucket(60_000, tokens=True), Ask(0, 100))])
 def test_a_budget_is_used_up_evenly(bucket: Bucket, ask: Ask) -> None:
     """Whoever always has something to send gets the budget but for half a percent, and no burst."""
     now, count = 0.0, 0
@@ -96,7 +96,7 @@ def answered(sent: int, output: int) -> Attempt:
 )
 def test_a_request_is_charged_what_the_vendor_says(attempt: Attempt, charged: float) -> None:
     """Its count, or the estimate where it gives none; a refusal is charged as a prompt."""
-    bucket, ask = TokenBucket(60_000), Ask(400, 500)
+    bucket, ask = Bucket(60_000, tokens=True), Ask(400, 500)
     bucket.begin(0, ask)
     assert bucket.wait_s(0) == pytest.approx(600 / 1000, abs=0.02)
     bucket.settle(ask, attempt)
@@ -105,7 +105,7 @@ def test_a_request_is_charged_what_the_vendor_says(attempt: Attempt, charged: fl
 
 def test_an_answer_is_estimated_by_the_longest_so_far() -> None:
     """Limits are often far above what answers need: held to them, one request would wait for the other's answer."""
-    bucket = TokenBucket(60_000)
+    bucket = Bucket(60_000, tokens=True)
     bucket.begin(0, first := Ask(0))
     assert first.charged == 1024
     bucket.settle(first, answered(0, 300))
@@ -125,11 +125,8 @@ def test_an_answer_is_estimated_by_the_longest_so_far() -> None:
         (b'{"generationConfig":{"maxOutputTokens":10,"temperature":0}}', 10),
         (b'{"max_tokens":"many"}', None),
         (b'{"messages":[]}', None),
-        (b"no json", None),
     ],
 )
 def test_a_request_s_own_limit_is_read_on_every_protocol(body: bytes, limit: int | None) -> None:
     """From the body as it is sent, so defaults of a protocol and extra_body count as well."""
-    ask = ask_for(body, reads_limit=True)
-    assert (ask.size, ask.most_tokens) == (len(body), limit)
-    assert ask_for(body, reads_limit=False).most_tokens is None
+    assert most_tokens_of(body) == limit

@@ -22,9 +22,9 @@ from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import UsageError
 from vendor_verifier.pipeline.execute import job_of
 from vendor_verifier.pipeline.plan import prepare
-from vendor_verifier.records.plan import Entry, LoadShape, Plan
+from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.request import Endpoint
-from vendor_verifier.run.shards import Purse, Shard, check_workers, shards_of, without_secrets
+from vendor_verifier.run.shards import Shard, check_workers, shards_of, without_secrets
 
 __all__ = ["site", "vendors"]
 
@@ -55,39 +55,11 @@ def test_an_account_is_never_on_two_workers() -> None:
     assert len(shards_of(structs.replace(many, max_requests=2), 9)) == 2
 
 
-def test_a_large_account_is_split_into_fixed_shares() -> None:
-    """What one process cannot time is split; the shares make up the places, requests and tokens of the whole."""
-    large = entry("a", concurrency=1501, requests_per_minute=90, tokens_per_minute=3000)
-    shards = shards_of(plan(large, entry("b")), 3)
-    shares = [each for shard in shards for each in shard.entries if each.label == "a"]
-    assert sorted(each.concurrency or 0 for each in shares) == [500, 500, 501]
-    assert sum(each.requests_per_minute or 0 for each in shares) == pytest.approx(90)
-    assert sum(each.tokens_per_minute or 0 for each in shares) == pytest.approx(3000)
-    assert sorted(part for shard in shards for part in shard.parts if part[1] > 1) == [(0, 3), (1, 3), (2, 3)]
-    shaped = plan(large, load=LoadShape(request_rate=5))
-    assert len(shards_of(shaped, 3)) == 1, "the schedule of an entry needs one clock"
-
-
-def test_what_may_be_spent_is_handed_out_in_shares() -> None:
-    """The shares never exceed the whole; what one leaves goes to the next, and the reason is told when nothing is."""
-    purse = Purse(10, 3.0)
-    first, second = purse.share(2), purse.share(1)
-    assert first is not None
-    assert second is not None
-    assert (first.max_requests, second.max_requests) == (5, 5)
-    assert (first.max_cost_usd, second.max_cost_usd) == (1.5, 1.5)
-    assert purse.share() is None
-    first.requests, first.cost_usd = 2, 0.5
-    purse.end(first)
-    third = purse.share()
-    assert third is not None
-    assert (third.max_requests, third.max_cost_usd) == (3, 1.0)
-    assert purse.reason is None
-    third.requests = 3
-    purse.end(third)
-    assert purse.share() is None
-    assert purse.reason == "--max-requests 10 was reached"
-    assert Purse(None, None).share() is not None
+def test_each_shard_may_spend_an_equal_share() -> None:
+    many = plan(entry("a"), entry("b"), entry("c"), max_requests=10, max_cost_usd=3.0)
+    shares = [shard.share for shard in shards_of(many, 3)]
+    assert [share.max_requests for share in shares] == [4, 3, 3]
+    assert [share.max_cost_usd for share in shares] == [1.0] * 3
 
 
 @pytest.mark.parametrize(

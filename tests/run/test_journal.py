@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +19,6 @@ from hypothesis import strategies as st
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.records.record import Attempt, Record, Response, TurnRecord
-from vendor_verifier.run import journal as journal_module
 from vendor_verifier.run.journal import Journal, locked
 from vendor_verifier.sample_store import zstd_module
 from vendor_verifier.store import RunFolder, encode_record, lines_in
@@ -139,25 +137,6 @@ def test_a_full_disk_spoils_no_record(folder: RunFolder, size: int) -> None:
     with Journal(folder) as journal:
         journal.append([record(49)])
     assert readable(folder)[-1] == "049-1"
-
-
-def test_a_sync_that_failed_ends_the_run_at_the_next_record(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the thread found is told to the writer, not lost with it."""
-
-    def refuse(_fd: int) -> None:
-        raise OSError(5, "Input/output error")
-
-    def write() -> None:
-        with Journal(folder) as journal:
-            monkeypatch.setattr(journal_module, "_SYNC_EVERY_S", 0.0)
-            monkeypatch.setattr(journal_module.os, "fsync", refuse)
-            for number in range(100_000):
-                journal.append([record(number)])
-                time.sleep(0.001)
-
-    with pytest.raises(StorageError, match="Input/output error"):
-        write()
-    assert len(readable(folder)) < 100_000
 
 
 def test_a_run_is_compressed_at_its_end_and_resumed_plain(folder: RunFolder) -> None:

@@ -54,7 +54,7 @@ def test_the_scrubber_learns_a_fetched_key_before_anyone_uses_it(tmp_path: Path)
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (("no-such-program-here",), "there is no program"),
+        (("no-such-program-here",), "there is no such program"),
         ((sys.executable, "-c", "import sys; print('half-a-key'); sys.exit(3)"), "exit code 3"),
         ((sys.executable, "-c", "pass"), "printed no key"),
         ((sys.executable, "-c", "print('two words')"), "printed no key"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 
 import anyio
@@ -37,7 +36,6 @@ async def test_a_stall_is_noticed_before_its_own_timer_can_tell() -> None:
 
         # A busy machine holds loops up of its own accord, but not at every moment.
         assert await least_of(later_ns, 1) == 0
-    assert watch.report().stalls >= 1
     assert watch.lateness_ns(0, time.perf_counter_ns()) is None
 
 
@@ -70,24 +68,3 @@ async def test_only_what_lies_between_two_moments_counts() -> None:
             watch.lateness_ns(begin * S, end * S) for begin, end in ((0, 9), (15, 20), (0, 20), (11, 12), (13, 20))
         ]
     assert lateness == [0, 0, 4 * S, 1 * S, 1 * S]
-
-
-@pytest.mark.anyio
-async def test_the_longest_stall_of_a_long_request() -> None:
-    """A request that ends now is told the same as by looking through every stall there ever was."""
-    rng = random.Random(7)
-    every, now = [], 0
-    with LoopLag() as watch:
-        for _ in range(20_000):
-            begin = now + 20_000_000
-            now = begin + int(rng.expovariate(1 / 3e6))
-            every.append((begin, now))
-            watch.note(begin, now)
-        for back in (10**8, S, 3 * S, 30 * S, 300 * S):
-            begin = now - back
-            longest = max(end - max(first, begin) for first, end in every)
-            assert watch.lateness_ns(begin, now) == longest
-        # A request that ended just before a long stall, and asks after it, is told of its own short one.
-        watch.note(now + S, now + S + 7_000_000)
-        watch.note(now + 2 * S, now + 32 * S)
-        assert watch.lateness_ns(now, now + S + 500_000_000) == 7_000_000

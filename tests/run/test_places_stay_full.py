@@ -99,4 +99,30 @@ def test_entries_of_one_account_share_its_places_evenly() -> None:
     # While all three have something left to ask.
     end_ns = min(server.by_vendor(label)[-1].at_ns for label in ("good1", "good2", "slow"))
     for label in ("good1", "good2", "slow"):
-        assert 0.9 * 5 / 3 <= server.mean_in_flight(label, end_ns=end_ns) <= 1.1 * 5 / 3
+        assert 0.85 * 5 / 3 <= server.mean_in_flight(label, end_ns=end_ns) <= 1.2 * 5 / 3
+
+
+def paced(answer: Answer) -> tuple[float, float, float]:
+    """Seconds until the baseline's last request and the other's, and the other's alone; the baseline is asked twice."""
+
+    async def last_s(repeats: int) -> list[float]:
+        async with SleepingServer(lambda seen: answer(seen) if seen.vendor == "base" else (0.05, GOOD)) as server:
+            both = [entry(server, "base", is_baseline=True), entry(server, "good")]  # type: ignore[arg-type]
+            await run(both, SAMPLES, limits=LIMITS, retry=RetryRules(1, 1.0), baseline_repeats=repeats)
+            return [server.by_vendor(each)[-1].at_ns / 1e9 for each in ("base", "good")]
+
+    (base, good), (_, free) = run_jumping(last_s(2)), run_jumping(last_s(1))
+    return base, good, free
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.5])
+def test_a_baseline_that_is_asked_twice_ends_together_with_the_others(seconds: float) -> None:
+    """As fast as they or ten times as slow: its second half is not asked alone."""
+    base, good, _ = paced(lambda _seen: (seconds, GOOD))
+    assert 0.9 * base <= good <= base
+
+
+def test_a_failing_baseline_holds_nobody_back() -> None:
+    refusal = whole({"error": {"message": "no"}}, 500)
+    _, good, free = paced(lambda _seen: (2.0, refusal))
+    assert good <= free + 30

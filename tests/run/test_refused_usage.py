@@ -8,8 +8,6 @@ import pytest
 from asking import entry, run
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 
-from vendor_verifier.records.plan import LoadShape
-
 pytestmark = pytest.mark.anyio
 
 GOOD = say(stream(text("hello"), DONE))
@@ -50,15 +48,3 @@ async def test_refusing_it_wins_one_other_try_and_no_more(server: FaultServer) -
     ran = await run([entry(server, "a")], 5, request_concurrency=1)
     assert len(server.seen) == 6
     assert not any(record.succeeded for record in ran.records)
-
-
-async def test_by_a_schedule_the_time_it_took_is_ours(server: FaultServer) -> None:
-    """The refusal came late: so much of the time from due to sent is our lateness, and enters no rank."""
-    server.answer = lambda seen: (
-        Script([(0.3, whole(REFUSALS[0], 400))], "keep") if "stream_options" in seen.body else GOOD
-    )
-    ran = await run([entry(server, "a")], 1, load=LoadShape(request_rate=100.0))
-    timing = ran.records[0].turns[0].attempts[0].timing
-    assert timing is not None
-    assert timing.begun_late_ns is not None
-    assert timing.begun_late_ns >= 300_000_000

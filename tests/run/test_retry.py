@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import random
 
-import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.plan import RetryRules
-from vendor_verifier.records.record import Attempt, Failure, FailureKind, Response, Timing
-from vendor_verifier.run.retry import attempt_until_done, should_retry, stops_vendor
+from vendor_verifier.records.record import Attempt, Failure, FailureKind, Timing
+from vendor_verifier.run.conversation import should_retry, stops_vendor, wait_after
 from vendor_verifier.wire.errors import kind_of_status
 
 RETRIED_STATUS = (408, 409, 429, 500, 502, 503, 504, 520, 529)
@@ -75,34 +74,9 @@ def test_what_stops_a_vendor(kind: FailureKind, status: int, stops: bool) -> Non
     assert stops_vendor(Failure(kind, "headers", "words", status)) == stops
 
 
-class Script:
-    """A sender that fails as told and then succeeds, and what was asked of the clock and the limiter meanwhile."""
-
-    def __init__(self, *failures: Failure) -> None:
-        self.failures = list(failures)
-        self.slept: list[float] = []
-        self.paused: list[float] = []
-
-    async def send(self, number: int) -> Attempt:
-        if not self.failures:
-            return Attempt(number, response=Response("hello"))
-        return Attempt(number, failure=self.failures.pop(0))
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-
-    def play(self, retries: int = 3, max_wait_s: float = 60, seed: int = 0) -> tuple[Attempt, ...]:
-        async def main() -> tuple[Attempt, ...]:
-            return await attempt_until_done(
-                await self.send(1),
-                self.send,
-                RetryRules(retries, max_wait_s),
-                random.Random(seed),
-                self.sleep,
-                self.paused.append,
-            )
-
-        return anyio.run(main)
+def wait_s(*failures: Failure, cap: float = 60.0, seed: int = 0) -> float:
+    attempts = [Attempt(number, failure=failure) for number, failure in enumerate(failures, 1)]
+    return wait_after(attempts, RetryRules(9, cap), random.Random(seed))
 
 
 def http(status: int, retry_after_s: float | None = None) -> Failure:
@@ -112,33 +86,11 @@ def http(status: int, retry_after_s: float | None = None) -> Failure:
 @pytest.mark.parametrize(("asked_s", "expected_s"), [(0.0, 0.0), (7.0, 7.0), (60.0, 60.0), (9999.0, 60.0)])
 def test_waits_as_asked_up_to_the_cap(asked_s: float, expected_s: float) -> None:
     """The vendor's own wish is kept exactly, but not for ever."""
-    script = Script(http(429, asked_s))
-    script.play()
-    assert script.slept == [expected_s]
+    assert wait_s(http(500), http(429, asked_s)) == expected_s
 
 
 @given(tries=st.integers(1, 30), seed=st.integers(), cap=st.floats(0, 100))
 def test_own_waits_double_and_stay_bounded(tries: int, seed: int, cap: float) -> None:
     """0.5, 1, 2, 4, 8, 8 … seconds, at most a quarter less, and never above the rule's cap."""
-    script = Script(*[http(500)] * tries)
-    script.play(tries, cap, seed)
-    for number, waited in enumerate(script.slept):
-        whole = min(0.5 * 2 ** min(number, 4), 8.0, cap)
-        assert 0.75 * whole <= waited <= whole
-
-
-@pytest.mark.parametrize("retries", [0, 1, 3])
-def test_as_many_retries_as_the_rules_say(retries: int) -> None:
-    """``retries`` counts what comes after the first attempt."""
-    script = Script(*[http(500)] * 10)
-    assert len(script.play(retries)) == retries + 1
-    assert len(script.slept) == retries
-
-
-def test_busy_failures_pause_the_account_for_the_same_time() -> None:
-    """429, 503, 529, the same inside a 200, and any wait the vendor asks for hold back the account; a 500 does not."""
-    inner = Failure("api_error_in_200", "stream", "words", 429)
-    script = Script(http(429, 2.0), http(503), http(529), inner, http(500, 1.0), http(500))
-    script.play(retries=9)
-    assert len(script.slept) == 6
-    assert script.paused == script.slept[:5]
+    whole = min(0.5 * 2 ** min(tries - 1, 4), 8.0, cap)
+    assert 0.75 * whole <= wait_s(*[http(500)] * tries, cap=cap, seed=seed) <= whole

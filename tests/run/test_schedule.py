@@ -1,4 +1,4 @@
-"""Due times of an open loop and the opening of places."""
+"""Due times of an open loop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.records.plan import LoadShape
-from vendor_verifier.run.load import due_times, opening_times
+from vendor_verifier.run.load import due_times
 
 
 def times(shape: LoadShape, count: int, seed: int = 0) -> list[float]:
@@ -35,13 +35,3 @@ def test_a_rate_grows_linearly(rate: float, ramp_s: float, share: float) -> None
     due = times(LoadShape(request_rate=rate, ramp_up_s=ramp_s), int(offered) + 3)
     assert abs(sum(moment < t for moment in due) - offered) <= 1 + 1e-6
     assert due == sorted(due)
-
-
-@given(places=st.integers(1, 40), turns=st.integers(1, 6), at=st.floats(0, 1))
-def test_entries_that_share_places_open_them_in_turn(places: int, turns: int, at: float) -> None:
-    """Until the ramp is over as many are open as one entry alone would have; then each entry may use them all."""
-    alone = sum(opens_s <= at for opens_s in opening_times(places, 1.0))
-    shared = [opening_times(places, 1.0, turn, turns) for turn in range(turns)]
-    together = sum(opens_s <= at for times in shared for opens_s in times)
-    assert at == 1 or places == 1 or together == alone
-    assert all(times[-1] == (1.0 if places > 1 else 0.0) for times in shared)

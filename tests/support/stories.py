@@ -26,8 +26,8 @@ from vendor_verifier.records.record import Attempt, Exchange, Failure, Record, T
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.resources import shipped
+from vendor_verifier.run.conversation import should_retry, stops_vendor
 from vendor_verifier.run.journal import Journal
-from vendor_verifier.run.retry import attempt_until_done, stops_vendor
 from vendor_verifier.sample_store import open_lines
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
@@ -86,11 +86,10 @@ class Vendor:
             timing, response, failure = read_answer(exchange, _WIRE.reader(sample.turn.tools))
             return Attempt(number, timing, response, failure)
 
-        async def at_once(_seconds: float) -> None:
-            return None
-
-        first = await once(1)
-        return await attempt_until_done(first, once, RetryRules(), dice, at_once, lambda _seconds: None)
+        attempts = [await once(1)]
+        while should_retry(attempts[-1]) and len(attempts) <= RetryRules().retries:
+            attempts.append(await once(len(attempts) + 1))
+        return tuple(attempts)
 
     def _exchange(
         self, request: HttpRequest, asked: int, refused: int, dice: random.Random, moment: datetime

@@ -140,7 +140,8 @@ def open_job(job: Job) -> Opened:
         ),
     }
     queue = queue_of(plan, find_vendors(job.vendor_paths), run_wires(plan.entries, job.tokenizer_model))
-    job.leave_out(queue)
+    for key in job.done:
+        queue.cross_off(key)
     return Opened(plan, queue, Scrubber(secrets, job.plan.names), costs_of(plan), environment.get(REGION) or None)
 
 

@@ -141,19 +141,17 @@ class ScoreRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Offered(msgspec.Struct):
-    """One entry's offered load: requests started, in flight, delayed and warmed up, and our own lag.
+    """One entry's offered load: requests started, delayed and warmed up, and our own lag.
 
     ``by_schedule``: a cap that the user set held some of them back, so that times of the run that rank count from when
     requests were due.
     """
 
     begun: _Count
-    most_under_way: _Count
     cap: _Count
     held_back: _Count
     warmup: _Count
     warmup_failed: _Count
-    lag_p50_ms: _Number | None
     lag_p99_ms: _Number | None
     by_schedule: bool = False
 
@@ -181,7 +179,6 @@ class StoredExecutor(msgspec.Struct):
 class StoredLoop(msgspec.Struct):
     """The event loop's lag and its share of a core."""
 
-    p50_ms: _Number | None = None
     p99_ms: _Number | None = None
     max_ms: _Number | None = None
     core_share: _Number | None = None

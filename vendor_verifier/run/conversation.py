@@ -1,6 +1,8 @@
 """Plays one sample of one suite against one vendor: its turns, their attempts, the record.
 
-When a request may be sent is decided by the limits, how often it is tried again by the retry rules.
+When a request may be sent is decided by the limits. Every attempt is recorded with its own timing; waits lie between
+attempts, never inside one. An attempt that already delivered a token is not repeated: the vendor has begun to answer,
+and what it answered is the finding.
 """
 
 from __future__ import annotations
@@ -24,11 +26,10 @@ from vendor_verifier.records.record import Attempt, Exchange, Failure, Phase, Re
 from vendor_verifier.records.request import Endpoint, HttpRequest, RunTools, ToolRun, ToolRunner, Turn
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.api_keys import KeyRing
-from vendor_verifier.run.budgets import ask_for
+from vendor_verifier.run.budgets import Ask, most_tokens_of
 from vendor_verifier.run.lag import STALL_NS, LoopLag
 from vendor_verifier.run.limits import Limiter, Name
 from vendor_verifier.run.queue import Target, WorkItem
-from vendor_verifier.run.retry import attempt_until_done, refuses_usage, should_retry, stops_vendor
 from vendor_verifier.scoring.answer import LOOP_LAG
 from vendor_verifier.suites import AnyPlay
 from vendor_verifier.transport.policy import Client, ProgressMeter, Sending
@@ -41,7 +42,8 @@ Emit = Callable[[Sequence[Record]], None]
 _WITHOUT_USAGE = "dropped:stream_options"
 # A record of more bytes is scrubbed in a thread: on the event loop that would make every stream's times late.
 _MOST_READ_HERE = 256 * 1024
-_OK = 200
+# The waits before further attempts, where the vendor names none: they double.
+_FIRST_WAIT_S, _LONGEST_OWN_WAIT_S = 0.5, 8.0
 
 
 class RunClosed(Exception):
@@ -63,8 +65,8 @@ class Due(msgspec.Struct, frozen=True):
 class _Question:
     """One turn ready to be asked of one entry, as often as it takes.
 
-    ``due_ns`` is when it was due by a schedule. ``begun_late_ns`` is how long it took to be ready once it could
-    begin, where it is the first turn of what was due.
+    ``most_tokens`` is its limit where tokens are counted, ``due_ns`` when it was due by a schedule. ``begun_late_ns``
+    is how long it took to be ready once it could begin, where it is the first turn of what was due.
     """
 
     target: Target
@@ -72,6 +74,7 @@ class _Question:
     request: HttpRequest
     turn: Turn
     total_s: float | None
+    most_tokens: int | None
     due_ns: int | None
     begun_late_ns: int | None
 
@@ -92,8 +95,7 @@ class _Question:
 class Conversation:
     """Sends the turns of plays, for all plays of one run. ``rng`` only spreads waits, ``tools`` runs real tools.
 
-    ``without_usage`` are the entries that take no ``stream_options``, ``behind_proxy`` the words of the proxy that lets
-    nothing through to an account.
+    ``without_usage`` are the entries that take no ``stream_options``.
     """
 
     client: Client
@@ -106,7 +108,6 @@ class Conversation:
     lag: LoopLag = field(default_factory=LoopLag)
     tools: ToolRunner | None = None
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
-    behind_proxy: dict[str, str] = field(default_factory=dict)
     without_usage: set[Name] = field(default_factory=set)
 
     async def record(self, item: WorkItem, block: int, due: Due | None = None) -> Record | None:
@@ -194,28 +195,46 @@ class Conversation:
             return TurnRecord((Attempt(1, failure=Failure.of("auth", str(error), phase="plan")),))
         try:
             request = target.wire.request(with_parameters(turn, entry), endpoint)
+            most_tokens = None if entry.tokens_per_minute is None else most_tokens_of(request.body)
         except Exception as error:  # noqa: BLE001 a plugin may raise anything; it must not take the other vendors along
             return TurnRecord((Attempt(1, failure=self._plugin_failure(error, "plan")),))
         if request.untranslatable:
             words = "not expressible on this wire: " + ", ".join(request.untranslatable)
             return TurnRecord((Attempt(1, failure=Failure.of("untranslatable", words)),))
         begun_late_ns = None if taken_ns is None else max(0, time.perf_counter_ns() - taken_ns)
-        question = _Question(target, endpoint, request, turn, total_s, due_ns, begun_late_ns)
-        attempts: tuple[Attempt, ...] = (await self._attempt(1, question),)
+        question = _Question(target, endpoint, request, turn, total_s, most_tokens, due_ns, begun_late_ns)
+        attempts = [await self._attempt(1, question)]
         if should_retry(attempts[0]):
-            attempts = await attempt_until_done(
-                attempts[0],
-                lambda number: self._attempt(number, question),
-                self.retry,
-                self.rng,
-                sleep=partial(self.limiter.rest, entry),
-                pause=partial(self.limiter.pause, entry),
-            )
-            if _is_skipped(attempts[-1]):
-                # A retry that was never sent: the vendor's last answer stays the outcome.
-                attempts = attempts[:-1]
+            attempts = await self._retried(attempts[0], question)
         self.limiter.turn_ended(entry, attempts[-1])
-        return TurnRecord(attempts, question.request.rewritten)
+        return TurnRecord(tuple(attempts), question.request.rewritten)
+
+    async def _retried(self, first: Attempt, question: _Question) -> list[Attempt]:
+        """``first`` and those after it, until one succeeds or fails for good, or the tries are used up."""
+        # Most runs never come here, and loading it takes as long as a dozen requests.
+        import tenacity
+
+        entry, attempts = question.target.entry, list[Attempt]()
+
+        def wait_s(_state: object) -> float:
+            """The wait; failures of the whole account hold back all of it, also after the last try."""
+            seconds, failure = wait_after(attempts, self.retry, self.rng), attempts[-1].failure
+            if failure is not None and (failure.rules.pauses or failure.retry_after_s is not None):
+                self.limiter.pause(entry, seconds)
+            return seconds
+
+        retrying = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_result(should_retry),
+            stop=tenacity.stop_after_attempt(self.retry.retries + 1),
+            wait=wait_s,
+            sleep=partial(self.limiter.rest, entry),
+            retry_error_callback=lambda _state: None,
+        )
+        async for tried in retrying:
+            attempts.append(await self._attempt(len(attempts) + 1, question) if attempts else first)
+            tried.retry_state.set_result(attempts[-1])
+        # A retry that was never sent: the vendor's last answer stays the outcome.
+        return attempts[:-1] if _is_skipped(attempts[-1]) else attempts
 
     async def _attempt(self, number: int, question: _Question) -> Attempt:
         """An attempt with an answer, or with a failure that is not our doing."""
@@ -231,26 +250,21 @@ class Conversation:
             return attempt
         # From now on it goes without our wish, so that nobody wins another try at hard samples by refusing it.
         self.without_usage.add((question.target.entry.model, question.target.entry.label))
-        if question.begun_late_ns is not None:
-            question.begun_late_ns = max(0, time.perf_counter_ns() - scheduled_ns)
         return await self._attempt(number, question)
 
     async def _send_once(self, number: int, question: _Question, scheduled_ns: int, *, fresh: bool) -> Attempt | None:
         """One request's attempt; None when its reused connection was closed under it. ``fresh``: on a connection of its
         own."""
         entry = question.target.entry
-        ask = ask_for(question.request.body, reads_limit=entry.tokens_per_minute is not None)
+        ask = Ask(len(question.request.body), question.most_tokens)
         permit = await self.limiter.acquire(entry, ask)
         if permit == "closed":
             raise RunClosed
         if permit == "stopped":
-            # Where a proxy is in the way, the failure is the proxy's.
-            if (words := self.behind_proxy.get(entry.account)) is not None:
-                return Attempt(number, failure=Failure.of("proxy", words, phase="plan"))
             return Attempt(number, failure=Failure.of("skipped", "the vendor was stopped earlier in this run"))
         began_ns = time.perf_counter_ns()
         try:
-            if self.without_usage and question.wishes_usage and (entry.model, entry.label) in self.without_usage:
+            if (entry.model, entry.label) in self.without_usage and question.wishes_usage:
                 question.wish_no_usage()
             meter, wire = ProgressMeter(question.target.wire.reader(question.turn.tools)), question.target.wire.name
             sending = Sending(question.request, meter, scheduled_ns, wire, question.total_s, fresh)
@@ -263,11 +277,8 @@ class Conversation:
             self.limiter.attempt_ended(entry, Attempt(number, failure=exchange.failure, resent=True), ask)
             return None
         attempt = await self._read(number, question, exchange, scheduled_ns, began_ns)
-        failure = attempt.failure
-        if failure is not None and failure.kind == "proxy":
-            self.behind_proxy[entry.account] = failure.message
-        if failure is not None and stops_vendor(failure):
-            self.limiter.stop(entry, failure.message)
+        if attempt.failure is not None and stops_vendor(attempt.failure):
+            self.limiter.stop(entry, attempt.failure.message)
         self.limiter.attempt_ended(entry, attempt, ask)
         return attempt
 
@@ -295,7 +306,7 @@ class Conversation:
         try:
             if takes_long(exchange):
                 timing, response, failure = await anyio.to_thread.run_sync(read)
-            elif exchange.status != _OK:
+            elif exchange.status != 200:
                 # What a refusal means must be known before the next is asked.
                 timing, response, failure = read()
             else:
@@ -328,6 +339,45 @@ def _characters(turn: TurnRecord) -> int:
 
 def _is_skipped(attempt: Attempt) -> bool:
     return attempt.failure is not None and attempt.failure.kind == "skipped"
+
+
+def should_retry(attempt: Attempt) -> bool:
+    """Whether this attempt's failure is worth another try."""
+    failure = attempt.failure
+    has_token = attempt.timing is not None and attempt.timing.first_token_ns is not None
+    if failure is None or has_token:
+        return False
+    retried = failure.rules.retried
+    return retried == "always" or (retried == "once" and attempt.number == 1)
+
+
+def wait_after(attempts: Sequence[Attempt], rules: RetryRules, rng: random.Random) -> float:
+    """Seconds to wait after the last of ``attempts``: what the vendor asked for, else 0.5 s doubling up to 8 s.
+
+    Up to a quarter less at random, so that a crowd does not come back as one.
+    """
+    failure = attempts[-1].failure
+    if failure is not None and failure.retry_after_s is not None:
+        return min(failure.retry_after_s, rules.max_wait_s)
+    own_s = min(_FIRST_WAIT_S * 2.0 ** (len(attempts) - 1), _LONGEST_OWN_WAIT_S, rules.max_wait_s)
+    return own_s * (1 - 0.25 * rng.random())
+
+
+def refuses_usage(attempt: Attempt) -> bool:
+    """Whether this vendor takes no request that asks for usage at the end of a stream, which is our wish alone."""
+    failure = attempt.failure
+    if failure is None or failure.status not in (400, 422):
+        return False
+    return any(name in failure.message for name in ("stream_options", "include_usage"))
+
+
+def stops_vendor(failure: Failure) -> bool:
+    """Whether nothing more should be asked of this entry: no key, no credit, also inside a 200, or no way there.
+
+    A 403 does not: it is as often about one prompt (a filter before the vendor) as about the key. Nobody else on the
+    account is ended by it: gateways say 401 and 402 of single models and protocols, too.
+    """
+    return failure.rules.stops and failure.status != 403
 
 
 def with_parameters(turn: Turn, entry: Entry) -> Turn:

@@ -37,7 +37,7 @@ from vendor_verifier.run.conversation import Emit
 from vendor_verifier.run.interruption import STOP_REQUEST, StopRequest, interruptible, run_to_end
 from vendor_verifier.run.local import RunEnd, run_local
 from vendor_verifier.run.queue import WorkQueue
-from vendor_verifier.run.shards import Job, OpenJob, Purse, Shard, keys_of, shards_of, without_secrets
+from vendor_verifier.run.shards import Job, OpenJob, Shard, keys_of, shards_of, without_secrets
 from vendor_verifier.store import decode_record, encode_record
 from vendor_verifier.transport.proxies import is_loopback
 
@@ -70,7 +70,6 @@ class DaskRun:
         self._shards: list[Shard] = []
         # By number: the shard, its worker's address, its future.
         self._submitted: list[tuple[Shard, str, Future[None]]] = []
-        self._purse = Purse(job.plan.max_requests, job.plan.max_cost_usd)
         self._ends: list[RunEnd] = []
         # By address: the names of those that are there, those that were used, and why others may not be.
         self._present: dict[str, str] = {}
@@ -93,16 +92,18 @@ class DaskRun:
                 helping = [helpers.create_task(self._watch()), helpers.create_task(self._listen())]
                 self._shards = shards_of(self._plan, self._processes or await self._first_workers())
                 async with asyncio.TaskGroup() as sending:
-                    for place, shard in enumerate(self._shards):
-                        sending.create_task(self._send(shard, self._purse.share(len(self._shards) - place)))
+                    for shard in self._shards:
+                        sending.create_task(self._send(shard))
                 for task in helping:
                     task.cancel()
         loops = [end.loop for end in self._ends if end.loop is not None]
         loads = [end.load for end in self._ends if end.load is not None]
+        stated = {"--max-requests": self._plan.max_requests, "--max-cost": self._plan.max_cost_usd}
+        reached = [end.limit.partition(" ")[0] for end in self._ends if end.limit is not None]
         return RunEnd(
             interruption.signal_number,
             {account: reason for end in self._ends for account, reason in end.stopped.items()},
-            self._purse.reason,
+            f"{reached[0]} {stated[reached[0]]:g} was reached" if reached else None,
             {account: places for end in self._ends for account, places in end.eased.items()},
             max(loops, key=lambda loop: loop.p99_ms or 0.0, default=None),
             {name: report for load in loads for name, report in load.items()} if loads else None,
@@ -127,15 +128,14 @@ class DaskRun:
             return max(1, len(self._present))
         raise NobodyToSend(f"no worker joined the scheduler within {_WORKER_S:.0f} s; start one, and try again")
 
-    async def _send(self, shard: Shard, share: Spending | None) -> None:
-        """Have a shard sent to its end, again where its worker was lost, and as long as there is a share to spend."""
+    async def _send(self, shard: Shard) -> None:
+        """Have a shard sent to its end, again where its worker was lost."""
         losses, is_over = 0, False
-        while share is not None and not is_over and (address := await self._free_worker()) is not None:
-            kept, shard.share, shard.address = shard.kept, share, address
+        while not is_over and (address := await self._free_worker()) is not None:
+            kept, shard.address = shard.kept, address
             try:
-                end = msgspec.msgpack.decode(await self._submit(shard, address), type=RunEnd)
-                self._ends.append(end)
-                is_over = end.limit is None
+                self._ends.append(msgspec.msgpack.decode(await self._submit(shard, address), type=RunEnd))
+                is_over = True
             except UsageError as error:
                 self._unfit[address] = f"worker {self._workers[address]['name']} at {address}: {error}"
             except _LostError as error:
@@ -144,11 +144,6 @@ class DaskRun:
                 # Half of a stretch of time is no load that was asked for.
                 is_over = self._plan.load.plans_by_doing
             shard.address = None
-            self._purse.end(share)
-            share = None if is_over else self._purse.share()
-            while share is None and not is_over and any(other.address for other in self._shards):
-                await anyio.sleep(_LOOK_S)  # for what others leave
-                share = self._purse.share()
 
     async def _free_worker(self) -> str | None:
         """The address of a worker without a shard; None when the run was stopped."""
@@ -171,21 +166,22 @@ class DaskRun:
     def _submit(self, shard: Shard, address: str) -> asyncio.Future[bytes]:
         """Submit a shard to that worker; the future is its end, an UsageError or a _LostError."""
         turns, accounts = self._plan.vendor_concurrency, {entry.account for entry in shard.entries}
+        share, shard.before = shard.share, (shard.share.requests, shard.share.cost_usd)
         plan = structs.replace(
             self._plan,
             entries=tuple(map(without_secrets, shard.entries)),
-            max_requests=shard.share.max_requests,
-            max_cost_usd=shard.share.max_cost_usd,
+            max_requests=None if share.max_requests is None else max(0, share.max_requests - share.requests),
+            max_cost_usd=None if share.max_cost_usd is None else max(0.0, share.max_cost_usd - share.cost_usd),
             vendor_concurrency=None if turns is None else max(1, turns // len(self._shards)),
         )
         done = tuple(
             key
             for target, each in enumerate(self._queue.targets)
-            if each.entry.account in accounts and self._queue.crossed_of(target)
-            for _, key in keys_of(self._queue, self._job.run, target)
+            if each.entry.account in accounts
+            for key in keys_of(self._queue, self._job.run, target)
             if not self._queue.awaits(key)
         )
-        job = replace(self._job, plan=plan, parts=tuple(shard.parts), done=done)
+        job = replace(self._job, plan=plan, done=done)
         shard.number, shard.begun, shard.ended = len(self._submitted), False, asyncio.get_running_loop().create_future()
         self._workers.setdefault(address, {"name": self._present[address], "address": address, "records": 0})
         words = (job, versions_here(), self._open_job, self._topic, shard.number)
@@ -233,7 +229,7 @@ class DaskRun:
                 self._emit(records)
             if number != shard.number or shard.address is None:
                 continue
-            shard.share.requests, shard.share.cost_usd = requests, cost_usd
+            shard.share.requests, shard.share.cost_usd = shard.before[0] + requests, shard.before[1] + cost_usd
             if kind == "begin":
                 shard.begun = True
                 self._workers[shard.address] |= content

@@ -1,7 +1,6 @@
-"""The end that comes from outside: a signal, or the caller of a run that goes on in a thread.
+"""The end that comes from outside: a signal, or the caller of a run in another thread, by a :class:`StopRequest`.
 
-The first asks for no new requests and leaves a grace period to those in flight, the second ends at once. Python hands
-signals to the main thread alone: a run elsewhere (a notebook, a program's own loop) ends by a :class:`StopRequest`.
+The first asks for no new requests and leaves a grace period to those in flight, the second ends at once.
 """
 
 from __future__ import annotations
@@ -63,30 +62,23 @@ async def interruptible(close: Callable[[], None], grace_s: float | None = None)
 
     ``grace_s``: seconds other than the usual ones.
     """
-    interruption = Interruption()
+    interruption, stop = Interruption(), STOP_REQUEST.get()
     with anyio.CancelScope() as body:
+
+        async def watch() -> None:
+            with _signals() if stop is None else nullcontext(stop.heard()) as requests:
+                async for number in requests:
+                    if interruption.signal_number is not None:
+                        body.cancel()
+                        return
+                    interruption.signal_number = int(number)
+                    close()
+                    body.deadline = anyio.current_time() + (GRACE_S if grace_s is None else grace_s)
+
         async with anyio.create_task_group() as group:
-            group.start_soon(_watch, interruption, close, body, GRACE_S if grace_s is None else grace_s)
+            group.start_soon(watch)
             yield interruption
             group.cancel_scope.cancel()
-
-
-async def _watch(
-    interruption: Interruption, close: Callable[[], None], body: anyio.CancelScope, grace_s: float
-) -> None:
-    ending = [signal.SIGINT, signal.SIGTERM]
-    # A closed terminal ends a run too, unless it was started with ``nohup``.
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        ending.append(signal.SIGHUP)
-    stop = STOP_REQUEST.get()
-    with _signals(*ending) if stop is None else nullcontext(stop.heard()) as requests:
-        async for number in requests:
-            if interruption.signal_number is not None:
-                body.cancel()
-                return
-            interruption.signal_number = int(number)
-            close()
-            body.deadline = anyio.current_time() + grace_s
 
 
 def ensure_interruptible() -> None:
@@ -95,7 +87,6 @@ def ensure_interruptible() -> None:
     Raises:
         UsageError: this thread or this platform cannot handle signals, and no :class:`StopRequest` is set.
     """
-
     if STOP_REQUEST.get() is not None:
         return
     if sys.platform == "win32":
@@ -111,21 +102,23 @@ def ensure_interruptible() -> None:
 
 
 @contextmanager
-def _signals(*numbers: signal.Signals) -> Iterator[AsyncIterator[int]]:
+def _signals() -> Iterator[AsyncIterator[int]]:
     """The signals as they come; afterwards they are handled as before.
 
     The loop alone would leave them as Python starts with them: a SIGTERM after the run, or before the next one, would
     end this process at once and leave alone what it started.
     """
-    before = {number: signal.getsignal(number) for number in numbers}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    # A closed terminal ends a run too, unless it was started with ``nohup``.
+    ending = [each for each, handler in before.items() if each != signal.SIGHUP or handler is not signal.SIG_IGN]
     try:
-        with anyio.open_signal_receiver(*numbers) as signals:
+        with anyio.open_signal_receiver(*ending) as signals:
             yield signals
     finally:
-        for number, handler in before.items():
+        for number in ending:
             # None: set by what is not Python, which cannot be set again from here.
-            if handler is not None:
-                signal.signal(number, handler)
+            if before[number] is not None:
+                signal.signal(number, before[number])
 
 
 def run_to_end(sending: Callable[[], Awaitable[Result]]) -> Result:

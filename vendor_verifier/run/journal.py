@@ -1,9 +1,7 @@
 """The append-only journal of a run: a record is written the moment it is finished, and is never changed.
 
-Records are plain lines while a run goes on, and are compressed once, at its end, if asked for. A crash loses at most
-what is being written: an incomplete last line is dropped when the journal is next opened. About once a second a thread
-has the disk keep what was written, which may take many milliseconds: on the event loop that would make every stream's
-times late.
+Records are plain lines while a run goes on, and are compressed once, at its end, if asked for. A crash of the process
+loses at most what is being written: an incomplete last line is dropped when the journal is next opened.
 """
 
 from __future__ import annotations
@@ -12,11 +10,8 @@ import contextlib
 import mmap
 import os
 import socket
-import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
 
 import filelock
@@ -35,8 +30,6 @@ from vendor_verifier.store import (
     unpack,
 )
 
-_SYNC_EVERY_S = 1.0
-
 
 @contextmanager
 def locked(folder: RunFolder) -> Iterator[None]:
@@ -52,8 +45,10 @@ def locked(folder: RunFolder) -> Iterator[None]:
     try:
         lock.acquire()
     except filelock.Timeout:
-        words = f"{folder.path} is being written by {_written(owner)}; choose another folder"
-        raise RunFolderError(words) from None
+        who = "another process"
+        with contextlib.suppress(OSError):
+            who = owner.read_text(encoding="utf-8").strip()
+        raise RunFolderError(f"{folder.path} is being written by {who}; choose another folder") from None
     except OSError as error:
         raise StorageError(f"cannot lock {folder.path}: {error}") from error
     try:
@@ -62,13 +57,6 @@ def locked(folder: RunFolder) -> Iterator[None]:
     finally:
         owner.unlink(missing_ok=True)
         lock.release()
-
-
-def _written(owner: Path) -> str:
-    try:
-        return owner.read_text(encoding="utf-8").strip()
-    except OSError:
-        return "another process"
 
 
 class Journal:
@@ -87,9 +75,6 @@ class Journal:
         self._descriptor = -1
         self._size = 0
         self._broken: StorageError | None = None
-        self._synced_at = 0.0
-        self._syncing: Future[None] | None = None
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal")
 
     def __enter__(self) -> Journal:
         """Open the records.
@@ -114,9 +99,11 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self._thread.shutdown()
             if self._broken is None:
-                self._sync()
+                try:
+                    os.fsync(self._descriptor)
+                except OSError as refused:
+                    self._broken = StorageError(f"cannot write {self._file}: {refused}")
             if self._broken is None and self._compress and self._size:
                 try:
                     pack(self._folder.path)
@@ -135,39 +122,23 @@ class Journal:
         Raises:
             StorageError: the disk refused, now or before; what was written until then stays readable.
         """
-        if self._broken is None:
-            self._write(b"".join(map(encode_record, records)))
         if self._broken is not None:
             raise self._broken
-        self.written += len(records)
-        now = time.monotonic()
-        if now - self._synced_at >= _SYNC_EVERY_S and (self._syncing is None or self._syncing.done()):
-            self._synced_at = now
-            self._syncing = self._thread.submit(self._sync)
-
-    def _write(self, lines: bytes) -> None:
+        lines = b"".join(map(encode_record, records))
         left = memoryview(lines)
         try:
             while left:
                 left = left[os.write(self._descriptor, left) :]
         except OSError as error:
-            # A half line would swallow the next one. What cannot be cut off now is dropped on opening.
+            # A half line would swallow the next one. What cannot be cut off now is dropped on opening. Nothing is
+            # written after it, even if the disk recovers.
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, self._size)
-            self._break(error, f"; {self.written} records just written are safe")
-        else:
-            self._size += len(lines)
-
-    def _sync(self) -> None:
-        try:
-            os.fsync(self._descriptor)
-        except OSError as error:
-            self._break(error)
-
-    def _break(self, error: OSError, more: str = "") -> None:
-        """Remember the first refusal: nothing is written after it, even if the disk recovers."""
-        if self._broken is None:
-            self._broken = StorageError(f"cannot write {self._file}: {error}{more}")
+            words = f"cannot write {self._file}: {error}; {self.written} records just written are safe"
+            self._broken = StorageError(words)
+            raise self._broken from error
+        self._size += len(lines)
+        self.written += len(records)
 
 
 def _end_of_lines(descriptor: int) -> int:

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,10 +23,10 @@ STALL_NS = 50_000_000
 MAX_CORE_SHARE = 0.7
 # A shorter watch says nothing about either.
 MIN_WATCH_S = 2.0
-# Of older stalls only those are kept that no later one exceeds: requests end, and then ask for what is recent.
-_RECENT_NS = 2_000_000_000
-# Percentiles are of the last half hour.
+# Half an hour of timers.
 _KEPT = 100_000
+# A timer that is less late spoils no time.
+_LEAST_NS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +36,19 @@ class LoopReport:
     ``None`` in place of a number: watched for less than ``MIN_WATCH_S``.
     """
 
-    watched_s: float
-    p50_ms: float | None = None
     p99_ms: float | None = None
     max_ms: float | None = None
     core_share: float | None = None
-    stalls: int = 0
 
 
 class LoopLag:
     """Measures the lag of the running loop while it is entered."""
 
     def __init__(self) -> None:
-        self._late_ms: deque[float] = deque(maxlen=_KEPT)
-        self._max_ms = 0.0
-        self._stalls = 0
+        self._late_ns: deque[int] = deque(maxlen=_KEPT)
+        self._max_ns = 0
         # (begin, end), ns, in the order in which they ended.
-        self._recent: deque[tuple[int, int]] = deque()
-        self._peaks: list[tuple[int, int]] = []
+        self._stalls: deque[tuple[int, int]] = deque(maxlen=_KEPT)
         self._due_ns = 0
         self._timer: asyncio.TimerHandle | None = None
         self._began_s = self._began_cpu_s = 0.0
@@ -81,8 +75,7 @@ class LoopLag:
             return None
         # The timer itself may be waiting behind what held the loop up.
         longest_ns = max(0, min(time.perf_counter_ns(), end_ns) - max(self._due_ns, begin_ns))
-        # The newest first: whatever ended before the beginning has only older ones behind it.
-        for stall_begin_ns, stall_end_ns in chain(reversed(self._recent), reversed(self._peaks)):
+        for stall_begin_ns, stall_end_ns in reversed(self._stalls):
             if stall_end_ns < begin_ns:
                 break
             longest_ns = max(longest_ns, min(stall_end_ns, end_ns) - max(stall_begin_ns, begin_ns))
@@ -90,26 +83,20 @@ class LoopLag:
 
     def note(self, begin_ns: int, end_ns: int) -> None:
         """Note a timer that was due at ``begin_ns`` and went off at ``end_ns``."""
-        while self._recent and self._recent[0][1] < begin_ns - _RECENT_NS:
-            older = self._recent.popleft()
-            while self._peaks and self._peaks[-1][1] - self._peaks[-1][0] <= older[1] - older[0]:
-                self._peaks.pop()
-            self._peaks.append(older)
-        self._recent.append((begin_ns, end_ns))
-        late_ms = (end_ns - begin_ns) / 1e6
-        self._late_ms.append(late_ms)
-        self._max_ms = max(self._max_ms, late_ms)
-        self._stalls += end_ns - begin_ns > STALL_NS
+        late_ns = end_ns - begin_ns
+        self._late_ns.append(late_ns)
+        self._max_ns = max(self._max_ns, late_ns)
+        if late_ns >= _LEAST_NS:
+            self._stalls.append((begin_ns, end_ns))
 
     def report(self) -> LoopReport:
         """The lag found so far."""
         watched_s = time.perf_counter() - self._began_s
-        if watched_s < MIN_WATCH_S or not self._late_ms:
-            return LoopReport(watched_s, stalls=self._stalls)
-        late_ms = sorted(self._late_ms)
-        p50_ms, p99_ms = (late_ms[int(share * (len(late_ms) - 1))] for share in (0.5, 0.99))
+        if watched_s < MIN_WATCH_S or not self._late_ns:
+            return LoopReport()
+        p99_ms = sorted(self._late_ns)[int(0.99 * (len(self._late_ns) - 1))] / 1e6
         core_share = (time.process_time() - self._began_cpu_s) / watched_s
-        return LoopReport(watched_s, p50_ms, p99_ms, self._max_ms, core_share, self._stalls)
+        return LoopReport(p99_ms, self._max_ns / 1e6, core_share)
 
     def _set(self) -> None:
         self._due_ns = time.perf_counter_ns() + int(TICK_S * 1e9)
@@ -120,10 +107,6 @@ class LoopLag:
         self._set()
 
 
-# Objects more than were let go of before the youngest are walked, and so many such walks before the others are.
-_THRESHOLDS = (500_000, 50, 100)
-
-
 @contextmanager
 def quiet_collector() -> Iterator[None]:
     """Keeps the garbage collector from walking samples and plan while streams are timed, which takes tens of ms a time.
@@ -132,7 +115,8 @@ def quiet_collector() -> Iterator[None]:
     """
     before = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(*_THRESHOLDS)
+    # Objects more than were let go of before the youngest are walked, and so many such walks before the others are.
+    gc.set_threshold(500_000, 50, 100)
     try:
         yield
     finally:

@@ -5,9 +5,7 @@ the account's. A permit is asked for before every single attempt, also before a 
 no place, and time spent waiting for a permit is never part of a latency.
 
 A permit passes three checks in this order: a place, then pause and budgets, then the last word whether the entry, the
-account or the run is over. The last word comes last because any of these may have ended while the request waited. A
-free place goes to the entry that uses the fewest, of several to the one that has used them least: one that answers
-slowly gets no more of them than its siblings.
+account or the run is over. The last word comes last because any of these may have ended while the request waited.
 
 Places are lowered by the rule of TCP (additive increase, multiplicative decrease): more than ``_TOO_MANY`` of the last
 ``_LOOKED_AT`` answers being refusals of our rate halve them, every ``_GOOD_PER_PLACE`` answers without one give one
@@ -32,8 +30,7 @@ import anyio
 from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.records.record import Attempt
-from vendor_verifier.run.budgets import Ask, Bucket, Spending, TokenBucket
-from vendor_verifier.run.retry import slows_account
+from vendor_verifier.run.budgets import Ask, Bucket, Spending
 
 _LOOKED_AT = 24
 _TOO_MANY = 8
@@ -81,32 +78,30 @@ class Backoff:
 
 
 class Account:
-    """One account's places, pause and budgets."""
+    """One account's places, pause and budgets. A free place goes to the entry that uses the fewest."""
 
     def __init__(self, places: int, entries: Sequence[Entry]) -> None:
         self.names = [(entry.model, entry.label) for entry in entries]
         self.backoff = Backoff(places)
         self.lost_in_a_row = 0
-        # On anyio's clock; 0.0: never paused.
+        # On the loop's clock; 0.0: never paused.
         self.paused_until = 0.0
         requests = [each.requests_per_minute for each in entries if each.requests_per_minute is not None]
         tokens = [each.tokens_per_minute for each in entries if each.tokens_per_minute is not None]
         self._buckets = [Bucket(min(requests))] if requests else []
-        self._buckets += [TokenBucket(min(tokens))] if tokens else []
+        self._buckets += [Bucket(min(tokens), tokens=True)] if tokens else []
         self._free = places
-        # By entry: places in use, for how many seconds all of them have been, since when that was counted, who waits.
-        self._using = dict.fromkeys(self.names, 0)
-        self._used_s = dict.fromkeys(self.names, 0.0)
-        self._counted_at = dict.fromkeys(self.names, 0.0)
+        self._using = Counter[Name]()
+        # By entry; the one that was served last comes last.
         self._waiting: dict[Name, deque[asyncio.Future[None]]] = {name: deque() for name in self.names}
-        self._line = anyio.Lock()
-        self._answered = anyio.Event()
+        self._line = asyncio.Lock()
+        self._answered = asyncio.Event()
 
     async def take_place(self, name: Name) -> None:
         """Wait for a place."""
-        # asyncio's own: every request passes here, and anyio's primitives look for a cancellation each time.
         if self._free > 0:
-            self._use(name, 1)
+            self._free -= 1
+            self._using[name] += 1
             return
         waiting = asyncio.get_running_loop().create_future()
         self._waiting[name].append(waiting)
@@ -119,29 +114,23 @@ class Account:
 
     def free_place(self, name: Name, places: int) -> None:
         """Take back a place, and hand out so many."""
-        self._use(name, -1)
-        self._free += places - 1
+        self._using[name] -= 1
+        self._free += places
         while self._free > 0 and (waiting := [each for each, line in self._waiting.items() if line]):
-            chosen = min(waiting, key=lambda each: (self._using[each], self._used_s[each]))
-            first = self._waiting[chosen].popleft()
+            chosen = min(waiting, key=self._using.__getitem__)
+            line = self._waiting[chosen] = self._waiting.pop(chosen)
+            first = line.popleft()
             if not first.cancelled():
                 first.set_result(None)
-                self._use(chosen, 1)
-
-    def _use(self, name: Name, places: int) -> None:
-        """Count places that an entry takes, or gives back."""
-        now = asyncio.get_running_loop().time()
-        self._used_s[name] += self._using[name] * (now - self._counted_at[name])
-        self._counted_at[name] = now
-        self._using[name] += places
-        self._free -= places
+                self._free -= 1
+                self._using[chosen] += 1
 
     @property
     def may_wait(self) -> bool:
         """Whether it was ever paused or has a budget; most accounts were not and have none."""
         return self.paused_until > 0 or bool(self._buckets)
 
-    async def wait_for_turn(self, ask: Ask, over: anyio.Event) -> None:
+    async def wait_for_turn(self, ask: Ask, over: asyncio.Event) -> None:
         """Wait until no pause holds and, first come first served, the budgets have room, or until ``over``."""
         # Others may lengthen the pause meanwhile.
         while (seconds := self.paused_until - anyio.current_time()) > 0 and not over.is_set():
@@ -161,12 +150,13 @@ class Account:
         """Take what the attempt used in place of what was put by for it."""
         for bucket in self._buckets:
             bucket.settle(ask, attempt)
-            self.wake()
+        self.wake()
 
     def wake(self) -> None:
         """Let those who wait check whether there is still something to wait for."""
-        self._answered.set()
-        self._answered = anyio.Event()
+        if self._buckets:
+            self._answered.set()
+            self._answered = asyncio.Event()
 
     def _wait_s(self, now: float) -> float:
         return max(self.paused_until - now, *(bucket.wait_s(now) for bucket in self._buckets))
@@ -199,7 +189,7 @@ class Limiter:
         self._spending = spending or Spending()
         self._gives_way = gives_way
         self._in_flight = Counter[Name]() if in_flight is None else in_flight
-        self._over = {(entry.model, entry.label): anyio.Event() for entry in entries}
+        self._over = {(entry.model, entry.label): asyncio.Event() for entry in entries}
 
     @property
     def places(self) -> int:
@@ -244,7 +234,9 @@ class Limiter:
         account = self.accounts[entry.account]
         account.settle(ask, attempt)
         if self._gives_way:
-            account.backoff.attempt_ended(is_limited=attempt.failure is not None and slows_account(attempt.failure))
+            # An overloaded host says less about how much we send than a limit of our rate.
+            is_limited = attempt.failure is not None and attempt.failure.rules.charge == "rate_limit"
+            account.backoff.attempt_ended(is_limited=is_limited)
         self._spending.pay(entry, attempt, ask.size)
         if self._spending.is_used_up:
             self.close()

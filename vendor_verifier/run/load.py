@@ -17,8 +17,7 @@ import random
 import time
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, count, repeat
 
@@ -43,21 +42,18 @@ _OF_A_STOPPED_VENDOR = kinds_where(lambda kind: kind.stops) & NOT_SENT
 class LoadReport:
     """The load offered to one entry.
 
-    ``begun`` plays count, in ``repetitions`` of the samples; warm-up was thrown away. ``held_back`` of
-    them found ``cap`` others in flight when they were due. Lags are from due to sent without the time to connect;
-    ``None`` in a closed loop.
+    ``begun`` plays count, in ``repetitions`` of the samples; warm-up was thrown away. ``held_back`` of them found
+    ``cap`` others in flight when they were due. ``lag_p99_ms`` is from due to sent without the time to connect, None in
+    a closed loop.
     """
 
     begun: int = 0
     repetitions: int = 0
-    most_under_way: int = 0
     cap: int = 0
     held_back: int = 0
     warmup: int = 0
     warmup_failed: int = 0
-    lag_p50_ms: float | None = None
     lag_p99_ms: float | None = None
-    lag_max_ms: float | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -70,7 +66,6 @@ class _Lane:
     items: Iterator[WorkItem]
     aside: Iterator[WorkItem]
     report: LoadReport
-    under_way: int = 0
     lags: array[float] = field(default_factory=lambda: array("d"))
     ends_s: float | None = None
     is_stopped: bool = False
@@ -97,11 +92,9 @@ class _Lane:
         return next(self.items), self.report.begun - 1
 
     def end(self) -> LoadReport:
-        """The report, with the lags that were found."""
+        """The report, with the lag that 99 % of the plays do not exceed."""
         if self.lags:
-            lags = sorted(self.lags)
-            self.report.lag_p50_ms, self.report.lag_p99_ms = percentile(lags, 50), percentile(lags, 99)
-            self.report.lag_max_ms = lags[-1]
+            self.report.lag_p99_ms = sorted(self.lags)[math.ceil(0.99 * len(self.lags)) - 1]
         return self.report
 
 
@@ -134,26 +127,20 @@ class Load:
 
     async def offer(self) -> Mapping[EntryKey, LoadReport]:
         """Offer everything; the load offered to each entry."""
-        limit = self._plan.vendor_concurrency or len(self._lanes)
-        slot = asyncio.Semaphore(limit) if limit < len(self._lanes) else nullcontext()
-        sharing = Counter(lane.entry.account for lane in self._lanes)
-        seen: Counter[str] = Counter()
+        slots = asyncio.Semaphore(self._plan.vendor_concurrency or max(1, len(self._lanes)))
+        rate = self._plan.load.request_rate
 
-        async def run(lane: _Lane, place: int, turn: int, turns: int) -> None:
-            async with slot:
+        async def run(lane: _Lane, place: int) -> None:
+            async with slots:
                 if self._plan.load.is_open:
                     # Vendors asked at one rate are spread over the time between two requests.
-                    rate = self._plan.load.request_rate
                     await self._by_clock(lane, place / len(self._lanes) / rate if rate else 0.0)
                 else:
-                    await self._by_places(lane, turn, turns)
+                    await self._by_places(lane)
 
-        async with anyio.create_task_group() as group:
+        async with asyncio.TaskGroup() as group:
             for place, lane in enumerate(self._lanes):
-                account = lane.entry.account
-                turns = min(sharing[account], limit)
-                group.start_soon(run, lane, place, seen[account] % turns, turns)
-                seen[account] += 1
+                group.create_task(run(lane, place))
         return {(lane.entry.model, lane.entry.label): lane.end() for lane in self._lanes}
 
     async def _by_clock(self, lane: _Lane, shift_s: float) -> None:
@@ -182,7 +169,7 @@ class Load:
                     return
                 group.create_task(play(*lane.draw(), Due(due_ns, due_s, taken_ns)))
 
-    async def _by_places(self, lane: _Lane, turn: int, turns: int) -> None:
+    async def _by_places(self, lane: _Lane) -> None:
         zero_ns = time.perf_counter_ns()
 
         async def place(opens_s: float) -> None:
@@ -191,8 +178,9 @@ class Load:
                 await self._play(lane, *lane.draw(), None)
 
         async with asyncio.TaskGroup() as group:
-            for opens_s in opening_times(lane.report.cap, self._plan.load.ramp_up_s, turn, turns):
-                group.create_task(place(opens_s))
+            for number in range(lane.report.cap):
+                # The first opens at once, the last when the ramp is over.
+                group.create_task(place(self._plan.load.ramp_up_s * number / max(1, lane.report.cap - 1)))
 
     async def _wait_until(self, due_ns: int) -> None:
         """Wait until then, or until the run closes. Timers may go off early, and nothing may be sent before its
@@ -205,14 +193,10 @@ class Load:
         account, report = lane.entry.account, lane.report
         is_held = due is not None and self._under_way[account] >= report.cap
         self._under_way[account] += 1
-        lane.under_way += 1
-        report.most_under_way = max(report.most_under_way, lane.under_way)
-        record = None
         try:
             record = await self._conversation.record(item, (number or 0) // BLOCK, due)
         finally:
             self._under_way[account] -= 1
-            lane.under_way -= 1
         if record is None:
             # The run takes nothing new.
             report.begun -= number is not None
@@ -238,14 +222,6 @@ def lag_ms(record: Record) -> float | None:
     if first is None or first.scheduled_ns is None:
         return None
     return (-first.scheduled_ns - (first.connect_ns or 0)) / 1e6
-
-
-def percentile(ordered: Sequence[float], percent: float) -> float:
-    """The percentile (0–100) of ascending numbers, linear between closest ranks (Hyndman–Fan type 7)."""
-    position = (len(ordered) - 1) * percent / 100
-    low = int(position)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
 
 
 def due_times(shape: LoadShape, seed: int) -> Iterator[float]:
@@ -285,14 +261,3 @@ def offered(shape: LoadShape, until_s: float) -> float:
         raise ValueError("only a rate offers so many a second")
     rate, ramp_s = shape.request_rate, shape.ramp_up_s
     return rate * until_s**2 / (2 * ramp_s) if until_s < ramp_s else rate * (until_s - ramp_s / 2)
-
-
-def opening_times(places: int, ramp_up_s: float, turn: int = 0, turns: int = 1) -> Sequence[float]:
-    """Seconds after which each place of a closed loop opens: the first at once, the last when the ramp is over.
-
-    Where ``turns`` entries share the places, theirs open in turn, so that together they grow as one alone would;
-    ``turn`` counts from 0.
-    """
-    if places == 1:
-        return [0.0]
-    return [min(ramp_up_s, ramp_up_s * (turns * place + turn) / (places - 1)) for place in range(places)]

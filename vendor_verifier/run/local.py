@@ -5,17 +5,15 @@ never answered costs its own place and nothing else, and no vendor waits for ano
 asked more often.
 
 Such a baseline has more requests and no more places. At full speed the others would be through when it is half done,
-and its second half would be asked alone, at another load of the machine and another hour. So an entry may have begun
-such a share of its samples as the baseline has. Nobody is held back while the baseline is slower than twice the entry,
-or fails again and again.
+and its second half would be asked alone, at another load of the machine and another hour. So no entry may begin a
+larger share of its samples than the baseline has, unless the baseline fails again and again.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import random
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -40,10 +38,8 @@ _ROUNDS = 20
 _LEAST_TURNS = 4
 # Plays of an entry beyond twice its places: when one rests between two tries another takes its place.
 _BEYOND = 25
-# A baseline that is slower than so many times an entry, or failed so often in a row, holds nobody back.
-_SLOWER = 2
+# A baseline that failed so often in a row holds nobody back.
 _FAILURES = 10
-_LOOK_AGAIN_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +118,7 @@ class _Stream:
 
     ``plays`` is how many go on at once, ``turn`` how many more may begin before it hands its slot over, where slots are
     limited. ``lead`` is the baseline whose pace it keeps; ``phase``, from 0 to 1, keeps entries apart that would else
-    all go on at the same moments.
+    all go on at the same moments. ``moved`` is set, and replaced, when a play ends.
     """
 
     entry: Entry
@@ -135,26 +131,19 @@ class _Stream:
     begun: int = 0
     ended: int = 0
     failed_in_a_row: int = 0
-    seconds: float = 0.0
     is_over: bool = False
     is_stopped: bool = False
     lead: _Stream | None = None
     phase: float = 0.0
-    line: asyncio.Lock = field(default_factory=asyncio.Lock)
-    # Of a lead: when its last ones ended, as many as it has places, and who waits for the next.
-    ends: deque[float] = field(default_factory=deque)
-    followers: dict[asyncio.Future[None], None] = field(default_factory=dict)
+    moved: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def held_until(self) -> float:
-        """When the next item may begin at the latest, on the loop's clock; it may as soon as the lead is further."""
+    async def keep_pace(self) -> None:
+        """Wait while the entry has begun a larger share of its items than its baseline, whose places count as begun."""
         lead = self.lead
-        if lead is None or lead.is_stopped or lead.failed_in_a_row >= _FAILURES:
-            return 0.0
-        allowed = max(1, int((lead.ended + lead.places) / lead.left * self.left + self.phase))
-        if self.is_stopped or self.begun >= self.left or self.begun < allowed:
-            return 0.0
-        # As many as the lead has places have ended since then: so long does one of them take.
-        return lead.ends[0] + _SLOWER * self.seconds / self.ended if self.ended else math.inf
+        while lead is not None and not lead.is_over and lead.failed_in_a_row < _FAILURES:
+            if self.begun < max(1, int((lead.ended + lead.places) / lead.left * self.left + self.phase)):
+                return
+            await lead.moved.wait()
 
 
 class Engine:
@@ -163,7 +152,6 @@ class Engine:
     def __init__(self, plan: Plan, queue: WorkQueue, conversation: Conversation, emit: Emit) -> None:
         self._conversation = conversation
         self._emit = emit
-        self._rng = random.Random(plan.seed)  # noqa: S311 an order, not a secret
         order = queue.order(plan.seed)
         self._streams: list[_Stream] = []
         for target, repeats in enumerate(queue.repeats):
@@ -171,7 +159,7 @@ class Engine:
             places = entry.concurrency or plan.request_concurrency
             if left := queue.left_of(target):
                 self._streams.append(_Stream(entry, items, left, repeats, places, min(left, 2 * places + _BEYOND)))
-        self._rng.shuffle(self._streams)
+        random.Random(plan.seed).shuffle(self._streams)  # noqa: S311 an order, not a secret
         self._most = min(plan.vendor_concurrency or len(self._streams), len(self._streams))
 
     async def ask(self) -> None:
@@ -183,7 +171,11 @@ class Engine:
                 for stream in self._streams:
                     group.create_task(self._in_turns(stream, slots))
                 return
-            self._find_leads()
+            for lead in self._streams:
+                if lead.entry.is_baseline:
+                    slower = [each for each in self._streams if _is_slower(each, lead)]
+                    for place, stream in enumerate(slower):
+                        stream.lead, stream.phase = lead, place / len(slower)
             for number in range(max((stream.plays for stream in self._streams), default=0)):
                 # In turn, so that no vendor is always asked before the others, and a few at a time: each builds a body.
                 for stream in self._streams:
@@ -210,8 +202,7 @@ class Engine:
                 if stream.is_stopped or (stream.turn <= 0 and self._is_slot_wanted()):
                     return
                 stream.turn -= 1
-            if stream.lead is not None:
-                await self._keep_pace(stream, stream.lead)
+            await stream.keep_pace()
             taken = next(stream.items, None)
             if taken is None:
                 stream.is_over = True
@@ -235,37 +226,10 @@ class Engine:
             if final is not None and final.failure is not None and final.failure.kind == "skipped":
                 stream.is_stopped = True
             stream.failed_in_a_row = 0 if record.succeeded else stream.failed_in_a_row + 1
-            timings = [attempt.timing for turn in record.turns for attempt in turn.attempts]
-            stream.seconds += sum(timing.end_ns for timing in timings if timing is not None) / 1e9
-        if stream.ends:
-            stream.ends.append(asyncio.get_running_loop().time())
-            waiting = list(stream.followers)
-            # Whoever goes on first at a moment would find the least under way, each time.
-            self._rng.shuffle(waiting)
-            for each in waiting:
-                if not each.done():
-                    each.set_result(None)
+        stream.moved.set()
+        stream.moved = asyncio.Event()
 
-    def _find_leads(self) -> None:
-        sharing = Counter(stream.entry.account for stream in self._streams)
-        for lead in self._streams:
-            slower = [
-                stream
-                for stream in self._streams
-                if lead.entry.is_baseline and stream.entry.model == lead.entry.model and stream.repeats < lead.repeats
-            ]
-            if slower:
-                most = max(1, lead.places // sharing[lead.entry.account])
-                lead.ends = deque([asyncio.get_running_loop().time()] * most, maxlen=most)
-            for place, stream in enumerate(slower):
-                stream.lead, stream.phase = lead, place / len(slower)
 
-    async def _keep_pace(self, stream: _Stream, lead: _Stream) -> None:
-        """Wait while the entry is ahead of its baseline; one of its tasks at a time."""
-        loop = asyncio.get_running_loop()
-        async with stream.line:
-            while (seconds := stream.held_until() - loop.time()) > 0:
-                waiting = loop.create_future()
-                lead.followers[waiting] = None
-                await asyncio.wait((waiting,), timeout=min(seconds, _LOOK_AGAIN_S))
-                del lead.followers[waiting]
+def _is_slower(stream: _Stream, lead: _Stream) -> bool:
+    """Whether ``lead`` is a baseline of the same model that is asked more often."""
+    return stream.entry.model == lead.entry.model and stream.repeats < lead.repeats
