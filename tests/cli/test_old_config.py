@@ -1,13 +1,19 @@
-"""``init --from`` on a configuration of 0.1.0: keys move to .env, everything else stays."""
+"""``init --from``: keys of a configuration of 0.1.0 move to .env, and one of mcpbr becomes ours."""
 
 from __future__ import annotations
 
+import re
 import stat
 from pathlib import Path
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vendor_verifier.cli.main import run_app
+from vendor_verifier.config.env_file import parse_env
+from vendor_verifier.config.old_files import move_keys
 
 ONE, TWO = "sk-CANARYone0123456789abcdef", "sk-CANARYtwo0123456789abcdef"
 FROM = ["init", "--from", "config.yaml"]
@@ -29,6 +35,15 @@ minimax-m2.5:
       validator: openai
       is_baseline: false
 """
+OF_MCPBR = """
+benchmark: "mcptoolbench"
+sample_size: 20
+max_iterations: 20
+mcp_server:
+  command: "npx"
+  env: {TOKEN: sk-12345678901234567890}
+model: "sonnet"
+"""
 
 
 @pytest.fixture
@@ -42,64 +57,113 @@ def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_keys_move_to_env(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Keys are in .env for the user alone, and the configuration loads."""
+    """Keys are in .env and the backup for the user alone, nothing else changes, and none is printed."""
+    before = sorted(old.rglob("*"))
+    assert run_app([*FROM, "--dry-run"]) == 0
+    assert (sorted(old.rglob("*")), (old / "config.yaml").read_text()) == (before, CONFIG)
     assert run_app(FROM) == 0
-    said = capsys.readouterr()
-    text = (old / "config.yaml").read_text()
+    text, backup = (old / "config.yaml").read_text(), old / "config.yaml.backup"
     assert text == CONFIG.replace(ONE, '"${openrouter}"').replace(TWO, '"${packyapi}"')
     assert stat.S_IMODE((old / "config.yaml").stat().st_mode) == 0o640
-    assert (old / ".env").read_text() == f"openrouter={ONE}\npackyapi={TWO}\n"
-    backup = old / "config.yaml.backup"
+    assert (old / ".env").read_text() == f"openrouter='{ONE}'\npackyapi='{TWO}'\n"
     assert backup.read_text() == CONFIG
     assert [stat.S_IMODE((old / name).stat().st_mode) for name in (".env", backup.name)] == [0o600, 0o600]
     assert {".env", backup.name} <= set((old / ".gitignore").read_text().splitlines())
-    assert str(backup) in said.err
-
-
-def test_no_key_is_printed_or_left_behind(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Only .env and the backup hold a key; screen, run folder and configuration hold none."""
-    run_app(FROM)
+    assert run_app(FROM) == 0
+    assert (old / "config.yaml").read_text() == text
     said = capsys.readouterr()
-    holders = [path for path in old.rglob("*") if path.is_file() and ("CANARY" in path.read_text(errors="replace"))]
-    assert sorted(path.name for path in holders) == [".env", "config.yaml.backup"]
+    assert str(backup) in said.err
     assert "CANARY" not in said.out + said.err
 
 
-def test_a_key_in_env_that_differs_stays(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The key of the configuration gets another name there, and is named so in the configuration."""
-    (old / ".env").write_text("openrouter=sk-mine-0123456789\n")
-    assert run_app(FROM) == 0
-    assert (old / ".env").read_text().startswith("openrouter=sk-mine-0123456789\n")
-    assert 'api_key: "${openrouter_2}"' in (old / "config.yaml").read_text()
-    assert "because `openrouter` holds another key there" in capsys.readouterr().err
-
-
-def test_a_dry_run_writes_nothing(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It shows what it would do."""
-    before = sorted(old.rglob("*"))
-    assert run_app([*FROM, "--dry-run"]) == 0
-    assert sorted(old.rglob("*")) == before
-    assert (old / "config.yaml").read_text() == CONFIG
-    assert "the key is `packyapi` in" in capsys.readouterr().err
-
-
 def test_what_is_still_wrong_is_said(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The keys are moved anyway; exit 2 while the configuration does not load."""
-    (old / "config.yaml").write_text(CONFIG.replace("is_baseline: false", "is_baseline: true"))
+    """The keys are moved anyway, through a link too; exit 2 while the configuration does not load."""
+    (old / "real.yaml").write_bytes(CONFIG.replace("is_baseline: false", "is_baseline: true").encode())
+    (old / "config.yaml").unlink()
+    (old / "config.yaml").symlink_to(old / "real.yaml")
     assert run_app(FROM) == 2
-    assert "still to fix:" in (err := capsys.readouterr().err)
-    assert "a second baseline" in err
+    assert re.search("still to fix: .*a second baseline", capsys.readouterr().err)
+    assert (old / "config.yaml").is_symlink()
     assert ONE not in (old / "config.yaml").read_text()
 
 
-def test_links_are_followed_and_a_byte_order_mark_stays(old: Path) -> None:
-    """The file that is meant is changed, not the link replaced by one."""
-    (old / "real").mkdir()
-    (old / "config.yaml").unlink()
-    (old / "real" / "c.yaml").write_bytes(b"\xef\xbb\xbf" + CONFIG.replace("\n", "\r\n").encode())
-    (old / "config.yaml").symlink_to(old / "real" / "c.yaml")
-    assert run_app([*FROM, "--env-file", ".env"]) == 0
-    assert (old / "config.yaml").is_symlink()
-    changed = (old / "real" / "c.yaml").read_bytes()
-    assert changed.startswith(b"\xef\xbb\xbf# our vendors\r\n")
-    assert b"CANARY" not in changed
+@pytest.mark.parametrize(
+    ("env", "result"),
+    [
+        ("", f"openrouter='{ONE}'\n"),
+        ("# mine\nother=1", f"# mine\nother=1\nopenrouter='{ONE}'\n"),
+        (f"openrouter={ONE}\n", f"openrouter={ONE}\n"),
+        ("openrouter=sk-xxxx\n", f"openrouter=sk-xxxx\nopenrouter='{ONE}'\n"),
+        ("openrouter=another-key-of-mine\n", f"openrouter=another-key-of-mine\nopenrouter_2='{ONE}'\n"),
+    ],
+)
+def test_what_env_holds_already(env: str, result: str) -> None:
+    """A key that differs is never overwritten, and the same key is not written twice."""
+    moved = move_keys(f"m:\n  vendors:\n    - name: openrouter\n      api_key: {ONE}\n", env, str)
+    assert moved.env == result
+    assert ONE not in moved.config
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"- name: a\n      api_key: &key {ONE}",
+        f"- name: a\n      api_key: |\n        {ONE}\n      url: https://o.example/v1",
+        f"- name: a\n      api_key: >-\n        {ONE}",
+        f"- {{name: b, api_key: {ONE}}}",
+        "- {name: b, api_key: 0123456789012}",
+        f"- &shared {{name: a, api_key: {ONE}}}\n    - <<: *shared",
+    ],
+)
+def test_a_key_may_be_written_in_any_way(written: str) -> None:
+    """Anchors, blocks and figures: the key is found, and the file says the same but for it."""
+    moved = move_keys(f"m:\n  vendors:\n    {written}\n# other: {TWO}\n", "", str)
+    assert not re.search(f"{ONE}|0123456789012", moved.config)
+    assert re.search(r"\$\{\w+\}", moved.config)
+    assert len(parse_env(moved.env)[0]) == 1
+    assert moved.lines == (moved.config.count("\n"),)
+
+
+NAMES = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), min_size=1, max_size=12)
+KEYS = st.text(st.characters(codec="ascii", min_codepoint=33, max_codepoint=126), min_size=9, max_size=40)
+
+
+@given(st.lists(st.tuples(NAMES, KEYS), min_size=1, max_size=6), st.booleans())
+def test_no_key_is_lost_and_none_stays(vendors: list[tuple[str, str]], flow: bool) -> None:
+    """Whatever vendors and keys are called: each entry's reference leads to its key in .env."""
+    entries = [{"name": name, "api_key": key, "model_id": "m"} for name, key in vendors]
+    text = yaml.safe_dump({"m": {"vendors": entries}}, default_flow_style=flow, allow_unicode=True)
+    moved = move_keys(text, "", str)
+    env = parse_env(moved.env)[0]
+    after = yaml.safe_load(moved.config)["m"]["vendors"]
+    for before, entry in zip(entries, after, strict=True):
+        name = re.fullmatch(r"\$\{(.+)\}", entry["api_key"])
+        if name is None:
+            assert entry == before  # a placeholder or a reference already
+        else:
+            assert env[name[1]].strip() == before["api_key"].strip()
+            assert {**entry, "api_key": before["api_key"]} == before
+
+
+@pytest.mark.parametrize("suite", ["mcptoolbench", "toolbench"])
+def test_a_configuration_of_mcpbr_becomes_ours(suite: str, old: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In place of the file, with a backup; simulated vendors where it names no model that we know."""
+    text = OF_MCPBR.replace("mcptoolbench", suite)
+    (old / "config.yaml").write_text(text if suite == "mcptoolbench" else text.replace("sonnet", "nobody"))
+    assert run_app([*FROM, "--dry-run"]) == 0
+    assert [path.name for path in old.iterdir()] == ["config.yaml"]
+    assert run_app(FROM) == 0
+    assert "benchmark: " in (old / "config.yaml.backup").read_text()
+    said = capsys.readouterr().err
+    assert f"--suite {suite}" in said
+    assert "not carried over: mcp_server" in said
+    assert run_app(["--suite", suite, "--dry-run"]) == 0
+    asked = "claude-sonnet-5.5" if suite == "mcptoolbench" else "simulated-model"
+    assert f"{asked} / " in capsys.readouterr().out
+
+
+def test_a_model_of_such_a_name_is_a_model(tmp_path: Path) -> None:
+    """What has vendors is a model, whatever it is called."""
+    file = tmp_path / "config.yaml"
+    file.write_text("benchmark: {vendors: [{name: simulated, model_id: m, url: 'sim://faithful', is_baseline: true}]}")
+    assert run_app(["run", "-c", str(file), "--dry-run", "-n", "2"]) == 0

@@ -1,6 +1,7 @@
 """The command ``init``: writes a commented config.yaml, .env and .gitignore into a folder; it overwrites nothing.
 
-``--list`` prints the known vendors and models, ``--from`` converts an old configuration.
+``--list`` prints the known vendors and models. ``--from`` moves the literal keys of a config.yaml to .env, or writes
+ours from a configuration of mcpbr; what could be lost is written before anything is replaced.
 """
 
 from __future__ import annotations
@@ -10,19 +11,24 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from vendor_verifier.cli.output import EXIT_OK, say, warn
+from vendor_verifier.cli.output import EXIT_OK, EXIT_USAGE, say, warn
+from vendor_verifier.config import old_files
 from vendor_verifier.config.flags import INPUT, flag, many, option
+from vendor_verifier.config.load import load_config, read_environment, read_file
 from vendor_verifier.config.model_names import MODEL_IDS, known_models, series_of
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.schema import json_schema
-from vendor_verifier.errors import Problem, ProblemsError, StorageError, UsageError
+from vendor_verifier.config.yaml_source import SourceError, read_yaml
+from vendor_verifier.errors import ConfigError, Problem, ProblemsError, StorageError, UsageError
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.formats import aligned
 from vendor_verifier.resources import shipped
+from vendor_verifier.store import RunFolder
 
 _RULE = "# ---"
 IGNORED = ".env\n.env.*\n!.env.example\nruns/\n"
@@ -54,8 +60,6 @@ def init_command(
     if dry_run and from_ is None:
         raise ProblemsError([Problem("needs --from, the file to convert", key="--dry-run")])
     if from_ is not None:
-        from vendor_verifier.cli.old_config import convert
-
         return convert(from_, env_file, dry_run=dry_run)
     write_first_files(folder, offers_of(model, vendor))
     return EXIT_OK
@@ -201,3 +205,93 @@ def print_known(registry: Registry) -> None:
         lines += [model, *(f"  {vendor:12} {model_id}" for vendor, model_id in MODEL_IDS[model].items())]
     lines.append("Other names work too: give each vendor's model_id in config.yaml.")
     sys.stdout.writelines(f"{line}\n" for line in lines)
+
+
+def convert(config: Path, env_file: Path | None, *, dry_run: bool) -> int:
+    """Convert ``config`` and return the exit code: 2 while the result has problems, which are named.
+
+    Keys go to ``env_file`` (default: .env next to the config); a backup is kept, and no key is printed.
+
+    Raises:
+        ConfigError: a file cannot be read, or its keys cannot be moved.
+        StorageError: the disk refused.
+    """
+    # Links are followed: the file that is meant is changed, not the link replaced.
+    config = config.resolve()
+    env = (env_file or config.parent / ".env").resolve()
+    registry = find_vendors(())
+    text, held = read_file(config), read_file(env) if env.exists() else ""
+    try:
+        content = read_yaml(text).content
+        if old_files.is_of_mcpbr(content):
+            return _from_mcpbr(config, text, content, dry_run=dry_run)
+        moved = old_files.move_keys(text, held, lambda name: registry.vendor(name).key_name or name)
+    except SourceError as error:
+        raise ConfigError([Problem(error.message, config, error.line)]) from None
+    except old_files.NotMovable:
+        message = "its keys cannot be moved without changing more than them; write `NAME=<the key>` in .env yourself"
+        raise ConfigError([Problem(message, config)]) from None
+    for line, name in moved.keys:
+        say(plain(f"{config}:{line}: the key is `{name}` in {env}"))
+    for line in moved.lines:
+        say(f"{config}:{line}: this line still holds what looks like a key; delete it")
+    if not moved.keys:
+        say(f"{config} holds no literal key; it is unchanged")
+    if dry_run:
+        say("dry run: nothing was written")
+        return EXIT_OK
+    if moved.keys:
+        _back_up(config, text)
+        _ignore(env)
+        RunFolder(env.parent).write(env.name, moved.env)
+        mode = config.stat().st_mode & 0o777
+        RunFolder(config.parent).write(config.name, moved.config)
+        config.chmod(mode)
+        say(f"if {config} was ever committed or shared, replace its keys: others may have them")
+    try:
+        load_config(RunOptions(config_file_path=config, env_file=env), read_environment(), registry=registry)
+    except ConfigError as error:
+        for problem in error.problems:
+            say(plain(f"still to fix: {problem}"))
+        return EXIT_USAGE
+    say("next: `agent-vendor-verifier doctor`, then `agent-vendor-verifier --dry-run`")
+    return EXIT_OK
+
+
+def _from_mcpbr(source: Path, text: str, content: Mapping[str, Any], *, dry_run: bool) -> int:
+    """Write config.yaml next to a configuration of mcpbr, in place of it if that is its name."""
+    model, target = old_files.known_model(content), source.with_name("config.yaml")
+    chosen, suites = offers_of([model] if model else []), old_files.suites_section(content)
+    if left_out := old_files.left_out(content):
+        say(plain(f"not carried over: {', '.join(left_out[:10])}"))
+    if model is None:
+        say("it names no model that we know, so the simulated vendors are in; put yours in their place")
+    if dry_run:
+        say(f"dry run: nothing was written; {target} would be\n\n{config_text(chosen, suites)}")
+        return EXIT_OK
+    if target == source:
+        _back_up(source, text)
+        source.unlink()
+    elif target.exists():
+        raise UsageError(f"{target} exists; move it away first, and run this again")
+    folder = Path(os.path.relpath(target.parent))
+    write_first_files(folder, chosen, suites, f" --suite {old_files.suite_of(content)}")
+    return EXIT_OK
+
+
+def _back_up(config: Path, text: str) -> None:
+    """Copy a file that may hold keys next to it, where git ignores it."""
+    backup = config.with_name(f"{config.name}.backup")
+    _ignore(backup)
+    if not _create(backup, text, "", 0o600):
+        raise UsageError(f"{backup} exists; move it away first, and run this again")
+    say(f"{backup} is the file as it was; git ignores it. Delete it when everything works.")
+
+
+def _ignore(file: Path) -> None:
+    """Add a file to the .gitignore of its folder, which is created with what ``init`` puts there."""
+    path = file.with_name(".gitignore")
+    _create(path, IGNORED, "", 0o644)
+    if file.name.encode() not in path.read_bytes().split():
+        with path.open("ab") as out:
+            out.write(f"\n{file.name}\n".encode())

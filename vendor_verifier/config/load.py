@@ -28,7 +28,7 @@ from vendor_verifier.config.env_file import (
     shown,
 )
 from vendor_verifier.config.model_names import default_baseline, known_models, model_id_of
-from vendor_verifier.config.old_files import in_our_words, is_of_mcpbr
+from vendor_verifier.config.old_files import is_of_mcpbr, suite_of
 from vendor_verifier.config.problems import Findings, key_text, listed, nearest
 from vendor_verifier.config.run_config import RunConfig, RunOptions
 from vendor_verifier.config.schema import RESERVED, Settings, Top
@@ -219,17 +219,29 @@ def _reader(
     return EntryReader(configuration.registry, configuration.defaults, variables, wanted, findings, require_keys)
 
 
-def _read(path: Path) -> Source:
+def read_file(path: Path, missing: str = "no such file") -> str:
+    """The text of a small file; ConfigError says what is wrong with one that cannot be read."""
     try:
-        source = read_yaml(read_limited(path))
+        return read_limited(path)
     except FileNotFoundError:
-        raise ConfigError([Problem(_HOW_TO_START, file=path)]) from None
+        raise ConfigError([Problem(missing, file=path)]) from None
     except OSError as error:
         raise ConfigError([Problem(f"cannot be read: {error.strerror}", file=path)]) from None
     except SourceError as error:
         raise ConfigError([Problem(error.message, file=path, line=error.line)]) from None
-    if isinstance(source.content, dict) and is_of_mcpbr(source.content):
-        raise ConfigError([Problem(in_our_words(source.content, path.name), file=path)])
+
+
+def _read(path: Path) -> Source:
+    try:
+        source = read_yaml(read_file(path, _HOW_TO_START))
+    except SourceError as error:
+        raise ConfigError([Problem(error.message, file=path, line=error.line)]) from None
+    if is_of_mcpbr(source.content):
+        words = (
+            f"this is a configuration of mcpbr; `agent-vendor-verifier init --from {path.name}` writes one of ours. "
+            f"Then: agent-vendor-verifier --config-file-path config.yaml --suite {suite_of(source.content)}"
+        )
+        raise ConfigError([Problem(words, file=path)])
     return source
 
 
