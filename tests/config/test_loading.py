@@ -112,7 +112,7 @@ def test_problems_of_run_settings_have_lines(refusals):
     text = "run:\n  retires: 7\n  limit: 0\n  client: curl\n" + PAGE
     found = [(problem.line, problem.key, problem.message) for problem in refusals(text, KEYS)]
     assert found == [
-        (2, "run.retires", "unknown key in run (did you mean `retries`?)"),
+        (2, "run.retires", "unknown key (did you mean `retries`?)"),
         (3, "run.limit", "read `0`; expected at least 1"),
         (4, "run.client", "read the text `curl`; expected 'direct' or 'sdk'"),
     ]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.config.env_file import is_placeholder, looks_secret, shown
+from vendor_verifier.config.secret_text import is_placeholder, looks_secret, shown
 
 CANARY = "sk-" + "CANARY0123456789abcdefghij"  # in two pieces, so that scanners of this repository stay quiet
 URL = 'url: "https://h/v1"'

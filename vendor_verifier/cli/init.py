@@ -18,11 +18,12 @@ from cyclopts import Parameter
 from vendor_verifier.cli.output import EXIT_OK, EXIT_USAGE, say, warn
 from vendor_verifier.config import old_files
 from vendor_verifier.config.flags import INPUT, flag, many, option
-from vendor_verifier.config.load import load_config, read_environment, read_file
+from vendor_verifier.config.load import load_config, read_environment
 from vendor_verifier.config.model_names import MODEL_IDS, known_models, series_of
+from vendor_verifier.config.problems import reading
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.schema import json_schema
-from vendor_verifier.config.yaml_source import SourceError, read_yaml
+from vendor_verifier.config.yaml_source import read_limited, read_yaml
 from vendor_verifier.errors import ConfigError, Problem, ProblemsError, StorageError, UsageError
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.reports.escape import plain
@@ -220,14 +221,17 @@ def convert(config: Path, env_file: Path | None, *, dry_run: bool) -> int:
     config = config.resolve()
     env = (env_file or config.parent / ".env").resolve()
     registry = find_vendors(())
-    text, held = read_file(config), read_file(env) if env.exists() else ""
+    held = ""
+    if env.exists():
+        with reading(env):
+            held = read_limited(env)
     try:
-        content = read_yaml(text).content
-        if old_files.is_of_mcpbr(content):
-            return _from_mcpbr(config, text, content, dry_run=dry_run)
-        moved = old_files.move_keys(text, held, lambda name: registry.vendor(name).key_name or name)
-    except SourceError as error:
-        raise ConfigError([Problem(error.message, config, error.line)]) from None
+        with reading(config):
+            text = read_limited(config)
+            content = read_yaml(text).content
+            if old_files.is_of_mcpbr(content):
+                return _from_mcpbr(config, text, content, dry_run=dry_run)
+            moved = old_files.move_keys(text, held, lambda name: registry.vendor(name).key_name or name)
     except old_files.NotMovable:
         message = "its keys cannot be moved without changing more than them; write `NAME=<the key>` in .env yourself"
         raise ConfigError([Problem(message, config)]) from None

@@ -2,55 +2,43 @@
 
 from __future__ import annotations
 
+import hashlib
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from vendor_verifier.config.credentials import Address, AddressError, KeySource, check_headers, key_source, read_address
-from vendor_verifier.config.env_file import (
-    Variables,
-    account_of,
+from vendor_verifier.config.env_file import Variables
+from vendor_verifier.config.model_names import model_id_of
+from vendor_verifier.config.problems import Findings, described, nearest
+from vendor_verifier.config.schema import RESERVED, Address, ModelSection, Settings, VendorEntry, read_address
+from vendor_verifier.config.secret_text import (
     expand,
     has_known_form,
+    is_placeholder,
     looks_secret,
     names_a_secret,
     printable,
     references,
     shown,
 )
-from vendor_verifier.config.model_names import model_id_of
-from vendor_verifier.config.problems import Findings, described, listed, nearest
-from vendor_verifier.config.schema import RESERVED, ModelSection, Settings, VendorEntry
 from vendor_verifier.config.yaml_source import Path
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.records.request import Endpoint
-from vendor_verifier.registry import WIRES, Registry
-
-OWN_BODY_KEYS = ("model", "messages", "tools")
+from vendor_verifier.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An entry as the file has it; ``bad`` are the keys that did not fit and are left out."""
+    """A checked entry of the file and its place."""
 
     path: Path
     model: str
     entry: VendorEntry
-    bad: frozenset[str]
-
-    @property
-    def label(self) -> str:
-        """The given label, else the vendor's name with the pinned provider before it."""
-        return self.entry.label or (f"{self.slug} ({self.entry.name})" if self.slug else self.entry.name)
-
-    @property
-    def slug(self) -> str | None:
-        """The provider that a router is pinned to."""
-        return self.entry.provider.strip().rstrip("/") if self.entry.provider else None
 
 
 def read_models(content: Mapping[str, Any], findings: Findings) -> list[Written]:
-    """Every entry of the file in its order, each of the right shape; the problems are added to the findings."""
+    """Every right entry of the file in its order; what is wrong with the others is added to the findings."""
     found: list[Written] = []
     for model, section in content.items():
         if model in RESERVED:
@@ -66,10 +54,9 @@ def read_models(content: Mapping[str, Any], findings: Findings) -> list[Written]
         vendors = section.get("vendors") if isinstance(section, dict) else None
         written = []
         for place, each in enumerate(vendors if isinstance(vendors, list) else []):
-            path: Path = (model, "vendors", place)
-            entry, bad = findings.fitted(VendorEntry, path, each)
+            entry = findings.fitted(VendorEntry, (model, "vendors", place), each)
             if entry is not None:
-                written.append(Written(path, model, entry, bad))
+                written.append(Written((model, "vendors", place), model, entry))
         _refuse_twins(written, findings)
         found += written
     return found
@@ -80,20 +67,19 @@ def _refuse_twins(entries: Iterable[Written], findings: Findings) -> None:
     baseline: Path | None = None
     labels: dict[str, Path] = {}
     for written in entries:
+        label = written.entry.shown_as
         if written.entry.is_baseline and baseline is not None:
             first = findings.source.line((*baseline, "is_baseline"))
             words = f"a second baseline, the first is on line {first}; keep one of them"
             findings.problem((*written.path, "is_baseline"), words)
-        if written.entry.is_baseline and baseline is None:
+        elif written.entry.is_baseline:
             baseline = written.path
-        if written.bad & {"label", "provider"}:
-            continue
-        if written.label in labels:
-            first = findings.source.line(labels[written.label])
-            words = f"{shown(written.label)} already names the entry on line {first}; give one of them another `label:`"
-            words = words if first else f"{shown(written.label)} names two vendors; give one of them another name"
+        if label in labels:
+            first = findings.source.line(labels[label])
+            words = f"{shown(label)} already names the entry on line {first}; give one of them another `label:`"
+            words = words if first else f"{shown(label)} names two vendors; give one of them another name"
             findings.problem((*written.path, "label") if written.entry.label else written.path, words)
-        labels.setdefault(written.label, written.path)
+        labels.setdefault(label, written.path)
 
 
 def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,53 +110,46 @@ class EntryReader:
     def read(self, written: Written, *, selected: bool) -> Entry | None:
         """The entry, without its key where it is not ``selected``; None when something is wrong with it."""
         path, entry, model = written.path, written.entry, written.model
-        for name in ("name", "model_id", "provider", "label"):
-            text = getattr(entry, name)
-            if text is not None and (not text.isprintable() or text != text.strip()):
-                words = "holds a control character, a line break or space at an end; remove it"
-                self.findings.problem((*path, name), words)
-        check_settings(path, entry, self.findings)
         settings = merge(_stated(self.defaults), _stated(entry))
         plugin = self.registry.vendor(entry.name)
-        address = self._address(written, settings) if "url" not in written.bad else None
-        key = key_source(path, entry, plugin.key_name or entry.name, self.findings)
-        if written.slug == "":
-            self.findings.problem((*path, "provider"), "names no provider; write its slug, for example `minimax`")
+        address = self._address(written, allow_http=bool(settings.get("allow_http")))
         model_id = entry.model_id or model_id_of(model, entry.name)
-        if model_id is None and "model_id" not in written.bad:
+        if model_id is None:
             words = f"missing; no id of {shown(model)} at {shown(entry.name)} is known: ask the vendor and write it"
             self.findings.problem((*path, "model_id"), words)
-        if address is not None and key is not None:
-            self._refuse_foreign_host(written, address, key, plugin.base_url)
-        if address is None or key is None or model_id is None or written.bad & {"api_key", "api_key_env"}:
+        if address is None or model_id is None:
             return None
-        pinned = {"only": [written.slug], "allow_fallbacks": False, "require_parameters": True}
-        body = merge({"provider": pinned} if written.slug else {}, settings.get("extra_body", {}))
+        pinned = {"only": [entry.provider], "allow_fallbacks": False, "require_parameters": True}
+        body = merge({"provider": pinned} if entry.provider else {}, settings.get("extra_body", {}))
         # A setting from the command line must not be undone by the same setting in the config's extra_body.
         body = {name: value for name, value in body.items() if name not in self.overrides}
         templates = _headers(("defaults",), self.defaults) | _headers(path, entry)
-        is_simulated = address.url.startswith("sim:")
-        needs_key = not key.command and not is_simulated and (key.explicit or not address.local)
-        value = None if key.command or is_simulated or not selected else self._key(key, needs_key)
-        credential = value or " ".join(key.command)
+        command = tuple(shlex.split(entry.api_key_command or ""))
+        asks_key = not command and not address.url.startswith("sim:")
+        needs_key = asks_key and (entry.key_variable is not None or not address.local)
+        key_name = entry.key_variable or plugin.key_name or entry.name
+        key = self._key(key_name, path, needs_key=needs_key) if asks_key and selected else None
+        credential = key or " ".join(command)
+        # Without a key there is no account to share, so each address is an account of its own.
+        account = f"{address.origin if credential else address.url}\0{credential}"
         return Entry(
             model=model,
-            label=written.label,
+            label=entry.shown_as,
             vendor=entry.name,
             endpoint=Endpoint(
                 address.url,
                 model_id,
-                key=value,
+                key=key,
                 headers=self._values_of(templates) if selected else {},
                 body=merge(body, self.overrides.get("extra_body", {})),
             ),
             wire=settings.get("validator") or plugin.wire.name,
-            # Without a key there is no account to share, so each address is an account of its own.
-            account=account_of(address.origin if credential else address.url, credential or None),
+            # Equal for equal accounts, and the key cannot be read from it.
+            account=hashlib.sha256(account.encode()).hexdigest()[:12],
             is_baseline=bool(entry.is_baseline),
-            provider=written.slug,
-            key_name=key.name if value is not None or needs_key else None,
-            key_command=key.command,
+            provider=entry.provider,
+            key_name=key_name if key is not None or needs_key else None,
+            key_command=command,
             parameters={
                 name: each
                 for name in ("temperature", "max_tokens")
@@ -189,42 +168,46 @@ class EntryReader:
             others = f" ({len(paths)} entries need it)" if len(paths) > 1 else ""
             self.findings.problem(paths[0], self._how_to_set(name) + others)
 
-    def _address(self, written: Written, settings: Mapping[str, Any]) -> Address | None:
-        name = written.entry.name
-        url = written.entry.url or self.registry.vendor(name).base_url
+    def _address(self, written: Written, *, allow_http: bool) -> Address | None:
+        """The address of the entry, else its vendor's own; None when it is refused.
+
+        A known vendor's key goes to its own host, to this machine, or where the entry names the key to send.
+        """
+        entry, path = written.entry, (*written.path, "url")
+        home = self.registry.vendor(entry.name).base_url
+        url = entry.url or home
         if url is None:
-            near = nearest(name, self.registry.vendors)
-            reason = "its address is not public" if name in self.registry.vendors else f"not a known vendor{near}"
-            self.findings.problem(written.path, f"no url for {shown(name)}: {reason}; add `url: https://…`")
+            near = nearest(entry.name, self.registry.vendors)
+            is_known = entry.name in self.registry.vendors
+            reason = "its address is not public" if is_known else f"not a known vendor{near}"
+            self.findings.problem(written.path, f"no url for {shown(entry.name)}: {reason}; add `url: https://…`")
             return None
-        try:
-            return read_address(url, allow_http=bool(settings.get("allow_http")))
-        except AddressError as error:
-            self.findings.problem((*written.path, "url"), str(error))
-            return None
-
-    def _refuse_foreign_host(self, written: Written, address: Address, key: KeySource, home: str | None) -> None:
-        """A known vendor's key goes to its own host, to this machine, or where the entry names the key to send."""
-        if home is None or written.entry.url is None or key.explicit or key.command or address.local:
-            return
-        own = read_address(home, allow_http=True).host
-        if address.host != own:
+        address = read_address(url)
+        if url.startswith("http:") and not address.local and not allow_http:
             words = (
-                f"the key `{key.name}` belongs to {own} and would be sent to {address.host}; "
-                f"if that is meant, name the key to send there: `api_key_env: {key.name}`, or another variable"
+                "plain http sends the key unencrypted and is for loopback only; use https://, or set `allow_http: true`"
             )
-            self.findings.problem((*written.path, "url"), words)
+            self.findings.problem(path, words)
+            return None
+        names_key = entry.key_variable is not None or entry.api_key_command is not None
+        if home is not None and not names_key and not address.local and address.host != read_address(home).host:
+            key_name, own = self.registry.vendor(entry.name).key_name or entry.name, read_address(home).host
+            words = (
+                f"the key `{key_name}` belongs to {own} and would be sent to {address.host}; "
+                f"if that is meant, name the key to send there: `api_key_env: {key_name}`, or another variable"
+            )
+            self.findings.problem(path, words)
+        return address
 
-    def _key(self, key: KeySource, needs_key: bool) -> str | None:
-        value = self.variables.get(key.name)
+    def _key(self, name: str, path: Path, *, needs_key: bool) -> str | None:
+        value = self.variables.get(name)
         if value is None:
             if needs_key and self.requires_keys:
-                self._missing.setdefault(key.name, []).append(key.path)
+                self._missing.setdefault(name, []).append(path)
             return None
         if not value.isascii() or not value.isprintable() or " " in value:
-            name = printable(key.name)
-            words = f"the value of `{name}` is no key: it holds a space, a line break or a non-ASCII character"
-            self.findings.problem(key.path, words)
+            words = "is no key: it holds a space, a line break or a non-ASCII character"
+            self.findings.problem(path, f"the value of `{printable(name)}` {words}")
             return None
         self.secrets.add(value)
         return value
@@ -254,45 +237,35 @@ class EntryReader:
         return f"{state}; set it in {self.variables.env_file} as `{text}=<the key>`, or in the environment"
 
 
-def check_settings(path: Path, settings: Settings, findings: Findings) -> None:
-    """Report what types cannot catch: unknown wires, bad headers, body keys that change the question."""
-    if settings.validator is not None and settings.validator not in WIRES:
-        near = nearest(settings.validator, WIRES) or f"; known are {listed(WIRES)}"
-        findings.problem((*path, "validator"), f"unknown validator {shown(settings.validator)}{near}")
-    for key in OWN_BODY_KEYS:
-        if key in (settings.extra_body or {}):
-            words = "would change the question itself, which must be the same for every vendor; remove it"
-            findings.problem((*path, "extra_body", key), words)
-    if settings.rpm is not None and settings.requests_per_minute is not None:
-        words = "the same as `rpm`, which is there too; keep one of them"
-        findings.problem((*path, "requests_per_minute"), words)
-    check_headers((*path, "extra_headers"), settings.extra_headers or {}, findings)
-
-
 def refuse_literal_secrets(value: Any, findings: Findings, path: Path = ()) -> None:
-    """Keys anywhere but in ``api_key`` and headers, which have their own rules and messages."""
+    """Keys anywhere but in ``api_key`` and ``api_key_env``, whose own rules refuse them."""
     if isinstance(value, (dict, list)):
         for step, each in value.items() if isinstance(value, dict) else enumerate(value):
             refuse_literal_secrets(each, findings, (*path, step))
         return
     setting = path[1:] if path[:1] == ("defaults",) else path[3:]
-    if not isinstance(value, str) or setting[:1] in (("api_key",), ("api_key_env",), ("extra_headers",)):
+    if not isinstance(value, str) or setting[:1] in (("api_key",), ("api_key_env",)):
         return
-    if has_known_form(value) or (names_a_secret(str(path[-1])) and looks_secret(value)):
+    name = str(path[-1]) if path else ""
+    is_secret = has_known_form(value) or (names_a_secret(name) and looks_secret(value))
+    if setting[:1] == ("extra_headers",):
+        is_open = names_a_secret(name) and not references(value) and not is_placeholder(value)
+        is_secret = is_open or looks_secret(value)
+    if is_secret:
         read = described(value, (*path, "api_key"))
-        findings.problem(path, f"looks like a key (read {read}); keys belong in .env, never in this file")
+        words = (
+            f"looks like a key (read {read}); keys belong in .env, never in this file; a header may hold `${{NAME}}`"
+        )
+        findings.problem(path, words)
 
 
 def _stated(source: Settings) -> dict[str, Any]:
-    """The stated settings, by name; ``extra_body`` keeps its nulls, ``requests_per_minute`` becomes ``rpm``."""
-    values = {
+    """The stated settings, by name; ``extra_body`` keeps its nulls."""
+    return {
         name: value.model_dump(exclude_none=True) if name == "price" else value
         for name in Settings.model_fields
         if (value := getattr(source, name)) is not None
     }
-    if "requests_per_minute" in values:
-        values["rpm"] = values.pop("requests_per_minute")
-    return values
 
 
 def _headers(path: Path, settings: Settings) -> dict[str, tuple[Path, str]]:

@@ -11,28 +11,15 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.config.entries import (
-    OWN_BODY_KEYS,
-    EntryReader,
-    Written,
-    check_settings,
-    read_models,
-    refuse_literal_secrets,
-)
-from vendor_verifier.config.env_file import (
-    Variables,
-    has_known_form,
-    read_environment,
-    read_limited,
-    read_variables,
-    shown,
-)
+from vendor_verifier.config.entries import EntryReader, Written, read_models, refuse_literal_secrets
+from vendor_verifier.config.env_file import Variables, read_environment, read_variables
 from vendor_verifier.config.model_names import default_baseline, known_models, model_id_of
 from vendor_verifier.config.old_files import is_of_mcpbr, suite_of
-from vendor_verifier.config.problems import Findings, key_text, listed, nearest
+from vendor_verifier.config.problems import Findings, key_text, listed, nearest, reading
 from vendor_verifier.config.run_config import RunConfig, RunOptions
-from vendor_verifier.config.schema import RESERVED, Settings, Top
-from vendor_verifier.config.yaml_source import Source, SourceError, read_yaml
+from vendor_verifier.config.schema import OWN_BODY_KEYS, RESERVED, Settings, Top
+from vendor_verifier.config.secret_text import has_known_form, shown
+from vendor_verifier.config.yaml_source import Source, read_limited, read_yaml
 from vendor_verifier.errors import ConfigError, Problem
 from vendor_verifier.records.plan import SIMULATED, Entry
 from vendor_verifier.registry import Registry, find_vendors
@@ -105,56 +92,50 @@ def load_config(
     else:
         source, file = _read(options.config_file_path), options.config_file_path
     findings = Findings(file, source)
-    findings.add(variables.problems)
     findings.warnings += variables.warnings
-    configuration = _besides_entries(source, options, registry, findings)
     content = source.content if isinstance(source.content, dict) else {}
+    configuration = _besides_entries(content, options, registry, findings)
+    options = configuration.options
     written = read_models(content, findings)
-    selected = _select(written, [name for name in content if name not in RESERVED], configuration.options, findings)
-    reader = _reader(configuration, variables, findings, require_keys=require_keys)
+    selected = _select(written, [name for name in content if name not in RESERVED], options, findings)
+    overrides = options.overrides()
+    if refused := _refused_body(overrides.get("extra_body", {})):
+        findings.add([Problem(refused, key="--extra-body")])
+    reader = EntryReader(
+        configuration.registry, configuration.defaults, variables, overrides, findings, requires_keys=require_keys
+    )
     found = [(each, reader.read(each, selected=each in selected)) for each in written]
     reader.report_missing()
     findings.add(further(configuration))
     findings.stop_on_problems()
     usable = [(each, entry) for each, entry in found if entry is not None and each in selected]
-    own, baseline = [entry for _, entry in usable], configuration.options.baseline
-    entries = (
-        _with_baselines(own, written, findings) if baseline is None else _with_stated_baseline(own, baseline, findings)
-    )
+    entries = _with_baselines([entry for _, entry in usable], written, options.baseline, findings)
     _warn(usable, findings)
     if not any(entry.is_baseline for entry in entries):
-        given = [name for name in _NEED_A_BASELINE if name in configuration.options.model_fields_set]
+        given = [name for name in _NEED_A_BASELINE if name in options.model_fields_set]
         findings.warnings += [f"{name} has no effect without a baseline" for name in given]
     return replace(configuration, entries=entries, warnings=tuple(findings.warnings), secrets=frozenset(reader.secrets))
 
 
 def _besides_entries(
-    source: Source, options: RunOptions, registry: Registry | None, findings: Findings
+    content: Mapping[str, Any], options: RunOptions, registry: Registry | None, findings: Findings
 ) -> Configuration:
     """What the reserved keys state."""
-    content = source.content if isinstance(source.content, dict) else {}
+    source = findings.source
     if not isinstance(source.content, dict):
         findings.problem((), "expected model names, each with `vendors:` under it")
     elif not set(content) - set(RESERVED):
         findings.problem((), "names no model; add one, as in config_example.yaml")
     refuse_literal_secrets(content, findings)
-    reserved = {key: content[key] for key in RESERVED if key in content and key not in ("defaults", "run")}
-    top = findings.fitted(Top, (), reserved)[0] or Top()
-    if content.get("run") is not None:
-        options = options.over(findings.fitted(RunConfig, ("run",), content["run"])[0] or RunConfig())
-    stated = content.get("defaults")
-    defaults = (findings.fitted(Settings, ("defaults",), stated)[0] if stated is not None else None) or Settings()
-    check_settings(("defaults",), defaults, findings)
-    lines = {
-        key_text(path): line for path, line in source.lines.items() if path[:1] == ("suites",) and 2 <= len(path) <= 3
-    }
+    top = findings.fitted(Top, (), {key: content[key] for key in RESERVED if key in content}) or Top()
+    options = options.over(top.run or RunConfig())
     return Configuration(
         (),
-        defaults=defaults,
+        defaults=top.defaults or Settings(),
         suites=top.suites or {},
         gates=tuple(_stated_gates(content, "gates", findings)),
         slos=tuple(_stated_gates(content, "slos", findings)),
-        suite_lines=lines,
+        suite_lines={key_text(path): line for path, line in source.lines.items() if path[:1] == ("suites",)},
         options=options,
         registry=find_vendors(options.vendor_path) if registry is None else registry,
     )
@@ -167,9 +148,7 @@ def _stated_gates(content: Mapping[str, Any], key: str, findings: Findings) -> I
         path = (key,) if owner is None else (owner, key)
         for place, gate in enumerate(stated if isinstance(stated, list) else []):
             if isinstance(gate, str):
-                where = (*path, place)
-                problem = Problem("", findings.file, findings.source.line(where), key_text(where))
-                yield StatedGate(gate, owner, problem)
+                yield StatedGate(gate, owner, findings.place((*path, place)))
 
 
 def _content_of(options: RunOptions, variables: Variables) -> dict[str, Any]:
@@ -208,34 +187,9 @@ def _vendors_of(options: RunOptions, variables: Variables) -> Iterator[dict[str,
         }
 
 
-def _reader(
-    configuration: Configuration, variables: Variables, findings: Findings, *, require_keys: bool
-) -> EntryReader:
-    """A reader of entries with these defaults, under the settings of the command line."""
-    wanted = configuration.options.overrides()
-    if refused := _refused_body(wanted.get("extra_body", {})):
-        findings.add([Problem(refused, key="--extra-body")])
-        del wanted["extra_body"]
-    return EntryReader(configuration.registry, configuration.defaults, variables, wanted, findings, require_keys)
-
-
-def read_file(path: Path, missing: str = "no such file") -> str:
-    """The text of a small file; ConfigError says what is wrong with one that cannot be read."""
-    try:
-        return read_limited(path)
-    except FileNotFoundError:
-        raise ConfigError([Problem(missing, file=path)]) from None
-    except OSError as error:
-        raise ConfigError([Problem(f"cannot be read: {error.strerror}", file=path)]) from None
-    except SourceError as error:
-        raise ConfigError([Problem(error.message, file=path, line=error.line)]) from None
-
-
 def _read(path: Path) -> Source:
-    try:
-        source = read_yaml(read_file(path, _HOW_TO_START))
-    except SourceError as error:
-        raise ConfigError([Problem(error.message, file=path, line=error.line)]) from None
+    with reading(path, _HOW_TO_START):
+        source = read_yaml(read_limited(path))
     if is_of_mcpbr(source.content):
         words = (
             f"this is a configuration of mcpbr; `agent-vendor-verifier init --from {path.name}` writes one of ours. "
@@ -262,11 +216,11 @@ def _select(
     models, vendors = options.model, options.vendor
     problems = _unmatched("--model", models, present)
     chosen = [each for each in written if not models or each.model in models]
-    names = dict.fromkeys(name for each in chosen for name in (each.entry.name, each.label))
-    if not problems and not findings.has_problems():
+    names = dict.fromkeys(name for each in chosen for name in (each.entry.name, each.entry.shown_as))
+    if not problems and not findings.problems:
         problems = _unmatched("--vendor", vendors, list(names))
     findings.add(problems)
-    return [each for each in chosen if not vendors or each.entry.name in vendors or each.label in vendors]
+    return [each for each in chosen if not vendors or each.entry.name in vendors or each.entry.shown_as in vendors]
 
 
 def _unmatched(flag: str, words: Sequence[str], present: Sequence[str]) -> list[Problem]:
@@ -277,40 +231,41 @@ def _unmatched(flag: str, words: Sequence[str], present: Sequence[str]) -> list[
     ]
 
 
-def _with_baselines(entries: Sequence[Entry], written: Sequence[Written], findings: Findings) -> tuple[Entry, ...]:
-    """Entries with a default baseline where the file marks none; a model left without one is warned about."""
+def _with_baselines(
+    entries: Sequence[Entry], written: Sequence[Written], stated: str | None, findings: Findings
+) -> tuple[Entry, ...]:
+    """The entries with a baseline for each model: the ``stated`` label or vendor, else the marked one, else the maker.
+
+    A model left without one is warned about.
+
+    Raises:
+        ConfigError: no entry is the ``stated`` one, or two of one model are.
+    """
+    named = [entry for entry in entries if entry.label == stated] or [e for e in entries if e.vendor == stated]
+    if stated is not None and not named:
+        findings.add(_unmatched("--baseline", [stated], [entry.label for entry in entries]))
+    marked = {each.model for each in written if each.entry.is_baseline}
     chosen: list[Entry] = []
     for model in dict.fromkeys(entry.model for entry in entries):
         own = [entry for entry in entries if entry.model == model]
-        if any(each.entry.is_baseline for each in written if each.model == model):
-            if not any(entry.is_baseline for entry in own):
-                findings.warn((model,), f"the baseline is filtered out; {NO_F1}")
-            continue
-        maker = default_baseline(model, own)
-        if maker is None:
-            findings.warn((model,), f"no baseline: mark one entry `is_baseline: true`, or {NO_F1}")
-        else:
-            chosen.append(maker)
-    return tuple(structs.replace(entry, is_baseline=True) if entry in chosen else entry for entry in entries)
-
-
-def _with_stated_baseline(entries: Sequence[Entry], stated: str, findings: Findings) -> tuple[Entry, ...]:
-    """The entries, with the one of this label, else of this vendor, as the baseline of its model.
-
-    Raises:
-        ConfigError: no entry fits, or two of one model do.
-    """
-    of_label = [entry for entry in entries if entry.label == stated]
-    chosen = of_label or [entry for entry in entries if entry.vendor == stated]
-    if not chosen:
-        findings.add(_unmatched("--baseline", [stated], [entry.label for entry in entries]))
-    for model in dict.fromkeys(entry.model for entry in entries):
-        own = [entry.label for entry in chosen if entry.model == model]
-        if len(own) > 1:
-            words = f"{shown(stated)} fits {listed(own)} of {model}; name one of these labels"
-            findings.add([Problem(words, key="--baseline")])
-        elif chosen and not own:
-            findings.warn((model,), f"{shown(stated)} is not among its vendors; {NO_F1}")
+        found = [entry for entry in own if entry.is_baseline]
+        missing = "the baseline is filtered out"
+        if stated is not None:
+            found, missing = (
+                [entry for entry in named if entry.model == model],
+                f"{shown(stated)} is not among its vendors",
+            )
+            if len(found) > 1:
+                words = (
+                    f"{shown(stated)} fits {listed(each.label for each in found)} of {model}; name one of these labels"
+                )
+                findings.add([Problem(words, key="--baseline")])
+        elif model not in marked:
+            maker = default_baseline(model, own)
+            found, missing = [maker] if maker else [], "no baseline: mark one entry `is_baseline: true`"
+        chosen += found
+        if not found:
+            findings.warn((model,), f"{missing}; {NO_F1}")
     findings.stop_on_problems()
     return tuple(structs.replace(entry, is_baseline=entry in chosen) for entry in entries)
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from vendor_verifier.config.env_file import abbreviated, holds_secret, shown
-from vendor_verifier.config.run_config import RunConfig
-from vendor_verifier.config.schema import ModelSection, Price, Settings, VendorEntry
+from vendor_verifier.config.secret_text import abbreviated, holds_secret, shown
 from vendor_verifier.config.yaml_source import Path as KeyPath
-from vendor_verifier.config.yaml_source import Source
+from vendor_verifier.config.yaml_source import Source, SourceError
 from vendor_verifier.errors import ConfigError, Problem
 
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -44,18 +43,10 @@ _EXPECTED: Mapping[str, str] = {
     "less_than_equal": "at most {le:g}",
     "string_pattern_mismatch": 'three capital letters such as "USD" or "CNY"',
 }
-_PARTS: tuple[tuple[type[BaseModel], str], ...] = (
-    (ModelSection, "a model"),
-    (VendorEntry, "a vendor entry"),
-    (Settings, "defaults"),
-    (Price, "price"),
-    (RunConfig, "run"),
-)
-
 # What other tools call our keys.
 _OTHER_WORDS = {
     "base_url": "url", "api_base": "url", "endpoint": "url", "model": "model_id", "key": "api_key",
-    "headers": "extra_headers",
+    "headers": "extra_headers", "requests_per_minute": "rpm",
 }  # fmt: skip
 
 
@@ -82,69 +73,59 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(shown(name) for name in names)
 
 
+@contextmanager
+def reading(file: Path, missing: str = "no such file") -> Iterator[None]:
+    """Turn what is wrong with a file as a whole into a ConfigError."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise ConfigError([Problem(missing, file)]) from None
+    except OSError as error:
+        raise ConfigError([Problem(f"cannot be read: {error.strerror}", file)]) from None
+    except SourceError as error:
+        raise ConfigError([Problem(error.message, file, error.line, key_text(error.path) or None)]) from None
+
+
 class Findings:
-    """Problems and warnings of one file; what the YAML reader refused is not judged again."""
+    """Problems and warnings of one file."""
 
     def __init__(self, file: Path, source: Source) -> None:
         self.file = file
         self.source = source
         self.warnings: list[str] = []
-        self._problems: dict[Problem, None] = {}
-        self._elsewhere: list[Problem] = []
-        self._flawed = {flaw.path for flaw in source.flaws}
-        for flaw in source.flaws:
-            self._problems[Problem(flaw.message, file, flaw.line, key_text(flaw.path) or None)] = None
+        self.problems: dict[Problem, None] = {}
+
+    def place(self, path: KeyPath, message: str = "") -> Problem:
+        """A problem at the key ``path`` of the file."""
+        return Problem(message, self.file, self.source.line(path), key_text(path) or None)
 
     def problem(self, path: KeyPath, message: str) -> None:
         """Add a problem that must be mended, at the key ``path``."""
-        if path not in self._flawed:
-            self._problems[Problem(message, self.file, self.source.line(path), key_text(path) or None)] = None
-
-    def add(self, problems: Iterable[Problem]) -> None:
-        """Add problems that others found: in this file, in another one or on the command line."""
-        for problem in problems:
-            if problem.file == self.file:
-                self._problems[problem] = None
-            else:
-                self._elsewhere.append(problem)
+        self.problems[self.place(path, message)] = None
 
     def warn(self, path: KeyPath, message: str) -> None:
         """Add a warning about something that is allowed but doubtful."""
-        self.warnings.append(str(Problem(message, self.file, self.source.line(path), key_text(path) or None)))
+        self.warnings.append(str(self.place(path, message)))
+
+    def add(self, problems: Iterable[Problem]) -> None:
+        """Add problems that others found: in this file, in another one or on the command line."""
+        self.problems |= dict.fromkeys(problems)
 
     def stop_on_problems(self) -> None:
         """Raise ConfigError with every problem, in the order of the file, if there is any."""
-        problems = sorted(self._problems, key=lambda problem: problem.line or 0) + self._elsewhere
-        if problems:
-            raise ConfigError(problems)
+        if self.problems:
+            raise ConfigError(sorted(self.problems, key=lambda each: (each.file != self.file, each.line or 0)))
 
-    def has_problems(self) -> bool:
-        """Whether anything was refused so far."""
-        return bool(self._problems or self._elsewhere)
-
-    def fitted(self, kind: type[Shape], path: KeyPath, content: Any) -> tuple[Shape | None, frozenset[str]]:
-        """``content`` as ``kind``, and the names of its keys that did not fit: they are problems, and left out.
-
-        None when nothing remains to go on with.
-        """
+    def fitted(self, kind: type[Shape], path: KeyPath, content: Any) -> Shape | None:
+        """``content`` as ``kind``; None where it does not fit, and every reason is a problem."""
         try:
-            return kind.model_validate(content), frozenset()
+            return kind.model_validate(content)
         except ValidationError as error:
-            found = error.errors(include_url=False)
-        for each in found:
-            self.problem((*path, *each["loc"]), misfit(each, kind))
-        bad = frozenset(str(each["loc"][0]) for each in found if each["loc"])
-        if not isinstance(content, dict):
-            return None, bad
-        rest = {key: value for key, value in content.items() if key not in bad}
-        headers = content.get("extra_headers")
-        if "extra_headers" in bad and isinstance(headers, dict):
-            # The headers that fit stay, because they may hold secrets to refuse.
-            rest["extra_headers"] = {key: value for key, value in headers.items() if isinstance(value, str)}
-        try:
-            return kind.model_validate(rest), bad
-        except ValidationError:
-            return None, bad
+            for each in error.errors(include_url=False):
+                # What pydantic calls a key of a mapping.
+                place = [step for step in each["loc"] if step != "[key]"]
+                self.problem((*path, *place), misfit(each, kind))
+        return None
 
 
 def misfit(error: Mapping[str, Any], kind: type[BaseModel]) -> str:
@@ -154,13 +135,10 @@ def misfit(error: Mapping[str, Any], kind: type[BaseModel]) -> str:
     if error["type"] == "missing":
         return f"`{name}` is missing"
     if error["type"] == "extra_forbidden":
-        owner = Price if len(path) > 1 and path[-2] == "price" else kind
-        if owner is Settings and name in VendorEntry.model_fields:
-            return f"`{name}` belongs to one vendor entry, not to defaults"
-        where = next((words for part, words in _PARTS if issubclass(owner, part)), "run")
-        return (
-            f"unknown key in {where}{nearest(name, owner.model_fields) or '; known are ' + listed(owner.model_fields)}"
-        )
+        known = kind.model_fields
+        for step in path[:-1]:
+            known = next(each.model_fields for each in get_args(known[step].annotation) if each is not type(None))
+        return f"unknown key{nearest(name, known) or '; known are ' + listed(known)}"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     expected = _EXPECTED[error["type"]].format(**error.get("ctx", {}))

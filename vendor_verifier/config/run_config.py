@@ -12,6 +12,7 @@ from cyclopts import Group, Parameter, Token
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from vendor_verifier.config.flags import EVALUATIONS, INPUT, LOAD, MODEL, OUTPUT, PACE
+from vendor_verifier.config.problems import misfit
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.findings.gates import PRESETS
 from vendor_verifier.records.manifest import BaselineF1, SchemaPolicy, Undecided
@@ -339,8 +340,6 @@ def run_options(**settings: Any) -> RunOptions:
 
 def problems_in(error: ValidationError, prefix: str = "--") -> list[Problem]:
     """What pydantic refused, by flag or other place."""
-    from vendor_verifier.config.problems import misfit
-
     found = error.errors(include_url=False)
     return [
         Problem(

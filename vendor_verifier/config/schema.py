@@ -2,11 +2,149 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import re
+import shlex
+from typing import Annotated, Any, NamedTuple, Self
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from vendor_verifier.config.problems import listed, nearest
 from vendor_verifier.config.run_config import RunConfig
+from vendor_verifier.config.secret_text import abbreviated, is_placeholder, looks_secret, reference, references, shown
+from vendor_verifier.registry import WIRES
+from vendor_verifier.transport.proxies import is_loopback
+
+OWN_BODY_KEYS = ("model", "messages", "tools")
+_HOST = re.compile(r"[A-Za-z0-9._:%-]+")
+_PERSONA = re.compile(r"sim://([a-z][a-z0-9-]{0,40})")
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_TRANSPORT_HEADERS = frozenset(
+    {"host", "content-length", "content-type", "transfer-encoding", "connection", "accept-encoding"}
+)
+
+
+class Address(NamedTuple):
+    """A usable base url. ``origin`` is scheme, host and port; ``local`` addresses need no key."""
+
+    url: str
+    origin: str
+    host: str
+    local: bool
+
+
+def read_address(url: str) -> Address:
+    """Check a base url. Raises ValueError with what is wrong; it never repeats what may hold a password.
+
+    ``sim://<persona>`` is kept as it is: it means a simulated vendor and is given its port when that one starts.
+    """
+    if url.startswith("sim:"):
+        simulated = _PERSONA.fullmatch(url)
+        if simulated is None:
+            raise ValueError("a simulated vendor is written `sim://<persona>`, for example `sim://faithful`")
+        return Address(url, url, simulated.group(1), local=True)
+    if not url.isascii() or not url.isprintable() or any(char in url for char in ' "<>\\^`{|}'):
+        raise ValueError("holds a space or another character that no url has")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise ValueError("not a url; expected something like https://api.example.com/v1") from None
+    if parts.scheme not in _DEFAULT_PORTS:
+        raise ValueError("expected a url that starts with https:// (or http:// on loopback)")
+    if "@" in parts.netloc:
+        raise ValueError("holds a user name or password; remove it and give the key in .env")
+    if not parts.hostname or _HOST.fullmatch(parts.hostname) is None or port == 0:
+        raise ValueError("names no host; expected something like https://api.example.com/v1")
+    if "?" in url or "#" in url:
+        raise ValueError("holds a `?query` or `#fragment`; give the base only, as in https://api.example.com/v1")
+    host = parts.hostname.lower()
+    shown_host = f"[{host}]" if ":" in host else host
+    origin = f"{parts.scheme}://{shown_host}:{port or _DEFAULT_PORTS[parts.scheme]}"
+    return Address(url.rstrip("/"), origin, host, is_loopback(host))
+
+
+def _url(url: str) -> str:
+    return read_address(url).url
+
+
+def _line(text: str) -> str:
+    if not text.isprintable() or text != text.strip():
+        raise ValueError("holds a control character, a line break or space at an end; remove it")
+    return text
+
+
+def _provider(text: str) -> str:
+    """The slug of ``minimax/``."""
+    slug = _line(text).rstrip("/")
+    if not slug:
+        raise ValueError("names no provider; write its slug, for example `minimax`")
+    return slug
+
+
+def _wire(name: str) -> str:
+    if name not in WIRES:
+        raise ValueError(f"unknown validator {shown(name)}{nearest(name, WIRES) or f'; known are {listed(WIRES)}'}")
+    return name
+
+
+def _body_key(name: str) -> str:
+    if name in OWN_BODY_KEYS:
+        raise ValueError("would change the question itself, which must be the same for every vendor; remove it")
+    return name
+
+
+def _header_name(name: str) -> str:
+    if _HEADER_NAME.fullmatch(name) is None:
+        raise ValueError("not a header name; use letters, digits and dashes")
+    if name.lower() in _TRANSPORT_HEADERS:
+        raise ValueError("this header is set by the transport; remove it")
+    return name
+
+
+def _header_value(text: str) -> str:
+    if text.count("${") != len(references(text)):
+        raise ValueError("a variable is written `${NAME}`, with both braces")
+    if not text.isprintable() or not text.isascii():
+        raise ValueError("a header value is one line of ASCII text")
+    return text
+
+
+def _reference_to_key(text: str) -> str:
+    if is_placeholder(text) or reference(text) is not None:
+        return text
+    if text.startswith("$"):
+        raise ValueError("a variable is written `${NAME}`, with braces and nothing around or inside")
+    raise ValueError(_no_key_here(text))
+
+
+def _name_of_key(name: str) -> str:
+    if looks_secret(name):
+        raise ValueError(f"expected the name of a variable, this is a key: {_no_key_here(name)}")
+    if "$" in name:
+        raise ValueError("expected the bare name of a variable, without `${}`, such as MY_KEY")
+    return _line(name)
+
+
+def _no_key_here(key: str) -> str:
+    return (
+        f"a key ({abbreviated(key)}) must not be in this file, where it gets shared and committed; "
+        "write `<the vendor's name>=<the key>` in .env and delete this line, or name another variable: "
+        "`api_key: ${NAME}`; `agent-vendor-verifier init --from <this file>` moves every key of the file"
+    )
+
+
+def _command(text: str) -> str:
+    """A command is split into words as a shell would, but no shell runs it."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ValueError(f"cannot be split into words ({error}); check its quotes") from None
+    if any(looks_secret(word) for word in words):
+        raise ValueError("holds what looks like a key; a command must fetch it from somewhere safe")
+    return text
+
 
 _Text = Annotated[str, Field(min_length=1)]
 _Amount = Annotated[float, Field(ge=0)]
@@ -38,15 +176,16 @@ class Price(Part):
 class Settings(Part):
     """The settings of an entry, which ``defaults:`` may set for all entries."""
 
-    validator: str | None = None
+    validator: Annotated[str, AfterValidator(_wire)] | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: _Count | None = None
-    extra_body: dict[str, Any] | None = None
-    extra_headers: dict[str, str] | None = None
+    extra_body: dict[Annotated[str, AfterValidator(_body_key)], Any] | None = None
+    extra_headers: (
+        dict[Annotated[str, AfterValidator(_header_name)], Annotated[str, AfterValidator(_header_value)]] | None
+    ) = None
     concurrency: _Count | None = None
     rpm: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
     tpm: Annotated[float, Field(gt=0, le=1_000_000_000)] | None = None
-    requests_per_minute: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
     price: Price | None = None
     allow_http: bool | None = None
 
@@ -54,15 +193,34 @@ class Settings(Part):
 class VendorEntry(Settings):
     """One line under ``vendors:``, as written."""
 
-    name: Annotated[_Text, Field(max_length=80)]
-    model_id: Annotated[_Text, Field(max_length=300)] | None = None
-    url: Annotated[_Text, Field(max_length=2000)] | None = None
-    api_key: str | None = None
-    api_key_env: _Text | None = None
-    api_key_command: Annotated[_Text, Field(max_length=500)] | None = None
-    provider: Annotated[_Text, Field(max_length=100)] | None = None
-    label: Annotated[_Text, Field(max_length=80)] | None = None
+    name: Annotated[_Text, Field(max_length=80), AfterValidator(_line)]
+    model_id: Annotated[_Text, Field(max_length=300), AfterValidator(_line)] | None = None
+    url: Annotated[_Text, Field(max_length=2000), AfterValidator(_url)] | None = None
+    api_key: Annotated[str, AfterValidator(_reference_to_key)] | None = None
+    api_key_env: Annotated[_Text, AfterValidator(_name_of_key)] | None = None
+    api_key_command: Annotated[_Text, Field(max_length=500), AfterValidator(_command)] | None = None
+    provider: Annotated[_Text, Field(max_length=100), AfterValidator(_provider)] | None = None
+    label: Annotated[_Text, Field(max_length=80), AfterValidator(_line)] | None = None
     is_baseline: bool | None = None
+
+    @property
+    def key_variable(self) -> str | None:
+        """The variable that the entry names for its key."""
+        return self.api_key_env or reference(self.api_key or "")
+
+    @property
+    def shown_as(self) -> str:
+        """The given label, else the vendor's name with the pinned provider before it."""
+        return self.label or (f"{self.provider} ({self.name})" if self.provider else self.name)
+
+    @model_validator(mode="after")
+    def _has_one_key(self) -> Self:
+        if (
+            sum(each is not None for each in (reference(self.api_key or ""), self.api_key_env, self.api_key_command))
+            > 1
+        ):
+            raise ValueError("give one of `api_key: ${NAME}`, `api_key_env: NAME` and `api_key_command`")
+        return self
 
 
 class ModelSection(Part):

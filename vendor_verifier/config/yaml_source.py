@@ -7,6 +7,7 @@ Risky are tags, aliases that blow up or loop, deep nesting, a key given twice an
 from __future__ import annotations
 
 import math
+import pathlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,30 +25,34 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class SourceError(Exception):
-    """The text is not YAML that this product reads; ``line`` is 1-based, ``None`` when no line can be named."""
+    """The text is not what this product reads; ``line`` is 1-based, ``None`` when no line can be named."""
 
-    def __init__(self, message: str, line: int | None = None) -> None:
+    def __init__(self, message: str, line: int | None = None, path: Path = ()) -> None:
         super().__init__(message)
         self.message = message
         self.line = line
+        self.path = path
 
 
-@dataclass(frozen=True, slots=True)
-class Flaw:
-    """Something refused at one place; reading goes on behind it."""
-
-    path: Path
-    line: int
-    message: str
+def read_limited(path: pathlib.Path) -> str:
+    """The text of a small UTF-8 file. Raises OSError, or SourceError when it is too large or not UTF-8."""
+    with path.open("rb") as stream:
+        data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise SourceError("larger than 1 MB; this is surely not the file that was meant")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SourceError("not UTF-8 text; save the file as UTF-8", line) from None
 
 
 @dataclass(slots=True)
 class Source:
-    """A document: its values, the line of each key and list item by path, and its flaws."""
+    """A document: its values, and the line of each key and list item by path."""
 
     content: Any = field(default=None, repr=False)
     lines: dict[Path, int] = field(default_factory=dict)
-    flaws: list[Flaw] = field(default_factory=list)
 
     def line(self, path: Path) -> int | None:
         """The line of ``path``, or of its nearest ancestor in the file."""
@@ -62,37 +67,31 @@ class _Loader(yaml.SafeLoader):
     depth = nodes = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        event = self.peek_event()  # type: ignore[no-untyped-call]
-        line = event.start_mark.line + 1
+        line = self.peek_event().start_mark.line + 1  # type: ignore[no-untyped-call]
         self.depth, self.nodes = self.depth + 1, self.nodes + 1
         if self.depth > MAX_DEPTH:
             raise SourceError(f"nested more than {MAX_DEPTH} levels deep", line)
         if self.nodes > MAX_NODES:
             raise SourceError(f"more than {MAX_NODES} values; this is surely not the file that was meant", line)
-        if isinstance(event, yaml.AliasEvent) and event.anchor not in self.anchors:
-            raise SourceError("an alias (`*name`) without its anchor (`&name`); quote a value that starts with *", line)
         node: yaml.Node | None = super().compose_node(parent, index)
         self.depth -= 1
         return node
 
 
-_Loader.add_implicit_resolver(_TAG + "merge", re.compile("^<<$"), ["<"])
-_Loader.add_implicit_resolver(_TAG + "null", re.compile("^(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""])
-_Loader.add_implicit_resolver(
-    _TAG + "bool", re.compile("^(?:yes|no|true|false|on|off)$", re.IGNORECASE), list("yYnNtTfFoO")
-)
-_Loader.add_implicit_resolver(_TAG + "float", re.compile(r"^[-+]?\.(?:inf|Inf|INF|nan|NaN|NAN)$"), list("-+."))
-_Loader.add_implicit_resolver(_TAG + "int", re.compile(r"^[-+]?(?:0|[1-9][0-9_]*)$"), list("-+0123456789"))
-_Loader.add_implicit_resolver(
-    _TAG + "float",
-    re.compile(r"^[-+]?(?:(?:0|[1-9][0-9_]*)\.[0-9]*|\.[0-9]+|(?:0|[1-9][0-9]*)(?=[eE]))(?:[eE][-+]?[0-9]+)?$"),
-    list("-+.0123456789"),
-)
+_NUMBER = r"[-+]?(?:\.(?:inf|nan)|(?:0|[1-9][0-9]*)\.[0-9]*(?:e[-+]?[0-9]+)?|\.[0-9]+(?:e[-+]?[0-9]+)?"
+for _kind, _pattern in (
+    ("merge", "<<"),
+    ("null", "~|null|"),
+    ("bool", "yes|no|true|false|on|off"),
+    ("int", "[-+]?(?:0|[1-9][0-9]*)"),
+    ("float", _NUMBER + "|(?:0|[1-9][0-9]*)e[-+]?[0-9]+)"),
+):
+    _Loader.add_implicit_resolver(_TAG + _kind, re.compile(f"^(?:{_pattern})$", re.IGNORECASE), None)
 _CONSTRUCTED: Mapping[str, Callable[[str], Any]] = {
     "null": lambda _text: None,
     "bool": lambda text: text.lower() in ("yes", "true", "on"),
-    "int": lambda text: int(text.replace("_", "")),
-    "float": lambda text: float(text.replace("_", "")),
+    "int": int,
+    "float": float,
     "str": str,
 }
 
@@ -113,8 +112,7 @@ def compose(text: str) -> yaml.Node | None:
         raise SourceError(f"not valid YAML: {brief}", mark.line + 1 if mark else None) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        code = error.character if isinstance(error.character, int) else ord(error.character)
-        raise SourceError(f"a character that YAML does not allow (U+{code:04X}); remove it", line) from None
+        raise SourceError("a character that YAML does not allow; remove it", line) from None
     except (ValueError, OverflowError):
         # The scanner itself fails on an escape beyond the last character; its mark is lost by then.
         raise SourceError('an escape in double quotes ("\\U…") that is no character') from None
@@ -124,7 +122,7 @@ def read_yaml(text: str) -> Source:
     """Read one document.
 
     Raises:
-        SourceError: it is not YAML, or too deep or too large, also once its aliases are written out.
+        SourceError: it is not YAML, too deep or too large once its aliases are written out, or holds what is refused.
     """
     root = compose(text)
     reader = _Reader()
@@ -151,20 +149,17 @@ class _Reader:
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, (*path, place)) for place, item in enumerate(node.value)]
-        kind = str(node.tag).removeprefix(_TAG)
-        if kind not in _CONSTRUCTED:
-            self._flaw(path, line, "YAML tags are not read; remove the tag and quote the value")
-            return None
+        construct = _CONSTRUCTED.get(str(node.tag).removeprefix(_TAG))
+        if construct is None:
+            raise SourceError("YAML tags are not read; remove the tag and quote the value", line, path)
         try:
-            value = _CONSTRUCTED[kind](node.value)
+            value = construct(node.value)
         except ValueError:
             value = math.inf
-        if isinstance(value, (int, float)) and abs(value) > 2**63:
-            self._flaw(path, line, "no number that can be sent; quote it if text is meant")
-            return None
+        if isinstance(value, (int, float)) and not abs(value) <= 2**63:
+            raise SourceError("no number that can be sent; quote it if text is meant", line, path)
         if isinstance(value, str) and _SURROGATE.search(value):
-            self._flaw(path, line, "half a character (a lone surrogate); remove it")
-            return None
+            raise SourceError("half a character (a lone surrogate); remove it", line, path)
         return value
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
@@ -173,29 +168,21 @@ class _Reader:
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if key_node.tag == _TAG + "merge":
-                brought = {**brought, **self._merged(value_node, path)}
+                value = self.value(value_node, path)
+                # The first of several sources wins.
+                for each in reversed(value if isinstance(value, list) else [value]):
+                    if not isinstance(each, dict):
+                        raise SourceError("`<<` takes a mapping or a list of mappings", line, path)
+                    brought |= each
                 continue
             key = self.value(key_node, (*path, "")) if isinstance(key_node, yaml.ScalarNode) else None
             if not isinstance(key, str) or not key:
-                self._flaw(path, line, "a key must be text; put this one in quotes")
-            elif key in found:
+                raise SourceError("a key must be text; put this one in quotes", line, path)
+            if key in found:
                 first = self.source.lines[*path, key]
-                self._flaw((*path, key), line, f"the key is given twice, first on line {first}; keep one of them")
-            else:
-                self.source.lines[*path, key] = line
-                found[key] = self.value(value_node, (*path, key))
+                raise SourceError(
+                    f"the key is given twice, first on line {first}; keep one of them", line, (*path, key)
+                )
+            self.source.lines[*path, key] = line
+            found[key] = self.value(value_node, (*path, key))
         return {**brought, **found}
-
-    def _merged(self, node: yaml.Node, path: Path) -> dict[str, Any]:
-        """The items that ``<<:`` brings in; the first of several sources wins."""
-        value = self.value(node, path)
-        items: dict[str, Any] = {}
-        for each in reversed(value if isinstance(value, list) else [value]):
-            if isinstance(each, dict):
-                items |= each
-            else:
-                self._flaw(path, node.start_mark.line + 1, "`<<` takes a mapping or a list of mappings")
-        return items
-
-    def _flaw(self, path: Path, line: int, message: str) -> None:
-        self.source.flaws.append(Flaw(path, line, message))

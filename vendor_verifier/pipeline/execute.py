@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.config.env_file import expand, read_variables, references
+from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.load import read_environment
+from vendor_verifier.config.secret_text import expand, references
 from vendor_verifier.errors import ClusterError, UsageError
 from vendor_verifier.pipeline.plan import Prepared, run_wires, wire_of
 from vendor_verifier.pipeline.prices import costs_of

@@ -17,8 +17,9 @@ from typing import Any
 
 from msgspec import structs
 
-from vendor_verifier.config.env_file import Variables, expand, has_known_form, read_variables, references
+from vendor_verifier.config.env_file import Variables, read_variables
 from vendor_verifier.config.run_config import RunOptions
+from vendor_verifier.config.secret_text import expand, has_known_form, references
 from vendor_verifier.config.suite_options import SuiteOptions, build_suite, one_or_many
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, install_line
 from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
