@@ -183,10 +183,8 @@ class EntryReader:
             self.findings.problem(written.path, f"no url for {shown(entry.name)}: {reason}; add `url: https://…`")
             return None
         address = read_address(url)
-        if url.startswith("http:") and not address.local and not allow_http:
-            words = (
-                "plain http sends the key unencrypted and is for loopback only; use https://, or set `allow_http: true`"
-            )
+        if address.origin.startswith("http:") and not address.local and not allow_http:
+            words = "plain http sends the key unencrypted; use https://, or set `allow_http: true`"
             self.findings.problem(path, words)
             return None
         names_key = entry.key_variable is not None or entry.api_key_command is not None

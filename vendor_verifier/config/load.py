@@ -251,14 +251,11 @@ def _with_baselines(
         found = [entry for entry in own if entry.is_baseline]
         missing = "the baseline is filtered out"
         if stated is not None:
-            found, missing = (
-                [entry for entry in named if entry.model == model],
-                f"{shown(stated)} is not among its vendors",
-            )
+            found = [entry for entry in named if entry.model == model]
+            missing = f"{shown(stated)} is not among its vendors"
             if len(found) > 1:
-                words = (
-                    f"{shown(stated)} fits {listed(each.label for each in found)} of {model}; name one of these labels"
-                )
+                labels = listed(each.label for each in found)
+                words = f"{shown(stated)} fits {labels} of {model}; name one of these labels"
                 findings.add([Problem(words, key="--baseline")])
         elif model not in marked:
             maker = default_baseline(model, own)

@@ -64,7 +64,7 @@ def known_suite(name: str) -> SuiteKind:
     """
     kind = suite_kind(name)
     if kind is None:
-        raise ProblemsError([Problem(_unknown(name) or "", key="--suite")])
+        raise ProblemsError([Problem(_unknown(name), key="--suite")])
     return kind
 
 
@@ -75,13 +75,13 @@ def suite_options(kind: SuiteKind, options: Mapping[str, Any], typed: frozenset[
         ProblemsError: all options that are unknown or cannot be read.
     """
     own, every = _names(kind)
+    known = sorted({*own, *every})
     problems = [
         Problem(
-            f"unknown option{nearest(key, [*own, *every])}; {kind.name} takes {listed(sorted({*own, *every}))}",
-            key=f"suites.{kind.name}.{key}",
+            f"unknown option{nearest(key, known)}; {kind.name} takes {listed(known)}", key=f"suites.{kind.name}.{key}"
         )
         for key in options
-        if key not in own and key not in every
+        if key not in known
     ]
     special = {key: value for key, value in options.items() if key in own}
     task = TaskOptions()
@@ -116,30 +116,25 @@ def read_options(kind: SuiteKind, options: Mapping[str, Any]) -> Any:
         ProblemsError: an option's value cannot be meant.
     """
     shape: Any = kind.options or kind.build
-    if not options:
-        return shape()
-    try:
-        return _read(kind, shape, {"name": kind.name, **options})
-    except ProblemsError:
-        raise
-    except UsageError as error:
-        raise ProblemsError([Problem(str(error), key=f"suites.{kind.name}")]) from None
+    return _read(kind, shape, {"name": kind.name, **options}) if options else shape()
 
 
 def _read(kind: SuiteKind, shape: Any, options: Mapping[str, Any]) -> Any:
     try:
         return TypeAdapter(shape).validate_python(options)
     except ValidationError as error:
-        found = error.errors(include_url=False)
-    raise ProblemsError(
-        [
+        problems = [
             Problem(
                 f"read {each['input']!r}; {each['msg'][:1].lower()}{each['msg'][1:]}",
                 key=".".join(["suites", kind.name, *map(str, each["loc"])]),
             )
-            for each in found
+            for each in error.errors(include_url=False)
         ]
-    )
+    except ProblemsError:
+        raise
+    except UsageError as error:
+        problems = [Problem(str(error), key=f"suites.{kind.name}")]
+    raise ProblemsError(problems)
 
 
 def _names(kind: SuiteKind) -> tuple[list[str], list[str]]:
@@ -153,27 +148,25 @@ def _names(kind: SuiteKind) -> tuple[list[str], list[str]]:
 
 
 def _takes(kind: SuiteKind, option: str) -> bool:
-    own, every = _names(kind)
-    return option in own or option in every
+    return any(option in names for names in _names(kind))
 
 
-def _unknown(name: str) -> str | None:
+def _unknown(name: str) -> str:
     known = [kind.name for kind in SUITES]
-    return None if name in known else f"unknown suite {name!r}{nearest(name, known) or f'; known are {listed(known)}'}"
+    return f"unknown suite {name!r}{nearest(name, known) or f'; known are {listed(known)}'}"
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
     """A flag of the run that states an ``option`` of evaluations: of those ``suites``, or of all that take it.
 
-    Without a ``value`` it takes the place of what the config states. A flag that ``may_idle`` need not reach any.
+    It takes the place of what the config states; without a ``value`` it only takes that away.
     """
 
     name: str
     option: str
     value: Any
     suites: Collection[str] | None = None
-    may_idle: bool = False
 
 
 Places = Mapping[str, Problem]
@@ -186,13 +179,13 @@ def placing(places: Places) -> Iterator[None]:
     try:
         yield
     except ProblemsError as error:
-        known = [(problem, places.get(problem.key or "")) for problem in error.problems]
-        raise type(error)(
-            [
-                replace(place, message=problem.message) if place is not None and problem.file is None else problem
-                for problem, place in known
-            ]
-        ) from None
+        placed = [
+            replace(places.get(problem.key or "", problem), message=problem.message)
+            if problem.file is None
+            else problem
+            for problem in error.problems
+        ]
+        raise type(error)(placed) from None
 
 
 def stated_options(
@@ -219,33 +212,29 @@ def stated_options(
     typed: set[tuple[str, str]] = set()
     for name, options in config.items():
         key = f"suites.{name}"
-        message = _unknown(name)
-        if message is None and options is not None and not isinstance(options, Mapping):
-            message = f"read {options!r}; expected options, such as `threshold: 0.5`"
-        if message is not None:
+        if suite_kind(name) is None or not isinstance(options or {}, Mapping):
+            wrong = f"read {options!r}; expected options, such as `threshold: 0.5`"
+            message = wrong if suite_kind(name) else _unknown(name)
             problems.append(Problem(message, file, lines.get(key), key))
             continue
         found[name] = dict(options or {})
-        places |= {
-            f"{key}.{each}": Problem("", file, lines.get(f"{key}.{each}"), f"{key}.{each}") for each in found[name]
-        }
+        for each in found[name]:
+            places[f"{key}.{each}"] = Problem("", file, lines.get(f"{key}.{each}"), f"{key}.{each}")
     special = _read_words(words, suites, problems)
+    stated = []
     for flag in flags:
-        meant = [name for name in suites if flag.suites is None and _takes(known_suite(name), flag.option)]
-        meant += [name for name in suites if name in (flag.suites or ())]
+        meant = flag.suites if flag.suites is not None else [n for n in suites if _takes(known_suite(n), flag.option)]
         reached = [name for name in meant if (name, flag.option) not in special]
-        if not reached and not flag.may_idle:
+        if not reached and flag.value is not None:
             problems.append(_reaches_nobody(flag, meant))
-        for name in reached:
-            found.setdefault(name, {}).pop(flag.option, None)
-            if flag.value is not None:
-                found[name][flag.option] = flag.value
-                typed.add((name, flag.option))
-                places[f"suites.{name}.{flag.option}"] = Problem("", key=flag.name)
-    for (name, option), value in special.items():
-        found.setdefault(name, {})[option] = value
-        typed.add((name, option))
-        places[f"suites.{name}.{option}"] = Problem("", key=f"--set {name}.{option}")
+        stated += [(name, flag.option, flag.value, flag.name) for name in reached]
+    stated += [(name, key, value, f"--set {name}.{key}") for (name, key), value in special.items()]
+    for name, option, value, place in stated:
+        found.setdefault(name, {}).pop(option, None)
+        if value is not None:
+            found[name][option] = value
+            typed.add((name, option))
+            places[f"suites.{name}.{option}"] = Problem("", key=place)
     read: dict[str, SuiteOptions] = {}
     with placing(places):
         for name in dict.fromkeys([*found, *suites]):
@@ -264,24 +253,22 @@ def _read_words(words: Iterable[str], suites: Sequence[str], problems: list[Prob
     found: dict[tuple[str, str], str] = {}
     for word in words:
         target, equals, value = word.partition("=")
-        name, dot, key = target.partition(".")
+        name, _, key = target.partition(".")
         message = None
-        if not (equals and dot and name and key):
+        if not (equals and name and key):
             message = f"read {word!r}; expected suite.key=value"
-        elif _unknown(name) is not None:
+        elif suite_kind(name) is None:
             message = _unknown(name)
         elif name not in suites:
             message = f"read {word!r}; {name} does not take part in this run, add --suite {name}"
-        elif found.get((name, key), value) != value:
+        elif found.setdefault((name, key), value) != value:
             message = f"read {word!r} after {target}={found[name, key]}; keep one of them"
         if message is not None:
             problems.append(Problem(message, key="--set"))
-        else:
-            found[name, key] = value
     return found
 
 
-def _reaches_nobody(flag: Flag, meant: Sequence[str]) -> Problem:
+def _reaches_nobody(flag: Flag, meant: Collection[str]) -> Problem:
     if meant:
         return Problem(f"--set says otherwise for {listed(meant)}; leave out one of them", key=flag.name)
     able = [kind.name for kind in SUITES if _takes(kind, flag.option)]

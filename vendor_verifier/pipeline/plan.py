@@ -276,7 +276,7 @@ def _flags(options: RunOptions) -> Iterator[Flag]:
     if options.timeout is not None:
         yield Flag("--timeout", "timeout_seconds", None)
     if options.limit is not None:
-        yield Flag("--limit", "sample_size", None, may_idle=True)
+        yield Flag("--limit", "sample_size", None)
 
 
 def _readers(suites: Collection[str], words: Collection[str]) -> list[str]:
