@@ -14,6 +14,7 @@ import vendor_verifier.cli.main as main_module
 from vendor_verifier import __version__
 from vendor_verifier.cli.commands import COMMAND_NAMES, EXAMPLES, EXIT_CODES, build_app
 from vendor_verifier.cli.main import run_app
+from vendor_verifier.resources import shipped
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = "run demo init doctor score report import compare check history explain view capacity simulate".split()
@@ -108,3 +109,21 @@ def test_a_bug_of_ours_is_not_a_missed_gate(
         main_module.main(["demo"])
     assert exit_.value.code == 4
     assert "KeyError: 'surprise'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [("demo", "-n", "2"), ("capacity", "-n", "2", "--model", "simulated-model")])
+def test_a_platform_without_signals_is_named_at_the_start(
+    arguments: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """An event loop that cannot receive signals (Windows) is exit 2 and a sentence, not a defect of this program."""
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.chdir(tmp_path)
+    config = () if arguments[0] == "demo" else ("--config-file-path", str(shipped("config_simulated.yaml")))
+    assert run_app([*arguments, *config]) == 2
+    err = capsys.readouterr().err
+    assert "error: Windows cannot handle signals in an event loop" in err
+    assert "defect" not in err
+    assert list(tmp_path.iterdir()) == []

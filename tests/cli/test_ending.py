@@ -14,35 +14,6 @@ from costs import PATIENCE_S, await_that
 
 from vendor_verifier.lazy_import import registered
 
-# The signal comes amid the task's own code; what the task sees of it decides whether the loop can be left in order.
-_PROGRAM = """
-import asyncio, os, signal
-from vendor_verifier.cli.main import end_in_order
-
-async def work():
-    try:
-        os.kill(os.getpid(), {number})
-        print("went on", flush=True)
-        await asyncio.sleep(3600)
-    except BaseException as error:
-        print(type(error).__name__, flush=True)
-        raise
-
-came = end_in_order()
-try:
-    asyncio.run(work())
-except KeyboardInterrupt:
-    print("interrupted by", *map(int, came))
-"""
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_a_loop_by_cancelling_its_task(number: signal.Signals) -> None:
-    """Nothing is raised into the midst of the loop, which could then turn for ever."""
-    program = [sys.executable, "-c", _PROGRAM.format(number=int(number))]
-    done = subprocess.run(program, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
-    assert done.stdout.splitlines() == ["went on", "CancelledError", f"interrupted by {int(number)}"]
-
 
 def _simulated() -> subprocess.Popen[str]:
     """Simulated vendors as a run starts them, which serve already."""

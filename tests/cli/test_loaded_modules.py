@@ -17,8 +17,8 @@ HEAVY = frozenset(
     "transformers yaml anyio asyncio ssl httptools aiohappyeyeballs tenacity jsonschema_rs filelock platformdirs "
     "dotenv backports sqlite3 multiprocessing".split()
 )
-# The settings of a run are a pydantic model.
-HELP = {"rich", "pydantic"}
+# The settings of a run are a pydantic model, next to the words for problems of a file.
+HELP = {"rich", "pydantic", "yaml"}
 READING = {"filelock", "jsonschema_rs", "yaml", "pydantic"}
 SENDING = READING | {"anyio", "asyncio", "ssl", "httptools", "aiohappyeyeballs"}
 SCORING = {"numpy", "pandas", "scipy"}

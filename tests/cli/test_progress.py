@@ -16,7 +16,8 @@ import pytest
 from costs import await_that
 from small_records import answer, failure
 
-from vendor_verifier.cli.progress import Tally, progress
+import vendor_verifier.cli.progress as progress_module
+from vendor_verifier.cli.progress import progress
 from vendor_verifier.pipeline.run import Outlook
 from vendor_verifier.records.record import Usage
 
@@ -29,40 +30,25 @@ class _Screen(io.StringIO):
         return True
 
 
-def tally_of(outlook: Outlook, **records: int) -> Tally:
-    """A tally since 0 s with this many answers by label."""
-    tally = Tally(outlook, 0.0)
-    for label, count in records.items():
-        for _ in range(count):
-            tally.add(answer(label))
-    return tally
-
-
-def test_a_vendor_shows_success_and_median_ttft() -> None:
-    tally = Tally(Outlook({A: 10}, {A: 0}), 0.0)
-    assert tally[A].figures() == "–"
-    for record in (answer("a", 100), answer("a", 300), answer("a", 200), failure("a")):
-        tally.add(record)
-    assert tally[A].figures() == "75% ok  TTFT 200 ms"
-
-
-def test_the_run_shows_failures_cost_and_the_slowest_vendor() -> None:
-    """The time left is the slowest vendor's, at its own speed; earlier sessions make this one no faster."""
-    tally = tally_of(Outlook({A: 10, B: 20}, {A: 90, B: 0}), a=5, b=2)
-    assert tally.line(2.0) == "97/120 done  0 failed  18 s left  slowest: b 2/20"
-    assert tally_of(Outlook({A: 2, B: 2}, Counter()), a=2).line(1.0) == "2/4 done  0 failed  slowest: b 0/2"
-    assert tally_of(Outlook({A: None}, Counter()), a=2).line(1.0) == "2 done  0 failed"
-    assert tally_of(Outlook({A: 1}, Counter()), a=1).line(1.0) == "1/1 done  0 failed  scoring"
-
-
-def test_cost_is_the_vendors_figure_else_by_price() -> None:
-    """Without either there is none, and never 0."""
-    tally = Tally(Outlook({A: 3, B: 1}, Counter(), {A: lambda usage: float(usage.output or 0)}), 0.0)
-    for record in (answer("a", usage=Usage(1, 7, cost_usd=2.0)), answer("a", usage=Usage(1, 3)), failure("a")):
-        tally.add(record)
-    tally.add(answer("b", usage=Usage(1, 3)))
-    assert [tally[name].cost_usd for name in (A, B)] == [5.0, None]
-    assert "$5.00" in tally.figures(1.0)
+def test_a_line_has_failures_cost_and_the_time_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The slowest vendor's time at its own speed; cost is the vendor's figure, else by price, and never 0."""
+    now = iter(range(1000))
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: float(next(now)))
+    monkeypatch.setattr(progress_module, "_LINE_EVERY_S", 0.0)
+    with progress(quiet=False, verbose=False) as watcher:
+        watcher.started(Outlook({A: 3, B: 2}, {A: 90, B: 0}, {A: lambda usage: float(usage.output or 0)}))
+        for record in (answer("b"), answer("a", usage=Usage(1, 7, cost_usd=2.0)), answer("a", usage=Usage(1, 3))):
+            watcher.finished(record)
+        for record in (failure("a"), answer("b")):
+            watcher.finished(record)
+    _, first, second, third, fourth, last = capsys.readouterr().err.splitlines()
+    assert first == "91/95 done  0 failed"
+    assert re.fullmatch(r"92/95 done  0 failed  \$2.00  \d+ s left", second)
+    assert third.startswith("93/95 done  0 failed  $5.00  ")
+    assert fourth.startswith("94/95 done  1 failed  ")
+    assert last == "95/95 done  1 failed  $5.00  scoring"
 
 
 def test_quiet_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:

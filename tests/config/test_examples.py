@@ -27,16 +27,6 @@ def test_the_simulated_section_needs_nothing(registry):
                         "text-leaker", "substitute"]  # fmt: skip
 
 
-def test_every_vendor_is_simulated_in_one_file(registry):
-    """Who copies the example asks two real vendors for one model; the simulated ones are a file of their own."""
-    example = load_config(RunOptions(config_file_path=CONFIG), {}, registry=registry, require_keys=False)
-    assert [entry.label for entry in example.entries] == ["minimax (openrouter)", "siliconflow"]
-    assert not any(entry.is_simulated for entry in example.entries)
-    simulated = load_config(RunOptions(config_file_path=SIMULATED), {}, registry=registry)
-    assert all(entry.is_simulated for entry in simulated.entries)
-    assert {entry.model for entry in simulated.entries} <= set(known_models())
-
-
 def test_the_whole_example_loads_once_keys_are_given(registry):
     """With every variable of .env.example filled in, the whole example loads without a warning about its content."""
     names = re.findall(r"^(?:# )?([\w.]+)=\S*xxxx$", shipped(".env.example").read_text(encoding="utf-8"), re.MULTILINE)
@@ -68,6 +58,14 @@ def test_the_commented_parts_of_the_example_are_valid(registry, tmp_path):
     assert {"claude-sonnet-4.5", "gemini-2.5-flash", "qwen3-coder"} <= {entry.model for entry in configuration.entries}
     assert configuration.gates
     assert configuration.entries[0].price == {"input": 0.3, "output": 1.2, "currency": "CNY", "rate": 0.14}
+
+
+def test_the_page_s_vendors_and_models_are_known(registry):
+    """The seven vendors and the eight unified names of its tables."""
+    vendors = {"openrouter", "gemini", "siliconflow", "429.icu", "packyapi", "yunwu", "foxcode"}
+    assert vendors <= set(registry.vendors)
+    names = "gemini-2.5-flash claude-sonnet-4.5 claude-opus-4.5 claude-haiku-4.5 deepseek-v3.2 glm-4.7 minimax-m2.5"
+    assert {*names.split(), "kimi-k2.5"} <= set(known_models())
 
 
 def test_every_known_model_belongs_to_a_series(registry):

@@ -12,8 +12,6 @@ import pytest
 from commands_seen import CONFIG, Bench, Seen, told
 
 from vendor_verifier.config.schema import RESERVED, ModelSection, Price, Settings, VendorEntry
-from vendor_verifier.config.suite_options import TaskOptions
-from vendor_verifier.suites import SUITES
 
 ENTRY: dict[str, Any] = {"name": "simulated", "label": "a", "model_id": "simulated-model", "url": "sim://faithful"}
 # By key of an entry or of `defaults`: a value, and where the manifest tells of it.
@@ -103,20 +101,6 @@ def test_a_key_of_an_entry_shows_in_a_dry_run(bench: Bench, key: str) -> None:
     assert dry(bench, base, **further).printed != dry(bench, base, **plain).printed
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("suite", "key"), [(kind.name, key) for kind in SUITES for key in TaskOptions.__dataclass_fields__]
-)
-def test_an_option_of_every_evaluation_shows_or_is_refused(bench: Bench, suite: str, key: str) -> None:
-    """Which samples, which file, how long: a word that fits nothing is an error, a limit changes the plan."""
-    values: dict[str, Any] = {"sample_size": 1, "timeout_seconds": -1, "head": True}
-    base = ("--dry-run", "--suite", suite)
-    if suite == "mcp_live":
-        base += ("--set", "mcp_live.server=demo", "--set", "mcp_live.allow=get_weather")
-    with_it = bench.see(*base, "--set", f"{suite}.{key}={values.get(key, 'no such')}")
-    assert with_it.printed != bench.see(*base).printed
-
-
 JOB: dict[str, Any] = {"type": "bfcl", "tasks": {"t": {"type": "simple"}}}
 
 
@@ -136,13 +120,6 @@ def test_the_parameters_of_a_job_reach_the_run(bench: Bench) -> None:
     assert manifest["tasks"][0]["count"] == 2
     manifest = job_run(bench, job, "-q", "-o", "OUT", "--request-concurrency", "2").manifest
     assert manifest["settings"]["request_concurrency"] == 2
-
-
-def test_a_task_has_its_own_limit_and_keeps_the_head(bench: Bench) -> None:
-    """`limit_samples` of a task goes before the job's; both take the first rows."""
-    tasks = {"t": {"type": "simple", "params": {"limit_samples": 3}}, "u": {"type": "irrelevance"}}
-    seen = job_run(bench, {**JOB, "params": {"limit_samples": 1}, "tasks": tasks}, "--dry-run")
-    assert seen.out.startswith("bfcl: 4 samples")
 
 
 def test_the_command_line_counts_more_than_the_config(bench: Bench) -> None:

@@ -13,6 +13,7 @@ from vendor_verifier.cli.commands import COMMANDS, build_app
 from vendor_verifier.config.run_config import KEPT_ELSEWHERE, RunConfig, RunOptions, run_options
 from vendor_verifier.config.schema import json_schema
 from vendor_verifier.errors import ProblemsError
+from vendor_verifier.records.plan import Limits, RetryRules
 
 ROOT = Path(__file__).parents[2]
 FIELDS = sorted(RunConfig.model_fields)
@@ -75,3 +76,15 @@ def test_what_a_program_leaves_out_is_left_to_the_file() -> None:
     """None and nothing say nothing; a number that is also the default is said."""
     merged = run_options(model=(), limit=None, repeat=1).over(RunConfig(model=("m",), limit=3, repeat=5))
     assert (merged.model, merged.limit, merged.repeat) == (("m",), 3, 1)
+
+
+def test_flags_and_defaults_are_those_of_0_1_0(run_help: str) -> None:
+    """By the names they had, underscores included."""
+    flags = (
+        "--test-file-path --config-file-path --vendor-concurrency --temperature --max-tokens --request-concurrency "
+        "--retries --timeout --incremental --use_raw_completions --tokenizer-model --extra-body"
+    )
+    assert [flag for flag in flags.split() if flag not in run_help] == []
+    assert (Limits().total_s, RetryRules().retries) == (600, 3)
+    # One vendor after the other was the default of 0.1.0; in parallel none has the better hour.
+    assert RunOptions().vendor_concurrency is None

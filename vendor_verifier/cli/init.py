@@ -17,11 +17,10 @@ from cyclopts import Parameter
 
 from vendor_verifier.cli.output import EXIT_OK, EXIT_USAGE, say, warn
 from vendor_verifier.config import old_files
-from vendor_verifier.config.flags import INPUT, flag, many, option
 from vendor_verifier.config.load import load_config, read_environment
 from vendor_verifier.config.model_names import MODEL_IDS, known_models, series_of
 from vendor_verifier.config.problems import reading
-from vendor_verifier.config.run_config import RunOptions
+from vendor_verifier.config.run_config import INPUT, RunOptions, flag, many, option
 from vendor_verifier.config.schema import json_schema
 from vendor_verifier.config.yaml_source import read_limited, read_yaml
 from vendor_verifier.errors import ConfigError, Problem, ProblemsError, StorageError, UsageError
@@ -55,6 +54,12 @@ def init_command(
 
     Existing files are kept. Without --model the configuration has simulated vendors and runs without a key.
     """
+    for words, is_idle in (
+        ("--env-file has no effect without --from", env_file is not None and from_ is None),
+        ("--vendor-path has no effect without --list", bool(vendor_path) and not show_known),
+    ):
+        if is_idle:
+            warn(words)
     if show_known:
         print_known(find_vendors(vendor_path))
         return EXIT_OK

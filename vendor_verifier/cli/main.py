@@ -7,12 +7,12 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from vendor_verifier.cli.output import EXIT_INTERNAL, EXIT_USAGE, SIGNAL_BASE, guard_streams, say, warn
+from vendor_verifier.cli.output import EXIT_INTERNAL, EXIT_USAGE, SIGNAL_BASE, guard_streams, say
 from vendor_verifier.errors import ProblemsError, VerifierError
 
 if TYPE_CHECKING:
@@ -82,8 +82,6 @@ def run_app(arguments: Sequence[str]) -> int:
         if not first.startswith("-") and first not in COMMAND_NAMES:
             say(f"error: {_not_a_command(first, COMMAND_NAMES)}", "bad")
             return EXIT_USAGE
-        for words in _without_effect(arguments):
-            warn(words)
         result: Any = build_app([first])(arguments, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         say(f"error: {_in_our_words(error, arguments)}", "bad")
@@ -94,14 +92,6 @@ def run_app(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return SIGNAL_BASE + signal.SIGINT
     return int(result or 0)
-
-
-def _without_effect(arguments: Sequence[str]) -> Iterator[str]:
-    """A warning for each flag whose command does nothing with it, because another flag is missing."""
-    given = [word.partition("=")[0] for word in arguments]
-    for flag, needed in _NEEDS.get(given[0] if given else "", {}).items():
-        if flag in given and not set(needed) & set(given):
-            yield f"{flag} has no effect without {needed[0]}"
 
 
 def _not_a_command(word: str, names: Sequence[str]) -> str:
@@ -167,12 +157,6 @@ _OTHER_FLAGS = {
     "--concurrency": "--request-concurrency", "--base-url": "--url", "--dataset": "--test-file-path",
     "--num-prompts": "--limit", "--rate": "--request-rate", "--config": "--config-file-path",
 }  # fmt: skip
-# By command: a flag, and the names of the flag that it needs to have an effect.
-_NEEDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "init": {"--env-file": ("--from",), "--vendor-path": ("--list",)},
-    "demo": {"--head": ("--limit", "-n")},
-    "check": {"--notify": ("--webhook-env",)},
-}
 _REPEATED = ("--vendor", "--model", "--suite", "--benchmark", "--bfcl-category", "--rank-metric")
 
 if __name__ == "__main__":

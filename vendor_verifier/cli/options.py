@@ -9,8 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vendor_verifier.config.flags import OUTPUT, flag, many, option
-from vendor_verifier.config.run_config import RunOptions
+from vendor_verifier.config.run_config import OUTPUT, RunOptions, flag, many, option
 
 Json = Annotated[bool, flag("Print JSON instead of tables.", OUTPUT)]
 History = Annotated[Path | None, option("History file, or none. [default: in the user's data folder]", OUTPUT)]

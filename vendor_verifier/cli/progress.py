@@ -32,7 +32,6 @@ _LINE_EVERY_S = 10.0
 class Count(msgspec.Struct):
     """What came from one vendor. ``before`` were answered in earlier sessions; ``due`` None: as many as time allows."""
 
-    name: str
     due: int | None
     before: int
     cost_of: CostOf | None = None
@@ -53,65 +52,12 @@ class Count(msgspec.Struct):
             if cost is not None:
                 self.cost_usd = (self.cost_usd or 0.0) + cost
 
-    def of(self) -> str:
-        done = self.before + self.done
-        return str(done) if self.due is None else f"{done}/{self.before + self.due}"
-
     def figures(self) -> str:
         """Success and the median TTFT, as far as there are any."""
         if not self.done:
             return "–"
         ttft = f"  TTFT {median(list(self.ttfts_ms)):.0f} ms" if self.ttfts_ms else ""
         return f"{(self.done - self.failed) / self.done:.0%} ok{ttft}"
-
-
-class Tally(dict[Name, Count]):
-    """The vendors of one session in the plan's order, since the monotonic second ``began_s``."""
-
-    def __init__(self, outlook: Outlook, began_s: float) -> None:
-        several = len({model for model, _ in outlook.due}) > 1
-        self.began_s = began_s
-        for name, due in outlook.due.items():
-            shown = plain(" / ".join(name) if several else name[1], _WIDEST_NAME)
-            self[name] = Count(shown, due, outlook.done[name], outlook.costs.get(name))
-
-    def add(self, record: Record) -> None:
-        self[record.model, record.label].add(record)
-
-    def total(self) -> Count:
-        """All vendors together."""
-        all_ = Count("total", 0, 0)
-        for each in self.values():
-            all_.due = None if all_.due is None or each.due is None else all_.due + each.due
-            all_.before, all_.done, all_.failed = (
-                all_.before + each.before,
-                all_.done + each.done,
-                all_.failed + each.failed,
-            )
-            all_.cost_usd = all_.cost_usd if each.cost_usd is None else (all_.cost_usd or 0.0) + each.cost_usd
-        return all_
-
-    def figures(self, now_s: float) -> str:
-        """Failures, cost, and the time until the slowest vendor is done at its own speed."""
-        total = self.total()
-        words = [f"{total.failed} failed"]
-        if total.cost_usd is not None:
-            words.append(usd(total.cost_usd))
-        if total.done == total.due:
-            words.append("scoring")
-        elif total.due is not None and all(each.done or not each.due for each in self.values()):
-            shares = [((each.due or 0) - each.done) / each.done for each in self.values() if each.done]
-            words.append(f"{duration(max(shares) * (now_s - self.began_s))} left")
-        return "  ".join(words)
-
-    def line(self, now_s: float) -> str:
-        """The whole run on one line, with the vendor that is furthest behind."""
-        words = f"{self.total().of()} done  {self.figures(now_s)}"
-        behind = [each for each in self.values() if each.due and each.done < each.due]
-        if len(self) == 1 or not behind:
-            return words
-        last = min(behind, key=lambda each: each.done / (each.due or 1))
-        return f"{words}  slowest: {last.name} {last.of()}"
 
 
 class Silent:
@@ -122,65 +68,94 @@ class Silent:
     def finished(self, record: Record) -> None: ...
 
 
-class _Lines(Silent):
+class Lines(Silent):
+    """The whole run on one line, from time to time."""
+
     def __init__(self, *, verbose: bool) -> None:
         self._verbose = verbose
+        self.counts: dict[Name, Count] = {}
 
     def started(self, outlook: Outlook) -> None:
-        now_s = time.monotonic()
-        self._tally, self._next_s = Tally(outlook, now_s), now_s + _LINE_EVERY_S
-        total = self._tally.total()
-        work = "sending until the time is over" if total.due is None else f"{counted(total.due, 'sample')} to send"
-        before = f", {total.before} already answered" if total.before else ""
-        say(f"{work} to {counted(len(self._tally), 'vendor')}{before}")
+        self.began_s = self._next_s = time.monotonic()
+        self.counts = {
+            name: Count(due, outlook.done[name], outlook.costs.get(name)) for name, due in outlook.due.items()
+        }
+        before, due = self.total()
+        work = "sending until the time is over" if due is None else f"{counted(due - before, 'sample')} to send"
+        already = f", {before} already answered" if before else ""
+        self.say_start(f"{work} to {counted(len(self.counts), 'vendor')}{already}")
+
+    def say_start(self, words: str) -> None:
+        self._next_s += _LINE_EVERY_S
+        say(words)
 
     def finished(self, record: Record) -> None:
-        now_s = time.monotonic()
-        self._tally.add(record)
+        self.counts[record.model, record.label].add(record)
         if self._verbose and not is_answered(record):
             say(failure_line(record))
-        if now_s >= self._next_s or all(each.done == each.due for each in self._tally.values()):
-            self._next_s = now_s + _LINE_EVERY_S
-            say(self._tally.line(now_s))
+        done, due = self.total()
+        if time.monotonic() >= self._next_s or done == due:
+            self._next_s = time.monotonic() + _LINE_EVERY_S
+            of = "" if due is None else f"/{due}"
+            say(f"{done}{of} done  {self.figures()}")
+
+    def total(self) -> tuple[int, int | None]:
+        """How many answers there are, those of earlier sessions included, and how many there will be."""
+        counts = self.counts.values()
+        due = [each.due for each in counts if each.due is not None]
+        before = sum(each.before for each in counts)
+        return before + sum(each.done for each in counts), before + sum(due) if len(due) == len(counts) else None
+
+    def figures(self) -> str:
+        """Failures, cost, and the time until the slowest vendor is done at its own speed."""
+        counts, (done, due) = self.counts.values(), self.total()
+        words = [f"{sum(each.failed for each in counts)} failed"]
+        if costs := [each.cost_usd for each in counts if each.cost_usd is not None]:
+            words.append(usd(sum(costs)))
+        if done == due:
+            words.append("scoring")
+        elif due is not None and all(each.done or not each.due for each in counts):
+            slowest = max((each.due or 0) / each.done for each in counts if each.done)
+            words.append(f"{duration((slowest - 1) * (time.monotonic() - self.began_s))} left")
+        return "  ".join(words)
 
 
-class _Bars(Silent):
-    """Draws itself twice a second in rich's own thread; the thread that sends only counts."""
+class Bars(Lines):
+    """A bar for each vendor and one for all, drawn in rich's own thread; the thread that sends only counts."""
 
     def __init__(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+        super().__init__(verbose=False)
         self._rows: list[TaskID] = []
         draw = self._draw
 
-        class Bars(Progress):
+        class Drawn(Progress):
             def get_renderables(self) -> Iterable[RenderableType]:
                 draw()
                 return super().get_renderables()
 
         columns = ("{task.description}", BarColumn(20), MofNCompleteColumn(), TextColumn("{task.fields[figures]}"))
         console = Console(stderr=True, highlight=False)
-        self.bars = Bars(*columns, console=console, refresh_per_second=2, transient=True)
+        self.drawn = Drawn(*columns, console=console, refresh_per_second=2, transient=True)
 
-    def started(self, outlook: Outlook) -> None:
-        self._tally = Tally(outlook, time.monotonic())
-        for each in self._counts():
-            whole = None if each.due is None else each.before + each.due
-            self._rows.append(self.bars.add_task(each.name, total=whole, figures=""))
+    def say_start(self, words: str) -> None:  # noqa: ARG002 the bars show it
+        several = len({model for model, _ in self.counts}) > 1
+        names = [plain(" / ".join(name) if several else name[1], _WIDEST_NAME) for name in self.counts]
+        self._rows = [self.drawn.add_task(name, total=None, figures="") for name in (*names, "total")]
 
     def finished(self, record: Record) -> None:
-        self._tally.add(record)
-
-    def _counts(self) -> list[Count]:
-        """A row for each vendor and, where there are several, one for all."""
-        return [*self._tally.values(), *([self._tally.total()] if len(self._tally) > 1 else [])]
+        self.counts[record.model, record.label].add(record)
 
     def _draw(self) -> None:
-        for number, (row, each) in enumerate(zip(self._rows, self._counts() if self._rows else (), strict=False), 1):
-            figures = [each.figures()] if number <= len(self._tally) else []
-            figures += [self._tally.figures(time.monotonic())] if number == len(self._rows) else []
-            self.bars.update(row, completed=each.before + each.done, figures="  ".join(figures))
+        counts = list(self.counts.values())
+        shown = [
+            (each.before + each.done, None if each.due is None else each.before + each.due, each.figures())
+            for each in counts
+        ]
+        for row, (done, due, figures) in zip(self._rows, [*shown, (*self.total(), self.figures())], strict=False):
+            self.drawn.update(row, completed=done, total=due, figures=figures)
 
 
 @contextmanager
@@ -189,11 +164,11 @@ def progress(*, quiet: bool, verbose: bool) -> Iterator[Silent]:
     if quiet:
         yield Silent()
     elif verbose or not sys.stderr.isatty():
-        yield _Lines(verbose=verbose)
+        yield Lines(verbose=verbose)
     else:
-        drawn = _Bars()
-        with drawn.bars:
-            yield drawn
+        bars = Bars()
+        with bars.drawn:
+            yield bars
 
 
 def failure_line(record: Record) -> str:

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from vendor_verifier.cli.options import Gates, MonthlyRequests, MonthlyTokens
 from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_report, say
-from vendor_verifier.config.flags import OUTPUT, flag, many, option
+from vendor_verifier.config.run_config import OUTPUT, flag, many, option
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
 from vendor_verifier.features.data import TableFormat
 from vendor_verifier.pipeline.latest_run import run_named

@@ -8,8 +8,7 @@ from typing import Annotated
 from cyclopts.validators import Number
 
 from vendor_verifier.cli.options import Display, Settings
-from vendor_verifier.config.flags import INPUT, OUTPUT, flag, many, option
-from vendor_verifier.config.run_config import RunOptions
+from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, flag, many, option
 from vendor_verifier.resources import shipped
 
 _DISPLAY = Display()

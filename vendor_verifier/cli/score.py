@@ -12,8 +12,7 @@ from cyclopts import Parameter
 
 from vendor_verifier.cli.options import Gates, History, Json, MonthlyRequests, MonthlyTokens, Slos
 from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_report, warn
-from vendor_verifier.config.flags import INPUT, OUTPUT, flag, many, option
-from vendor_verifier.config.run_config import AnswerFormat, BfclVersion, RunOptions
+from vendor_verifier.config.run_config import INPUT, OUTPUT, AnswerFormat, BfclVersion, RunOptions, flag, many, option
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.history.database import history_file, remember
 from vendor_verifier.pipeline.import_results import import_run

@@ -16,33 +16,6 @@ from vendor_verifier.config.yaml_source import Source, SourceError
 from vendor_verifier.errors import ConfigError, Problem
 
 Shape = TypeVar("Shape", bound=BaseModel)
-_MAPPING = "a mapping (`key: value` lines)"
-# By pydantic's type of error; the braces are its bounds.
-_EXPECTED: Mapping[str, str] = {
-    "string_type": "text",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "finite_number": "a number",
-    "bool_type": "`true` or `false`, without quotes",
-    "bool_parsing": "`true` or `false`, without quotes",
-    "literal_error": "{expected}",
-    "tuple_type": "a list (lines that start with `- `)",
-    "path_type": "a path",
-    "list_type": "a list (lines that start with `- `)",
-    "dict_type": _MAPPING,
-    "model_type": _MAPPING,
-    "model_attributes_type": _MAPPING,
-    "string_too_short": "something between the quotes",
-    "string_too_long": "at most {max_length} characters",
-    "too_short": "at least one vendor",
-    "greater_than": "more than {gt:g}",
-    "greater_than_equal": "at least {ge:g}",
-    "less_than_equal": "at most {le:g}",
-    "string_pattern_mismatch": 'three capital letters such as "USD" or "CNY"',
-}
 # What other tools call our keys.
 _OTHER_WORDS = {
     "base_url": "url", "api_base": "url", "endpoint": "url", "model": "model_id", "key": "api_key",
@@ -141,11 +114,10 @@ def misfit(error: Mapping[str, Any], kind: type[BaseModel]) -> str:
         return f"unknown key{nearest(name, known) or '; known are ' + listed(known)}"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
-    expected = _EXPECTED[error["type"]].format(**error.get("ctx", {}))
-    if read is None:
-        return f"empty; expected {expected}"
     quotes = "; write it in quotes" if error["type"] == "string_type" and isinstance(read, (bool, int, float)) else ""
-    return f"read {described(read, path)}; expected {expected}{quotes}"
+    words = str(error["msg"])
+    expected = words.replace("Input should be", "expected", 1).replace("dictionary", "mapping")
+    return f"read {described(read, path)}; {expected[:1].lower()}{expected[1:]}{quotes}"
 
 
 def described(value: Any, path: KeyPath) -> str:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_origin
 
 from cyclopts import Group, Parameter, Token
+from cyclopts.validators import Number
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from vendor_verifier.config.flags import EVALUATIONS, INPUT, LOAD, MODEL, OUTPUT, PACE
 from vendor_verifier.config.problems import misfit
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.findings.gates import PRESETS
@@ -23,7 +23,32 @@ AnswerFormat = Literal["auto", "native", "text"]
 BfclVersion = Literal["v3", "v4"]
 
 
-# The help of a flag is the description of its field.
+INPUT = Group("Samples and vendors", sort_key=1)
+PACE = Group("Concurrency, retries and timeouts", sort_key=2)
+LOAD = Group("Load", sort_key=3)
+MODEL = Group("Model settings", sort_key=4)
+OUTPUT = Group("Output", sort_key=5)
+EVALUATIONS = Group("Evaluations", sort_key=6)
+
+
+def many(help_text: str, group: Group, *names: str) -> Parameter:
+    """A repeatable option."""
+    return Parameter(
+        name=names or None, group=group, help=help_text, negative=(), consume_multiple=False, show_default=False
+    )
+
+
+def flag(help_text: str, group: Group, *names: str) -> Parameter:
+    """A switch without a ``--no-`` twin."""
+    return Parameter(name=names or None, group=group, help=help_text, negative=(), show_default=False)
+
+
+def option(help_text: str, group: Group, *names: str, check: Number | None = None) -> Parameter:
+    """An option with a value."""
+    return Parameter(name=names or None, group=group, help=help_text, validator=check)
+
+
+# The help of a setting's flag is the description of its field.
 def _option(group: Group, *names: str) -> Parameter:
     return Parameter(name=names or None, group=group)
 

@@ -13,8 +13,7 @@ import msgspec
 from cyclopts.validators import Number
 
 from vendor_verifier.cli.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, say, warn
-from vendor_verifier.config.flags import INPUT, OUTPUT, PACE, flag, many, option
-from vendor_verifier.config.run_config import run_options
+from vendor_verifier.config.run_config import INPUT, OUTPUT, PACE, flag, many, option, run_options
 from vendor_verifier.errors import Problem, ProblemsError
 
 if TYPE_CHECKING:

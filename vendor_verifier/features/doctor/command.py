@@ -9,8 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 from vendor_verifier.cli.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, warn
-from vendor_verifier.config.flags import INPUT, OUTPUT, flag, many, option
-from vendor_verifier.config.run_config import run_options
+from vendor_verifier.config.run_config import INPUT, OUTPUT, flag, many, option, run_options
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.formats import aligned
 

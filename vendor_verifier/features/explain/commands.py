@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from vendor_verifier.cli.output import EXIT_OK, say
-from vendor_verifier.config.flags import INPUT, OUTPUT, flag, option
+from vendor_verifier.config.run_config import INPUT, OUTPUT, flag, option
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
 from vendor_verifier.pipeline.latest_run import RUNS, run_named
 from vendor_verifier.records.manifest import Manifest

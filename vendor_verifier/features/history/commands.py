@@ -19,9 +19,8 @@ from vendor_verifier.cli.options import Display, Settings
 from vendor_verifier.cli.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say, warn
 from vendor_verifier.cli.progress import progress
 from vendor_verifier.config.env_file import read_variables
-from vendor_verifier.config.flags import INPUT, OUTPUT, flag, many, option
 from vendor_verifier.config.load import read_environment
-from vendor_verifier.config.run_config import RunOptions
+from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, flag, many, option
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, VerifierError
 from vendor_verifier.features.history import compare, database, nightly
 from vendor_verifier.features.history.check import CheckResult, judge_check

@@ -10,7 +10,7 @@ from typing import Annotated
 from cyclopts.validators import Number
 
 from vendor_verifier.cli.output import EXIT_OK, say
-from vendor_verifier.config.flags import INPUT, OUTPUT, many, option
+from vendor_verifier.config.run_config import INPUT, OUTPUT, many, option
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.simulate.answer_key import known_answers
 from vendor_verifier.features.simulate.server import Vendors, serve
