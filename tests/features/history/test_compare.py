@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec import structs
 from scored import MODEL, scored_demo, write_demo
 
 import vendor_verifier
@@ -135,6 +137,20 @@ def test_equal_runs_have_no_changes(demo: ScoredRun) -> None:
         wrong += bool(verdicts(found, "worse", "improved"))
     assert wrong == 0
     assert {each.verdict for each in found.changes if each.metric == "avg_tokens"} == {"same"}
+
+
+def test_first_line_names_worse_verdicts_and_who_is_gone(demo: ScoredRun) -> None:
+    """Also where no figure got worse."""
+    before, after = run_of(1, demo), run_of(2, demo)
+    vendors = dict(after.report.models[MODEL].vendors)
+    slow = Verdict("check", "slow", {"speed": Facet(status="check", reason="slow")})
+    vendors["a"] = structs.replace(vendors["a"], verdict=slow)
+    del vendors["b"]
+    model = structs.replace(after.report.models[MODEL], vendors=vendors)
+    records = after.records[after.records["label"] != "b"]
+    after = replace(after, records=records, report=structs.replace(after.report, models={MODEL: model}))
+    line = comparison_lines(compare_scored(before, after))[0]
+    assert "1 verdict worse; not in the second run: b; figures: " in line
 
 
 def test_the_command_and_python_compare_stored_runs(

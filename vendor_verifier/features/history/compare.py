@@ -17,7 +17,6 @@ import msgspec
 import numpy as np
 import pandas as pd
 from msgspec import structs
-from numpy.typing import NDArray
 
 from vendor_verifier.features.history.check import FacetChange, change_line, facet_changes, vendor_names
 from vendor_verifier.features.history.database import history_frame, least_change, run_document, shown, shown_change
@@ -26,16 +25,7 @@ from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.scoring.columns import counted_calls, valid_calls
 from vendor_verifier.scoring.metrics import RANK_METRICS, is_higher_better, is_share
 from vendor_verifier.scoring.scored_run import ScoredRun
-from vendor_verifier.stats.compare import (
-    LEAST_TIMES,
-    WINDOWS,
-    Comparison,
-    holm,
-    more_stretches,
-    paired,
-    slower,
-    stretches,
-)
+from vendor_verifier.stats.compare import LEAST_TIMES, WINDOWS, holm, more_stretches, paired, slower, stretches
 from vendor_verifier.text import counted, listed
 
 ChangeVerdict = Literal["worse", "improved", "same", "undecided"]
@@ -76,11 +66,12 @@ class SettingChange(msgspec.Struct, frozen=True):
 
 
 class RunComparison(msgspec.Struct, frozen=True):
-    """The comparison of two runs; ``verdicts`` are the facets of vendors whose status changed."""
+    """The comparison of two runs: facets whose status changed, figures, settings, and vendors of the first run only."""
 
     before: str
     after: str
     common_samples: int
+    gone: tuple[str, ...] = ()
     verdicts: tuple[FacetChange, ...] = ()
     changes: tuple[MetricChange, ...] = ()
     settings: tuple[SettingChange, ...] = ()
@@ -89,6 +80,9 @@ class RunComparison(msgspec.Struct, frozen=True):
 def compare_scored(before: ScoredRun, after: ScoredRun) -> RunComparison:
     """``after`` against ``before``, over the samples and vendors that both have."""
     stored = history_frame([{**run_document(run), "run": str(place)} for place, run in enumerate((before, after))])
+    keys = [[(model, label) for model, found in run.report.models.items() for label in found.vendors]
+            for run in (before, after)]  # fmt: skip
+    names = vendor_names([*keys[0], *keys[1]])
     found = list(_changes(before, after))
     changes: list[MetricChange] = []
     for metric in dict.fromkeys(change.metric for change in found):
@@ -102,6 +96,7 @@ def compare_scored(before: ScoredRun, after: ScoredRun) -> RunComparison:
             for suite, samples in before.samples.items()
             if suite in after.samples
         ),
+        gone=tuple(names[key] for key in keys[0] if key not in keys[1]),
         verdicts=tuple(one for one in facet_changes(stored, "1") if one.before != one.after),
         changes=tuple(changes),
         settings=tuple(_setting_changes(before.manifest, after.manifest)),
@@ -148,16 +143,20 @@ def _by_sample(run: ScoredRun) -> pd.DataFrame:
 
 def _compared(change: MetricChange, pairs: np.ndarray) -> MetricChange:
     """The change with its interval, its likelier side and that side's p-value, not yet corrected."""
+    before, after = pairs[:, 0], pairs[:, 1]
     if is_share(change.metric) and len(pairs) > 1:
-        worse, better = paired(pairs[:, 1], pairs[:, 0]), paired(pairs[:, 0], pairs[:, 1])
+        worse, better = paired(after, before), paired(before, after)
         # That no sample changed bounds how many could (the rule of three); it does not say that none ever will.
-        rare = 0.0 if (pairs[:, 0] != pairs[:, 1]).any() else min(1.0, 3 / len(pairs))
+        rare = 0.0 if (before != after).any() else min(1.0, 3 / len(pairs))
         low, high = worse.low - rare, worse.high + rare
         if change.metric == "success_rate":
-            worse, better = (_more_failures(pairs < 1, side) for side in (1, 0))
+            failed = pairs < 1
+            first, second = (stretches(side, GAP) for side in failed.T)
+            counts = failed.sum(axis=0)
+            worse = more_stretches(second, int(counts[1]), len(pairs), first, len(pairs))
+            better = more_stretches(first, int(counts[0]), len(pairs), second, len(pairs))
     elif not is_share(change.metric) and len(pairs) >= LEAST_TIMES:
-        windows = np.array_split(np.log(pairs[:, 1] / pairs[:, 0]), WINDOWS)
-        ratios = np.array([window.mean() for window in windows])
+        ratios = np.array([window.mean() for window in np.array_split(np.log(after / before), WINDOWS)])
         worse, better = (slower(signed, _LINES[change.metric]) for signed in (ratios, -ratios))
         low, high = worse.low - 1, worse.high - 1
         worse, better = (better, worse) if is_higher_better(change.metric) else (worse, better)
@@ -166,12 +165,6 @@ def _compared(change: MetricChange, pairs: np.ndarray) -> MetricChange:
     side: ChangeVerdict = "worse" if worse.p_value < better.p_value else "improved"
     p_value = min(1.0, 2 * min(worse.p_value, better.p_value))
     return structs.replace(change, verdict=side, low=low, high=high, p_value=p_value)
-
-
-def _more_failures(failed: NDArray[np.bool_], side: int) -> Comparison:
-    """Whether one of two runs has more groups of failures: failures come in groups."""
-    groups, other = (stretches(failed[:, each], GAP) for each in (side, 1 - side))
-    return more_stretches(groups, int(failed[:, side].sum()), len(failed), other, len(failed))
 
 
 def _judged(change: MetricChange, p_value: float) -> MetricChange:
@@ -202,10 +195,14 @@ def _setting_changes(before: Manifest, after: Manifest) -> Iterator[SettingChang
 
 
 def comparison_lines(found: RunComparison) -> list[str]:
-    """The comparison as lines of text: verdicts, figures by verdict, settings."""
-    counts = [f"{n} {word}" for word in ORDER if (n := sum(change.verdict == word for change in found.changes))]
+    """The comparison as lines of text: what got worse, verdicts, figures by verdict, settings."""
+    worse = sum(change.is_worse for change in found.verdicts)
+    counts = [f"{counted(worse, 'verdict')} worse"] if worse else []
+    counts += [f"not in the second run: {listed(found.gone)}"] if found.gone else []
+    figures = [f"{n} {word}" for word in ORDER if (n := sum(change.verdict == word for change in found.changes))]
+    counts += [f"figures: {', '.join(figures)}"] if figures else []
     over = counted(found.common_samples, "common sample")
-    lines = [f"{found.after} against {found.before} over {over}: {', '.join(counts) or 'nothing to compare'}"]
+    lines = [f"{found.after} against {found.before} over {over}: {'; '.join(counts) or 'nothing to compare'}"]
     keys = [(change.model, change.label) for change in found.changes]
     names = vendor_names([*keys, *((change.model, change.label) for change in found.verdicts)])
     lines += [f"  {change_line(change, names)}" for change in found.verdicts]

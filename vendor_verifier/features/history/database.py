@@ -1,8 +1,7 @@
 """The history of runs: one SQLite table (run, at, question, json), read as a DataFrame with a row a vendor of a run.
 
-It holds figures and verdicts, and no record, prompt, answer or key. A history that cannot be written fails no run. A
-figure is a rank metric (``f1``), a statistic of single records (``ttft_ms.p50``), or an evaluation's main score
-(``scores.toolbench``; its name alone will do).
+It holds figures and verdicts, and no record, prompt, answer or key. A figure is a rank metric (``f1``), a statistic of
+single records (``ttft_ms.p50``), or an evaluation's main score (``scores.toolbench``; its name alone will do).
 """
 
 from __future__ import annotations
@@ -48,8 +47,7 @@ ALIASES: Mapping[str, str] = {
     "tokens": "avg_tokens",
     "output_tokens": "output_tokens.mean",
 }
-# Medians for latency: a mean of first-token times follows its few worst requests. Output tokens by themselves, because
-# long prompts drown them in the sum; of these the mean, because calls are short, texts long, and a median jumps.
+# Medians of latency, because a mean follows its few worst requests; output tokens, because prompts drown them in a sum.
 WATCHED = ("f1", "success_rate", "schema_accuracy", "ttft_ms.p50", "tps", "avg_tokens", "output_tokens.mean")
 
 
@@ -68,10 +66,10 @@ def history_file(stated: Path | None) -> Path | None:
 def remember(folder: RunFolder, scored: ScoredRun, file: Path | None, *, wait_s: float = WAIT_S) -> str | None:
     """Add a scored run to the history, in place of an older scoring of it; a warning in one sentence if that failed.
 
-    A run without any record is left out. Another process that writes at the same time is waited for.
+    A run without any record is left out.
     """
-    document = None if file is None else run_document(scored, folder)
-    if file is None or document is None or not document["vendors"]:
+    document = run_document(scored, folder)
+    if file is None or not document["vendors"]:
         return None
     row = [document.pop(name) for name in ("run", "at", "question")]
     try:
@@ -129,11 +127,7 @@ def run_document(scored: ScoredRun, folder: RunFolder | None = None) -> dict[str
 
 
 def question_of(manifest: Manifest) -> str:
-    """The first 16 hex digits of a digest of the samples, the evaluations, the repetitions and the rules of scoring.
-
-    Entries are left out: a vendor that is asked elsewhere, or with other settings, is what a history is to show. The
-    load is in, where there is one: who is asked more often is slower without having got worse.
-    """
+    """16 hex digits of a digest of samples, evaluations, repetitions, rules of scoring and load, but of no entry."""
     identity = manifest.identity or {}
     asked = [
         identity.get("samples") or [[task.suite, task.sha256, task.count] for task in manifest.tasks],
@@ -168,9 +162,7 @@ def read_history(file: Path) -> pd.DataFrame:
 def history_frame(documents: list[dict[str, Any]]) -> pd.DataFrame:
     """Stored runs as a DataFrame, a row a vendor of a model in a run.
 
-    ``at`` is in UTC, ``question`` a digest that runs which asked the same share. ``facets.…`` are the facets' statuses,
-    ``reasons.…`` their reasons, ``measured.…`` over how many records a rank metric was taken, ``scores.…`` main scores
-    of evaluations; figures are those of ``FIGURES``.
+    docs/nightly.md lists the columns; ``at`` is in UTC.
     """
     frame = pd.json_normalize(documents, "vendors", list(_RUN_COLUMNS)) if documents else pd.DataFrame()
     facets = [f"{kind}.{name}" for kind in ("facets", "reasons") for name in FACETS]
@@ -185,19 +177,12 @@ def _is_new(connection: sqlite3.Connection) -> bool:
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if not (owner or version or tables):
-        return True
-    if owner != _APPLICATION_ID:
-        raise sqlite3.DatabaseError("it is another program's database. Name another file with --history")
-    if version < SCHEMA:
-        raise sqlite3.DatabaseError(
-            "an earlier version of this program wrote it, and it is not read any more. Move it away"
-        )
-    if version > SCHEMA:
-        raise sqlite3.DatabaseError(
-            "a newer version of this program wrote it. Update this program, or move the file away"
-        )
-    return False
+    if (owner, version) == (_APPLICATION_ID, SCHEMA):
+        return False
+    if owner or version or tables:
+        words = "another program, or another version of this one, wrote it. Name another file with --history"
+        raise sqlite3.DatabaseError(words)
+    return True
 
 
 def _reason(error: Exception) -> str:

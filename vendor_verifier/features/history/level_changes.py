@@ -4,10 +4,9 @@ Changes are E-divisive splits kept by a t-test and a least effect: Matteson and 
 multiple change point analysis (arXiv 1306.4933), with Student's t-test in place of permutations as in Hunter (Fleming
 et al., ICPE 2023, arXiv 2301.03034).
 
-Neighbouring nights resemble each other: a slow week is one event, not seven. With a correlation of ρ between them,
-ρᵏ over k nights, the mean of m nights varies by σ²·v(m), v(m) = [1 + 2·Σ (1 − k/m)·ρᵏ] ÷ m, instead of σ²/m, and the
-t-test is widened by that. ρ is measured within the levels, over all vendors of a model together because few nights of
-one show little of it, and its upper bound counts.
+A slow week is one event, not seven: with a correlation of ρ between neighbouring nights the mean of m nights varies by
+σ²·v(m), v(m) = [1 + 2·Σ (1 − k/m)·ρᵏ] ÷ m, and the t-test is widened by that. ρ is the upper bound of what is measured
+within the levels of all vendors of a model.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def change_points(
     values = np.asarray(series, dtype=np.float64)
     points = sorted(_splits(values, 0, len(values)))
     while points:
-        tests = [_between(values, points, index, least_effect, alike) for index in range(len(points))]
+        tests = [_change(*pair, least_effect, alike) for pair in pairwise(np.split(values, points))]
         weakest = max(range(len(points)), key=tests.__getitem__)
         if tests[weakest] < p_value:
             return list(zip(points, tests, strict=True))
@@ -55,15 +54,13 @@ def likeness(series: Iterable[Sequence[float] | NDArray[np.float64]], bound: flo
     """The upper bound of the correlation between neighbouring nights of one level, over all ``series``; 0 … 0.95.
 
     ``bound`` is the normal quantile of its confidence; the standard error is 1 ÷ √n. Levels are cut wherever one may
-    have begun. Deviations from a mean that is taken from the same nights look less alike than the nights are, by about
-    (1 + 3ρ) ÷ n a level (Marriott, Pope, Biometrika 41, 1954), which is given back.
+    have begun; inside a level the correlation comes out too low by (1 + 3ρ) ÷ n, which is added (Marriott, Pope, 1954).
     """
     products = squares = 0.0
     n = count = 0
     for values in (np.asarray(each, dtype=np.float64) for each in series):
-        edges = [0, *sorted(_splits(values, 0, len(values))), len(values)]
-        for start, end in pairwise(edges):
-            level = values[start:end] - values[start:end].mean()
+        for part in np.split(values, sorted(_splits(values, 0, len(values)))):
+            level = part - part.mean()
             products += float((level[1:] * level[:-1]).sum())
             squares += float((level**2).sum())
             count += 1
@@ -108,27 +105,17 @@ def _best_split(values: NDArray[np.float64]) -> int:
     return int(m[np.argmax(left * right / n * energy)])
 
 
-def _between(
-    values: NDArray[np.float64], points: Sequence[int], index: int, least_effect: float, alike: float
-) -> float:
-    """p of the change at ``points[index]``; 1 if it is too small, or rests on one run only."""
-    edges = [0, *points, len(values)]
-    before, after = values[edges[index] : edges[index + 1]], values[edges[index + 1] : edges[index + 2]]
-    p_value, effect = _t_test(before, after, alike)
-    return p_value if abs(effect) >= least_effect and _borne_out(before, after, effect, least_effect) else 1.0
+def _change(before: NDArray[np.float64], after: NDArray[np.float64], least_effect: float, alike: float) -> float:
+    """p of the change between two levels; 1 if it is too small, or rests on one run only.
 
-
-def _borne_out(before: NDArray[np.float64], after: NDArray[np.float64], effect: float, least_effect: float) -> bool:
-    """Whether every run of a level of two shows the change: the least effect, and a third of what both show together.
-
-    One outlier next to a normal run is no level.
+    Each run of a level of two must show the least effect, and a third of the whole: one outlier is no level.
     """
-    rising = 1.0 if effect > 0 else -1.0
-    shown = max(least_effect, abs(effect) / 3)
-    for level, other, sign in ((after, before, rising), (before, after, -rising)):
-        if len(level) == LEAST_LEVEL and (sign * (level - np.median(other))).min() < shown:
-            return False
-    return True
+    p_value, effect = _t_test(before, after, alike)
+    is_change = abs(effect) >= least_effect
+    sign, shown = math.copysign(1, effect), max(least_effect, abs(effect) / 3)
+    for level, moved in ((after, sign * (after - np.median(before))), (before, sign * (np.median(after) - before))):
+        is_change = is_change and (len(level) > LEAST_LEVEL or moved.min() >= shown)
+    return p_value if is_change else 1.0
 
 
 def _t_test(before: NDArray[np.float64], after: NDArray[np.float64], alike: float = 0.0) -> tuple[float, float]:

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import html
-import logging
 import shutil
 from collections.abc import Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from threading import Thread
-from urllib.parse import urlsplit
 
 import filelock
 import httpx2
 import msgspec
 import pandas as pd
 
-from vendor_verifier import __version__
 from vendor_verifier.errors import RunFolderError, StorageError, UsageError
 from vendor_verifier.features.history.check import CheckResult
 from vendor_verifier.store import FILE_MODE, FOLDER_MODE, RunFolder
 from vendor_verifier.transport.proxies import is_loopback, proxy_for
-
-TOTAL_S = 10.0
-_HEADERS = {"content-type": "application/json", "user-agent": f"agent-vendor-verifier/{__version__}"}
 
 
 @contextmanager
@@ -77,50 +69,36 @@ def check_webhook(address: str, name: str) -> None:
         UsageError: the message does not repeat the address, because many hold a token.
     """
     try:
-        parts = urlsplit(address)
-        is_one = parts.port != 0 and address.isascii() and address.isprintable() and " " not in address
-    except ValueError:
-        is_one = False
-    if not is_one or "@" in parts.netloc or not parts.hostname:
+        parts = httpx2.URL(address)
+    except httpx2.InvalidURL:
+        parts = httpx2.URL("")
+    if not parts.host or parts.userinfo:
         raise UsageError(f"{name} is no web address; expected https://… without a user name")
-    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname)):
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.host)):
         raise UsageError(f"{name} must begin with https:// (or http:// on loopback)")
 
 
-def post(address: str, result: CheckResult, *, total_s: float = TOTAL_S) -> str | None:
-    """Send the result to a webhook within ``total_s``; None, or one sentence on the failure, without the address.
+def post(address: str, result: CheckResult) -> str | None:
+    """Send the result to a webhook; None, or one sentence on the failure, without the address.
 
-    Slack takes its text, in which a stranger's can neither mention anybody nor be a link; others the whole as JSON. No
+    Slack takes a text, in which a stranger's can neither mention anybody nor be a link; others the whole as JSON. No
     redirect is followed, nothing is sent twice, and only the status of the answer is read.
     """
-    for name in ("httpx2", "httpcore2"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    parts = urlsplit(address)
+    url, proxy = httpx2.URL(address), proxy_for(address)
     text = html.escape("\n".join([result.headline, *result.lines]), quote=False)
-    is_slack = parts.hostname == "hooks.slack.com"
-    document = msgspec.json.encode({"text": text, "mrkdwn": False} if is_slack else result)
-    who = f"the webhook at {parts.scheme}://{parts.netloc}"
-    sent: Future[int] = Future()
-    # A name lookup can neither be timed nor cancelled, so it runs in a thread that may hang without being waited for.
-    Thread(target=_send, args=(address, document, total_s, sent), daemon=True).start()
+    is_slack = url.host == "hooks.slack.com"
+    who = f"the webhook at {url.scheme}://{url.host}"
     try:
-        status = sent.result(total_s)
-    except (TimeoutError, httpx2.TimeoutException):
-        return f"{who} did not answer within {total_s:g} s"
+        with httpx2.stream(
+            "POST",
+            url,
+            content=msgspec.json.encode({"text": text, "mrkdwn": False} if is_slack else result),
+            headers={"content-type": "application/json"},
+            proxy=None if proxy is None else proxy.url,
+            trust_env=False,
+            verify=httpx2.create_ssl_context(),
+            timeout=10,
+        ) as answer:
+            return None if answer.is_success else f"{who} answered {answer.status_code}"
     except Exception as error:  # noqa: BLE001 - it must not change the exit code, and some messages quote the address
         return f"{who} cannot be reached ({type(error).__name__})"
-    return None if 200 <= status < 300 else f"{who} answered {status}"
-
-
-def _send(address: str, document: bytes, total_s: float, sent: Future[int]) -> None:
-    try:
-        proxy, context = proxy_for(address), httpx2.create_ssl_context()
-        url = None if proxy is None else proxy.url
-        with (
-            httpx2.Client(verify=context, timeout=total_s, trust_env=False, proxy=url) as client,
-            client.stream("POST", address, content=document, headers=_HEADERS) as answer,
-        ):
-            sent.set_result(answer.status_code)
-    except Exception as error:  # noqa: BLE001 - handed over to the caller
-        if not sent.done():
-            sent.set_exception(error)

@@ -69,8 +69,7 @@ def trends(
 ) -> list[Trend]:
     """The trends of the newest complete run's vendors, or of ``models`` and ``labels`` (or vendors) among them.
 
-    Only complete runs that asked what the newest of them did are comparable. A vendor without the figure in the newest
-    run has no trend of it.
+    Only runs that asked the same are comparable. A vendor without the figure in the newest run has no trend of it.
     """
     whole = history[history["complete"].astype(bool)]
     if whole.empty:
@@ -78,8 +77,8 @@ def trends(
     nights = whole[whole["question"] == whole["question"].iloc[-1]]
     nights = nights[nights["run"].isin(nights["run"].unique()[-_MOST_RUNS:])]
     asked = nights[nights["run"] == nights["run"].iloc[-1]]
-    asked = asked[asked["model"].isin(models)] if models else asked
-    asked = asked[asked["label"].isin(labels) | asked["vendor"].isin(labels)] if labels else asked
+    asked = asked[asked["model"].isin(models or asked["model"])]
+    asked = asked[asked["label"].isin(labels or asked["label"]) | asked["vendor"].isin(labels)]
     wanted = [
         (str(model), figure, list(rows["label"]))
         for model, part in asked.groupby("model", sort=False)
@@ -105,13 +104,13 @@ def trends(
 def _common_shift(levels: pd.DataFrame) -> pd.DataFrame:
     """Runs × vendors: how far the other vendors of the run together were from their own medians."""
     moved = levels - levels.median()
-    others = {label: moved.drop(columns=label).to_numpy() for label in levels}
-    shifts = {label: [common_shift(row[~np.isnan(row)]) for row in rows] for label, rows in others.items()}
+    shifts = {label: [_shift(row) for row in moved.drop(columns=label).to_numpy()] for label in levels}
     return pd.DataFrame(shifts, index=levels.index)
 
 
-def common_shift(others: NDArray[np.float64]) -> float:
+def _shift(row: NDArray[np.float64]) -> float:
     """The median movement, as far as three vendors, and three in four, moved at least half as far; else 0."""
+    others = row[~np.isnan(row)]
     needed = max(LEAST_OTHERS, math.ceil(0.75 * len(others)))
     if len(others) < needed:
         return 0.0
