@@ -26,14 +26,8 @@ def explain_command(
     *,
     vendor: Annotated[str | None, option("Explain this vendor or label. [default: the run's only one]", INPUT)] = None,
     facet: Annotated[FacetName | None, option("Explain this facet. [default: all that do not match]", INPUT)] = None,
-    sample: Annotated[
-        str | None, option("Show this sample: our id or its beginning, the row's own id, or line:N.", INPUT)
-    ] = None,
+    sample: Annotated[str | None, option("Show this sample: our id, the row's own id, or line:N.", INPUT)] = None,
     model: Annotated[str | None, option("Look at this model only.", INPUT)] = None,
-    suite: Annotated[str | None, option("Look for the sample in this evaluation only.", INPUT)] = None,
-    repetition: Annotated[
-        int | None, option("Show this repetition. [default: the first with a fault]", INPUT, check=Number(gte=0))
-    ] = None,
     limit: Annotated[
         int, option("Rows in each table, at most.", OUTPUT, "--limit", "-n", check=Number(gte=1, lte=10_000))
     ] = 10,
@@ -67,7 +61,7 @@ def explain_command(
         found = [explain_vendor(folder, scored, *entry, facet, limit) for entry in chosen]
         lines = [line for each in found for line in vendor_lines(each, cut)]
     else:
-        found = explain_sample(folder, chosen, sample, suite, repetition)
+        found = explain_sample(folder, chosen, sample)
         lines = [line for each in found for line in answer_lines(each, cut)]
     if json:
         lines = [msgspec.json.format(msgspec.json.encode(found), indent=2).decode()]
@@ -86,11 +80,9 @@ def chosen_entries(manifest: Manifest, vendor: str | None, model: str | None) ->
         known = ", ".join(dict.fromkeys(each.model for each in manifest.entries))
         raise ProblemsError([Problem(f"read {model!r}; the run has {known}", key="--model")])
     labels = list(dict.fromkeys(each.label for each in entries))
-    name = (vendor or "").casefold()
-    found = [each for each in entries if each.label.casefold() == name]
-    found = found or [each for each in entries if each.vendor.casefold() == name]
     if vendor is None and len(labels) == 1:
-        found = entries
+        vendor = labels[0]
+    found = [each for each in entries if vendor in (each.label, each.vendor)]
     if not found:
         words = "name one of" if vendor is None else f"read {vendor!r}; the run has"
         raise ProblemsError([Problem(f"{words} {', '.join(labels)}", key="--vendor")])

@@ -12,13 +12,20 @@ import scipy
 
 from vendor_verifier.features.explain.sample import BAD_CALLS, Answer, answer_of, judged_answers, read_answers
 from vendor_verifier.records.results import WORST_FIRST, FacetName, Finding
-from vendor_verifier.scoring.breakdowns import distributions
+from vendor_verifier.reports.tables import latency
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.stats.answers import similarity
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SUITES
 
 SAMPLE = ["suite", "sample"]
+_TITLES = {
+    "served_model": "Model named in answers",
+    "provider": "Provider named in answers",
+    "fingerprint": "Fingerprint in answers",
+    "anomalies": "Anomalies of answers",
+    "finish": "Finish reasons",
+}
 # Theil–Sen compares every pair of points.
 _MOST_POINTS = 1_000
 
@@ -67,7 +74,7 @@ class Sides:
         for side, rows in (("vendor", self.own), ("baseline", self.base)):
             found[side] = rows.loc[rows["ok"], column].dropna().astype(str).str.split(",").explode().value_counts()
         counts = pd.DataFrame(found).fillna(0).sort_values("vendor", ascending=False)
-        return self.table(column.replace("_", " ").capitalize(), counts.rename_axis(column).reset_index())
+        return self.table(_TITLES[column], counts.rename_axis("value").reset_index())
 
     def table(self, title: str, rows: pd.DataFrame, *texts: str) -> Table:
         """The first rows; a sample has the id of its own row next to ours, where it has one."""
@@ -108,8 +115,7 @@ def explain_vendor(
 
 
 def _model(sides: Sides) -> Iterator[Table]:
-    """The names in the answers, and the answers that decide the answers test: those most unlike the baseline's two,
-    which are like each other, or of a vendor that is too near to it those nearer than the baseline is to itself."""
+    """The names in the answers, and the answers most unlike the baseline's two (nearest to them where that is odd)."""
     yield from map(sides.counts, ("served_model", "provider", "fingerprint"))
     own, base = (sides.scored.texts.kept.get((sides.model, label), {}) for label in (sides.label, sides.baseline))
     rows = []
@@ -117,11 +123,11 @@ def _model(sides: Sides) -> Iterator[Table]:
         answers = [own[question].get(0), base[question].get(0), base[question].get(1)]
         texts = [each.shown for each in answers if each is not None]
         if len(texts) == 3:
-            repeated = similarity(texts[1], texts[2])
-            distance = repeated - (similarity(texts[0], texts[1]) + similarity(texts[0], texts[2])) / 2
-            rows.append((*question, distance, repeated, *(text.replace("\0", " ") for text in texts)))
+            own_similarity = (similarity(texts[0], texts[1]) + similarity(texts[0], texts[2])) / 2
+            distance = similarity(texts[1], texts[2]) - own_similarity
+            rows.append((*question, distance, *(text.replace("\0", " ") for text in texts)))
     columns = ["vendor", "baseline", "baseline again"]
-    found = pd.DataFrame(rows, columns=[*SAMPLE, "distance", "baseline repeats", *columns])
+    found = pd.DataFrame(rows, columns=[*SAMPLE, "distance", *columns])
     kinds = {each.name for each in sides.scored.findings if (each.model, each.vendor) == (sides.model, sides.label)}
     if "answers_too_near" in kinds:
         title, found = "Answers nearer to the baseline's than it is to itself", found[found["distance"] < 0]
@@ -131,8 +137,7 @@ def _model(sides: Sides) -> Iterator[Table]:
 
 
 def _tool_calls(sides: Sides) -> Iterator[Table]:
-    """The samples where it decides or fills arguments otherwise than the baseline ever does, breaks a schema, or scores
-    lower."""
+    """The samples where its calls differ from all of the baseline's, break a schema or score lower."""
     base = sides.base[sides.base["ok"] & (sides.base["decision"] != "undecided")].groupby(SAMPLE, observed=True)
     decisions, arguments = base["decision"].agg(frozenset), base["call_digest"].agg(frozenset)
     scores = sides.base.groupby(SAMPLE, observed=True)["score"].mean()
@@ -172,40 +177,41 @@ def _bill(sides: Sides) -> Iterator[Table]:
         some = found.iloc[:: len(found) // _MOST_POINTS + 1]
         line = scipy.stats.theilslopes(some["vendor"], some["baseline"])
         sums = {"samples": len(found), **found.sum(), "ratio": found["vendor"].sum() / found["baseline"].sum()}
-        fitted = {**sums, "more a request": line.intercept, "times a token": line.slope}
-        yield sides.table(f"Billed {kind} tokens", pd.DataFrame([fitted if kind == "prompt" else sums]))
+        fitted = {"added per request": line.intercept, "factor per token": line.slope} if kind == "prompt" else {}
+        yield sides.table(f"Billed {kind} tokens", pd.DataFrame([sums | fitted]))
         found["surplus"] = found["vendor"] - found["baseline"]
         most = found[found["surplus"] > 0].sort_values("surplus", ascending=False, kind="stable")
         yield sides.table(f"Largest surpluses of {kind} tokens", most.reset_index())
 
 
 def _reliability(sides: Sides) -> Iterator[Table]:
-    """Failed attempts by kind, and the stretches of requests that failed or took several tries: with at most one good
-    request between them they are one."""
+    """Failed attempts by kind, and groups of requests that failed or were retried, at most two requests apart."""
     tries = sides.scored.attempts.query("model == @sides.model and label == @sides.label")
-    kinds = tries.groupby("failure", observed=True)["succeeded"].agg(attempts="size", mended="sum").reset_index()
+    kinds = tries.groupby("failure", observed=True)["succeeded"].agg(attempts="size", recovered="sum").reset_index()
     yield sides.table("Failed attempts", kinds.sort_values("attempts", ascending=False))
     own = sides.own[~sides.own["charge"].isin(["us", "unasked"])].reset_index(drop=True)
     hit = own[~own["ok"] | own["retried"]]
-    kind = hit["failure"].astype(object).fillna("answered on a later try")
-    hit = hit.assign(request=hit.index, kinds=kind)
-    stretches = hit.groupby((hit["request"].diff() > 2).cumsum())
-    table = stretches.agg(first=("sent_s", "min"), last=("sent_s", "max"), hits=("ok", "size"))
-    table["requests"] = stretches["request"].max() - stretches["request"].min() + 1
-    table["kinds"] = stretches["kinds"].agg(lambda found: ", ".join(found.unique()))
-    yield sides.table("Stretches", table.sort_values("hits", ascending=False, kind="stable"))
+    hit = hit.assign(request=hit.index, kind=hit["failure"].astype(object).fillna("answered on a later try"))
+    groups = hit.groupby((hit["request"].diff() > 2).cumsum())
+    table = groups.agg(first=("sent_s", "min"), last=("sent_s", "max"), failed=("ok", "size"))
+    table["requests"] = groups["request"].max() - groups["request"].min() + 1
+    table["kinds"] = groups["kind"].agg(lambda found: ", ".join(found.unique()))
+    yield sides.table("Groups of failures", table.sort_values("failed", ascending=False, kind="stable"))
     yield sides.counts("finish")
 
 
 def _speed(sides: Sides) -> Iterator[Table]:
-    """The distribution of times of both, answers that did not stream among other anomalies, and the slowest answers."""
-    times = distributions(pd.concat([sides.own, sides.base])).reset_index().sort_values("metric", kind="stable")
-    yield Table("Times", times[times["n"] > 0].to_dict("records"))
+    """The times of both, anomalies such as answers that did not stream, and the slowest answers."""
+    times = latency(sides.scored, sides.model).frame.rename_axis("vendor").reset_index()
+    times = times[times["vendor"].isin([sides.label, sides.baseline]) & (times["n"] > 0)]
+    first = ["metric", "vendor"]
+    yield Table("Times", times[[*first, *times.columns.difference(first, sort=False)]].to_dict("records"))
     yield sides.counts("anomalies")
-    slow = sides.own.join(sides.pairs("e2e_ms")["baseline"].rename("baseline_e2e_ms"), on=SAMPLE)
-    surplus = (slow["e2e_ms"] - slow["baseline_e2e_ms"].fillna(0)).dropna().sort_values(ascending=False)
-    columns = [*SAMPLE, "sent_s", "ttft_ms", "output_tokens", "e2e_ms", "baseline_e2e_ms", "late_ms"]
-    yield sides.table("Slowest answers", slow.loc[surplus.index, columns])
+    slow = sides.own.join(sides.pairs("e2e_ms")["baseline"], on=SAMPLE)
+    surplus = (slow["e2e_ms"] - slow["baseline"].fillna(0)).dropna().sort_values(ascending=False)
+    heads = {"sent_s": "sent", "ttft_ms": "TTFT ms", "output_tokens": "output tokens", "e2e_ms": "total ms"}
+    heads |= {"baseline": "baseline's total ms", "late_ms": "our lateness ms"}
+    yield sides.table("Slowest answers", slow.loc[surplus.index, [*SAMPLE, *heads]].rename(columns=heads))
 
 
 def _failures(sides: Sides) -> Iterator[Answer]:

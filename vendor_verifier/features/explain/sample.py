@@ -28,17 +28,12 @@ from vendor_verifier.suites.trigger import KeptCheckers
 
 BAD_CALLS = ("invalid_json", "unknown_tool", "schema_mismatch")
 _DID = {"called": "called a tool", "not_called": "called no tool"}
-Question = tuple[str, str]
-"""(evaluation, sample id)."""
+Question = tuple[str, str]  # evaluation, sample id
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer with the evidence around it.
-
-    ``asked`` are the turns as the evaluation put them, one for each turn of the record (fewer where a conversation
-    cannot be played again). ``wrong`` says what is wrong with the answer, ``defects`` what is wrong with the sample.
-    ``curl`` is a shell command without the key, ``no_curl`` the reason why there is none.
-    """
+    """An answer with the evidence around it: the turns ``asked``, what is ``wrong`` with the answer, the ``defects`` of
+    the sample, and a ``curl`` without the key or (``no_curl``) the reason why there is none."""
 
     record: Record
     sample: Sample
@@ -52,48 +47,30 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     no_curl: str | None
 
 
-def explain_sample(
-    folder: RunFolder, entries: Sequence[tuple[str, str]], name: str, suite: str | None, repetition: int | None
-) -> list[list[Answer]]:
+def explain_sample(folder: RunFolder, entries: Sequence[tuple[str, str]], name: str) -> list[list[Answer]]:
     """For each of these entries (model, label) its answer to a sample, then all other answers, the baseline's first. Of
     several repetitions the first with a fault is taken, else the first.
 
-    ``name`` is our id, the ``id`` of the row in its file, ``line:N`` of that file, or the beginning of our id.
+    ``name`` is our id, the ``id`` of the row in its file, or ``line:N`` of that file.
 
     Raises:
-        ProblemsError: the run has no such evaluation, no such sample, several, or no answer of the vendor to it.
+        ProblemsError: the run has no such sample, or no answer of the vendor to it.
     """
-    manifest = folder.read_manifest()
-    if suite is not None and suite not in manifest.suites:
-        raise ProblemsError([Problem(f"read {suite!r}; the run has {', '.join(manifest.suites)}", key="--suite")])
-    suites = manifest.suites if suite is None else (suite,)
-    found = []
-    for question in _questions([(each, sample) for each in suites for sample in folder.read_samples(each)], name):
+    manifest, found, is_known = folder.read_manifest(), [], False
+    for suite, sample in ((each, one) for each in manifest.suites for one in folder.read_samples(each)):
+        line = "" if sample.source is None else f"line:{sample.source.line}"
+        if name not in (sample.id, str(sample.tags.get("id")), line):
+            continue
+        is_known = True
         for model, label in entries:
-            records = read_answers(folder, model, [question]).get(question, [])
-            answers = judged_answers(folder, manifest, *question, records)
+            records = read_answers(folder, model, [(suite, sample.id)]).get((suite, sample.id), [])
+            answers = judged_answers(folder, manifest, suite, sample.id, records)
             own = [each for each in answers if each.record.label == label]
-            own = [each for each in own if repetition in (None, each.record.repetition)]
             if own:
                 chosen = min(own, key=lambda each: (not each.wrong, each.record.repetition))
                 found.append([chosen, *(each for each in answers if each is not chosen)])
     if not found:
-        raise ProblemsError([Problem("the run has no answer of this vendor to it", key=f"--sample {name}")])
-    return found
-
-
-def _questions(every: Sequence[tuple[str, Sample]], name: str) -> list[Question]:
-    """The sample of that name in every evaluation that has it."""
-
-    def names(sample: Sample) -> set[str]:
-        line = "" if sample.source is None else f"line:{sample.source.line}"
-        return {sample.id, str(sample.tags.get("id")), line}
-
-    found = [(suite, sample.id) for suite, sample in every if name in names(sample)]
-    found = found or [(suite, sample.id) for suite, sample in every if sample.id.startswith(name)]
-    ids = list(dict.fromkeys(sample for _, sample in found))
-    if len(ids) != 1:
-        words = f"{len(ids)} samples match, such as {', '.join(ids[:3])}" if ids else "the run has no such sample"
+        words = "the run has no answer of this vendor to it" if is_known else "the run has no such sample"
         raise ProblemsError([Problem(words, key=f"--sample {name}")])
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +14,7 @@ from vendor_verifier.features.explain.sample import Answer, answer_of
 from vendor_verifier.records.record import Attempt, Record
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 
-_MOMENTS = ("sent_s", "first", "last")
+_MOMENTS = ("sent", "first", "last")
 
 
 def vendor_lines(found: Sequence[Evidence], limit: int) -> Iterator[str]:
@@ -24,22 +24,23 @@ def vendor_lines(found: Sequence[Evidence], limit: int) -> Iterator[str]:
         yield plain(f"{head}: {evidence.status.replace('_', ' ')}: {evidence.reason}", MAX_SENTENCE)
         for finding in evidence.findings:
             if finding.text != evidence.reason:
-                yield "  " + plain(f"{finding.status}: {finding.text}", MAX_SENTENCE)
+                word = "note" if finding.status == "matches" else finding.status.replace("_", " ")
+                yield "  " + plain(f"{word}: {finding.text}", MAX_SENTENCE)
             if finding.samples:
                 yield "  " + plain(f"samples: {', '.join(finding.samples[:5])}")
         for table in evidence.tables:
             yield from _table(table, limit)
     for answer in (answer for evidence in found for answer in evidence.failures):
-        record = answer.record
-        yield plain(f"failure: {record.suite} {_named(record)}, repetition {record.repetition}")
-        attempts = [attempt for turn in record.turns for attempt in turn.attempts]
+        yield plain(f"failure: {_name(answer.record)}")
+        attempts = [attempt for turn in answer.record.turns for attempt in turn.attempts]
         yield from ("  " + plain(line, limit) for attempt in attempts[-1:] for line in _attempt(attempt))
         yield from _curl(answer)
 
 
-def _named(record: Record) -> str:
-    """The sample's own id, if its row has one, and ours."""
-    return record.sample if record.sample_name is None else f"{record.sample_name} ({record.sample})"
+def _name(record: Record) -> str:
+    """The evaluation, the sample's own id, if its row has one, ours, and the repetition from the second on."""
+    sample = record.sample if record.sample_name is None else f"{record.sample_name} ({record.sample})"
+    return f"{record.suite} {sample}" + (f", repetition {record.repetition + 1}" if record.repetition else "")
 
 
 def _table(found: Table, limit: int) -> Iterator[str]:
@@ -66,7 +67,7 @@ def _cell(name: str, value: Any) -> str:
 def answer_lines(found: Sequence[Answer], limit: int) -> Iterator[str]:
     """What is wrong, prompt, reply, expectation, the other answers and a curl; no text above ``limit`` characters."""
     answer, record, sample = found[0], found[0].record, found[0].sample
-    yield plain(f"{record.model} / {record.label}: {record.suite} {_named(record)}, repetition {record.repetition}")
+    yield plain(f"{record.model} / {record.label}: {_name(record)}")
     if sample.source is not None:
         yield plain(f"from {sample.source.dataset}, line {sample.source.line}")
     if answer.redacted:
@@ -76,54 +77,51 @@ def answer_lines(found: Sequence[Answer], limit: int) -> Iterator[str]:
     turn = answer.asked[-1] if answer.asked else sample.turn
     yield "prompt"
     for message in turn.messages:
-        content = message.get("content")
-        rest = {name: value for name, value in message.items() if name not in ("role", "content")}
-        words = content if isinstance(content, str) and not rest else _json(message)
+        is_text = isinstance(message.get("content"), str) and len(message) == 2
+        words = message["content"] if is_text else _json(message)
         yield "  " + plain(f"{message.get('role')}: {words}", limit)
     tools = [str(tool.get("function", {}).get("name")) for tool in turn.tools]
     yield "  " + plain(f"tools: {', '.join(tools) or 'none'}", limit)
-    yield "  " + plain(f"parameters: {_json(turn.parameters)}", limit)
+    if turn.parameters:
+        yield "  " + plain(f"parameters: {_json(turn.parameters)}", limit)
     for number, answered in enumerate(record.turns, 1):
         for attempt in answered.attempts:
             again = ", sent again on a new connection" if attempt.resent else ""
             yield f"reply to turn {number}, attempt {attempt.number}{again}"
             yield from ("  " + plain(line, limit) for line in _attempt(attempt))
         for result in answered.tool_results:
-            yield "  " + plain(f"tool {_facts(result)}: {result.text}", limit)
+            yield "  " + plain(f"tool {result.name} ({result.outcome}): {result.text}", limit)
     yield "judged"
     yield "  " + plain(f"expected: {_json(sample.expected)}", limit)
-    yield "  " + plain(f"{answer.score.decision} {_json(answer.score.values)}", limit)
+    scores = "".join(f", {name} {_cell(name, value)}" for name, value in answer.score.values.items())
+    yield "  " + plain(f"seen: {answer.score.decision}".replace("_", " ") + scores, limit)
     yield "other answers"
     for other in found[1:]:
         name = f"{other.record.label}, the baseline" if other.is_baseline else other.record.label
-        yield "  " + plain(f"{name}, repetition {other.record.repetition}: {answer_of(other.record)}", limit)
+        yield "  " + plain(f"{name}: {answer_of(other.record)}", limit)
     yield from _curl(answer)
 
 
 def _attempt(attempt: Attempt) -> Iterator[str]:
-    """What is known of an attempt: moments, answer, failure."""
-    if attempt.timing is not None:
-        yield _facts(attempt.timing)
-    response = attempt.response
+    """What is known of an attempt: moments in ms after the request was sent, answer, failure."""
+    timing, response, failure = attempt.timing, attempt.response, attempt.failure
+    if timing is not None:
+        moments = {"first token": timing.first_token_ns, "last token": timing.last_token_ns, "end": timing.end_ns}
+        moments["our own lateness at most"] = timing.our_lateness_ns
+        words = [f"{name} {ns / 1e6:.0f} ms" for name, ns in moments.items() if ns is not None]
+        yield ", ".join([f"sent {timing.sent_at[:23].replace('T', ' ')}", *words])
     if response is not None:
         yield from (f"{name}: {text}" for name in ("reasoning", "text") if (text := getattr(response, name)))
         yield from (f"call: {call.name}({call.arguments}) {', '.join(call.anomalies)}" for call in response.tool_calls)
-        yield _facts(response)
-        if response.usage is not None:
-            yield f"tokens: {_facts(response.usage)}"
-    if attempt.failure is not None:
-        yield f"failed: {_facts(attempt.failure)}"
-
-
-def _facts(found: msgspec.Struct | None) -> str:
-    """The plain fields of a struct that say something, times in ms."""
-    values: Mapping[str, Any] = {} if found is None else msgspec.structs.asdict(found)
-    shown = {name: value for name, value in values.items() if value not in (None, "", False, ())}
-    for name in ("text", "reasoning", "tool_calls", "usage", "gaps_ns"):
-        shown.pop(name, None)
-    shown |= {name: f"{value / 1e6:.0f} ms" for name, value in shown.items() if name.endswith("_ns")}
-    words = {name.removesuffix("_ns").replace("_", " "): _cell(name, value) for name, value in shown.items()}
-    return ", ".join(f"{name} {value}" for name, value in words.items())
+        facts: dict[str, Any] = {"finish": response.finish_raw, "model": response.served_model}
+        facts |= {"provider": response.served_provider, "fingerprint": response.fingerprint}
+        facts |= {"request id": response.request_id, "anomalies": ", ".join(response.anomalies)}
+        for name in ("input", "output", "cached", "reasoning"):
+            facts[f"{name} tokens"] = getattr(response.usage, name, None)
+        yield ", ".join(f"{name} {value}" for name, value in facts.items() if value not in (None, ""))
+    if failure is not None:
+        status = "" if failure.status is None else f", HTTP {failure.status}"
+        yield f"failed: {failure.kind}{status}: {failure.message}"
 
 
 def _curl(answer: Answer) -> Iterator[str]:

@@ -1,8 +1,4 @@
-"""What ``view`` shows: the runs of some folders, a run as a grid of samples × vendors, and a sample with all answers.
-
-The index of a run is the frame that scoring makes, with the beginning of each answer as one column more: a filter is a
-mask of it. Whole answers are read again when somebody looks at a sample.
-"""
+"""What ``view`` shows: the runs of some folders, a run as samples × vendors, and a sample with all its answers."""
 
 from __future__ import annotations
 
@@ -32,7 +28,7 @@ from vendor_verifier.scoring.columns import has_bad_call
 from vendor_verifier.scoring.table import read_frames
 from vendor_verifier.store import RunFolder
 
-ROWS = 50
+ROWS, HOST = 50, "127.0.0.1"
 # What an answer is next to the baseline's, the worst last.
 STATES = {
     "fine": "fine",
@@ -48,8 +44,7 @@ _BEGINNING, _MOST_TEXT, _MOST_WORDS = 1_000, 100_000, 1_000
 
 @dataclass(frozen=True)
 class Index:
-    """A run with the frame of scoring, where each answer has its ``state``, its beginning (``answer``) and ``prompt``.
-    ``labels`` are the vendors, baselines first."""
+    """A run with the frame of scoring and each answer's state, beginning and prompt; ``labels``: baselines first."""
 
     folder: RunFolder
     manifest: Manifest
@@ -60,7 +55,6 @@ class Index:
 def runs_in(places: Sequence[Path]) -> dict[str, Path]:
     """The run folders among these folders and directly in them, by path, the newest first."""
     found = [file for place in places for at in ("manifest.json", "*/manifest.json") for file in place.glob(at)]
-    found = [file for file in found if not file.parent.is_symlink()]
     return {str(file.parent): file.parent for file in sorted(found, key=lambda file: -file.stat().st_ctime)}
 
 
@@ -74,11 +68,7 @@ def first_line(path: Path) -> str:
 
 
 def index_of(path: Path) -> Index:
-    """The index of a run, made again when its records change.
-
-    Raises:
-        RunFolderError: it is no readable run folder.
-    """
+    """The index of a run, made again when its records change."""
     records = RunFolder(path).records_file
     return _index_of(path, records.stat().st_mtime_ns if records.exists() else 0)
 
@@ -104,7 +94,7 @@ def _index_of(path: Path, _written_ns: int) -> Index:
 
 
 def _states(rows: pd.DataFrame, manifest: Manifest) -> Any:
-    """What each answer is next to the baseline's: names of ``STATES``."""
+    """What each answer is next to the baseline's: a name of ``STATES``."""
     baselines = pd.MultiIndex.from_tuples([entry.key for entry in manifest.entries if entry.is_baseline] or [("", "")])
     base = rows[pd.MultiIndex.from_frame(rows[["model", "label"]]).isin(baselines) & rows["ok"]]
     asked, by_question = pd.MultiIndex.from_frame(rows[QUESTION]), base.groupby(QUESTION, observed=True)
@@ -126,11 +116,7 @@ def _states(rows: pd.DataFrame, manifest: Manifest) -> Any:
 
 def grid(index: Index, wanted: Mapping[str, str]) -> dict[str, Any]:
     """``ROWS`` samples with an answer as ``wanted`` (model, suite, label, state, text; from the ``first`` on), the most
-    disputed one first, and every vendor's number of answers by state.
-
-    Raises:
-        ValueError: ``first`` is no number.
-    """
+    disputed one first, and every vendor's number of answers by state."""
     rows, first, text = index.answers, max(0, int(wanted.get("first", "0"))), wanted.get("text", "")
     mask = pd.Series(True, index=rows.index)
     for column in ("model", "suite", "label", "state"):
@@ -161,11 +147,7 @@ def grid(index: Index, wanted: Mapping[str, str]) -> dict[str, Any]:
 
 
 def shown_sample(index: Index, wanted: Mapping[str, str]) -> dict[str, Any]:
-    """One sample (model, suite, sample) and every answer with its differences from the first one of the baseline.
-
-    Raises:
-        KeyError: the run has no such sample.
-    """
+    """One sample (model, suite, sample) and every answer with its differences from the first one of the baseline."""
     question = (wanted["suite"], wanted["sample"])
     records = read_answers(index.folder, wanted["model"], [question])[question]
     judged = judged_answers(index.folder, index.manifest, *question, records)
@@ -176,31 +158,20 @@ def shown_sample(index: Index, wanted: Mapping[str, str]) -> dict[str, Any]:
 
 
 def difference(before: str | None, after: str) -> Iterator[tuple[str, str]]:
-    """(``same``, ``out`` or ``in``, words) of what turns one text into the other; without a ``before`` all is the same.
-    Only the first thousand words are compared."""
+    """(``same``, ``out`` or ``in``, words) of what turns one text into the other; only the first thousand words are
+    compared."""
     new = visible(after, _MOST_TEXT).split(" ")
     old = new if before is None else visible(before, _MOST_TEXT).split(" ")
     codes = SequenceMatcher(None, old[:_MOST_WORDS], new[:_MOST_WORDS]).get_opcodes()
     for kind, begin, end, other_begin, other_end in codes:
-        if kind != "equal" and end > begin:
+        if kind != "equal":
             yield "out", " ".join(old[begin:end])
-        if other_end > other_begin:
-            yield ("same" if kind == "equal" else "in"), " ".join(new[other_begin:other_end])
-    if new[_MOST_WORDS:]:
-        yield "same", " ".join(new[_MOST_WORDS:])
-
-
-HOST = "127.0.0.1"
+        yield ("same" if kind == "equal" else "in"), " ".join(new[other_begin:other_end])
+    yield "same", " ".join(new[_MOST_WORDS:])
 
 
 def page(places: Sequence[Path], path: str, query: Mapping[str, str]) -> str:
-    """The page of a path behind the token: "" (the runs), ``run``, ``sample`` or ``report``.
-
-    Raises:
-        LookupError: no such page, run or sample.
-        ValueError: a number is none.
-        RunFolderError: the run cannot be read.
-    """
+    """The page of a path behind the token: "" (the runs), ``run``, ``sample`` or ``report``."""
     style, runs = part("page.css") + part("view.css"), runs_in(places)
     if path == "":
         lines = [(name, folder.name, first_line(folder)) for name, folder in runs.items()]
@@ -215,11 +186,7 @@ def page(places: Sequence[Path], path: str, query: Mapping[str, str]) -> str:
 
 
 class ViewServer(ThreadingHTTPServer):
-    """Serves the runs in these folders on loopback, at ``address``.
-
-    Raises:
-        UsageError: the port is taken.
-    """
+    """Serves the runs in these folders on loopback, at ``address``."""
 
     daemon_threads = True
 
