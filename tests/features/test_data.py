@@ -81,19 +81,6 @@ def _with(record: Record, attempt: Attempt) -> Record:
     return replace(record, turns=(replace(record.turns[0], attempts=(attempt,)),))
 
 
-def test_a_notebook_shows_the_first_line_and_no_markup(run: RunData) -> None:
-    """What vendors and files name is text, never a tag."""
-    page = run._repr_html_()
-    assert page.startswith("<p>")
-    assert run.report.models[MODEL].choice.text[:20] in page
-    assert "reseller-a" in page
-    hostile = run.ranking.assign(label="<script>alert(1)</script>")
-    other = load_run(run.path)
-    other.ranking = hostile  # type: ignore[attr-defined]
-    other.__dict__["scored"] = run.scored
-    assert "<script>" not in other._repr_html_()
-
-
 LABEL = "=cmd|' /C calc'!A0"
 HOSTILE = ["=1+1", "+1", "-1", "@SUM(A1)", "  =1", "\t=1", "\r=1", "\u200b=1", "＝1", "a;=1", "a\n=1", '"=1', "a\t@b"]
 
@@ -135,7 +122,7 @@ def test_parquet_and_json_lines_give_every_table_back(odd: RunData, capsys: pyte
     files += written(odd, capsys, "--format", "jsonl", "--table", "all", "-o", str(odd.path / "all"))
     assert [file.stem for file in files] == [*TABLES, *TABLES]
     for file in files:
-        frame = pd.concat(odd.in_parts(file.stem), ignore_index=True)
+        frame = odd.whole(file.stem)
         if file.suffix == ".parquet":
             pd.testing.assert_frame_equal(pd.read_parquet(file), frame, check_dtype=False, check_categorical=False)
         else:
@@ -175,21 +162,11 @@ def test_no_text_begins_a_formula(text: str) -> None:
         assert part.strip(" \"'\r")[:1] not in set("=+-@＝") or "'" in part, text
 
 
-class Stub:
-    """A run with one table of one part."""
-
-    def __init__(self, table: pd.DataFrame) -> None:
-        self.table = table
-
-    def in_parts(self, name: str) -> list[pd.DataFrame]:
-        return [self.table]
-
-
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40))
 def test_any_text_stays_one_cell_of_csv(text: str) -> None:
     """No text breaks a line or a cell, and none leaves an operator at a start."""
     table = pd.DataFrame({"model": pd.Series([text, "end"], dtype="string"), "n": [1.0, None]})
-    data = b"".join(export._csv(Stub(table), "ranking")).decode("utf-8-sig")  # type: ignore[arg-type]
+    data = export._csv(table, ()).decode("utf-8-sig")
     head, first, last = csv.reader(io.StringIO(data, newline=""))
     assert (head, first[1], last) == (["model", "n"], "1.0", ["end", ""])
     assert not re.match(r"\s*[=+\-@＝＋－＠]", first[0])

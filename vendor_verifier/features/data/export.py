@@ -6,10 +6,10 @@ Texts were written by strangers: in CSV and workbooks none is read as a formula.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import get_args
 
 import pandas as pd
@@ -18,6 +18,7 @@ from vendor_verifier.errors import Problem, ProblemsError, UsageError, install_l
 from vendor_verifier.features.data import TableFormat
 from vendor_verifier.features.data.run_data import TABLES, RunData
 from vendor_verifier.reports.escape import spreadsheet_text
+from vendor_verifier.scoring.columns import Column
 from vendor_verifier.store import RunFolder
 
 FOR_PEOPLE = ("ranking", "verdicts", "findings")
@@ -54,65 +55,57 @@ def export_run(run: RunData, format: TableFormat | None, tables: Sequence[str], 
     folder.create()
     if chosen == "xlsx":
         return [folder.write(file.name if file else f"{run.path.resolve().name}.xlsx", _workbook(run, names))]
-    pieces = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}[chosen]
-    return [folder.write(file.name if file else f"{name}.{chosen}", pieces(run, name)) for name in names]
+    written = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}[chosen]
+    return [
+        folder.write(file.name if file else f"{name}.{chosen}", written(run.whole(name), TABLES[name].columns))
+        for name in names
+    ]
 
 
-def _csv(run: RunData, name: str) -> Iterator[bytes]:
+def _csv(table: pd.DataFrame, _columns: Sequence[Column]) -> bytes:
     """UTF-8 with the mark by which Excel knows it."""
-    yield codecs.BOM_UTF8
-    for number, part in enumerate(run.in_parts(name)):
-        yield _escaped(part).to_csv(index=False, header=number == 0).encode()
+    return codecs.BOM_UTF8 + _escaped(table).to_csv(index=False).encode()
 
 
-def _jsonl(run: RunData, name: str) -> Iterator[bytes]:
+def _jsonl(table: pd.DataFrame, _columns: Sequence[Column]) -> bytes:
     """A JSON object a row; what is missing is null."""
-    for part in run.in_parts(name):
-        if len(part):
-            yield part.to_json(orient="records", lines=True, double_precision=15, force_ascii=False).encode()
+    text = table.to_json(orient="records", lines=True, double_precision=15, force_ascii=False)
+    return text.encode() if len(table) else b""
 
 
-def _parquet(run: RunData, name: str) -> Iterator[bytes]:
-    """A row group a part; unit and meaning are in the metadata of each column."""
+def _parquet(table: pd.DataFrame, columns: Sequence[Column]) -> bytes:
+    """Unit and meaning are in the metadata of each column."""
     import pyarrow
     from pyarrow import parquet
 
-    known = {column.name: {"unit": column.unit, "meaning": column.meaning} for column in TABLES[name].columns}
-    with TemporaryDirectory() as folder:
-        path, writer = Path(folder, name), None
-        for part in run.in_parts(name):
-            texts = [column for column in part if isinstance(part[column].dtype, pd.CategoricalDtype)]
-            part = part.astype(dict.fromkeys(texts, "string"))
-            schema = pyarrow.Schema.from_pandas(part, preserve_index=False).remove_metadata()
-            schema = pyarrow.schema([field.with_metadata(known.get(field.name, {})) for field in schema])
-            writer = writer or parquet.ParquetWriter(path, schema, compression="zstd")
-            writer.write_table(pyarrow.Table.from_pandas(part, schema=schema, preserve_index=False))
-        assert writer is not None, "a table has one part or more"
-        writer.close()
-        yield path.read_bytes()
+    known = {column.name: {"unit": column.unit, "meaning": column.meaning} for column in columns}
+    texts = table.select_dtypes("category").columns
+    found = pyarrow.Table.from_pandas(table.astype(dict.fromkeys(texts, "string")), preserve_index=False)
+    fields = [field.with_metadata(known.get(field.name, {})) for field in found.schema]
+    target = BytesIO()
+    parquet.write_table(found.cast(pyarrow.schema(fields)), target, compression="zstd")
+    return target.getvalue()
 
 
-def _workbook(run: RunData, names: Sequence[str]) -> Iterator[bytes]:
+def _workbook(run: RunData, names: Sequence[str]) -> bytes:
     """A workbook with a sheet a table."""
-    options = {"strings_to_formulas": False, "strings_to_urls": False}
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "book.xlsx")
-        with pd.ExcelWriter(path, engine="xlsxwriter", engine_kwargs={"options": options}) as book:
-            for name in names:
-                table = pd.concat(map(_escaped, run.in_parts(name)))
-                if len(table) >= _SHEET_ROWS:
-                    raise UsageError(f"{name} has more rows than a sheet holds: write it as parquet or csv")
-                for column in table.select_dtypes("object"):
-                    table[column] = table[column].str.slice(stop=_CELL_TEXT)
-                table.to_excel(book, sheet_name=name, index=False, freeze_panes=(1, 0))
-        yield path.read_bytes()
+    options, target = {"strings_to_formulas": False, "strings_to_urls": False}, BytesIO()
+    with pd.ExcelWriter(target, engine="xlsxwriter", engine_kwargs={"options": options}) as book:
+        for name in names:
+            table = _escaped(run.whole(name))
+            if len(table) >= _SHEET_ROWS:
+                raise UsageError(f"{name} has more rows than a sheet holds: write it as parquet or csv")
+            for column in table.select_dtypes("object"):
+                table[column] = table[column].str.slice(stop=_CELL_TEXT)
+            table.to_excel(book, sheet_name=name, index=False, freeze_panes=(1, 0))
+    return target.getvalue()
 
 
-def _escaped(part: pd.DataFrame) -> pd.DataFrame:
+def _escaped(table: pd.DataFrame) -> pd.DataFrame:
     """The same with every text safe as a cell of a spreadsheet."""
-    shown = part.rename(columns=spreadsheet_text)
-    for name, safe in zip(part, shown, strict=True):
-        if not pd.api.types.is_numeric_dtype(part[name].dtype):
-            texts = part[name].astype("object")
-            shown[safe] = texts.map({text: spreadsheet_text(text) for text in texts.dropna().unique()}).astype("object")
+    shown = table.copy()
+    for name in table:
+        if not pd.api.types.is_numeric_dtype(table[name].dtype):
+            texts = table[name].astype("object")
+            shown[name] = texts.map(spreadsheet_text, na_action="ignore").astype("object")
     return shown

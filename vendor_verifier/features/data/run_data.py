@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import pandas as pd
 
-from vendor_verifier.errors import UsageError
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.pipeline.suites import ready_suite
-from vendor_verifier.records.record import Record
+from vendor_verifier.records.record import Record, supersedes
 from vendor_verifier.records.results import Report
-from vendor_verifier.reports.escape import MAX_SENTENCE, visible
 from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
 from vendor_verifier.scoring.scored_run import ScoredRun
-from vendor_verifier.scoring.table import sent_s
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.judging import judged_calls
 from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.wire.payload import well_formed
 
-SCORED = ("records", "attempts", "evaluations")
 KEY = ["model", "label", "suite", "sample", "repetition"]
-# With texts of some thousand characters these take some ten megabytes.
-ROWS = 5_000
 Row = tuple[Any, ...]
 
 
@@ -158,12 +149,15 @@ class RunData:
     def __getattr__(self, name: str) -> pd.DataFrame:
         if name not in TABLES:
             raise AttributeError(f"a run has no table {name!r}; it has {', '.join(TABLES)}")
-        if name in SCORED:
-            table: pd.DataFrame = getattr(self.scored, name)
-        else:
-            # Categories of several parts are joined as objects.
-            dtypes = {column.name: column.dtype for column in TABLES[name].columns}
-            table = pd.concat(self._made(name, ROWS), ignore_index=True).astype(dtypes)
+        makers: Mapping[str, Callable[[], Iterable[Row]]] = {
+            "ranking": self._ranking_rows,
+            "verdicts": self._verdict_rows,
+            "findings": lambda: (_fields(name, each, label=each.vendor) for each in self.scored.findings),
+            "samples": self._sample_rows,
+            "texts": lambda: (_text_row(number, record) for number, record in self._numbered_records()),
+            "calls": self._call_rows,
+        }
+        table: pd.DataFrame = _frame(name, [*makers[name]()]) if name in makers else getattr(self.scored, name)
         setattr(self, name, table)
         return table
 
@@ -173,13 +167,10 @@ class RunData:
     def __repr__(self) -> str:
         return f"RunData({str(self.path)!r}: {', '.join(TABLES)})"
 
-    def _repr_html_(self) -> str:
-        """The first line of each model's report and the ranking, as a notebook shows them."""
-        lines = [html.escape(visible(model.choice.text, MAX_SENTENCE)) for model in self.report.models.values()]
-        shown = self.ranking.drop(columns=["vendor", "model_id", "is_baseline"])
-        table = shown.map(lambda value: visible(value) if isinstance(value, str) else value)
-        page: str = table.to_html(index=False, na_rep="–", float_format="{:.4g}".format)
-        return "".join(f"<p>{line}</p>" for line in lines) + page
+    def whole(self, name: str) -> pd.DataFrame:
+        """The table of that name as files have it: the index of records is a column."""
+        table: pd.DataFrame = getattr(self, name)
+        return table.reset_index(names="record") if name == "records" else table
 
     @cached_property
     def scored(self) -> ScoredRun:
@@ -190,39 +181,6 @@ class RunData:
     def report(self) -> Report:
         """The results, as in scores.json."""
         return self.scored.report
-
-    def in_parts(self, name: str, rows: int = ROWS) -> Iterator[pd.DataFrame]:
-        """The table of that name in parts of at most ``rows`` rows, at least one part. Texts and calls are not
-        kept. The index of records is a column, as in files.
-
-        Raises:
-            UsageError: there is no such table.
-        """
-        if name not in TABLES:
-            raise UsageError(f"read {name!r}; expected one of {', '.join(TABLES)}")
-        if name not in SCORED:
-            yield from self._made(name, rows)
-            return
-        table = getattr(self, name)
-        for begin in range(0, max(1, len(table)), rows):
-            part = table.iloc[begin : begin + rows]
-            yield part.reset_index(names="record") if name == "records" else part
-
-    def _made(self, name: str, most: int) -> Iterator[pd.DataFrame]:
-        """A table that is no frame of scoring, in parts."""
-        makers: Mapping[str, Callable[[], Iterable[Row]]] = {
-            "ranking": self._ranking_rows,
-            "verdicts": self._verdict_rows,
-            "findings": lambda: (_fields(name, each, label=each.vendor) for each in self.scored.findings),
-            "samples": self._sample_rows,
-            "texts": lambda: (_text_row(number, record) for number, record in self._numbered_records()),
-            "calls": self._call_rows,
-        }
-        rows = iter(makers[name]())
-        part = list(islice(rows, most))
-        yield _frame(name, part)
-        while part := list(islice(rows, most)):
-            yield _frame(name, part)
 
     def _ranking_rows(self) -> Iterator[Row]:
         for model, found in self.report.models.items():
@@ -265,21 +223,13 @@ class RunData:
 
     def _numbered_records(self) -> Iterator[tuple[int, Record]]:
         """Every record of the frame, read again, with the index of its row."""
-        frame = self.records
-        keys = pd.MultiIndex.from_frame(frame[KEY])
-        sent, ok, numbers = (part.to_numpy() for part in (frame["sent_s"], frame["ok"], frame.index))
-        left = np.ones(len(frame), dtype=bool)
-        every = iter(self._folder.read_records(lambda _line, _reason: None))
-        while records := list(islice(every, ROWS)):
-            wanted = pd.MultiIndex.from_tuples([_key(0, record)[1:] for record in records])
-            for place, record in zip(keys.get_indexer(wanted), records, strict=True):
-                # Of several records under one key one counts.
-                if place >= 0 and left[place] and ok[place] == record.succeeded:
-                    first = next((attempt for turn in record.turns for attempt in turn.attempts), None)
-                    moment = None if first is None else sent_s(first)
-                    if moment == sent[place] or (moment is None and np.isnan(sent[place])):
-                        left[place] = False
-                        yield int(numbers[place]), record
+        kept: dict[Row, Record] = {}
+        for record in self._folder.read_records(lambda _line, _reason: None):
+            key = _key(0, record)[1:]
+            if key not in kept or supersedes(record, kept[key]):
+                kept[key] = record
+        for number, *key in self.records[KEY].itertuples(name=None):
+            yield number, kept[tuple(key)]
 
 
 def _key(number: int, record: Record) -> Row:
@@ -307,7 +257,7 @@ def _fields(table: str, found: msgspec.Struct, **own: object) -> Row:
 
 
 def _frame(table: str, rows: list[Row]) -> pd.DataFrame:
-    """These rows as a part of a table; no format of files can write a lone surrogate."""
+    """These rows as a table; no format of files can write a lone surrogate."""
     columns = TABLES[table].columns
     found = {}
     for column, part in zip(columns, zip(*rows, strict=True) if rows else [()] * len(columns), strict=True):
