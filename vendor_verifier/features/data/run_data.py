@@ -228,8 +228,8 @@ class RunData:
             key = _key(0, record)[1:]
             if key not in kept or supersedes(record, kept[key]):
                 kept[key] = record
-        for number, *key in self.records[KEY].itertuples(name=None):
-            yield number, kept[tuple(key)]
+        for row in self.records[KEY].itertuples(name=None):
+            yield row[0], kept[row[1:]]
 
 
 def _key(number: int, record: Record) -> Row:
