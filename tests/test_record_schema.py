@@ -11,7 +11,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from small_records import failure
+from made_values import failure
 
 import vendor_verifier
 from vendor_verifier.record_schema import record_schema

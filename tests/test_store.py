@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from manifests import LEAST
+from made_values import LEAST
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.records.manifest import manifest_of

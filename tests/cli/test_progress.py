@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from costs import await_that
-from small_records import answer, failure
+from made_values import answer, failure
 
 import vendor_verifier.cli.progress as progress_module
 from vendor_verifier.cli.progress import progress

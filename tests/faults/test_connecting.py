@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from changing import replace
 from fault_server import DONE, FaultServer, say, stream, text
+from made_values import replace
 from sending import CLIENTS, PATIENT, OpenTransport, Sent, send
 
 from vendor_verifier.run.conversation import should_retry

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from asking import entry, run
-from changing import replace
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
+from made_values import replace
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.records.plan import RetryRules

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from costs import PATIENCE_S
-from manifests import some_manifest
+from made_values import some_manifest
 
 from vendor_verifier.config.run_config import run_options
 from vendor_verifier.errors import ProblemsError

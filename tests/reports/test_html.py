@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.resources import files
@@ -12,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsers import CHROMIUM, launched, window
 from msgspec import structs
 from page_reading import Page, read_page
-from scored import CHOICE, MODEL, REASONS
+from scored import MODEL
 
 from vendor_verifier.records.results import ModelResult, Report
 from vendor_verifier.reports.html import render, svg
@@ -30,6 +31,8 @@ HOSTILE = (
     "a" * 500,
     "{{ 7 * 7 }} &lt; ' \" `",
 )
+# At a usual place (``apt-get install chromium``), or named by ``CHROMIUM``.
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 FORMS = [(1280, "light", "screen"), (1280, "dark", "screen"), (390, "light", "screen"), (390, "dark", "screen"),
          (1280, "light", "print")]  # fmt: skip
@@ -43,7 +46,10 @@ def with_report(scored: ScoredRun, **changes: Any) -> ScoredRun:
 def with_evidence(scored: ScoredRun) -> ScoredRun:
     """The run with prices, and with samples for every finding."""
     names = tuple(scored.samples["trigger"].ids[:4])
-    money = {(MODEL, label): Money(1.0, 0.0, 0.1 + place, 0.2, 20, 20, 20, 0) for place, label in enumerate(REASONS)}
+    money = {
+        (MODEL, label): Money(1.0, 0.0, 0.1 + place, 0.2, 20, 20, 20, 0)
+        for place, label in enumerate(scored.report.models[MODEL].vendors)
+    }
     return replace(
         scored, money=money, findings=tuple(structs.replace(each, samples=names) for each in scored.findings)
     )
@@ -135,7 +141,7 @@ def test_sentence_matrix_and_figures_come_first(demo: ScoredRun) -> None:
     """H1 is the choice; the matrix has the baseline last, and the figures follow it."""
     text = render(demo)
     page = read_page(text)
-    assert CHOICE in text[text.index("<h1") : text.index("</h1>")]
+    assert demo.report.models[MODEL].choice.text in text[text.index("<h1") : text.index("</h1>")]
     assert text.index("<h1") < text.index('class="matrix"') < text.index(">Figures<") < text.index(">Evidence<")
     rows = [keys for tag, keys in page.elements if tag == "tr" and "baseline" in (keys.get("class") or "")]
     assert len(rows) == 2
@@ -183,8 +189,18 @@ def test_ticks_are_few_round_and_inside(low: float, high: float) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with launched() as running:
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield running
+        running.close()
+
+
+def window(browser: Any, **options: Any) -> Any:
+    """A page of the browser that waits as long as a busy machine makes it: the test's limit ends it."""
+    page = browser.new_page(**options)
+    page.set_default_timeout(0)
+    return page
 
 
 @pytest.fixture

@@ -83,15 +83,15 @@ def test_a_narrow_screen_drops_columns(demo: ScoredRun, width: int) -> None:
 def test_the_first_line_is_the_choice(demo: ScoredRun) -> None:
     """What to do comes first, where the report lies comes last, with the command for the worst vendor."""
     found = terminal.lines(demo, folder="kept/here")
-    assert " ".join(found[:2]) == demo.report.models[MODEL].choice.text
+    assert found[0] == demo.report.models[MODEL].choice.text
     assert found[-1] == ("Report kept/here/report.html   Why? agent-vendor-verifier explain kept/here --vendor padded")
 
 
 def test_vendors_are_ordered_by_verdict(demo: ScoredRun) -> None:
     """A vendor that differs is below all others, whatever its place."""
     found = terminal.lines(demo)
-    words = [line.split()[1] for line in found[4:14]]
-    assert words == ["reference", "matches", "not", "not", "not", "check", "check", "check", "differs", "differs"]
+    words = [line.split()[1] for line in found[3:13]]
+    assert words == ["reference", *["not"] * 5, "check", "check", "differs", "differs"]
 
 
 def test_reasons_are_complete_while_there_is_room() -> None:

@@ -6,10 +6,10 @@ import random
 
 import anyio
 import pytest
-from changing import replace
 from costs import LONG_S, PATIENCE_S
 from hypothesis import given
 from hypothesis import strategies as st
+from made_values import replace
 
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.records.record import Attempt, Failure, Response, Usage

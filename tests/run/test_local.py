@@ -8,11 +8,11 @@ from collections.abc import Callable
 import anyio
 import pytest
 from asking import entry, run, samples
-from changing import replace
 from costs import LONG_S, PATIENCE_S, held_until, least_of
 from fault_server import DONE, FaultServer, Script, Seen, event, head, say, stream, text, whole
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from made_values import replace
 
 from vendor_verifier.records.plan import RetryRules
 

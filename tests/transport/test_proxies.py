@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 from asking import KEY, ask, entry, run
-from changing import replace
 from fault_server import DONE, FaultServer, say, stream, text
+from made_values import replace
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.history import nightly

@@ -8,8 +8,8 @@ from itertools import repeat
 
 import pytest
 from asking import QUICK, ask
-from changing import replace
 from fault_server import FaultServer, Script, chunk, head, text
+from made_values import replace
 
 from vendor_verifier.transport import policy
 

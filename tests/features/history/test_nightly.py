@@ -17,7 +17,7 @@ import httpx2
 import pandas as pd
 import pytest
 from costs import PATIENCE_S
-from manifests import LEAST
+from made_values import LEAST
 
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.errors import UsageError
