@@ -10,7 +10,6 @@ import pytest
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.loaders import LoadedSamples, read_dataset_file
-from vendor_verifier.loaders.building import read_question
 
 FILE = Path("samples.jsonl")
 USER = {"role": "user", "content": "Hi"}
@@ -81,12 +80,15 @@ def test_control_keys_become_tags_and_are_never_parameters() -> None:
     assert sample.expected == {"expected_tool_call": False, "scenario_check": {"x": 1}}
 
 
-def test_request_inside_a_row_is_read() -> None:
-    """Kimi rows put the body under `request` and their own keys outside it."""
+def test_a_request_inside_a_row_is_read() -> None:
+    """Kimi rows put the body under `request`, batch rows under `body`; their own keys are outside."""
     row = {"id": "case-1", "description": "d", "request": json.loads(line(top_p=1)), "expected_prompt_tokens": 99}
     [sample] = read(json.dumps(row).encode()).samples
     assert sample.turn.parameters == {"top_p": 1}
     assert sample.tags == {"id": "case-1", "description": "d", "expected_prompt_tokens": 99}
+    batch = {"custom_id": "r1", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": [USER]}}
+    [sample] = read(json.dumps(batch).encode()).samples
+    assert (sample.turn.messages, sample.tags["id"]) == ((USER,), "r1")
 
 
 def test_repeated_content_is_told_apart_by_occurrence() -> None:
@@ -157,11 +159,3 @@ def test_bare_tools_are_read_as_functions(key: str) -> None:
     assert tool == {"type": "function", "function": {"name": "weather", "parameters": schema}}
     assert loaded.defects[0].startswith("line 1: tool 1 has no")
     assert loaded.samples[1].turn.tools == ({"type": "builtin_function", "name": "search"},)
-
-
-def test_a_batch_row_is_read_with_its_id() -> None:
-    """As batch APIs take them: the request is the ``body``, the id is ``custom_id``."""
-    row = {"custom_id": "r1", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": [USER]}}
-    question = read_question(row)
-    assert question.turn.messages == (USER,)
-    assert question.tags["id"] == "r1"

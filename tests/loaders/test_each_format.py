@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,13 +13,12 @@ from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError, UsageError
 from vendor_verifier.loaders import read_dataset_file
-from vendor_verifier.pipeline.datasets import load_dataset
 
 
-def test_our_rows_keep_calls_similar_tools_and_tags() -> None:
+def test_our_rows_keep_calls_and_tags() -> None:
     """What a suite reads stands under expected, what the filters read under tags, and the rest is sent."""
     sample = one(ROWS["tool_calls"])
-    assert sample.expected == {"calls": [CALL], "similar": [["sky"]]}
+    assert sample.expected == {"calls": [CALL]}
     assert sample.tags == {"category": "weather", "difficulty": "easy"}
     assert (sample.turn.tools, sample.turn.parameters) == ((TOOL,), {"temperature": 0})
 
@@ -57,7 +55,7 @@ def test_mcp_labels_hold_arguments_under_three_keys(key: str) -> None:
     row = ROWS["mcp_toolbench_pp"]
     label = without(row["function_call_label"][0], "input", **{key: {"city": "Oslo"}})
     sample = one({**row, "function_call_label": [label]})
-    assert sample.expected == {"calls": [CALL], "similar": [["forecast"]]}
+    assert sample.expected == {"calls": [CALL]}
     assert sample.tags == {"id": "u-1", "category": "weather", "call_type": "single", "mcp_servers": ["sky"]}
     assert sample.turn.tools == (TOOL,)
     nested = {"edits": [{"oldText": "a", "newText": "b"}], "paths": ["/a"], "dryRun": True, "depth": 2}
@@ -172,14 +170,7 @@ def test_every_format_is_recognised_by_its_row(name: str, array: bool) -> None:
         ("tool_correctness", {"input": ""}, "input: expected the question as text, read nothing"),
         ("tool_correctness", {"expected_tools": 3}, "expected_tools: expected an array of names"),
         ("tool_correctness", {"tools_called": [1]}, "tools_called: call 1 is malformed: a call is an object"),
-        ("openbmb_answers", {"win": False}, "win: the search gave up, so no calls are known to be right"),
-        (
-            "openbmb_answers",
-            {"answer_generation": {"query": QUERY, "function": [], "train_messages": []}},
-            "answer_generation: no path was found",
-        ),
         ("tool_calls", {"expected": {"calls": 3}}, "expected.calls: call 1 is malformed: a call is an object"),
-        ("tool_calls", {"expected": {"calls": [CALL], "similar": []}}, "expected.similar: expected one array of names"),
     ],
 )
 def test_a_row_that_does_not_fit_is_named_with_its_field(name: str, change: dict[str, Any], message: str) -> None:
@@ -214,20 +205,6 @@ def test_an_array_says_where_it_breaks() -> None:
         read_dataset_file(b'[\n{"a": 1}\n{"a": 2}]', dataset="d", file=FILE)
 
 
-def test_a_pretty_printed_tree_is_read_as_it_is_published(tmp_path: Path) -> None:
-    """One object over many lines, and several of them one after the other, each with the line it begins at."""
-    tree = json.dumps(ROWS["openbmb_answers"], indent=2)
-    file = tmp_path / "12_DFS_woFilter_w2.json"
-    file.write_text(tree)
-    [sample] = load_dataset(file).samples
-    assert sample.expected["calls"] == [{**CALL, "output": {"error": "", "response": "cold"}}]
-    assert [tool["function"]["name"] for tool in sample.turn.tools] == ["weather"]
-    file.write_text(f"{tree}\n\n{tree.replace(QUERY, 'And in Rome?')}\n")
-    loaded = load_dataset(file)
-    lines = [sample.source.line for sample in loaded.samples if sample.source]
-    assert (loaded.format, lines) == ("openbmb_answers", [1, tree.count("\n") + 3])
-
-
 def test_half_characters_are_refused_wherever_they_hide() -> None:
     """A lone surrogate cannot be sent, whether it stands in an array, in packed JSON or in a Python literal."""
     assert "half a character" in refusal(without(ROWS["toolbench"], query="\ud83d"), array=True)[0]
@@ -242,15 +219,6 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
     max_leaves=8,
 )
-KEYS = sorted({key for row in ROWS.values() for key in row} | {"request", "relevant_apis", "prompt"})
-
-
-@given(rows=st.lists(st.dictionaries(st.sampled_from(KEYS), json_values, max_size=5), max_size=3), array=st.booleans())
-def test_arbitrary_rows_raise_nothing_but_a_data_error(rows: list[dict[str, Any]], array: bool) -> None:
-    """Whatever stands under the known keys is read or refused, in the file's format and in every other."""
-    for name in (None, *ROWS):
-        with suppress(DataError):
-            read(*rows, format=name, array=array)
 
 
 @given(name=st.sampled_from(sorted(ROWS)), data=st.data())

@@ -58,17 +58,6 @@ def read(**more: Any) -> ResultRow:
     return read_result(row(1, **more), 1)
 
 
-def test_row_lost_in_one_file_shifts_no_other() -> None:
-    """The second asking of a question stays the second, also in a file that lost the first."""
-    whole = [row(1, answer=body(text="a1")), row(2, "other"), row(3, answer=body(text="a3"))]
-    cut = [row(3, answer=body(text="b3")), row(2, "other")]
-    imported = run(a=whole, b=cut)
-    first, other, second = (sample.id for sample in imported.samples)
-    assert (first[-2:], second[-2:]) == ("-1", "-2")
-    assert answers(imported, "a") == {first: "a1", other: "hello", second: "a3"}
-    assert answers(imported, "b") == {other: "hello", second: "b3"}
-
-
 @given(st.data())
 def test_losing_any_rows_changes_no_other_pairing(data: st.DataObject) -> None:
     """Whatever two files lose, in whatever order rows stand, equal lines of the samples file meet."""

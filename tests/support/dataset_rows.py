@@ -41,7 +41,7 @@ ROWS: dict[str, dict[str, Any]] = {
         "messages": [{"role": "user", "content": QUERY}],
         "tools": [TOOL],
         "temperature": 0,
-        "expected": {"calls": [CALL], "similar": [["sky"]]},
+        "expected": {"calls": [CALL]},
         "tags": {"category": "weather", "difficulty": "easy"},
     },
     "chat": {"messages": [{"role": "user", "content": QUERY}], "tools": [TOOL], "expected_tool_call": True},
@@ -58,7 +58,6 @@ ROWS: dict[str, dict[str, Any]] = {
                 "name": "weather",
                 "step": "1",
                 "mcp_server": "sky",
-                "similar_tools": [{"name": "forecast", "mcp_server": "sky"}],
                 "input": {"city": "Oslo"},
                 "output": {"status_code": 200, "result": {}},
             }
@@ -76,36 +75,6 @@ ROWS: dict[str, dict[str, Any]] = {
         "actual_output": "It is cold.",
         "tools_called": ["weather", "sky"],
         "expected_tools": ["weather"],
-    },
-    "openbmb_answers": {
-        "win": True,
-        "tree": {"size": 3},
-        "answer_generation": {
-            "valid_data": True,
-            "query": QUERY,
-            "function": [
-                {"name": "weather", "description": "Weather.", "parameters": {**SCHEMA, "optional": []}},
-                {"name": "Finish", "description": "End.", "parameters": {"type": "object", "properties": {}}},
-            ],
-            "train_messages": [
-                [{"role": "user", "content": QUERY}],
-                [
-                    {"role": "system", "content": "Follow the format."},
-                    {"role": "user", "content": QUERY},
-                    {
-                        "role": "assistant",
-                        "content": "",
-                        "function_call": {"name": "weather", "arguments": '{"city": "Oslo"}'},
-                    },
-                    {"role": "function", "name": "weather", "content": '{"error": "", "response": "cold"}'},
-                    {
-                        "role": "assistant",
-                        "content": "",
-                        "function_call": {"name": "Finish", "arguments": '{"return_type": "give_answer"}'},
-                    },
-                ],
-            ],
-        },
     },
 }
 

@@ -20,7 +20,7 @@ from vendor_verifier.loaders.base import (
     Loader,
     Row,
     data_error,
-    read_document,
+    read_array,
     read_rows,
     shortened,
 )
@@ -102,17 +102,15 @@ def _rows(lines: Iterator[bytes], file: Path) -> tuple[Iterator[Row | Problem], 
     if text.startswith(b"PAR1"):
         raise data_error([Problem(_AS_LINES.format(file=file.name, target=f"{file.stem}.jsonl"), file)])
     # A line such as [] or [1] in the middle of JSON lines is the line reader's to refuse.
-    if text != b"{" and not text.startswith(b"["):
+    if not text.startswith(b"["):
         return read_rows(chain(head, lines), file), "line"
-    size = sum(map(len, head))
+    content = bytearray().join(head)
     for line in lines:
-        head.append(line)
-        size += len(line)
-        if size > MAX_ARRAY_BYTES:
-            most = MAX_ARRAY_BYTES // 2**20
-            message = f"JSON over several lines, of more than {most} MB; write each object on a line"
+        content += line
+        if len(content) > MAX_ARRAY_BYTES:
+            message = f"a JSON array of more than {MAX_ARRAY_BYTES // 2**20} MB; write each object on a line"
             raise data_error([Problem(message, file)])
-    return read_document(b"".join(head), file), "line" if text == b"{" else "row"
+    return read_array(bytes(content), file), "row"
 
 
 def _of_no_format(rows: Sequence[Row | Problem], file: Path, place: str) -> list[Problem]:

@@ -23,7 +23,6 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 MAX_ARRAY_BYTES = 256 * 1024 * 1024
 BOM = b"\xef\xbb\xbf"
 _POSITION = re.compile(r":? line (\d+) column (\d+) \(char (\d+)\)")
-_NOT_BLANK = re.compile(r"\S")
 
 
 class LoadedSamples(msgspec.Struct, frozen=True):
@@ -181,24 +180,21 @@ def _row(number: int, content: bytes) -> Row:
     return Row(number, value, tuple(dict.fromkeys(key for keys in inner for key in keys)))
 
 
-def read_document(content: bytes, file: Path) -> Iterator[Row | Problem]:
-    """The members of a JSON array, or pretty-printed objects one after the other, as rows or problems.
+def read_array(content: bytes, file: Path) -> Iterator[Row | Problem]:
+    """The members of a JSON array as rows or problems; ``Row.line`` is a member's number from 1.
 
-    ``Row.line`` is a member's number from 1, or the line where an object begins. Of a key that occurs twice in an
-    object the last one counts, as in every JSON reader.
+    Of a key that occurs twice in an object the last one counts, as in every JSON reader.
 
     Raises:
         DataError: not UTF-8, or not JSON; with the place.
     """
     try:
         text = _decoded(content)
-        is_array = text.lstrip().startswith("[")
-        values = list(enumerate(_parsed(text), 1)) if is_array else list(_objects(text))
+        values = _parsed(text)
     except _Unreadable as problem:
         raise data_error([Problem(str(problem), file, problem.line)]) from None
     has_escapes = "\\u" in text
-    for number, value in values:
-        place: tuple[int | None, str | None] = (None, f"row {number}") if is_array else (number, None)
+    for number, value in enumerate(values, 1):
         try:
             if not isinstance(value, dict):
                 raise UnusableRequest(f"expected an object, read {kind_of(value)}")
@@ -206,26 +202,7 @@ def read_document(content: bytes, file: Path) -> Iterator[Row | Problem]:
                 refuse_half_characters(value)
             yield Row(number, value)
         except UnusableRequest as problem:
-            yield Problem(str(problem), file, *place)
-
-
-def _objects(text: str) -> Iterator[tuple[int, Any]]:
-    """Each JSON value of a text with the line where it begins."""
-    position, line = 0, 1
-    while (found := _NOT_BLANK.search(text, position)) is not None:
-        line += text.count("\n", position, found.start())
-        begin = found.start()
-        try:
-            position = json.JSONDecoder().raw_decode(text, begin)[1]
-        except (ValueError, RecursionError):
-            position = len(text)  # the strict reader refuses the rest below, with the reason
-        try:
-            value = _parsed(text[begin:position])
-        except _Unreadable as problem:
-            problem.line += line - 1
-            raise
-        yield line, value
-        line += text.count("\n", begin, position)
+            yield Problem(str(problem), file, None, f"row {number}")
 
 
 def _decoded(content: bytes) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,19 +46,26 @@ def declared_tools(value: object, key: str = "tools") -> tuple[list[Tool], list[
         raise UnusableRequest(f"expected an array of tools, read {kind_of(value)}", key)
     tools: list[Tool] = []
     defects: list[str] = []
-    names: set[str] = set()
     for position, item in enumerate(value, 1):
         tool, defect = read_tool(item)
-        if defect:
-            defects.append(f"tool {position} {defect}")
-        if tool is None:
-            continue
-        tools.append(tool)
-        name = tool["function"]["name"]
-        if name in names:
-            defects.append(f"tool {shortened(name)} is declared twice; the first definition counts")
-        names.add(name)
+        defects += [f"tool {position} {defect}"] if defect else []
+        tools += [tool] if tool is not None else []
+    defects += _name_defects(tools)
     return tools, defects if tools else [*defects, "no tool is offered"]
+
+
+def _name_defects(tools: Iterable[object]) -> Iterator[str]:
+    names: set[str] = set()
+    for position, tool in enumerate(tools, 1):
+        if not isinstance(tool, dict):
+            continue
+        name = as_dict(tool.get("function")).get("name") or tool.get("name")
+        if not isinstance(name, str) or not name:
+            yield f"tool {position} has no name"
+        elif name in names:
+            yield f"tool {shortened(name)} is declared twice; the first definition counts"
+        else:
+            names.add(name)
 
 
 def read_tool(item: object) -> tuple[Tool | None, str | None]:
@@ -98,34 +105,35 @@ def declared(name: str, description: object = None, schema: Mapping[str, Any] | 
     return {"type": "function", "function": function}
 
 
-def _is_number(value: object, least: float = -math.inf, most: float = math.inf) -> bool:
-    is_one = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    return is_one and least <= value <= most  # type: ignore[operator]
-
-
-def _is_whole(value: object, least: float) -> bool:
-    return isinstance(value, int) and _is_number(value, least)
+def _is_number(value: Any, least: float = -math.inf, most: float = math.inf, kinds: Any = (int, float)) -> bool:
+    is_one = isinstance(value, kinds) and not isinstance(value, bool) and math.isfinite(value)
+    return is_one and least <= value <= most
 
 
 def _is_stop(value: object) -> bool:
     return isinstance(value, str) or (isinstance(value, list) and all(isinstance(each, str) for each in value))
 
 
+def _between(least: float, most: float) -> tuple[Callable[[Any], bool], str]:
+    return partial(_is_number, least=least, most=most), f"a number from {least} to {most}"
+
+
+def _whole(least: int) -> tuple[Callable[[Any], bool], str]:
+    return partial(_is_number, least=least, kinds=int), f"a whole number from {least} on"
+
+
 # By name: what chat completions can take at all, and in words what it expects.
 _CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "temperature": (partial(_is_number, least=0, most=2), "a number from 0 to 2"),
-    "top_p": (partial(_is_number, least=0, most=1), "a number from 0 to 1"),
-    "presence_penalty": (partial(_is_number, least=-2, most=2), "a number from -2 to 2"),
-    "frequency_penalty": (partial(_is_number, least=-2, most=2), "a number from -2 to 2"),
-    "max_tokens": (partial(_is_whole, least=1), "a whole number from 1 on"),
-    "max_completion_tokens": (partial(_is_whole, least=1), "a whole number from 1 on"),
-    "n": (partial(_is_whole, least=1), "a whole number from 1 on"),
-    "top_logprobs": (partial(_is_whole, least=0), "a whole number from 0 on"),
-    "seed": (partial(_is_whole, least=-math.inf), "a whole number"),
-    "logprobs": (lambda value: isinstance(value, bool), "true or false"),
+    "temperature": _between(0, 2),
+    "top_p": _between(0, 1),
+    "presence_penalty": _between(-2, 2),
+    "frequency_penalty": _between(-2, 2),
+    "max_tokens": _whole(1),
+    "max_completion_tokens": _whole(1),
+    "n": _whole(1),
+    "top_logprobs": _whole(0),
     "parallel_tool_calls": (lambda value: isinstance(value, bool), "true or false"),
     "response_format": (lambda value: isinstance(value, dict), "an object"),
-    "logit_bias": (lambda value: isinstance(value, dict), "an object"),
     "stop": (_is_stop, "text, or an array of texts"),
     "tool_choice": (lambda value: isinstance(value, (str, dict)), "text, or an object"),
 }
@@ -241,7 +249,6 @@ def _tools(tools: object) -> tuple[list[Tool], list[str]]:
         raise UnusableRequest(f"expected an array of tools, read {kind_of(tools)}; put it in brackets", "tools")
     defects: list[str] = []
     usable: list[Tool] = []
-    names: set[str] = set()
     for position, tool in enumerate(tools, 1):
         if not isinstance(tool, dict):
             defects.append(f"tool {position} is not an object but {kind_of(tool)}; it is left out")
@@ -251,14 +258,7 @@ def _tools(tools: object) -> tuple[list[Tool], list[str]]:
             tool = read_tool(tool)[0] or tool
             defects.append(f'tool {position} has no {{"type": "function", "function": …}} around it; it is added')
         usable.append(tool)
-        name = as_dict(tool.get("function")).get("name") or tool.get("name")
-        if not isinstance(name, str) or not name:
-            defects.append(f"tool {position} has no name")
-        elif name in names:
-            defects.append(f"tool {shortened(name)} is declared twice; the first definition counts")
-        else:
-            names.add(name)
-    return usable, list(dict.fromkeys(defects))
+    return usable, list(dict.fromkeys([*defects, *_name_defects(tools)]))
 
 
 def build_samples(

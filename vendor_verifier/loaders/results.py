@@ -252,7 +252,7 @@ def import_results(
     empty = [Problem("no usable row of results in this file", named[each]) for each in runs if not rows[each]]
     if empty:
         raise data_error([*empty, *problems])
-    warnings = [f"left out: {problem}" for problem in problems] + _different_files(rows)
+    warnings = [f"left out: {problem}" for problem in problems]
     order = _lines_by_content(rows, samples)
     answers = {each: _answers(of_run, order) for each, of_run in rows.items()}
     planned = {sample.id: sample for sample in samples.samples} if samples else _union(answers.values())
@@ -261,7 +261,20 @@ def import_results(
         made, remarks = _records(answers[each], planned, model=model, source=each, run=run, file=named[each])
         records += made
         warnings += remarks
-    entries = [_entry([rows[run] for run in runs if run[0] == label], model, label, baseline) for label in files]
+    entries = []
+    for label, every in files.items():
+        of_label = [row for number in range(len(every)) for row in rows[label, number]]
+        entries.append(
+            EntryInfo(
+                model=model,
+                label=label,
+                vendor=label,
+                model_id=next((row.model_id for row in of_label if row.model_id), model),
+                provider=next((row.provider for row in of_label if row.provider), None),
+                is_baseline=label == baseline,
+                repeat=len(every) if len(every) > 1 else None,
+            )
+        )
     warnings.append("Imported times include retries that the other tool hid; its streams have no token times.")
     return Imported(tuple(planned.values()), tuple(records), tuple(entries), tuple(warnings))
 
@@ -363,36 +376,3 @@ def _records(
             f"{label}: {counted(repeated, 'row')} for a sample that already had one; a success counts, else the first"
         )
     return [kept[sample_id] for sample_id in planned if sample_id in kept], remarks
-
-
-def _entry(rows: Sequence[Sequence[ResultRow]], model: str, label: str, baseline: str | None) -> EntryInfo:
-    every = [row for of_run in rows for row in of_run]
-    return EntryInfo(
-        model=model,
-        label=label,
-        vendor=label,
-        model_id=_most_common(row.model_id for row in every) or model,
-        provider=_most_common(row.provider for row in every),
-        is_baseline=label == baseline,
-        repeat=len(rows) if len(rows) > 1 else None,
-    )
-
-
-def _most_common(names: Iterable[str | None]) -> str | None:
-    counts = Counter(name for name in names if name)
-    return counts.most_common(1)[0][0] if counts else None
-
-
-def _different_files(rows: Mapping[_Run, Sequence[ResultRow]]) -> list[str]:
-    """A warning about files that seem to be made from different samples."""
-    asked: dict[int, set[str]] = {}
-    for row in chain.from_iterable(rows.values()):
-        if row.index is not None:
-            asked.setdefault(row.index, set()).add(row.digest)
-    conflicts = [index for index, questions in asked.items() if len(questions) > 1]
-    if not conflicts:
-        return []
-    return [
-        f"{len(conflicts)} values of data_index belong to different questions (first: {min(conflicts)}); "
-        "the files were made from different samples and join only where the questions agree"
-    ]

@@ -87,9 +87,7 @@ def words_there_are(samples: Iterable[Sample], option: str) -> list[str]:
         elif option == "category":
             found.add(_tag(sample, "category"))
         else:
-            tags = [tag for key, tag in sample.tags.items() if key not in ("id", "source")]
-            words = [word for tag in tags for word in (tag if isinstance(tag, list) else [tag])]
-            found |= {word for word in words if isinstance(word, str)}
+            found |= {tag for key, tag in sample.tags.items() if isinstance(tag, str) and key not in ("id", "source")}
     return sorted(found - {""})
 
 

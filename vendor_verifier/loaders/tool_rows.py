@@ -7,8 +7,7 @@ Our own row is a chat-completions body with the expected calls next to it::
 
     {"messages": […], "tools": […], "expected": {"calls": [{"name": …, "parameters": {…}, "output": …}]}, "tags": {…}}
 
-``output`` is what the tool answers when a later call needs it. ``expected.similar`` lists, call by call, tools that
-would do as well. Writing and reading again gives the same id, expectation and tags.
+``output`` is what the tool answers when a later call needs it.
 
 A row of Tool Correctness is ``{"input": …, "tools_called": […], "expected_tools": […]}``, optionally with ``tools``.
 The answer that it brings along is kept as the tag ``tools_called``. A row without definitions offers the tools that it
@@ -43,15 +42,11 @@ def question_of(
     calls: Sequence[NormalCall],
     tags: Mapping[str, Any],
     *,
-    similar: Sequence[Sequence[str]] = (),
     defects: Sequence[str] = (),
 ) -> Question:
-    """A query asked of the tools. ``similar`` are, call by call, the names of tools that would do as well."""
+    """A query asked of the tools."""
     turn = Turn(({"role": "user", "content": query},), tuple(tools))
-    expected: dict[str, Any] = {"calls": list(calls)}
-    if any(similar):
-        expected["similar"] = [list(names) for names in similar]
-    return Question(turn, tags, expected, (*defects, *call_defects(tools, calls)))
+    return Question(turn, tags, {"calls": list(calls)}, (*defects, *call_defects(tools, calls)))
 
 
 def read_query(row: Mapping[str, Any], key: str = "query") -> str:
@@ -128,13 +123,6 @@ def read_row(row: Mapping[str, Any]) -> Question:
         raise UnusableRequest(f'expected an object such as {{"calls": […]}}, read {read}', "expected")
     question = read_question({key: value for key, value in row.items() if key != "expected"})
     calls = normal_calls(expected.get("calls"), "expected.calls")
-    similar, key = expected.get("similar"), "expected.similar"
-    if similar is not None:
-        if not isinstance(similar, list) or not all(isinstance(names, list) for names in similar):
-            raise UnusableRequest('expected an array of names for each call, such as [[], ["get_rate"]]', key)
-        if len(similar) != len(calls):
-            words = f"expected one array of names for each of the {len(calls)} calls, read {len(similar)}"
-            raise UnusableRequest(words, key)
     return structs.replace(
         question,
         expected={**question.expected, **expected, "calls": calls},

@@ -5,8 +5,6 @@
   without arguments and in no order. So the expected calls are bare names, in the row's order: good for Tool
   Correctness, while ToolBench's exact sequence asks more of a model than the row knows.
 - Recorded conversations (the re-upload's config ``default``): the calls that the assistant made, with their results.
-- OpenBMB's answer trees (``G1_answer`` …), one pretty-printed file a tree: a search by a model. The expected calls are
-  those of the path that the search ended with. A tree whose search gave up holds no right answer and is refused.
 - MCPToolBench++ (``query``, its tools, ``function_call_label``).
 """
 
@@ -34,7 +32,6 @@ from vendor_verifier.wire.payload import as_dict, as_list
 
 _LABEL = "function_call_label"
 _SAID = "conversations"
-_TREE = "answer_generation"
 _RELEVANT = ("relevant APIs", "relevant_apis")
 _MAX_NAME = 64
 _NOT_A_NAME = re.compile(r"[^a-z0-9_]+")
@@ -74,8 +71,7 @@ def read_mcp_row(row: Mapping[str, Any]) -> Question:
         tags["call_type"] = row["call_type"]
     if servers := sorted({str(step["mcp_server"]) for step in steps if step.get("mcp_server")}):
         tags["mcp_servers"] = servers
-    similar = [_similar(step) for step in steps] if len(steps) == len(calls) else ()
-    return question_of(query, tools, calls, tags, similar=similar, defects=defects)
+    return question_of(query, tools, calls, tags, defects=defects)
 
 
 def _mcp_tools(row: Mapping[str, Any]) -> tuple[list[Tool], list[str]]:
@@ -100,14 +96,6 @@ def _without_placeholder(call: NormalCall) -> NormalCall:
         return call
     is_empty = not output.get("result") and output.keys() <= {"status_code", "result"}
     return {key: value for key, value in call.items() if key != "output"} if is_empty else call
-
-
-def _similar(step: Mapping[str, Any]) -> list[str]:
-    similar = step.get("similar_tools")
-    if similar is not None and not isinstance(similar, list):
-        raise UnusableRequest("expected an array of tools under similar_tools", _LABEL)
-    names = [tool if isinstance(tool, str) else as_dict(tool).get("name") for tool in similar or ()]
-    return [name for name in names if isinstance(name, str) and name]
 
 
 def read_openbmb_row(row: Mapping[str, Any]) -> Question:
@@ -263,34 +251,6 @@ def _made_calls(messages: Sequence[tuple[str, str]]) -> list[NormalCall]:
     return calls
 
 
-def read_answer_tree(row: Mapping[str, Any]) -> Question:
-    """The question of a tree.
-
-    Raises:
-        UnusableRequest: no question, no functions, or no path that ends in an answer.
-    """
-    answer = as_dict(row.get(_TREE))
-    if not row.get("win", True):
-        raise UnusableRequest("the search gave up, so no calls are known to be right; leave the tree out", "win")
-    paths = as_list(answer.get("train_messages"))
-    if not paths:
-        raise UnusableRequest("no path was found, so no calls are known to be right; leave the tree out", _TREE)
-    query = read_query(answer)
-    tools, defects = declared_tools(answer.get("function"), f"{_TREE}.function")
-    offered = [tool for tool in tools if tool["function"]["name"] != FINISH]
-    if not isinstance(paths[-1], list):
-        raise UnusableRequest(f"expected an array of messages, read {kind_of(paths[-1])}", f"{_TREE}.train_messages")
-    path = [as_dict(message) for message in paths[-1]]
-    made: list[Any] = []
-    for message, following in zip(path, [*path[1:], {}], strict=True):
-        call = as_dict(message.get("function_call"))
-        if message.get("role") == "assistant" and call and call.get("name") != FINISH:
-            is_answered = following.get("role") == "function"
-            output = {"output": tool_output(following.get("content"))} if is_answered else {}
-            made.append({"name": call.get("name"), "arguments": call.get("arguments"), **output})
-    return question_of(query, offered, normal_calls(made, f"{_TREE}.train_messages"), row_tags(row), defects=defects)
-
-
 FORMATS = (
     Loader("mcp_toolbench_pp", read_mcp_row, lambda row: _LABEL in row, "query, function_call_label"),
     Loader("toolbench", read_row, lambda row: "query" in row and "ground_truth" in row, "query, tools, ground_truth"),
@@ -300,11 +260,5 @@ FORMATS = (
         read_openbmb_row,
         lambda row: "api_list" in row and any(key in row for key in _RELEVANT),
         "query, api_list, relevant APIs",
-    ),
-    Loader(
-        "openbmb_answers",
-        read_answer_tree,
-        lambda row: "train_messages" in as_dict(row.get(_TREE)),
-        "answer_generation with train_messages",
     ),
 )
