@@ -35,7 +35,7 @@ def test_a_bomb_is_stopped_long_before_it_fills_the_disk(tmp_path: Path, packing
     """More than 500 times the file's size and 64 MB comes out of no data set; rows that repeat themselves are read."""
     bomb, repeating = tmp_path / "bomb", tmp_path / "rows"
     bomb.write_bytes(PACKINGS[packing]((b"x" * 2**20 + b"\n") * 66))
-    with pytest.raises(DataError, match=r"bytes unpack to more than 67108864, as no data set does"):
+    with pytest.raises(DataError, match=r"bytes hold more than 67108864, as no data set does"):
         for _ in open_lines(bomb):
             pass
     row = b'{"messages": ["%d"], "tools": [' + b'{"name": "get_weather"}, ' * 40 + b"{}]}\n"

@@ -37,11 +37,6 @@ def zstd_module() -> Any:
     return zstd
 
 
-def most_unpacked(packed_bytes: int) -> int:
-    """The bytes that a packed file of this size may unpack to."""
-    return max(_ALWAYS_BYTES, _MOST_TIMES * packed_bytes)
-
-
 def open_lines(path: Path, *, max_line: int = MAX_LINE_BYTES, max_file: int = MAX_FILE_BYTES) -> Iterator[bytes]:
     """The physical lines of a file, read lazily; gzip and zstd are recognised by their first bytes, whatever the name.
 
@@ -87,26 +82,21 @@ def _lines(raw: io.BufferedReader, path: Path, *, max_line: int, max_file: int) 
     with raw:
         source, packing, damage = _unpacked(raw)
         packed = os.fstat(raw.fileno()).st_size
-        most = min(max_file, most_unpacked(packed)) if packing else max_file
+        most = min(max_file, max(_ALWAYS_BYTES, _MOST_TIMES * packed)) if packing else max_file
         try:
             while line := source.readline(max_line + 1):
                 total += len(line)
                 if not line.endswith(b"\n") and len(line) > max_line:
                     total += _skip_rest(source, most - total)
                 if total > most:
-                    raise DataError([Problem(_too_large(most, packed, max_file), path)])
+                    words = f"its {packed} bytes hold more than {most}, as no data set does; unpack or split the file"
+                    raise DataError([Problem(words, path)])
                 yield line
         except damage as error:
             words = f"the {packing} data is damaged or cut off ({error}); copy it again"
             raise DataError([Problem(words, path)]) from None
         except OSError as error:
             raise _unreadable(path, error) from None
-
-
-def _too_large(most: int, packed: int, max_file: int) -> str:
-    if most == max_file:
-        return f"more than {max_file} bytes; split the file"
-    return f"its {packed} bytes unpack to more than {most}, as no data set does; unpack it yourself if it is meant"
 
 
 def _skip_rest(source: io.BufferedIOBase, budget: int) -> int:

@@ -1,17 +1,13 @@
-"""The run folder on disk, and the one conversion of records into JSON and back.
+"""The run folder on disk, and the conversion of records into JSON and back::
 
-::
-
-    runs/<timestamp>/
-    ├── manifest.json    entries, tasks, settings and versions; no secret
-    ├── samples/         one <suite>.jsonl each: the samples as sent, so that the run can be scored anywhere
-    ├── records.jsonl    one line per finished sample, append-only: the hand-over between run and score; with
-    │                    `compress` records.jsonl.zst once the run has ended
-    ├── scores.json      written by score
-    ├── ranking.csv
-    └── report.md
-
-Every record line carries ``schema``.
+runs/<timestamp>/
+├── manifest.json    entries, tasks, settings and versions; no secret
+├── samples/         one <suite>.jsonl each: the samples as sent, so that the run can be scored anywhere
+├── records.jsonl    one line per finished sample, append-only: the hand-over between run and score; with
+│                    `compress` records.jsonl.zst once the run has ended
+├── scores.json      written by score
+├── ranking.csv
+└── report.md
 """
 
 from __future__ import annotations
@@ -27,11 +23,11 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from vendor_verifier.errors import RunFolderError, StorageError
+from vendor_verifier.errors import DataError, RunFolderError, StorageError
 from vendor_verifier.records.manifest import Manifest, UnreadableManifest, manifest_of
 from vendor_verifier.records.record import RECORD_SCHEMA, Record
 from vendor_verifier.records.sample import Sample, Samples
-from vendor_verifier.sample_store import lines_of, most_unpacked, read_samples, zstd_module
+from vendor_verifier.sample_store import lines_of, open_lines, read_samples, zstd_module
 from vendor_verifier.wire.payload import parse_json, well_formed
 
 FOLDER_MODE = 0o700
@@ -48,53 +44,28 @@ _decode_record = msgspec.json.Decoder(Record).decode
 OnBadLine = Callable[[str, str], None]
 
 
-class _Version(msgspec.Struct):
-    schema: int
-
-
-_decode_version = msgspec.json.Decoder(_Version).decode
-# As every line of today's has it; inside a text the quotes would have backslashes.
-_OF_TODAY = b'"schema":%d,' % RECORD_SCHEMA
-
-
-class Line(msgspec.Struct, frozen=True):
-    """A line as it was written, newline included where it has one, and its number from 1.
-
-    ``damage`` says why the rest of the file could not be unpacked; ``text`` is empty then.
-    """
-
-    number: int
-    text: bytes
-    damage: str = ""
-
-
 def records_file(folder: Path) -> Path:
     """The file of a run's records. A plain one counts: it is removed only when the compressed one is whole."""
     plain, packed = folder / RECORDS, folder / (RECORDS + PACKED)
     return packed if packed.exists() and not plain.exists() else plain
 
 
-def lines_in(file: Path) -> Iterator[Line]:
-    """The lines of a file of records, read lazily.
+def lines_in(file: Path, on_bad_line: OnBadLine = lambda _line, _reason: None) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file of records with their numbers from 1, read lazily, as far as a packed file can be unpacked.
 
     Raises:
-        RunFolderError: it cannot be read, or unpacks to more than records do.
+        RunFolderError: it cannot be opened.
     """
-    number, unpacked = 1, 0
-    damage = (EOFError, zstd_module().ZstdError) if file.suffix == PACKED else ()
+    number = 0
     try:
-        most = most_unpacked(file.stat().st_size) if file.suffix == PACKED else sys.maxsize
-        with zstd_module().open(file, "rb") if file.suffix == PACKED else file.open("rb") as source:
-            while text := source.readline(_MOST_LINE_BYTES):
-                unpacked += len(text)
-                if unpacked > most or len(text) == _MOST_LINE_BYTES:
-                    raise RunFolderError(f"{file} unpacks to more than records do; it was made to fill a disk")
-                yield Line(number, text)
-                number += 1
-    except damage as error:
-        yield Line(number, b"", f"the zstd data is damaged ({error}); the rest of the file is lost")
-    except OSError as error:
+        lines = open_lines(file, max_line=_MOST_LINE_BYTES, max_file=sys.maxsize)
+    except DataError as error:
         raise RunFolderError(f"{file} cannot be read: {error}") from None
+    try:
+        for number, line in enumerate(lines, 1):
+            yield number, line
+    except DataError as error:
+        on_bad_line(f"{file.name}:{number + 1}", f"{error.problems[0].message}; the rest of the file is lost")
 
 
 def pack(folder: Path) -> None:
@@ -114,7 +85,7 @@ def unpack(folder: Path) -> None:
     """Replace the compressed file of records by a plain one, as far as it can be read; OSError as :func:`pack`."""
     packed = folder / (RECORDS + PACKED)
     with _new(folder / RECORDS) as out:
-        out.writelines(line.text for line in lines_in(packed))
+        out.writelines(line for _, line in lines_in(packed))
     packed.unlink()
 
 
@@ -149,19 +120,14 @@ def decode_record(line: bytes) -> Record:
         UnreadableLine: not JSON, not a record, or of a schema version this program does not know.
     """
     try:
-        if _OF_TODAY in line:
-            record = _decode_record(line)
-            if record.schema == RECORD_SCHEMA:
-                return record
-        version = _decode_version(line).schema
-        if version != RECORD_SCHEMA:
-            age = "newer than this program's" if version > RECORD_SCHEMA else "unknown; this program's is"
-            raise UnreadableLine(f"record schema {version} is {age} {RECORD_SCHEMA}")
-        return _decode_record(line)
+        record = _decode_record(line)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UnreadableLine(str(error)) from None
     except RecursionError:
         raise UnreadableLine("nested too deeply to be a record") from None
+    if record.schema != RECORD_SCHEMA:
+        raise UnreadableLine(f"record schema {record.schema} is not this program's, which is {RECORD_SCHEMA}")
+    return record
 
 
 class RunFolder(msgspec.Struct, frozen=True):
@@ -216,7 +182,6 @@ class RunFolder(msgspec.Struct, frozen=True):
         place = self.path
         for part in name.split("/"):
             place = place / part
-            self._keep_inside(place)
             RunFolder(place).create()
 
     def _keep_inside(self, place: Path) -> None:
@@ -235,12 +200,11 @@ class RunFolder(msgspec.Struct, frozen=True):
             RunFolderError: there is none, or it cannot be read.
         """
         try:
-            text = self.manifest_file.read_text(encoding="utf-8")
-            raw = parse_json(text)
+            raw = parse_json(self.manifest_file.read_text(encoding="utf-8"))
             if not isinstance(raw, dict):
                 raise UnreadableManifest("is not a JSON object")
             # A lone surrogate has no UTF-8 form, and values read here are written elsewhere.
-            return manifest_of(_well_formed_value(raw) if "\\ud" in text.lower() else raw)
+            return manifest_of(_well_formed_value(raw))
         except FileNotFoundError:
             is_sweep = (self.path / "capacity.json").exists()
             hint = "; it holds a capacity sweep, whose runs are in its folders" if is_sweep else ""
@@ -265,13 +229,11 @@ class RunFolder(msgspec.Struct, frozen=True):
     def read_records(self, on_bad_line: OnBadLine) -> Iterator[Record]:
         """Every readable record in the order written; unreadable lines are told by place and reason, never hidden."""
         file = self.records_file
-        for line in lines_in(file) if file.exists() else ():
+        for number, line in lines_in(file, on_bad_line) if file.exists() else ():
             try:
-                if line.damage:
-                    raise UnreadableLine(line.damage)
-                record = decode_record(line.text)
+                record = decode_record(line)
             except UnreadableLine as error:
-                on_bad_line(f"{file.name}:{line.number}", str(error))
+                on_bad_line(f"{file.name}:{number}", str(error))
                 continue
             yield record
 
