@@ -127,14 +127,6 @@ def chain(length: int) -> dict[str, Any]:
     return {"$defs": {**steps, f"a{length}": {}}, "$ref": "#/$defs/a0"}
 
 
-def unevaluated(depth: int) -> dict[str, Any]:
-    """A schema that looks at what was not evaluated, inside one that does, and so on."""
-    schema: dict[str, Any] = {"properties": {"a": {}}}
-    for _ in range(depth):
-        schema = {"allOf": [schema], "unevaluatedProperties": False}
-    return schema
-
-
 def nested(depth: int) -> dict[str, Any]:
     value: dict[str, Any] = {}
     for _ in range(depth):
@@ -153,7 +145,6 @@ TOO_MUCH = {
     "allOf that doubles": (doubled("allOf", 40, {"type": "object"}), {}),
     "oneOf that doubles": (doubled("oneOf", 40, {"type": "object"}), {}),
     "alternatives that double with the depth": ({"$defs": {"n": {"anyOf": [BRANCH, BRANCH]}}, "$ref": "#/$defs/n"}, nested(60)),  # noqa: E501
-    "unevaluatedProperties in itself": (unevaluated(30), {"a": 1}),
     "a chain of 100,000 references": (chain(100_000), {}),
     "a chain of 1,000 references": (chain(1_000), {}),
     "more parts than anybody declares": ({"properties": {f"p{n}": {} for n in range(MAX_PARTS + 1)}}, {}),
@@ -183,8 +174,6 @@ def test_what_costs_too_much_is_not_judged(name: str) -> None:
         ({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}, {}, "valid"),
         ({"properties": {"a": {"items": {"type": "integer"}}}}, {"a": list(range(100_000))}, "valid"),
         ({"properties": {"a": {"enum": [str(n) for n in range(15_000)]}}}, {"a": "7"}, "valid"),
-        (unevaluated(3), {"a": 1}, "valid"),
-        (unevaluated(3), {"b": 1}, "schema_mismatch"),
         (chain(60), {}, "valid"),
     ],
 )
@@ -236,11 +225,3 @@ def test_a_dialect_is_read_as_its_users_mean_it(schema: Any, fits: Any, breaks: 
     """What the author meant to allow is allowed, and what they meant to forbid is charged, wherever it stands."""
     assert verdict_of(schema, fits) in ("valid_in_dialect", "valid")
     assert verdict_of(schema, breaks) == "schema_mismatch"
-
-
-@pytest.mark.parametrize(("last", "expected"), [('"x"', "valid"), ("7", "schema_mismatch")])
-def test_long_arguments_are_judged_without_an_explanation(last: str, expected: str) -> None:
-    """A big schema and much text: whether it fits is known, where it does not would take too long to say."""
-    names = {f"p{number}": {"type": "string"} for number in range(300)}
-    arguments = f'{{"p0": "{"a" * 20_000}", "p299": {last}}}'
-    assert verdict({"type": "object", "properties": names}, arguments) == expected

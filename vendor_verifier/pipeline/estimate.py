@@ -25,7 +25,7 @@ from vendor_verifier.records.request import ToolResult, Turn
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.scoring.money import Price, cost_usd
-from vendor_verifier.suites import Suite, compares, with_results
+from vendor_verifier.suites import Suite, compares, next_asked
 from vendor_verifier.suites.calls import read_calls
 from vendor_verifier.suites.mcp_live import McpLiveSuite
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages
@@ -125,12 +125,16 @@ def _turns(suite: Suite, sample: Sample) -> Iterator[Turn]:
     expected = read_calls(sample.expected.get("calls")) if isinstance(suite, McpLiveSuite) else ()
     made = [ToolCall(call.name, json.dumps(call.parameters)) for call in expected]
     answers = (Attempt(1, response=Response(tool_calls=(call,), finish_reason="tool_calls")) for call in made)
-    play = with_results(suite.play(sample), lambda step: tuple(ToolResult(each.name, "ok") for each in step.requests))
+    play = suite.play(sample)
+
+    def next_turn(answer: Attempt | None) -> Turn:
+        return next_asked(play, answer, lambda step: tuple(ToolResult(each.name, "ok") for each in step.requests))
+
     try:
-        turn = next(play)
+        turn = next_turn(None)
         for answer in islice(chain(answers, repeat(_SHORT_ANSWER)), _MOST_TURNS):
             yield turn
-            turn = play.send(answer)
+            turn = next_turn(answer)
     except StopIteration:
         pass
     finally:

@@ -1,6 +1,4 @@
-"""The evaluations on offer, an explicit list, and the protocol of a suite; a suite is in the list or it does not run.
-
-Builders are named and not imported: together they are some fifty modules, of which a run needs a few.
+"""The evaluations on offer, and the protocol of a suite.
 
 A suite is a pure generator over a sample, the same against a network, a file or a list. ``play`` yields the turn to
 send and is sent back the final :class:`Attempt` of that turn (a failure is an attempt too); it may yield again, and
@@ -37,18 +35,16 @@ class Suite(Protocol):
         """Yield each turn to send, take its final attempt, and return the judgement."""
 
 
-def with_results(play: AnyPlay, results_of: Callable[[RunTools], tuple[ToolResult, ...]]) -> Play:
-    """The play as one that only asks: where it wants tools to run it is sent what ``results_of`` gives."""
-    sent: Attempt | tuple[ToolResult, ...] | None = None
-    try:
-        while True:
-            step = play.send(sent)
-            sent = results_of(step) if isinstance(step, RunTools) else (yield step)
-    except StopIteration as end:
-        judgement: Judgement = end.value
-        return judgement
-    finally:
-        play.close()
+def next_asked(play: AnyPlay, sent: Attempt | None, results: Callable[[RunTools], tuple[ToolResult, ...]]) -> Turn:
+    """The turn that a play asks next, given the last one's attempt; ``results`` are those of tools it wants to run.
+
+    Raises:
+        StopIteration: it asks no more; the value is its judgement.
+    """
+    step = play.send(sent)
+    while isinstance(step, RunTools):
+        step = play.send(results(step))
+    return step
 
 
 def replay(play: AnyPlay, turns: Iterable[TurnRecord | Attempt], asked: list[Turn] | None = None) -> Score | None:
@@ -58,14 +54,18 @@ def replay(play: AnyPlay, turns: Iterable[TurnRecord | Attempt], asked: list[Tur
     """
     asked = [] if asked is None else asked
     returned: tuple[ToolResult, ...] = ()
+
+    def results(_step: RunTools) -> tuple[ToolResult, ...]:
+        return returned
+
     try:
-        asked.append(_next_turn(play, None, returned))
+        asked.append(next_asked(play, None, results))
         for turn in turns:
             if isinstance(turn, Attempt):
-                asked.append(_next_turn(play, turn, returned))
+                asked.append(next_asked(play, turn, results))
             elif turn.attempts:
                 returned = turn.tool_results
-                asked.append(_next_turn(play, turn.attempts[-1], returned))
+                asked.append(next_asked(play, turn.attempts[-1], results))
     except StopIteration as end:
         judgement: Judgement = end.value
         return judgement()
@@ -73,35 +73,17 @@ def replay(play: AnyPlay, turns: Iterable[TurnRecord | Attempt], asked: list[Tur
     return None
 
 
-def _next_turn(play: AnyPlay, sent: Attempt | None, returned: tuple[ToolResult, ...]) -> Turn:
-    """The turn that a play asks next, given the last one's attempt; tools that it wants to run have returned this.
-
-    A generator around it, as :func:`with_results`, costs more than all else of a replay.
-
-    Raises:
-        StopIteration: it asks no more; the value is its judgement.
-    """
-    step = play.send(sent)
-    while isinstance(step, RunTools):
-        step = play.send(returned)
-    return step
-
-
 @dataclass(frozen=True, slots=True)
 class SuiteKind:
-    """One evaluation: its name, its builder (keyword options), the samples that ship with it, and its main value.
+    """One evaluation; ``builder``, ``option_class`` and ``hooks`` are named as ``module:name`` and imported when used.
 
-    ``builder``, ``option_class`` and built-in samples are named as ``module:name`` in this package. ``ranks_by`` is the
-    key of ``Score.values`` whose mean joins the ranking table under the suite's name; ``None`` for the suite whose
-    result is a comparison (F1) and not a mean. ``samples`` is a shipped file, or the samples themselves where they are
-    built in; ``None`` where the options say what is read. ``apart``: see
-    :class:`vendor_verifier.records.record.PlayedTask`. With ``option_class``, a dataclass, the builder takes one of
-    these. ``hooks`` names the class of what it does around a run next to asking and judging
-    (:class:`vendor_verifier.pipeline.suites.SuiteHooks`), where it does anything. ``flags`` are those that state an
-    option of this evaluation alone, by option; given without ``--suite`` they ask for it. ``judges_by`` are the options
-    that only say how an answer is judged, so that they may be others for answers that are already there.
-    ``by_call_type``: its filters read a difficulty as a call type, and a category as equal. ``whole``: only all of its
-    samples together show anything, so ``--limit`` does not apply.
+    ``builder`` takes keyword options, or one object of ``option_class``. ``samples`` is a shipped file or a function
+    that gives built-in samples; None where the options say what is read. ``ranks_by`` is the key of ``Score.values``
+    whose mean joins the ranking table; None where the result is a comparison. ``apart``: see
+    :class:`vendor_verifier.records.record.PlayedTask`. ``hooks`` is a class of what it does around a run
+    (:class:`vendor_verifier.pipeline.suites.SuiteHooks`). ``flags`` state an option of this evaluation alone, by
+    option. ``judges_by`` are the options that only say how an answer is judged. ``by_call_type``: its filters read a
+    difficulty as a call type, and a category as equal. ``whole``: ``--limit`` does not apply.
     """
 
     name: str

@@ -22,8 +22,8 @@ from vendor_verifier.wire.payload import PayloadError, as_dict, as_text, parse_j
 MESSAGE_CAP = 300
 # Parts of a schema with each reference written out in its place, and levels of them.
 MAX_PARTS, MAX_DEPTH = 20_000, 120
-# Parts of a schema times characters of arguments: at most seconds, and what saying why may cost.
-_MAX_WORK, _MAX_EXPLAINED = 25_000_000, 2_000_000
+# Parts of a schema times characters of arguments: at most seconds.
+_MAX_WORK = 25_000_000
 # A pattern that only backtracking can match takes the square of a text's length.
 _MAX_BACKTRACKED = 10_000
 _LINEAR = jsonschema_rs.RegexOptions(size_limit=100_000)
@@ -49,24 +49,14 @@ _TYPES: dict[str, str | None] = {
 # Keywords that hold schemas by name, and those that hold values instead of schemas.
 _BY_NAME = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _VALUES = frozenset({"enum", "const", "default", "example", "examples", "required"})
-# The keywords that can refuse null; those that describe an object, a list or a text do not apply to it.
-_MAY_REFUSE_NULL = ("$ref", "$dynamicRef", "const", "allOf", "anyOf", "oneOf", "not", "if", "then", "else")
 
 
-def _pointed_at(root: object, reference: object) -> Mapping[str, Any] | None:
-    """The schema that a reference by pointer leads to within ``root``, None where there is none."""
-    if not isinstance(reference, str) or not reference.startswith("#"):
-        return None
-    place: object = root
-    for step in unquote(reference[1:]).split("/")[1:]:
-        step = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(place, Mapping):
-            place = place.get(step)
-        elif isinstance(place, (list, tuple)) and step.isdecimal() and len(step) < 6 and int(step) < len(place):
-            place = place[int(step)]
-        else:
-            return None
-    return place if isinstance(place, Mapping) else None
+def _pointed_at(root: Mapping[str, Any], reference: str) -> Any:
+    """What a reference by pointer leads to within ``root``, None where there is nothing."""
+    place: Any = root
+    for step in unquote(reference).split("/")[1:]:
+        place = as_dict(place).get(step.replace("~1", "/").replace("~0", "~"))
+    return place
 
 
 def _size(root: Mapping[str, Any]) -> tuple[int, int]:
@@ -84,15 +74,13 @@ def _size(root: Mapping[str, Any]) -> tuple[int, int]:
         if len(above) > MAX_DEPTH:
             raise OverflowError(f"a schema whose parts and references are nested deeper than {MAX_DEPTH} levels")
         if id(node) not in known:
-            held, again = list(node) if isinstance(node, list) else [], 1
+            held = list(node)
             if isinstance(node, dict):
                 # Definitions count where they are referred to.
                 held = [value for word, value in node.items() if word not in ("$defs", "definitions")]
                 held += [_pointed_at(root, node["$ref"])] if isinstance(node.get("$ref"), str) else []
-                # What is below unevaluated… is looked at again to find out what was not evaluated.
-                again = 3 if any(word.startswith("unevaluated") for word in node) else 1
             parts, circles = zip(*[size(one, (*above, id(node))) for one in held] or [(0, 0)], strict=True)
-            known[id(node)] = 1 + again * sum(parts), sum(circles)
+            known[id(node)] = 1 + sum(parts), sum(circles)
         if known[id(node)][0] > MAX_PARTS:
             raise OverflowError(f"a schema of more than {MAX_PARTS:,} parts")
         return known[id(node)]
@@ -118,10 +106,7 @@ class _Compiled(msgspec.Struct, frozen=True):
         if too_long or (self.circles > 1 and self.circles ** _depth(arguments) > _MAX_WORK):
             return CallVerdict(name, "not_judged", "judging these arguments by this schema would take too long")
         try:
-            if self.backtracks or self.parts * written <= _MAX_EXPLAINED:
-                self.validator.validate(arguments)
-            elif not self.validator.is_valid(arguments):
-                return CallVerdict(name, "schema_mismatch", "the arguments are too long to say where they are wrong")
+            self.validator.validate(arguments)
         except jsonschema_rs.ValidationError as error:
             if isinstance(error.kind, _PATTERN_GAVE_UP):
                 return CallVerdict(name, "not_judged", error.message[:MESSAGE_CAP])
@@ -201,7 +186,7 @@ def _translated(node: Any, words: set[str], *, has_draft: bool) -> Any:
         _translate_drafts(made, words)
     if made.get("nullable") is True:
         words.add("nullable")
-        return _or_null({word: value for word, value in made.items() if word != "nullable"})
+        return {"anyOf": [{word: value for word, value in made.items() if word != "nullable"}, {"type": "null"}]}
     return made
 
 
@@ -217,19 +202,6 @@ def _translate_drafts(made: dict[str, Any], words: set[str]) -> None:
         made["prefixItems"] = made.pop("items")
         if "additionalItems" in made:
             made["items"] = made.pop("additionalItems")
-
-
-def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema that allows null, too. Keywords of objects, lists and texts do not apply to null."""
-    made = {word: value for word, value in schema.items() if word not in _MAY_REFUSE_NULL}
-    if "type" in made:
-        stated = made["type"] if isinstance(made["type"], list) else [made["type"]]
-        made["type"] = [*(name for name in stated if name != "null"), "null"]
-    if isinstance(made.get("enum"), list) and None not in made["enum"]:
-        made["enum"] = [*made["enum"], None]
-    if refusing := {word: schema[word] for word in _MAY_REFUSE_NULL if word in schema}:
-        made["anyOf"] = [refusing, {"type": "null"}]
-    return made
 
 
 class ArgumentChecker:
@@ -286,10 +258,7 @@ class ArgumentChecker:
 
     @cached_property
     def defects(self) -> tuple[str, ...]:
-        """All that is wrong with the tools, in words: no or repeated names, schemas that cannot be used.
-
-        A schema that its dialect explains is none of these: a data set says so once (:class:`DialectCount`).
-        """
+        """All that is wrong with the tools, in words; what a dialect explains is no defect."""
         found = list(self._name_defects)
         for name in self._parameters:
             plain, meant, _ = self._readings(name)

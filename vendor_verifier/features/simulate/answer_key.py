@@ -12,7 +12,7 @@ from vendor_verifier.errors import VerifierError
 from vendor_verifier.records.plan import Task
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.suites import with_results
+from vendor_verifier.suites import next_asked
 
 Objects = Sequence[Mapping[str, Any]]
 RightCalls = list[tuple[str, dict[str, Any]]]
@@ -39,7 +39,7 @@ def known_answers(tasks: Sequence[Task]) -> AnswerKey:
         suite = ready_suite(task.suite, task.options, task.samples)
         for sample in task.samples:
             # As the evaluation words it, which may be a text that lists the tools.
-            turn = next(with_results(suite.play(sample), lambda _step: ()))
+            turn = next_asked(suite.play(sample), None, lambda _step: ())
             with suppress(VerifierError):  # a row whose calls cannot be read
                 for messages, tools, answer in _right_answers(sample, turn):
                     key.setdefault(digest(messages, tools), answer)
