@@ -95,7 +95,8 @@ class _Question:
 class Conversation:
     """Sends the turns of plays, for all plays of one run. ``rng`` only spreads waits, ``tools`` runs real tools.
 
-    ``without_usage`` are the entries that take no ``stream_options``.
+    ``without_usage`` are the entries that take no ``stream_options``, ``behind_proxy`` the words of the proxy that lets
+    nothing through to an account.
     """
 
     client: Client
@@ -108,6 +109,7 @@ class Conversation:
     lag: LoopLag = field(default_factory=LoopLag)
     tools: ToolRunner | None = None
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    behind_proxy: dict[str, str] = field(default_factory=dict)
     without_usage: set[Name] = field(default_factory=set)
 
     async def record(self, item: WorkItem, block: int, due: Due | None = None) -> Record | None:
@@ -261,6 +263,9 @@ class Conversation:
         if permit == "closed":
             raise RunClosed
         if permit == "stopped":
+            # Where a proxy is in the way, the failure is the proxy's.
+            if (words := self.behind_proxy.get(entry.account)) is not None:
+                return Attempt(number, failure=Failure.of("proxy", words, phase="plan"))
             return Attempt(number, failure=Failure.of("skipped", "the vendor was stopped earlier in this run"))
         began_ns = time.perf_counter_ns()
         try:
@@ -279,6 +284,8 @@ class Conversation:
         attempt = await self._read(number, question, exchange, scheduled_ns, began_ns)
         if attempt.failure is not None and stops_vendor(attempt.failure):
             self.limiter.stop(entry, attempt.failure.message)
+            if attempt.failure.kind == "proxy":
+                self.behind_proxy[entry.account] = attempt.failure.message
         self.limiter.attempt_ended(entry, attempt, ask)
         return attempt
 

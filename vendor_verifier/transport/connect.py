@@ -18,18 +18,23 @@ from vendor_verifier.transport.proxies import Proxy
 
 # Files of the run, the event loop, idle connections that are being replaced, name look-ups.
 _RESERVE = 96
-# Where there is no limit, and where the system knows no such limits but has others of its own.
-_UNLIMITED, _UNKNOWN = 1_000_000, 400
+_UNLIMITED = 1_000_000
+
+
+def _open_files() -> tuple[int, int]:
+    """This process's soft and hard limit of open files."""
+    try:
+        import resource
+    except ImportError:  # a system without such limits
+        return _UNLIMITED, _UNLIMITED
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    unlimited = resource.RLIM_INFINITY
+    return _UNLIMITED if soft == unlimited else soft, _UNLIMITED if hard == unlimited else hard
 
 
 def most_connections() -> int:
     """The most connections this process can have at once."""
-    try:
-        import resource
-    except ImportError:
-        return _UNKNOWN
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    return _UNLIMITED if hard == resource.RLIM_INFINITY else max(1, hard - _RESERVE)
+    return max(1, _open_files()[1] - _RESERVE)
 
 
 def ensure_descriptors(connections: int) -> None:
@@ -38,17 +43,14 @@ def ensure_descriptors(connections: int) -> None:
     Raises:
         UsageError: the hard limit is too low for ``connections``.
     """
-    try:
+    (soft, hard), needed = _open_files(), connections + _RESERVE
+    if soft >= needed:
+        return
+    if hard >= needed:
         import resource
-    except ImportError:  # a system without such limits
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = connections + _RESERVE
-    if soft == resource.RLIM_INFINITY or soft >= needed:
-        return
-    if hard == resource.RLIM_INFINITY or hard >= needed:
+
         with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (needed, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
             return
     raise UsageError(
         f"{connections} requests at a time may need {needed} open files, and this system allows {soft} "

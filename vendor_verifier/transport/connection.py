@@ -14,13 +14,10 @@ import select
 import time
 import zlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, Protocol, cast
 from urllib.parse import quote, urlsplit
 
 import httptools
-
-if TYPE_CHECKING:
-    from vendor_verifier.transport.exchange import ActiveExchange
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
@@ -81,9 +78,23 @@ MAX_FIELDS = 1000
 _UNPACKED_BYTES = 64 * 1024
 _PACKINGS = frozenset({"gzip", "x-gzip", "deflate"})
 _EITHER_PACKING = 32 + zlib.MAX_WBITS
-_GZIP = b"\x1f\x8b"
 _NO_BODY = frozenset({204, 304})
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+class Receiver(Protocol):
+    """Takes an answer as it arrives. Moments are ``perf_counter_ns``; nothing here may wait."""
+
+    def on_head(self, at_ns: int, status: int, headers: Mapping[str, str]) -> None: ...
+
+    def on_data(self, at_ns: int, data: bytes, *, is_last: bool) -> None:
+        """Take a piece of the body; ``is_last``: :meth:`on_complete` follows it."""
+
+    def on_complete(self, at_ns: int, *, has_surplus: bool) -> None:
+        """End the answer; ``has_surplus``: bytes came with its end that are no part of it."""
+
+    def on_error(self, at_ns: int, why: str, error: Exception | None) -> None:
+        """End the answer with an error; ``why`` is ``closed``, ``protocol``, ``excess`` or ``payload``."""
 
 
 class TooMuch(ConnectionError):
@@ -91,7 +102,7 @@ class TooMuch(ConnectionError):
 
 
 class HttpConnection(asyncio.Protocol):
-    """A connection: :meth:`send` writes a request and hands its answer to an exchange, :meth:`abort` ends it at once.
+    """A connection: :meth:`send` writes a request and hands its answer to a receiver, :meth:`abort` ends it at once.
 
     ``answered_ns`` is when the last bytes came since a request was sent, 0 before the first.
     """
@@ -108,7 +119,7 @@ class HttpConnection(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
         # One control character in a header is no reason to lose the answer.
         self._parser.set_dangerous_leniencies(lenient_headers=True)
-        self._exchange: ActiveExchange | None = None
+        self._receiver: Receiver | None = None
         self._start()
 
     def _start(self) -> None:
@@ -131,17 +142,17 @@ class HttpConnection(asyncio.Protocol):
         # The number of a closed socket may be another one's.
         return self.reusable and transport is not None and not (transport.is_closing() or _has_unread(transport))
 
-    def send(self, data: bytes, exchange: ActiveExchange) -> None:
-        """Write one request; its answer goes to ``exchange``."""
+    def send(self, data: bytes, receiver: Receiver) -> None:
+        """Write one request; its answer goes to ``receiver``."""
         assert self._transport is not None
         self._start()
-        self._exchange = exchange
+        self._receiver = receiver
         self.reusable = False
         self._transport.write(data)
 
     def abort(self) -> None:
-        """Close at once, without a word to the exchange."""
-        self._exchange = None
+        """Close at once, without a word to the receiver."""
+        self._receiver = None
         self.reusable = False
         if self._transport is not None:
             self._transport.abort()
@@ -153,8 +164,8 @@ class HttpConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         at_ns = self.answered_ns = time.perf_counter_ns()
-        exchange = self._exchange
-        if exchange is None:
+        receiver = self._receiver
+        if receiver is None:
             self.abort()
             return
         error = self._parse(data)
@@ -162,22 +173,22 @@ class HttpConnection(asyncio.Protocol):
             body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
             self._pieces.clear()
             if self._unpacker is None:
-                exchange.on_data(at_ns, body, is_last=self._is_over)
+                receiver.on_data(at_ns, body, is_last=self._is_over)
             else:
-                self._unpack(body, exchange, self._unpacker)
-        if self._exchange is None:
+                self._unpack(body, receiver, self._unpacker)
+        if self._receiver is None:
             # It has what it wants.
             return
         if self._is_over:
-            self._exchange = None
+            self._receiver = None
             self.reusable = self._keep_alive and not self._to_the_end and error is None
             self.idle_since_ns = at_ns
             if not self.reusable:
                 self.abort()
-            exchange.on_complete(at_ns, has_surplus=error is not None)
+            receiver.on_complete(at_ns, has_surplus=error is not None)
         elif error is not None:
             self.abort()
-            exchange.on_error(at_ns, "excess" if isinstance(error, TooMuch) else "protocol", error)
+            receiver.on_error(at_ns, "excess" if isinstance(error, TooMuch) else "protocol", error)
 
     def _parse(self, data: bytes) -> Exception | None:
         """Feed the parser; the error that stopped it, or None."""
@@ -196,36 +207,25 @@ class HttpConnection(asyncio.Protocol):
         what = "trailers or chunk extensions" if self._has_head else "headers"
         return TooMuch(f"{what} of more than {MAX_HEAD_BYTES} bytes")
 
-    def _unpack(self, data: bytes, exchange: ActiveExchange, unpacker: zlib._Decompress) -> None:
-        """Hand on what is packed in ``data``, until the exchange wants no more."""
+    def _unpack(self, data: bytes, receiver: Receiver, unpacker: zlib._Decompress) -> None:
+        """Hand on what is packed in ``data``, until the receiver wants no more."""
         try:
-            while self._exchange is not None:
-                plain = unpacker.decompress(data, _UNPACKED_BYTES)
+            while self._receiver is not None and (plain := unpacker.decompress(data, _UNPACKED_BYTES)):
                 data = unpacker.unconsumed_tail
-                if plain:
-                    exchange.on_data(self.answered_ns, plain, is_last=False)
-                if unpacker.eof:
-                    data = unpacker.unused_data
-                    if not data.startswith(_GZIP):
-                        # The end; what follows is padding.
-                        return
-                    # Packed bodies in a row are one body.
-                    self._unpacker = unpacker = zlib.decompressobj(_EITHER_PACKING)
-                elif not plain:
-                    return
+                receiver.on_data(self.answered_ns, plain, is_last=False)
         except zlib.error as error:
             self.abort()
-            exchange.on_error(self.answered_ns, "payload", error)
+            receiver.on_error(self.answered_ns, "payload", error)
 
     def connection_lost(self, error: Exception | None) -> None:
-        exchange, self._exchange = self._exchange, None
-        if exchange is None:
+        receiver, self._receiver = self._receiver, None
+        if receiver is None:
             return
         now_ns = time.perf_counter_ns()
         if error is None and self._to_the_end:
-            exchange.on_complete(now_ns, has_surplus=False)
+            receiver.on_complete(now_ns, has_surplus=False)
         else:
-            exchange.on_error(now_ns, "closed", error)
+            receiver.on_error(now_ns, "closed", error)
 
     # --- httptools
 
@@ -256,8 +256,8 @@ class HttpConnection(asyncio.Protocol):
         self._to_the_end = not coded and "content-length" not in headers and status not in _NO_BODY
         if headers.get("content-encoding", "").strip().lower() in _PACKINGS:
             self._unpacker = zlib.decompressobj(_EITHER_PACKING)
-        if self._exchange is not None:
-            self._exchange.on_head(self.answered_ns, status, headers)
+        if self._receiver is not None:
+            self._receiver.on_head(self.answered_ns, status, headers)
 
     def on_message_complete(self) -> None:
         self._is_over = self._has_head

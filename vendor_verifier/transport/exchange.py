@@ -64,10 +64,6 @@ class ActiveExchange:
                 tunnel = None if proxy is None else await connect_through(proxy, origin)
                 connection, took_ns = await connect(origin, context, tunnel)
         except (ProxyRefused, TimeoutError) as error:
-            if not self._is_late and time.perf_counter_ns() - self._begun_ns > limit_s * 1e9 + STANDSTILL_NS:
-                # This process stood still: the connection may have been there in time.
-                self._is_late, self._begun_ns = True, time.perf_counter_ns()
-                return await self.connect(origin, context, proxy)
             words = str(error) or f"not connected within {limit_s:g} s"
             kind: FailureKind = "timeout_total" if self._total_s < self._limits.connect_s else "timeout_connect"
             if proxy is not None and tunnel is None:
@@ -123,7 +119,7 @@ class ActiveExchange:
             **self._connect_times,
         )
 
-    # --- as it arrives; nothing here may wait
+    # --- a Receiver
 
     def on_head(self, at_ns: int, status: int, headers: Mapping[str, str]) -> None:
         self._headers_ns = at_ns - self._zero_ns
@@ -134,7 +130,6 @@ class ActiveExchange:
             self._meter.expect_body()
 
     def on_data(self, at_ns: int, data: bytes, *, is_last: bool) -> None:
-        """Take a piece of the body; ``is_last``: :meth:`on_complete` follows it."""
         self._received += len(data)
         excess = self._received - self._cap
         self._chunks.append((at_ns - self._zero_ns, data if excess <= 0 else data[:-excess]))
@@ -162,12 +157,10 @@ class ActiveExchange:
             self._leave(at_ns)
 
     def on_complete(self, at_ns: int, *, has_surplus: bool) -> None:
-        """End the answer; ``has_surplus``: bytes came with its end that are no part of it."""
         self._has_surplus = has_surplus
         self._finish(at_ns)
 
     def on_error(self, at_ns: int, why: str, error: Exception | None) -> None:
-        """End the answer with an error; ``why`` is ``closed``, ``protocol``, ``excess`` or ``payload``."""
         words = str(error) if error is not None and str(error) else "the server closed the connection"
         if why == "payload":
             self.failure = Failure.of("bad_payload", words, self._status, phase="stream")
