@@ -5,6 +5,7 @@ mkdocs calls them (`make docs`). ``python scripts/docs_site.py`` prints the refe
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from typing import Any
 from vendor_verifier.cli.commands import COMMANDS, EXAMPLES, build_app
 from vendor_verifier.config.run_config import RunConfig
 from vendor_verifier.features.data.run_data import TABLES
-from vendor_verifier.record_schema import record_schema, schema_tables
+from vendor_verifier.record_schema import record_schema
 from vendor_verifier.records.failures import CHARGES, KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -84,7 +85,7 @@ def reference() -> str:
             ),
             *_tables(),
             "\n## Records",
-            re.sub("^## ", "### ", "".join(schema_tables(record_schema())), flags=re.MULTILINE),
+            f"A line of records.jsonl:\n\n```json\n{json.dumps(record_schema(), indent=2, ensure_ascii=False)}\n```\n",
             _PYTHON,
         ]
     )

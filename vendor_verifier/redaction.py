@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from os.path import commonprefix
 from typing import Any, TypeVar, cast
 
-from msgspec import Struct, structs
+from msgspec import Struct, msgpack, structs
 
 from vendor_verifier.records.record import CallVerdict, Record, Score
 from vendor_verifier.records.request import Turn
@@ -159,41 +159,27 @@ class Scrubber:
 
     def text(self, text: str) -> str:
         """The text without secrets; the same object where there are none."""
-        return _masked(text, self._pieces) if self._is_found(text) else text
+        is_found = self._holds(text.encode(errors="surrogatepass").lower())
+        return _masked(text, self._pieces) if is_found else text
 
     def record(self, record: Record, tools: Sequence[Mapping[str, Any]] = ()) -> Record:
         """The record with every text of the vendor and of tools scrubbed; names of the sample's ``tools`` are public,
         too."""
         if not self._pieces:
             return record
-        said: list[str] = []
-        for turn in record.turns:
-            _collect(turn, said)
-        if not self._is_found("\0".join(said)):
+        try:
+            # Texts stand in it as they are.
+            said = msgpack.encode(record.turns).lower()
+        except UnicodeEncodeError:
+            said = None
+        if said is not None and not self._holds(said):
             return record
         names = _folded("\n".join(str(tool.get("function", {}).get("name")) for tool in tools))
         pieces = [piece for piece in self._pieces if piece[0] not in names]
         return structs.replace(record, turns=_changed(record.turns, lambda _field, text: _masked(text, pieces)))
 
-    def _is_found(self, text: str) -> object:
-        return self._holds(text.encode(errors="surrogatepass").lower())
-
     def __repr__(self) -> str:
         return f"Scrubber({len(self._pieces)} patterns)"
-
-
-def _collect(part: Struct, texts: list[str]) -> None:
-    """Add to ``texts`` all that :func:`_changed` would ask for."""
-    for name in part.__struct_fields__:
-        value = None if name in _OURS else getattr(part, name)
-        if isinstance(value, str):
-            texts.append(value)
-        elif value and isinstance(value, (tuple, Struct)):
-            for each in value if isinstance(value, tuple) else (value,):
-                if isinstance(each, Struct):
-                    _collect(each, texts)
-                else:
-                    texts.append(each)
 
 
 def _holding(pieces: Sequence[bytes]) -> Callable[[bytes], object]:

@@ -242,8 +242,7 @@ def test_a_filter_that_lets_something_through_is_an_answer() -> None:
 @pytest.mark.parametrize("status", [200, 503])
 @pytest.mark.parametrize(
     ("encoding", "body", "named"),
-    [("br", b"\x1b\x5c\x00", "br"), ("zstd", b"\x28\xb5\x2f\xfd", "zstd"), ("gzip", b"\x1f\x8b\x08", "gzip"),
-     ("gzip, br", b"\x0b\x02\x80", "br"), ("", b"\x1f\x8b\x08", "gzip")],
+    [("br", b"\x1b\x5c\x00", "br"), ("zstd", b"\x28\xb5\x2f\xfd", "zstd"), ("gzip, br", b"\x0b\x02\x80", "br")],
 )  # fmt: skip
 def test_a_body_that_is_still_packed_is_named(encoding: str, body: bytes, named: str, status: int) -> None:
     """Never "empty", never a page of odd characters: the coding is named, of an answer and of a refusal."""

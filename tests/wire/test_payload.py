@@ -73,10 +73,10 @@ def test_the_quick_reader_reads_nothing_else(text: str) -> None:
     """What the quick reader takes is to the last digit what the standard library reads, as text and as bytes."""
     for each in (text, text.encode()):
         try:
-            quickly = payload._quickly(each)
+            quickly = payload._read_quickly(each)
         except (ValueError, RecursionError):
             continue
-        assert repr(quickly) == repr(payload._slowly(each, None))
+        assert repr(quickly) == repr(payload._read_slowly(each, None))
 
 
 @given(JSON | st.floats() | st.integers())

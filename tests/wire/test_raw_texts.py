@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from listening import CALL, completion, pieces, sse
 
 from vendor_verifier.records.record import Exchange
-from vendor_verifier.wire.openai_completions import OpenAICompletions
-from vendor_verifier.wire.openai_completions.text_tool_calls import parse_text, read_value
+from vendor_verifier.wire.openai_completions import OpenAICompletions, parse_text, read_value
 from vendor_verifier.wire.parse_answer import read_answer
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "raw_texts.jsonl").read_bytes().splitlines()]

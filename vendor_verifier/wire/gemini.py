@@ -210,28 +210,20 @@ def _merge(body: dict[str, Any], extra: Mapping[str, Any]) -> None:
         body[key] = {**known, **value} if isinstance(known, dict) and isinstance(value, Mapping) else value
 
 
-# Finish reasons that are failed tool calls, and the anomaly each is reported as.
-FAILED_CALLS: Mapping[str, str] = {
-    "MALFORMED_FUNCTION_CALL": "malformed_function_call",
-    "UNEXPECTED_TOOL_CALL": "unexpected_tool_call",
-    "TOO_MANY_TOOL_CALLS": "too_many_tool_calls",
-    "MISSING_THOUGHT_SIGNATURE": "missing_thought_signature",
-    "MALFORMED_RESPONSE": "malformed_response",
-}
+# Finish reasons that are failed tool calls; the anomaly is the word in lower case.
+FAILED_CALLS = frozenset({
+    "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE",
+    "MALFORMED_RESPONSE",
+})  # fmt: skip
+_FILTERS = (
+    "SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT "
+    "IMAGE_RECITATION"
+)
 FINISH_REASONS: Mapping[str, FinishReason] = {
     "STOP": "stop",
     "FUNCTION_CALL": "tool_calls",
     "MAX_TOKENS": "length",
-    "SAFETY": "content_filter",
-    "RECITATION": "content_filter",
-    "LANGUAGE": "content_filter",
-    "BLOCKLIST": "content_filter",
-    "PROHIBITED_CONTENT": "content_filter",
-    "SPII": "content_filter",
-    "MODEL_ARMOR": "content_filter",
-    "IMAGE_SAFETY": "content_filter",
-    "IMAGE_PROHIBITED_CONTENT": "content_filter",
-    "IMAGE_RECITATION": "content_filter",
+    **dict.fromkeys(_FILTERS.split(), "content_filter"),
     **dict.fromkeys(FAILED_CALLS, "error"),
 }
 IGNORED_PARTS: Mapping[str, str] = {
@@ -329,9 +321,8 @@ class GeminiReader:
         if finish == self._finish:
             return  # some models repeat it in every event
         self._finish = finish
-        failed = FAILED_CALLS.get(finish[1])
-        if failed:
-            answer.anomaly(failed)
+        if finish[1] in FAILED_CALLS:
+            answer.anomaly(finish[1].lower())
         answer.finish(*finish)
 
 

@@ -138,20 +138,18 @@ class OpenAIChatReader:
         if fault is not None:
             answer.failed(fault)
         if chunk.usage or choice.usage:
-            _read_usage(as_dict(chunk.usage), as_dict(choice.usage), answer)
+            usage = as_dict(chunk.usage)
+            if not usage and as_dict(choice.usage):
+                answer.anomaly("usage_in_choice")
+                usage = choice.usage
+            if usage:
+                answer.usage(chat_usage(usage))
         raw = choice.finish_reason
         if raw and isinstance(raw, str):
             answer.finish(chat_finish(raw), raw, as_text(choice.native_finish_reason))
 
 
 _NO_CHOICE = _Choice()
-
-
-def _read_usage(usage: dict[str, Any], of_choice: dict[str, Any], answer: Answer) -> None:
-    if of_choice and not usage:
-        answer.anomaly("usage_in_choice")
-    if usage or of_choice:
-        answer.usage(chat_usage(usage or of_choice))
 
 
 def _read_message(message: _Message, answer: Answer, is_whole: bool = False) -> None:

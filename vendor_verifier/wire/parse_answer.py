@@ -12,7 +12,7 @@ from vendor_verifier.records.record import Exchange, Failure, Response, Timing
 from vendor_verifier.wire.answer import Answer
 from vendor_verifier.wire.base import Reader
 from vendor_verifier.wire.errors import NO_ANSWER, http_failure, request_id_of
-from vendor_verifier.wire.payload import MAX_BYTES, MAX_VALUES, PayloadError, packed_message, packing, parse_json
+from vendor_verifier.wire.payload import MAX_BYTES, MAX_VALUES, PayloadError, parse_json
 from vendor_verifier.wire.sse import SseDecoder
 
 Classify = Callable[[int, Mapping[str, str], bytes], Failure | None]
@@ -27,7 +27,7 @@ MAX_CHARACTERS = 1024 * 1024
 _LONG, _MANY = 256 * 1024, 8 * 1024
 # Between two looks at these bounds.
 _PIECE_BYTES = 32 * 1024
-_SHORT = MAX_LINES // 2
+_UNPACKED = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
 _STREAM_STARTS = (b":", b"data:", b"event:", b"id:", b"retry:")
 _BODY_STARTS = (b"{", b"[", b"<")
 _TEXT_STARTS = _STREAM_STARTS + _BODY_STARTS
@@ -71,13 +71,17 @@ def _read(
     if exchange.status is None:
         return _timing(exchange), None, exchange.failure or Failure.of("protocol", "no answer")
     head = _head(exchange)
-    coding = None if head.startswith(_TEXT_STARTS) else packing(exchange.headers, head)
+    packed = _packed_message(exchange, head)
     if not 200 <= exchange.status < 300:
-        return _timing(exchange), None, _refusal(exchange, classify, coding)
-    if coding is not None:
-        packed = Failure.of("bad_payload", packed_message(coding), exchange.status)
+        body = exchange.body if packed is None else packed.encode()
+        own = classify(exchange.status, exchange.headers, body) if classify else None
+        received_at = datetime.fromisoformat(exchange.sent_at).astimezone(UTC)
+        refusal = own or http_failure(exchange.status, exchange.headers, body, received_at)
+        return _timing(exchange), None, refusal
+    if packed is not None:
         # Where an SDK failed on the payload before, the packing was the reason.
-        stopped = exchange.failure if exchange.failure and exchange.failure.kind != "bad_payload" else packed
+        is_other = exchange.failure is not None and exchange.failure.kind != "bad_payload"
+        stopped = exchange.failure if is_other else Failure.of("bad_payload", packed, exchange.status)
         return _timing(exchange), None, stopped
     answer = Answer(getattr(reader, "interpret", None))
     streamed = _speaks_sse(exchange, head)
@@ -102,6 +106,18 @@ def _read(
     return _timing(exchange, answer if streamed else None), response, failure
 
 
+def _packed_message(exchange: Exchange, head: bytes) -> str | None:
+    """Why a body that begins with ``head`` cannot be read for its packing; None for text and for no body."""
+    if not head or head.startswith(_TEXT_STARTS):
+        return None
+    declared = (one.strip().lower() for one in exchange.headers.get("content-encoding", "").split(","))
+    coding = next((one[:40] for one in declared if one not in _UNPACKED), None)
+    return coding and (
+        f"the body is still packed with {coding}: the request asked for none ('accept-encoding: identity'), "
+        "and only a single gzip or deflate is unpacked"
+    )
+
+
 def _speaks_sse(exchange: Exchange, head: bytes) -> bool:
     """By the look of the first bytes, else by content type: some hosts send either under the other's type."""
     if head.startswith(_STREAM_STARTS):
@@ -122,13 +138,10 @@ def _head(exchange: Exchange) -> bytes:
 def _read_stream(exchange: Exchange, reader: Reader, answer: Answer) -> tuple[tuple[str, ...], Failure | None]:
     """Fill ``answer``; the anomalies of its bytes, and the bound that it broke."""
     decoder = SseDecoder()
-    feed, read = decoder.feed, reader.read
-    # Of so few bytes no bound can be met.
-    is_short = sum([len(chunk) for _, chunk in exchange.chunks]) <= _SHORT
-    for answer.at_ns, piece in exchange.chunks if is_short else _pieces(exchange):
-        for event in feed(piece):
-            read(event, answer)
-        if not is_short and (decoder.lines > MAX_LINES or answer.characters > MAX_CHARACTERS):
+    for answer.at_ns, piece in _pieces(exchange):
+        for event in decoder.feed(piece):
+            reader.read(event, answer)
+        if decoder.lines > MAX_LINES or answer.characters > MAX_CHARACTERS:
             break
     for event in decoder.close():
         reader.read(event, answer)
@@ -147,11 +160,8 @@ def _pieces(exchange: Exchange) -> Iterator[tuple[int, bytes]]:
     """All chunks, long ones cut; of an answer that had no end only its start, which is evidence enough."""
     left = _ENDLESS_BYTES if exchange.failure is not None and exchange.failure.kind == "limit_exceeded" else None
     for at_ns, chunk in exchange.chunks:
-        if len(chunk) <= _PIECE_BYTES:
-            yield at_ns, chunk
-        else:
-            for start in range(0, len(chunk), _PIECE_BYTES):
-                yield at_ns, chunk[start : start + _PIECE_BYTES]
+        for start in range(0, len(chunk), _PIECE_BYTES):
+            yield at_ns, chunk[start : start + _PIECE_BYTES]
         if left is not None:
             left -= len(chunk)
             if left <= 0:
@@ -207,14 +217,6 @@ def _judge(
         message = f"an event before the end could not be read, so a piece of the answer is missing: {answer.loss}"
         return Failure.of("bad_payload", message, status)
     return None
-
-
-def _refusal(exchange: Exchange, classify: Classify | None, coding: str | None) -> Failure:
-    status = exchange.status or 0
-    body = exchange.body if coding is None else packed_message(coding).encode()
-    own = classify(status, exchange.headers, body) if classify else None
-    received_at = datetime.fromisoformat(exchange.sent_at).astimezone(UTC)
-    return own or http_failure(status, exchange.headers, body, received_at)
 
 
 def _timing(exchange: Exchange, answer: Answer | None = None) -> Timing:

@@ -9,31 +9,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
-
-_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-_UNPACKED_HERE = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
-
-
-def packing(headers: Mapping[str, str], head: bytes) -> str | None:
-    """The coding of a body that begins with ``head``, which is no text: by its first bytes, else as declared."""
-    known = next((coding for magic, coding in _MAGIC.items() if head.startswith(magic)), None)
-    if known is not None or not head:
-        return known
-    declared = (one.strip().lower() for one in headers.get("content-encoding", "").split(","))
-    return next((coding[:40] for coding in declared if coding not in _UNPACKED_HERE), None)
-
-
-def packed_message(coding: str) -> str:
-    """The message for a body that cannot be read for its packing."""
-    return (
-        f"the body is still packed with {coding}: the request asked for none ('accept-encoding: identity'), "
-        "and only a single gzip or deflate is unpacked"
-    )
-
 
 MAX_DEPTH = 200
 MAX_COUNT = 2**53
@@ -62,33 +41,37 @@ def parse_json(
             values than ``most``.
     """
     try:
-        value = _quickly(text) if object_pairs_hook is None else _slowly(text, object_pairs_hook)
+        value = _read_quickly(text) if object_pairs_hook is None else _read_slowly(text, object_pairs_hook)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         # What the quick reader refuses is either no JSON, of which this says why, or has a half character in it.
-        value = _slowly(text, object_pairs_hook)
+        value = _read_slowly(text, object_pairs_hook)
     if may_be_deep(text) or (most is not None and len(text) > most):
         _refuse_excess(value, most)
     return value
 
 
-# What it accepts it reads as :func:`_slowly` does; tests/wire/test_payload.py holds both against each other.
-_quickly = msgspec.json.Decoder().decode
+# What it accepts it reads as :func:`_read_slowly` does; tests/wire/test_payload.py holds both against each other.
+_read_quickly = msgspec.json.Decoder().decode
 
 
-def _slowly(text: str | bytes, hook: Callable[[list[tuple[str, Any]]], Any] | None) -> Any:
+def _read_slowly(text: str | bytes, hook: Callable[[list[tuple[str, Any]]], Any] | None) -> Any:
     """The value that the standard library's reader finds in ``text``, made strict.
 
     Raises:
         PayloadError: as in :func:`parse_json`, but of depth only where the reader cannot bear it.
     """
     try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=hook)
+        return json.loads(text, parse_constant=_finite, parse_float=_finite, object_pairs_hook=hook)
     except RecursionError:
         raise PayloadError(f"nested deeper than {MAX_DEPTH} levels") from None
-    except PayloadError:
-        raise
     except ValueError as error:
         raise PayloadError(str(error)[:300]) from None
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        raise PayloadError(f"{text[:40]} is not JSON: it is no finite number")
+    return value
 
 
 def may_be_deep(text: str | bytes) -> bool:
@@ -100,17 +83,6 @@ def may_be_deep(text: str | bytes) -> bool:
         return text.count("{") + text.count("[") > MAX_DEPTH
     # Bytes may be UTF-16, where a bracket is the same byte next to a zero.
     return text.count(b"{") + text.count(b"[") > MAX_DEPTH
-
-
-def _refuse_constant(word: str) -> NoReturn:
-    raise PayloadError(f"{word} is not JSON")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise PayloadError(f"number out of range: {text[:40]}")
-    return value
 
 
 def _refuse_excess(value: object, most: int | None) -> None:
@@ -160,14 +132,8 @@ def as_whole(value: object) -> int | None:
 
 def as_count(value: object) -> int | None:
     """``value`` if it is a whole number from 0 to ``MAX_COUNT``, else None (booleans are not numbers)."""
-    # Nearly always it is one of these two.
-    if value is None:
-        return None
-    if type(value) is int:
-        return value if 0 <= value <= MAX_COUNT else None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= MAX_COUNT:
-        return None
-    return int(value) if value == int(value) else None
+    amount = as_amount(value)
+    return int(amount) if amount is not None and amount == int(amount) else None
 
 
 def as_amount(value: object) -> float | None:

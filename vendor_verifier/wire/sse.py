@@ -58,11 +58,6 @@ class SseDecoder:
                 text = chunk.decode()
             except UnicodeDecodeError:
                 return self._events(chunk)
-            if text.find("\n") == len(text) - 2 and text[-1] == "\n":
-                # One event of one line, as most chunks are.
-                self._is_first_line = False
-                self.lines += 2
-                return (SseEvent(text[6:-2]),)
             datas = text[6:-2].split(_BETWEEN)
             if text[-2:] == _END and "\n" not in "".join(datas):
                 self._is_first_line = False

@@ -1,9 +1,13 @@
-"""Parses tool calls out of raw model text by the markers of the model families; it never repairs what a model wrote.
+"""Raw completions: the prompt is rendered and the calls are parsed here, without the host's template and parser.
 
-For raw completions, where the host's own parser is not in the way. Markers are found with plain searches, so the cost
-is linear whatever the text. A call that stands open at the end of the text is a call: its end marker was the stop word,
-or the budget ran out (``is_cut``), and then its arguments are left open too. Markup that makes no sense stays in the
-text, where it is seen.
+This wire measures the model as served. The chat template is applied by ``render``, a function the shell supplies, since
+it needs files. Whatever would have a host do more than generate text (forced tool choice, structured output) has no
+counterpart and makes a turn untranslatable.
+
+Text is taken as it streams, for timing; its meaning is read once, when the answer is over, by the markers of the model
+families. What a model wrote is never repaired. Markers are found with plain searches, so the cost is linear whatever
+the text. A call that is open at the end of the text is a call: its end marker was the stop word, or the budget ran out
+(``is_cut``), and then its arguments are left open too. Markup that makes no sense stays in the text, where it is seen.
 
 ====================  ==================================================================================
 Kimi                  ``<|tool_call_begin|>functions.NAME:0<|tool_call_argument_begin|>{…}<|tool_call_end|>``
@@ -21,20 +25,123 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from vendor_verifier.records.record import ToolCall
+from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.answer import Parsed
+from vendor_verifier.wire.base import Notes, join_url
+from vendor_verifier.wire.openai_chat import OpenAIChatReader
 from vendor_verifier.wire.payload import PayloadError, as_dict, as_list, as_text, parse_json
+from vendor_verifier.wire.request_support import budget_or, headers_of, lay_over, post, switched
 from vendor_verifier.wire.tool_calls import MAX_CALLS
 
-DeclaredValues = Mapping[str, Mapping[str, Any]]
-"""Tool name → parameter name → declared schema."""
+DEFAULT_MAX_TOKENS = 4096
+# Read by the chat template, not by the host.
+_TEMPLATE = frozenset({"chat_template_kwargs", "reasoning_effort"})
+_NEUTRAL: Mapping[str, tuple[object, ...]] = {
+    "tool_choice": ("auto", None),
+    "parallel_tool_calls": (True, None),
+    "response_format": ({"type": "text"}, None),
+    "modalities": (["text"], None),
+    "n": (1, None),
+    "functions": (None,),
+    "function_call": (None,),
+    "audio": (None,),
+}
+_PART_NAMES = {"image_url": "image", "input_audio": "audio"}
+_TEXT_PARTS = frozenset({"text", "input_text", "output_text", "refusal"})
+
+Render = Callable[[Turn], str]
 
 
-def declared_values(tools: Iterable[Mapping[str, Any]]) -> DeclaredValues:
-    """The parameters of each tool; of a name declared twice the first counts."""
+class CannotRender(ValueError):
+    """Raised when the chat template has no words for this turn; the message has the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAICompletions:
+    """The wire.
+
+    ``render`` turns messages and tools into the prompt and raises :class:`CannotRender` where it cannot; without it
+    nothing can be asked. ``keep_special_tokens`` asks the host to leave the markers in the text and to add none to the
+    prompt, which has its own; off for hosts that refuse these two fields. ``default_max_tokens`` is sent where the turn
+    sets no budget, because hosts otherwise stop after 16 tokens.
+    """
+
+    render: Render | None = None
+    name: str = "openai_completions"
+    path: str = "/completions"
+    stream_usage: bool = True
+    keep_special_tokens: bool = True
+    default_max_tokens: int = DEFAULT_MAX_TOKENS
+
+    def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
+        notes = Notes()
+        switched(None, turn, notes)
+        body: dict[str, Any] = {"model": endpoint.model_id, "prompt": self._prompt(turn, notes)}
+        body.update(self._settings(turn.parameters, notes))
+        if self.keep_special_tokens:
+            body.update(skip_special_tokens=False, add_special_tokens=False)
+        body["stream"] = turn.stream
+        if turn.stream and self.stream_usage:
+            body["stream_options"] = {"include_usage": True}
+        lay_over(body, endpoint.body)
+        return post(join_url(endpoint.base_url, self.path), headers_of(turn, endpoint), body, notes)
+
+    def reader(self, tools: Sequence[Mapping[str, Any]] = (), /) -> CompletionsReader:
+        """A fresh reader; ``tools`` tell declared strings from other values in families that write no quotes."""
+        return CompletionsReader(tools)
+
+    def _prompt(self, turn: Turn, notes: Notes) -> str:
+        for message in turn.messages:
+            if not isinstance(message, Mapping):
+                notes.cannot("message that is not an object")
+                continue
+            for part in as_list(message.get("content")):
+                kind = "text" if isinstance(part, str) else as_text(as_dict(part).get("type")) or "text"
+                if kind not in _TEXT_PARTS:
+                    notes.cannot(f"{_PART_NAMES.get(kind, kind)} part")
+        if self.render is None:
+            notes.cannot("prompt: no chat template was loaded")
+        if self.render is None or notes.untranslatable:
+            return ""
+        try:
+            return self.render(turn)
+        except CannotRender as error:
+            notes.cannot(f"prompt: {error}")
+            return ""
+
+    def _settings(self, parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
+        settings: dict[str, Any] = {"max_tokens": budget_or(self.default_max_tokens, parameters, notes)}
+        for name, value in parameters.items():
+            if name in _NEUTRAL:
+                if value not in _NEUTRAL[name]:
+                    notes.cannot("n>1" if name == "n" and value != 0 else name)
+            elif name in ("logprobs", "top_logprobs"):
+                if value:
+                    notes.rewrote(f"dropped:{name}")
+            elif name not in _TEMPLATE and name not in ("max_tokens", "max_completion_tokens"):
+                settings[name] = value
+        return settings
+
+
+class CompletionsReader(OpenAIChatReader):
+    """Reads one answer: chat completions with ``text`` where a delta or message would be."""
+
+    def __init__(self, tools: Iterable[Mapping[str, Any]] = ()) -> None:
+        super().__init__(reads_text=True)
+        self._tools = tuple(tools)
+
+    def interpret(self, text: str, is_cut: bool) -> Parsed:
+        """The calls and the reasoning in the text of an answer that is over; ``is_cut``: the budget ran out."""
+        return parse_text(text, self._tools, is_cut=is_cut)
+
+
+def _declared_values(tools: Iterable[Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+    """Tool name → parameter name → declared schema; of a name declared twice the first counts."""
     found: dict[str, Mapping[str, Any]] = {}
     for tool in tools:
         function = as_dict(tool.get("function")) or tool
@@ -49,21 +156,16 @@ def read_value(text: str, schema: object, is_text: bool | None = None) -> Any:
 
     A declared string stays text; anything else, undeclared values included, is JSON if it reads as JSON.
     """
-    if is_text if is_text is not None else _is_text(schema, text):
-        return text
+    declared, choices = as_dict(schema).get("type"), as_list(as_dict(schema).get("enum"))
+    types = declared if isinstance(declared, list) else [declared]
+    if is_text is None and "string" in types:
+        is_text = not (text.strip() == "null" and "null" in types)
+    elif is_text is None:
+        is_text = bool(choices) and all(isinstance(choice, str) for choice in choices)
     try:
-        return parse_json(text)
+        return text if is_text else parse_json(text)
     except PayloadError:
         return text
-
-
-def _is_text(schema: object, text: str) -> bool:
-    declared = as_dict(schema).get("type")
-    types = declared if isinstance(declared, list) else [declared]
-    if "string" in types:
-        return not (text.strip() == "null" and "null" in types)
-    choices = as_list(as_dict(schema).get("enum"))
-    return bool(choices) and all(isinstance(choice, str) for choice in choices)
 
 
 _END_OF_TURN = re.compile(
@@ -101,7 +203,7 @@ def parse_text(text: str, tools: Iterable[Mapping[str, Any]] = (), *, is_cut: bo
     if not places:
         return Parsed(rest.strip() if reasoning else rest, reasoning)
     _, family = min(places, key=lambda pair: pair[0])
-    types, calls, left, at = declared_values(tools), list[ToolCall](), list[str](), 0
+    types, calls, left, at = _declared_values(tools), list[ToolCall](), list[str](), 0
     for begin, inner, end in _marked(rest, family.begin, family.end):
         found = family.read(inner)
         left.append(rest[at:begin])
@@ -116,7 +218,7 @@ def parse_text(text: str, tools: Iterable[Mapping[str, Any]] = (), *, is_cut: bo
     return Parsed(unread.strip(), reasoning, tuple(calls[:MAX_CALLS]))
 
 
-def _call(found: _Found, types: DeclaredValues, *, is_cut: bool) -> ToolCall:
+def _call(found: _Found, types: Mapping[str, Mapping[str, Any]], *, is_cut: bool) -> ToolCall:
     """The call, with pairs as the JSON text every other family would have written; left open if the budget cut it."""
     if isinstance(found.arguments, str):
         return ToolCall(found.name, found.arguments, found.id)
