@@ -41,7 +41,7 @@ FAULTS = (
     Fault("records/record.py", "return new.succeeded and not old.succeeded", "return new.succeeded", "records test_store.py scoring"),
     Fault("config/entries.py", "and not address.local and not allow_http", "and not address.local", "config"),
     Fault("config/entries.py", "and not address.local and not allow_http", "and not allow_http", "config"),
-    Fault("redaction.py", "isinstance(value, (bool, int, float)) or is_word", "isinstance(value, (bool, int, float, str))", "test_redaction.py faults"),
+    Fault("redaction.py", "isinstance(value, (bool, int, float)) or is_word", "isinstance(value, (bool, int, float, str))", "test_redaction.py"),
     Fault("wire/tool_calls.py", 'call.anomalies["id_empty"] = None', "pass", "wire oracles"),
     Fault("wire/sse.py", "if len(line) > self._max_line:", "if False:", "wire faults/test_guards.py"),
     Fault("wire/errors.py", "not isinstance(code, bool) and 400 <= code <= 599", "400 <= code <= 499", "wire"),

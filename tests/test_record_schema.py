@@ -47,14 +47,12 @@ def _lines(folder: Path, **options: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     "options",
     [
-        {"suites": ["trigger"]},
-        {"suites": ["toolbench", "mcptoolbench", "tool_correctness"]},
-        {"suites": ["probes", "contract"]},
+        {"suites": ["trigger", "mcptoolbench", "tool_correctness", "contract"]},
         {"suites": ["bfcl"], "bfcl_category": ("multi_turn_base", "simple")},
         {"suites": ["trigger", "toolbench"], "redact_content": True},
         {"suites": ["trigger"], "request_rate": 200.0, "arrival": "poisson"},
     ],
-    ids=["trigger", "evaluations", "probes", "bfcl", "redacted", "load"],
+    ids=["evaluations", "bfcl", "redacted", "load"],
 )
 def test_every_record_of_a_run_fits(folder: Path, options: dict[str, Any]) -> None:
     """Successes, cut streams and failures, whatever was asked; only redacted ones keep their score."""

@@ -1,4 +1,4 @@
-"""No secret survives scrubbing, in any disguise, and nothing else is touched."""
+"""No secret survives scrubbing, in any disguise, and ``run.redact_content`` stores no text and changes no score."""
 
 from __future__ import annotations
 
@@ -7,16 +7,28 @@ import html
 import json
 import urllib.parse
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vendor_verifier import redaction
-from vendor_verifier.records.record import Attempt, Failure, Record, Response, ToolCall, TurnRecord
+from vendor_verifier.cli.main import run_app
+from vendor_verifier.records.record import (
+    Attempt,
+    CallVerdict,
+    Failure,
+    Record,
+    Response,
+    Score,
+    ToolCall,
+    TurnRecord,
+)
 from vendor_verifier.records.request import ToolResult
-from vendor_verifier.redaction import MASK, Scrubber
-from vendor_verifier.store import encode_record
+from vendor_verifier.redaction import MASK, Scrubber, digest_text, redacted_record
+from vendor_verifier.store import decode_record, encode_record
 
 KEY = "sk-or-v1-0123456789abcdef+/="
 
@@ -179,3 +191,97 @@ def test_a_tool_of_the_sample_keeps_its_name() -> None:
     record = said_by_a_vendor("get_weather")
     assert Scrubber(["get_weather"]).record(record, tools) == record
     assert b"get_weather" not in encode_record(Scrubber(["get_weather"]).record(record))
+
+
+# --- run.redact_content
+
+WORDS_OF_SAMPLES = ("peppermint", "look_up_patient", "diagnosis", "Ferdinand")
+LABELS = ("faithful", "quantised", "text-leaker")
+# What scores hold of a vendor that is taken from what was said, not from when.
+OF_CONTENT = ("f1", "success_rate", "schema_accuracy", "avg_tokens", "counts", "failures", "suites")
+EVALUATIONS = ["toolbench", "mcptoolbench", "tool_correctness", "bfcl", "contract"]
+REDACTED = ["--set", "run.redact_content=true"]
+
+
+@pytest.fixture(scope="module")
+def options(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The options of runs of three vendors over twelve samples."""
+    folder = tmp_path_factory.mktemp("redaction")
+    vendors = [{"name": label, "model_id": "m", "url": f"sim://{label}", "validator": "openai"} for label in LABELS]
+    vendors[0] |= {"is_baseline": True}
+    (folder / "config.yaml").write_text(json.dumps({"simulated-model": {"vendors": vendors}}))
+    properties = {"diagnosis": {"type": "string", "enum": ["peppermint", "Ferdinand"]}, "id": {"type": "integer"}}
+    schema = {"type": "object", "properties": properties, "required": ["id", "diagnosis"]}
+    tools = [{"type": "function", "function": {"name": "look_up_patient", "description": "x", "parameters": schema}}]
+    asked = [f"Please look up patient {n} Ferdinand of peppermint." for n in range(12)]
+    rows = [{"messages": [{"role": "user", "content": words}], "tools": tools} for words in asked]
+    (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return ["--config-file-path", str(folder / "config.yaml"), "--quiet", "--temperature", "0", "--history", "none"]
+
+
+def vendors_of(output: Path, *words: str) -> dict[str, Any]:
+    """By vendor the figures taken from content, and the statuses of all facets but speed."""
+    assert run_app([*words, "-o", str(output)]) == 0
+    scores, found = json.loads((output / "scores.json").read_text()), {}
+    for label, vendor in scores["models"]["simulated-model"]["vendors"].items():
+        facets = vendor["verdict"]["facets"]
+        found[label] = {name: vendor[name] for name in OF_CONTENT}
+        found[label] |= {name: facets[name]["status"] for name in facets if name != "speed"}
+    return found
+
+
+def words_in(folder: Path) -> set[str]:
+    contents = [path.read_bytes().decode(errors="replace") for path in folder.rglob("*") if path.is_file()]
+    return {word for word in WORDS_OF_SAMPLES for content in contents if word in content}
+
+
+def test_a_redacted_run_holds_no_words_and_the_same_scores(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The plain run proves that the words were there; neither run is gone on with as the other."""
+    asked = [*options, "--test-file-path", str(Path(options[1]).with_name("samples.jsonl"))]
+    plain = vendors_of(tmp_path / "plain", *asked)
+    assert vendors_of(tmp_path / "redacted", *asked, *REDACTED) == plain
+    assert any(vendor["f1"] not in (None, 1.0) for vendor in plain.values())
+    assert (words_in(tmp_path / "plain"), words_in(tmp_path / "redacted")) == (set(WORDS_OF_SAMPLES), set())
+    for output, more in (("redacted", []), ("plain", REDACTED)):
+        assert run_app([*asked, "-o", str(tmp_path / output), "--incremental", *more]) == 2
+        assert "was made with other redacted" in capsys.readouterr().err
+
+
+def test_every_evaluation_scores_the_same_without_texts(options: list[str], tmp_path: Path) -> None:
+    """Tool calls, pages of BFCL, checks of features: what each finds does not need the texts to be stored."""
+    asked = [*options, "-n", "5", *(word for suite in EVALUATIONS for word in ("--suite", suite))]
+    plain = vendors_of(tmp_path / "plain", *asked)
+    assert vendors_of(tmp_path / "redacted", *asked, *REDACTED) == plain
+    assert set(plain["quantised"]["suites"]) == set(EVALUATIONS)
+
+
+@given(st.text())
+def test_a_digest_keeps_length_and_emptiness(text: str) -> None:
+    """Figures that count characters, or ask whether there were any, stay what they are."""
+    digest = digest_text(text)
+    assert (len(digest), bool(digest.strip())) == (len(text), bool(text.strip()))
+    if text.strip():
+        assert len(text) < 4 or text not in digest or text[:7] == "sha256:"
+
+
+SENTENCES = st.text(alphabet="abcdefgäöü ,.{}", min_size=30).filter(lambda text: len(text.strip()) > 20)
+FIELDS = ["text", "reasoning", "name", "arguments", "id", "message", "code", "finish", "detail"]
+
+
+@given(SENTENCES, st.sampled_from(FIELDS))
+def test_a_text_survives_nowhere_in_a_record(words: str, where: str) -> None:
+    """Whatever field a vendor puts a sentence into, it does not come through; the record can still be read."""
+    at = {name: words if name == where else "x" for name in FIELDS}
+    call = ToolCall(at["name"], at["arguments"], at["id"])
+    response = Response(at["text"], at["reasoning"], (call,), finish_raw=at["finish"])
+    failure = Failure("bad_request", "headers", at["message"], 400, at["code"])
+    verdict = CallVerdict(at["name"], "schema_mismatch", at["message"], at["arguments"])
+    details = {"error": at["detail"], at["detail"][:3]: [at["detail"]]}
+    record = Record("r", "m", "l", "v", "trigger", "s", 0, (TurnRecord((Attempt(1, None, response, failure),)),))
+    line = encode_record(redacted_record(record, Score("trigger", "called", (verdict,), details=details)))
+    assert words.encode() not in line
+    kept = decode_record(line)
+    assert kept.score is not None
+    assert (kept.score.decision, kept.score.calls[0].verdict) == ("called", "schema_mismatch")

@@ -25,39 +25,26 @@ def recorded(name: str) -> tuple[int, dict[str, str], bytes]:
 
 
 @pytest.mark.parametrize(
-    ("status", "kind"),
+    ("status", "words", "kind"),
     [
-        (301, "redirect"), (307, "redirect"), (400, "bad_request"), (401, "auth"), (402, "no_credit"), (403, "auth"),
-        (404, "not_found"), (408, "request_timeout"), (409, "conflict"), (413, "too_large"), (418, "http_4xx"),
-        (422, "unprocessable"), (429, "rate_limited"), (500, "http_5xx"), (502, "http_5xx"), (503, "overloaded"),
-        (504, "http_5xx"), (529, "overloaded"),
+        *((status, "", kind) for status, kind in {
+            301: "redirect", 307: "redirect", 400: "bad_request", 401: "auth", 402: "no_credit", 403: "auth",
+            404: "not_found", 408: "request_timeout", 409: "conflict", 413: "too_large", 418: "http_4xx",
+            422: "unprocessable", 429: "rate_limited", 500: "http_5xx", 502: "http_5xx", 503: "overloaded",
+            504: "http_5xx", 529: "overloaded",
+        }.items()),
+        (403, "Your input was flagged", "moderation"), (401, "Your input was flagged", "auth"),
+        (400, "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens", "too_large"),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum", "too_large"),
+        (422, "context_length_exceeded", "too_large"), (422, "Input exceeds the model's context window", "too_large"),
+        (400, "The input token count exceeds the maximum number of tokens allowed", "too_large"),
+        (400, "Invalid schema for function 'f'", "bad_request"), (422, "no context was given", "unprocessable"),
+        (400, "max_tokens must be at most 4096", "bad_request"),
     ],
 )  # fmt: skip
-def test_kind_of_status(status: int, kind: str) -> None:
-    """Every status has its kind."""
-    assert kind_of_status(status) == kind
-
-
-@pytest.mark.parametrize("status", [400, 422])
-@pytest.mark.parametrize(
-    ("words", "kind"),
-    [
-        ("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens", "too_large"),
-        ("prompt is too long: 210000 tokens > 200000 maximum", "too_large"), ("context_length_exceeded", "too_large"),
-        ("The input token count exceeds the maximum number of tokens allowed", "too_large"),
-        ("Input exceeds the model's context window", "too_large"), ("Invalid schema for function 'f'", None),
-        ("max_tokens must be at most 4096", None), ("messages: no context was given", None),
-    ],
-)  # fmt: skip
-def test_a_question_longer_than_the_context_is_known(status: int, words: str, kind: str | None) -> None:
-    """Whoever serves a shorter context than the others is seen to; other refusals keep their kind."""
-    assert kind_of_status(status, words) == (kind or {400: "bad_request", 422: "unprocessable"}[status])
-
-
-def test_forbidden_by_moderation_is_not_a_wrong_key() -> None:
-    """A 403 that speaks of moderation is about the prompt."""
-    assert kind_of_status(403, "Your input was flagged") == "moderation"
-    assert kind_of_status(401, "Your input was flagged") == "auth"
+def test_kind_of_status(status: int, words: str, kind: str) -> None:
+    """Every status has its kind; a 403 may be about the prompt, and a 400 about its length."""
+    assert kind_of_status(status, words) == kind
 
 
 @pytest.mark.parametrize(
@@ -82,19 +69,12 @@ def test_recorded_refusals(name: str, kind: str, message: str, code: str) -> Non
         (b"", "(empty body)"), (b"<html>502</html>", "<html>502</html>"),
         (b'{"detail": "No connected db."}', "No connected db."), (b'{"message": "bad", "code": 20012}', "bad"),
         (b'{"error": "plain"}', "plain"), (b"[1]", "[1]"), (b"\xff\xfe", "\ufffd\ufffd"),
-        (b'{"error": {"message": "\\ud800"}}', "\ufffd"),
+        (b'{"error": {"message": "\\ud800"}}', "\ufffd"), (b"data: bad gateway\n\n", "data: bad gateway"),
     ],
 )  # fmt: skip
 def test_messages(body: bytes, message: str) -> None:
     """The message is the body's own, whatever its shape, and can be written."""
     assert http_failure(400, {}, body, NOW).message == message
-
-
-def test_redirect_names_where_it_leads() -> None:
-    """A redirect is not followed and says where it would have led."""
-    failure = http_failure(302, {"location": "https://evil.test/"}, b"", NOW)
-    assert failure.kind == "redirect"
-    assert "https://evil.test/" in failure.message
 
 
 def test_message_and_code_are_capped() -> None:
@@ -191,8 +171,3 @@ def test_a_refusal_in_the_form_of_a_stream_is_read(before: bytes) -> None:
     body = before + b'data: {"error": {"message": "engine died", "code": "internal"}}\n\ndata: [DONE]\n\n'
     failure = http_failure(500, {"content-type": "text/event-stream"}, body, NOW)
     assert (failure.kind, failure.message, failure.code) == ("http_5xx", "engine died", "internal")
-
-
-def test_words_in_the_form_of_a_stream_stay_as_they_are() -> None:
-    """What is no JSON is shown as it came."""
-    assert http_failure(502, {}, b"data: bad gateway\n\n", NOW).message == "data: bad gateway"

@@ -7,8 +7,6 @@ from operator import methodcaller
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from vendor_verifier.records.record import ToolCall, Usage
 from vendor_verifier.wire.answer import MAX_WORD, Answer, Parsed
@@ -122,28 +120,3 @@ def test_halves_of_a_pair_are_joined_and_endless_words_cut() -> None:
     )
     assert (response.text, response.anomalies) == ("😀\ufffd", ())
     assert response.served_model == "m" * MAX_WORD
-
-
-PIECE = st.text(alphabet=st.characters(codec=None), max_size=5)
-STEPS: st.SearchStrategy[Step] = st.one_of(
-    st.builds(text, PIECE),
-    st.builds(lambda piece: methodcaller("reasoning", piece), PIECE),
-    st.builds(lambda *piece: methodcaller("call", *piece), st.none() | st.integers(), st.none() | PIECE, PIECE, PIECE),
-    st.builds(lambda word: methodcaller("finish", "stop", word), st.none() | PIECE),
-    st.builds(lambda *names: methodcaller("identity", *names), PIECE, PIECE, PIECE, PIECE),
-    st.just(END),
-)
-
-
-@given(st.lists(st.tuples(st.integers(0, 5), STEPS), max_size=20))
-def test_anything_gives_an_answer_that_can_be_written(steps: list[tuple[int, Step]]) -> None:
-    """Gaps add up to last minus first token; the share lies in (0, 1]."""
-    at_ns, timed = 0, []
-    for waited_ns, step in steps:
-        at_ns += waited_ns
-        timed.append((at_ns, step))
-    answer = filled(*timed)
-    str(answer.response(streamed=True)).encode()
-    if answer.token_moments:
-        assert sum(answer.gaps_ns) == answer.token_moments[-1] - answer.token_moments[0]
-        assert 0 < (answer.first_chunk_share or 0) <= 1

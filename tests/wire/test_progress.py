@@ -74,11 +74,3 @@ def test_of_a_plain_body_everything_but_white_space_counts(chunk: bytes, progres
     body.expect_body()
     assert body.feed(chunk) == progress
     assert body.has_token == progress
-
-
-@given(st.lists(st.binary(max_size=30), max_size=10))
-def test_no_bytes_raise(chunks: list[bytes]) -> None:
-    """Whatever a vendor sends, the meter goes on."""
-    fresh = meter()
-    for chunk in chunks:
-        assert fresh.feed(chunk) in (True, False)

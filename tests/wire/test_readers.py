@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from costs import assert_linear
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from listening import ALL, STREAMS, captured, near_json, sse
+from listening import ALL, STREAMS, captured, near_json
 
 from vendor_verifier.records.record import Exchange
 from vendor_verifier.transport.policy import ProgressMeter
@@ -181,17 +179,3 @@ def test_any_events_and_bodies_are_read(wire: str, data: st.DataObject, cuts: li
         outcome = read(wire, [json.dumps(body).encode()], content_type="application/json")
         assert outcome[1] is not None or outcome[2] is not None
         msgspec.json.encode(outcome)
-
-
-def test_many_short_retellings_of_a_long_text_cost_little() -> None:
-    """Twice as many short retellings of a text twice as long cost twice as much: none of them reads it again."""
-
-    def work_of(retellings: int) -> Any:
-        events = [{"type": "response.output_text.delta", "item_id": "a", "delta": word} for word in ("x" * 800, "y")]
-        for number in range(retellings):
-            address = {"item_id": "a" if number % 2 else f"b{number}"}
-            events.append({"type": "response.output_text.done", "text": "no", **address})
-            events.append({"type": "response.output_text.delta", "delta": "y", **address})
-        return partial(read, "openai_responses", [sse(*events)])
-
-    assert_linear(work_of, 600)
