@@ -16,8 +16,6 @@ from fault_server import FaultServer
 
 from vendor_verifier.cli.main import run_app
 
-ROOT = Path(__file__).parents[2]
-
 
 @pytest.fixture(scope="module")
 def serving() -> Iterator[tuple[str, FaultServer]]:

@@ -10,15 +10,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from fault_server import DONE, FaultServer, say, stream, text
+from fault_server import DONE, FaultServer, stream, text
 from made_values import replace
 from sending import CLIENTS, PATIENT, OpenTransport, Sent, send
 
 from vendor_verifier.run.conversation import should_retry
 
 pytestmark = pytest.mark.anyio
-
-GOOD = say(stream(text("fine"), DONE))
 
 
 @pytest.fixture(params=sorted(CLIENTS))

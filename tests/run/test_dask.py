@@ -117,9 +117,8 @@ def until_records(site: Site, output: str, records: int, process: subprocess.Pop
 @pytest.fixture
 def busy(site: Site) -> Site:
     """Three vendors with a key each, so that each of three workers has one."""
-    site.configure(*THREE, samples=100)
-    for number, label in enumerate("abc"):
-        site.amend(label, f"api_key: ${{KEY_{number}}}")
+    settings = {label: f"api_key: '${{KEY_{number}}}'" for number, label in enumerate("abc")}
+    site.configure(*THREE, samples=100, settings=settings)
     return site
 
 

@@ -20,34 +20,6 @@ pytestmark = pytest.mark.anyio
 GOOD = stream(text("hello"), DONE)
 
 
-@dataclass(frozen=True)
-class MuteWire:
-    """A wire that can carry nothing."""
-
-    name: str = "openai"
-
-    def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
-        return HttpRequest(endpoint.base_url, {}, b"{}", untranslatable=("audio part",))
-
-    def reader(self, tools: Any = (), /) -> Any:
-        return OpenAIChat().reader(tools)
-
-
-async def test_what_cannot_be_said_is_not_sent(server: FaultServer) -> None:
-    """A sample its wire cannot carry is recorded as such, without a request and without a retry."""
-    mute = entry(server, "a")
-    (sample,) = samples(1)
-    records: list[Record] = []
-    work = queue_of([mute], [sample], wires={"a": MuteWire()})
-    await run_local(plan_of([mute], (sample,)), work, "run", kept_in(records), Scrubber())
-    (record,) = records
-    assert record.final is not None
-    assert record.final.failure is not None
-    assert record.final.failure.kind == "untranslatable"
-    assert "audio part" in record.final.failure.message
-    assert server.seen == []
-
-
 class BuggyReader:
     """A reader of somebody's plugin that falls over the first event."""
 

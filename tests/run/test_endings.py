@@ -12,26 +12,14 @@ from pathlib import Path
 import anyio
 import asking
 import pytest
-from asking import QUICK, Ran, entry, plan_of, queue_of, run, samples
+from asking import Ran, entry, run
 from costs import LONG_S, PATIENCE_S, held_until
-from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
-
-from vendor_verifier.errors import StorageError
-from vendor_verifier.redaction import Scrubber
-from vendor_verifier.run.local import run_local
+from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
 
 pytestmark = pytest.mark.anyio
 
-SUPPORT = str(Path(asking.__file__).parent)
+
 GOOD = stream(text("hello"), DONE)
-
-
-def after(seconds: float, answer: bytes = GOOD) -> Script:
-    return Script([(seconds, answer)], "keep")
-
-
-def refusal(status: int, **headers: object) -> Script:
-    return say(whole({"error": {"message": "no"}}, status, **headers))
 
 
 async def test_a_cancelled_run_leaves_no_half_record(server: FaultServer) -> None:
@@ -50,21 +38,6 @@ async def test_a_cancelled_run_leaves_no_half_record(server: FaultServer) -> Non
         await run([entry(server, "a")], 20, into=ran, request_concurrency=2)
     assert len(ran.records) == 5
     assert all(record.succeeded for record in ran.records)
-
-
-async def test_a_full_disk_ends_the_run(server: FaultServer) -> None:
-    """When records cannot be kept nothing more is asked."""
-    server.answer = lambda _: after(0.01)
-
-    def emit(_records: object) -> None:
-        raise StorageError("disk full")
-
-    one = entry(server, "a")
-    plan = plan_of([one], samples(100), request_concurrency=2, limits=QUICK)
-    with pytest.raises(BaseExceptionGroup) as caught:
-        await run_local(plan, queue_of([one], samples(100)), "run", emit, Scrubber())
-    assert caught.group_contains(StorageError)
-    assert len(server.seen) <= 4
 
 
 CHILD = """
@@ -148,20 +121,3 @@ async def test_the_second_signal_ends_at_once(server: FaultServer) -> None:
     """Whoever presses twice does not wait for the grace period, and loses no record."""
     server.answer = lambda seen: say(GOOD) if seen.number < 6 else Script((), "hang")
     assert await interrupted(server, 2, signal.SIGINT, LONG_S) == (signal.SIGINT, [True] * 6)
-
-
-async def test_a_signal_does_not_wait_for_a_retry(server: FaultServer) -> None:
-    """Samples that only rest between two attempts do not use up the grace period; they are due on resume."""
-    no = whole({"error": {"message": "no"}}, 500, retry_after=LONG_S)
-
-    def answer(seen: Seen) -> Script:
-        # A refusal holds back the whole account: it comes when all four have been asked.
-        return say(GOOD) if seen.number < 6 else Script(held_until(lambda: len(server.seen) >= 10, no), "keep")
-
-    server.answer = answer
-    child = CHILD.replace("request_concurrency=4", "request_concurrency=4, retry=RetryRules(3, 3600)")
-    child = child.replace("from asking", "from vendor_verifier.records.plan import RetryRules\nfrom asking")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(globals(), "CHILD", child)
-        _, succeeded = await interrupted(server, 1, signal.SIGINT, LONG_S)
-    assert succeeded == [True] * 6

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -25,41 +24,26 @@ from vendor_verifier.run.local import run_local
 from vendor_verifier.store import RunFolder, encode_record
 
 
-@dataclass
-class Watched:
-    """Seconds of this thread's processor time that each callback took; a garbage collection is nobody's work."""
-
-    took_s: list[float] = field(default_factory=list)
-
-    @property
-    def longest_s(self) -> float:
-        return max(self.took_s)
-
-
 @contextmanager
-def watched_callbacks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
-    """Watch the callbacks that this thread's loop runs within the block."""
-    watched = Watched()
-    here = threading.get_ident()
-    run = asyncio.Handle._run
+def watched_callbacks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """Seconds of this thread's processor time that each callback of its loop takes; a garbage collection is nobody's
+    work."""
+    took_s: list[float] = []
+    here, run = threading.get_ident(), asyncio.Handle._run
 
     def timed(handle: asyncio.Handle) -> None:
-        if threading.get_ident() != here:
-            run(handle)
-            return
         began_s = time.thread_time()
         run(handle)
-        watched.took_s.append(time.thread_time() - began_s)
+        if threading.get_ident() == here:
+            took_s.append(time.thread_time() - began_s)
 
-    was_enabled = gc.isenabled()
     gc.disable()
     try:
         with monkeypatch.context() as patch:
             patch.setattr(asyncio.Handle, "_run", timed)
-            yield watched
+            yield took_s
     finally:
-        if was_enabled:
-            gc.enable()
+        gc.enable()
 
 
 pytestmark = pytest.mark.anyio
@@ -69,7 +53,6 @@ K = 1024
 LONGEST_S = 0.03
 # Nothing that compresses well.
 RANDOM = "".join(map(chr, random.Random(1).choices(range(0x4E00, 0x9FFF), k=10**6)))
-ESCAPED = "".join(map(chr, random.Random(2).choices(range(0x20), k=10**6)))
 ECHO = KEY + " "
 # Keys of other vendors, which a record is searched for as well.
 OTHERS = [f"sk-{number:048x}"[::-1] for number in range(1_000_003, 1_000_043)]
@@ -80,29 +63,16 @@ def call(index: int, arguments: str, begin: str = "c") -> bytes:
     return delta(None, tool_calls=[made])
 
 
-def arguments(piece: str) -> bytes:
-    return delta(None, tool_calls=[{"index": 0, "id": "c", "function": {"name": "f", "arguments": piece}}])
-
-
 ANSWERS: dict[str, bytes] = {
     "our key 20,000 times": sized(b"".join([text(ECHO * 200, None)] * 100) + text("!") + DONE),
     "our key in one body": whole({"choices": [{"message": {"content": ECHO * 20_000}, "finish_reason": "stop"}]}),
     "the end of our key, everywhere": sized(b"".join([text(KEY[-8:] * 500, None)] * 200) + text("!") + DONE),
     "a long answer": sized(b"".join([text("a long answer " * 400, None)] * 150) + text("!") + DONE),
-    "characters of three bytes": sized(b"".join([text("長い答え" * 1000, None)] * 200) + text("!") + DONE),
-    "control characters": sized(b"".join([text("\x01" * 5000, None)] * 200) + text("!") + DONE),
     "control characters in one event": sized(text("\x01" * (1000 * K)) + DONE),
-    "calls of control characters": sized(b"".join(call(n, "\x01" * 1000) for n in range(1000)) + DONE),
     "calls with long ids": sized(b"".join(call(n, "{}", "c" * 490) for n in range(1000)) + DONE),
     "characters at random": sized(b"".join([text(RANDOM[n : n + 5000], None) for n in range(0, 10**6, 5000)]) + DONE),
-    "escapes at random": sized(b"".join([text(ESCAPED[n : n + 5000], None) for n in range(0, 10**6, 5000)]) + DONE),
-    "long arguments": sized(
-        arguments('{"a":[') + b"".join([arguments("1," * 2000)] * 200) + arguments("1]}") + text("") + DONE
-    ),
-    "deep arguments": sized(arguments("[" * 100_000) + arguments("]" * 100_000) + text("") + DONE),
-    "calls without number": sized(b"".join(call(n, "{}") for n in range(10_000)) + DONE),
+    "deep arguments": sized(call(0, "[" * 100_000) + call(0, "]" * 100_000) + text("") + DONE),
     "a body of figures": whole(b'{"choices":[' + b"1," * (500 * K) + b"1]}"),
-    "a deep body": whole(b'{"choices":' + b"[" * (250 * K) + b"]" * (250 * K) + b"}"),
 }
 
 
@@ -118,12 +88,12 @@ async def test_no_answer_holds_up_the_event_loop(answer: str, tmp_path: Path, mo
         with ClosingServer(answer=lambda *_: ANSWERS[answer]) as server, Journal(folder) as journal:
             one = entry(server, "a")
             plan = plan_of([one], samples(1), retry=RetryRules(0))
-            with watched_callbacks(monkeypatch) as watched:
+            with watched_callbacks(monkeypatch) as took_s:
                 await run_local(plan, queue_of([one], samples(1)), "run", journal.append, scrubber)
         (record,) = folder.read_records(pytest.fail)
         stored = encode_record(record).decode()
         assert KEY not in stored
         assert (MASK in stored) == answer.startswith(("our key", "the end of our key"))
-        return watched.longest_s
+        return max(took_s)
 
     assert await least_of(longest_s, LONGEST_S) < LONGEST_S

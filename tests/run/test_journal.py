@@ -21,7 +21,7 @@ from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.records.record import Attempt, Record, Response, TurnRecord
 from vendor_verifier.run.journal import Journal, locked
 from vendor_verifier.sample_store import zstd_module
-from vendor_verifier.store import RunFolder, encode_record, lines_in
+from vendor_verifier.store import RunFolder, encode_record
 
 
 def record(number: int, text: str = "hello") -> Record:
@@ -151,17 +151,6 @@ def test_a_run_is_compressed_at_its_end_and_resumed_plain(folder: RunFolder) -> 
         assert not packed.exists()
         journal.append([record(2)])
     assert folder.records_file == packed
-    assert readable(folder) == ["001-1", "002-1"]
-
-
-def test_a_kill_between_compressing_and_removing_loses_nothing(folder: RunFolder) -> None:
-    """Both files are there: the plain one counts, and the next end replaces the other."""
-    with Journal(folder, compress=True) as journal:
-        journal.append([record(1)])
-    (folder.path / "records.jsonl").write_bytes(b"".join(line for _, line in lines_in(folder.records_file)))
-    with Journal(folder, compress=True) as journal:
-        journal.append([record(2)])
-    assert [file.name for file in folder.path.glob("records*")] == ["records.jsonl.zst"]
     assert readable(folder) == ["001-1", "002-1"]
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import anyio
@@ -107,44 +104,3 @@ def test_a_command_that_does_not_end_is_killed_with_its_children(tmp_path: Path)
         assert not pids.exists()
 
     anyio.run(ask)
-
-
-CONFIG = """
-m:
-  vendors:
-    - name: openrouter
-      label: slow-key
-      model_id: m
-      url: http://127.0.0.1:9/v1
-      validator: openai
-      api_key_command: {command}
-"""
-
-
-@pytest.mark.skipif(not Path("/proc").exists(), reason="looks at processes through /proc")
-@pytest.mark.slow  # whole processes that are ended
-@pytest.mark.parametrize("command", [(), ("doctor",)], ids=["run", "doctor"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_wait_for_a_key_and_the_command(
-    tmp_path: Path, number: signal.Signals, command: tuple[str, ...]
-) -> None:
-    """Nobody waits for a sleeping command after Ctrl-C or a scheduler's TERM, and none of it is left behind."""
-    pids, script = tmp_path / "pids", tmp_path / "key.py"
-    script.write_text(SLEEPS)
-    config = CONFIG.format(command=f'"{sys.executable} {script} {pids}"')
-    (tmp_path / "config.yaml").write_text(config)
-    words = [sys.executable, "-m", "vendor_verifier.cli.main", *command]
-    if not command:
-        words += ["-n", "5", "--history", "none", "-o", "run"]
-    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        for _ in range(3000):
-            if pids.exists() and pids.read_text():
-                break
-            assert process.poll() is None, process.stderr.read() if process.stderr else ""
-            time.sleep(0.01)
-        process.send_signal(number)
-        # The command sleeps ten minutes and its limit is one: whoever waits for either is not back before that limit.
-        _, told = process.communicate(timeout=50)
-    assert process.returncode in (128 + number, -number)
-    assert "Traceback" not in told
-    anyio.run(_until_gone, pids)

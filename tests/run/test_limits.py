@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import anyio
 import pytest
 from costs import LONG_S, PATIENCE_S
@@ -14,7 +12,7 @@ from made_values import replace
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.records.record import Attempt, Failure, Response, Usage
 from vendor_verifier.records.request import Endpoint
-from vendor_verifier.run.budgets import Ask, Spending
+from vendor_verifier.run.budgets import Ask
 from vendor_verifier.run.limits import DOWN_AFTER, Backoff, Limiter, Permit
 
 pytestmark = pytest.mark.anyio
@@ -123,15 +121,6 @@ async def test_entries_of_one_account_share_its_budget_of_tokens() -> None:
     assert heard == ["granted"]
 
 
-async def test_a_refusal_ends_one_entry_and_not_its_sibling() -> None:
-    """What one model, path or protocol was refused says nothing of another that the same key opens."""
-    a, twin = entry("a", "same"), entry("twin", "same")
-    limiter = Limiter([a, twin], 2)
-    limiter.stop(a, "bad key")
-    assert [await permit_of(limiter, one) for one in (a, twin)] == ["stopped", "granted"]
-    assert (limiter.stopped, limiter.refused) == ({}, {("model", "a"): "bad key"})
-
-
 async def test_an_account_is_finished_when_all_its_entries_are() -> None:
     """Each entry hears it for itself, and keeps its own reason."""
     a, twin, other = entry("a", "same"), entry("twin", "same"), entry("other")
@@ -143,16 +132,6 @@ async def test_an_account_is_finished_when_all_its_entries_are() -> None:
     assert limiter.refused == {("model", "a"): "bad key", ("model", "twin"): "no credit"}
 
 
-async def test_nobody_there_ends_the_whole_account() -> None:
-    """A host that cannot be reached is the same host for every entry of the account."""
-    a, twin = entry("a", "same"), entry("twin", "same")
-    limiter = Limiter([a, twin], 2)
-    for number in range(DOWN_AFTER):
-        limiter.turn_ended((a, twin)[number % 2], Attempt(1, failure=Failure("dns", "connect", "no such host")))
-    assert [await permit_of(limiter, one) for one in (a, twin)] == ["stopped", "stopped"]
-    assert (list(limiter.stopped), limiter.refused) == (["same"], {})
-
-
 async def test_only_failures_in_a_row_end_an_account() -> None:
     """One answer, and the count begins again."""
     a = entry("a")
@@ -161,64 +140,6 @@ async def test_only_failures_in_a_row_end_an_account() -> None:
     for attempt in [lost] * (DOWN_AFTER - 1) + [answered] + [lost] * (DOWN_AFTER - 1):
         limiter.turn_ended(a, attempt)
     assert await permit_of(limiter, a) == "granted"
-
-
-async def test_spent_money_wakes_who_rests_before_a_retry() -> None:
-    """Nothing more is sent, so nobody waits for it."""
-    a = entry("a")
-    limiter = Limiter([a], 2, Spending(max_cost_usd=1.0))
-    with anyio.fail_after(PATIENCE_S):
-        async with anyio.create_task_group() as group:
-            group.start_soon(limiter.rest, a, LONG_S)
-            await anyio.sleep(0)
-            limiter.attempt_ended(a, Attempt(1, response=Response("hi", usage=Usage(1, 1, cost_usd=2.0))), Ask(0))
-    assert await permit_of(limiter, a) == "closed"
-
-
-@pytest.mark.parametrize("budget", [None, 1.0])
-async def test_a_refusal_wakes_who_waits_for_that_entry_only(budget: float | None) -> None:
-    """In a pause, in line for a budget, or resting before a retry: the refused entry goes, its sibling waits on."""
-    a, twin = (replace(entry(label, "same"), requests_per_minute=budget) for label in ("a", "twin"))
-    limiter = Limiter([a, twin], 9)
-    if budget is not None:
-        assert await limiter.acquire(twin, Ask(0)) == "granted"
-    limiter.pause(a, 30)
-    heard: list[tuple[str, Permit | None]] = []
-
-    async def ask(one: Entry) -> None:
-        heard.append((one.label, await limiter.acquire(one, Ask(0))))
-
-    async def rest(one: Entry) -> None:
-        await limiter.rest(one, 30)
-        heard.append((one.label, None))
-
-    with anyio.fail_after(PATIENCE_S):
-        async with anyio.create_task_group() as group:
-            for one in (a, twin):
-                group.start_soon(ask, one)
-                group.start_soon(rest, one)
-            await anyio.sleep(0.02)
-            limiter.stop(a, "bad key")
-            while len(heard) < 2:
-                await anyio.sleep(0.01)
-            await anyio.sleep(0.05)
-            group.cancel_scope.cancel()
-    assert sorted(heard, key=repr) == [("a", "stopped"), ("a", None)]
-
-
-def heard(backoff: Backoff, share: float, answers: int, seed: int = 1) -> Backoff:
-    """Let the account refuse this share of its answers."""
-    rng = random.Random(seed)
-    for _ in range(answers):
-        backoff.attempt_ended(is_limited=rng.random() < share)
-    return backoff
-
-
-def test_a_vendor_that_mostly_refuses_goes_down_to_one() -> None:
-    """Nine in ten refused: the limit is real. Then quiet: every place returns, and no more than were given."""
-    backoff = heard(Backoff(8), 0.9, 100)
-    assert (backoff.now, backoff.lowest) == (1, 1)
-    assert heard(backoff, 0.0, 200).now == 8
 
 
 @given(st.lists(st.booleans(), max_size=300), st.integers(1, 32))

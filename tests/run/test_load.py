@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
+from itertools import islice, pairwise
 
 import anyio
 import pytest
 from asking import QUICK, Ran, entry, kept_in, plan_of, queue_of, run, samples
 from costs import LONG_S, PATIENCE_S, held_until
-from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
+from fault_server import DONE, FaultServer, Script, Seen, stream, text, whole
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vendor_verifier.records.plan import LoadShape, RetryRules
 from vendor_verifier.records.record import Record, Score
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.run.load import LoadReport, lag_ms
+from vendor_verifier.run.load import LoadReport, due_times, lag_ms
 from vendor_verifier.run.local import run_local
 from vendor_verifier.suites import Play
-
-pytestmark = pytest.mark.anyio
 
 GOOD = stream(text("hello"), DONE)
 UNCAPPED = 1000
@@ -38,6 +40,7 @@ def report(ran: Ran, label: str = "a") -> LoadReport:
 # --- open loop
 
 
+@pytest.mark.anyio
 async def test_requests_begin_when_they_are_due_whatever_happens(server: FaultServer) -> None:
     """At 100 a second all have been sent though the first answer waits for the last question; none is early, and each
     record knows its moment."""
@@ -68,6 +71,7 @@ def ttft_from_schedule_ms(record: Record) -> float | None:
     return from_schedule_ms(record, "first_token_ns")
 
 
+@pytest.mark.anyio
 async def test_a_retry_is_not_scheduled_anew(server: FaultServer) -> None:
     """What failed first is late by the failed attempt and the wait; others keep their moments."""
     failed: set[int] = set()
@@ -92,6 +96,7 @@ async def test_a_retry_is_not_scheduled_anew(server: FaultServer) -> None:
     assert len(server.seen) == 24
 
 
+@pytest.mark.anyio
 async def test_a_refused_load_is_offered_all_the_same(server: FaultServer) -> None:
     """429s with a long Retry-After neither pause an open loop nor take its places away."""
     server.answer = lambda _: Script([(0, whole({"error": {"message": "no"}}, 429, retry_after=LONG_S))], "keep")
@@ -105,6 +110,7 @@ async def test_a_refused_load_is_offered_all_the_same(server: FaultServer) -> No
     assert ran.end.eased == {}
 
 
+@pytest.mark.anyio
 async def test_a_schedule_is_replayed_to_every_vendor(server: FaultServer) -> None:
     """Each vendor gets its requests at the stated times and none early; samples are asked again in order."""
     schedule = (0.0, 0.4, 0.4, 0.8)
@@ -118,6 +124,7 @@ async def test_a_schedule_is_replayed_to_every_vendor(server: FaultServer) -> No
         assert len({(record.sample, record.repetition) for record in ran.of(vendor)}) == 4
 
 
+@pytest.mark.anyio
 async def test_a_full_cap_is_counted_and_kept(server: FaultServer) -> None:
     """With three in flight at the most no more are sent, those that found none free are counted, and all are asked."""
     server.answer = lambda _: after(0.1)
@@ -135,6 +142,7 @@ async def test_a_full_cap_is_counted_and_kept(server: FaultServer) -> None:
 
 
 @pytest.mark.parametrize("rate", [None, 200.0])
+@pytest.mark.anyio
 async def test_warm_up_is_sent_and_not_recorded(server: FaultServer, rate: float | None) -> None:
     """Each vendor gets them on top of what counts; only that is recorded, and connections are warm when it begins."""
     server.answer = lambda seen: after(0.01)
@@ -150,6 +158,7 @@ async def test_warm_up_is_sent_and_not_recorded(server: FaultServer, rate: float
         assert rate or {one.connection for one in server.by_vendor(vendor)} <= warmed
 
 
+@pytest.mark.anyio
 async def test_a_run_by_duration_asks_until_the_time_is_over(server: FaultServer) -> None:
     """Samples are asked again and again as repetitions, every one that was begun has a record, and it ends in time."""
     server.answer = lambda seen: after(0.01 if seen.vendor == "a" else 0.3)
@@ -166,15 +175,8 @@ async def test_a_run_by_duration_asks_until_the_time_is_over(server: FaultServer
     assert len(ran.of("a")) > len(ran.of("b")) >= 2
 
 
-async def test_a_vendor_without_a_key_does_not_spin_for_the_duration(server: FaultServer) -> None:
-    """A refused key ends the vendor's part at once, with the other going on."""
-    server.answer = lambda seen: say(whole({"error": {"message": "no"}}, 401)) if seen.vendor == "a" else after(0.01)
-    ran = await run([entry(server, "a"), entry(server, "b")], 5, load=LoadShape(duration_s=0.5), request_concurrency=2)
-    assert len(ran.of("a")) < 8
-    assert len(ran.of("b")) >= 2
-
-
 @pytest.mark.parametrize("shape", [LoadShape(request_rate=200), LoadShape(request_rate=200, duration_s=LONG_S)])
+@pytest.mark.anyio
 async def test_a_spending_limit_ends_an_open_loop(server: FaultServer, shape: LoadShape) -> None:
     """When nothing more may be sent the schedule ends, and what was sent is recorded."""
     with anyio.fail_after(PATIENCE_S):
@@ -182,14 +184,6 @@ async def test_a_spending_limit_ends_an_open_loop(server: FaultServer, shape: Lo
     assert len(server.seen) == len(ran.records) == 20 == report(ran).begun
     assert ran.end is not None
     assert ran.end.limit is not None
-
-
-@pytest.mark.parametrize("shape", [LoadShape(request_rate=0.001), LoadShape(request_rate=0.001, duration_s=0.1)])
-async def test_nobody_waits_for_a_moment_at_which_nothing_begins(server: FaultServer, shape: LoadShape) -> None:
-    """After the last request the run ends with its answer, not a thousand seconds later."""
-    with anyio.fail_after(PATIENCE_S):
-        ran = await run([entry(server, "a")], 1, load=shape)
-    assert len(ran.records) == 1
 
 
 class Talk:
@@ -203,6 +197,7 @@ class Talk:
         return lambda: Score("trigger")
 
 
+@pytest.mark.anyio
 async def test_further_turns_follow_by_themselves(server: FaultServer) -> None:
     """Only first turns keep the schedule; the others follow their own answer at once, and all are timed from when the
     conversation was due."""
@@ -221,3 +216,57 @@ async def test_further_turns_follow_by_themselves(server: FaultServer) -> None:
         total = from_schedule_ms(record, "end_ns")
         assert total is not None
         assert total >= 300
+
+
+# --- due times
+
+
+def times(shape: LoadShape, count: int, seed: int = 0) -> list[float]:
+    return list(islice(due_times(shape, seed), count))
+
+
+def test_poisson_gaps_have_the_mean_and_the_spread() -> None:
+    """Gaps at R a second have mean 1 ÷ R and the same standard deviation, and are not all alike."""
+    found = times(LoadShape(request_rate=50, arrival="poisson"), 20_000)
+    gaps = [later - earlier for earlier, later in pairwise(found)]
+    mean = sum(gaps) / len(gaps)
+    deviation = math.sqrt(sum((gap - mean) ** 2 for gap in gaps) / len(gaps))
+    assert mean == pytest.approx(0.02, rel=0.03)
+    assert deviation == pytest.approx(0.02, rel=0.05)
+
+
+@given(rate=st.floats(0.1, 500), ramp_s=st.floats(0.1, 100), share=st.floats(0.1, 3))
+def test_a_rate_grows_linearly(rate: float, ramp_s: float, share: float) -> None:
+    """Until t, R·t² ÷ 2r requests were due while the rate grew, and R·(t − r ÷ 2) afterwards, to within one."""
+    t = share * ramp_s
+    offered = rate * t * t / (2 * ramp_s) if t < ramp_s else rate * (t - ramp_s / 2)
+    due = times(LoadShape(request_rate=rate, ramp_up_s=ramp_s), int(offered) + 3)
+    assert abs(sum(moment < t for moment in due) - offered) <= 1 + 1e-6
+    assert due == sorted(due)
+
+
+STOOD_STILL_S = 0.4
+
+
+@pytest.mark.anyio
+async def test_what_was_due_while_we_stopped_is_marked(server: FaultServer) -> None:
+    """Twelve due within a tenth of a second, one at a time: the last waited for all others as well. In a closed loop
+    nothing is due, so that nothing is late."""
+    server.answer = lambda _: Script([(0.1, stream(text("hello"), DONE))], "keep")
+    ran, closed = Ran(), Ran()
+
+    async def stand_still() -> None:
+        while len(server.seen) < 2:
+            await anyio.sleep(0.005)
+        time.sleep(STOOD_STILL_S)  # Nobody else of this process goes on meanwhile.
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(stand_still)
+        await run([entry(server, "a")], 12, into=ran, load=LoadShape(request_rate=100), request_concurrency=1)
+    ordered = sorted(ran.records, key=lambda each: each.offered_s or 0)
+    last = ordered[-1].turns[0].attempts[0].timing
+    assert last is not None
+    assert -(last.scheduled_ns or 0) > (last.begun_late_ns or 0) >= 0.8e9 * STOOD_STILL_S
+    await run([entry(server, "b")], 2, into=closed)
+    timings = [record.turns[0].attempts[0].timing for record in closed.records]
+    assert [timing.begun_late_ns for timing in timings if timing is not None] == [None, None]

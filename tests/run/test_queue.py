@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import random
-import tracemalloc
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-import pytest
 from asking import Plain, samples
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.records.record import RecordKey
-from vendor_verifier.records.request import Endpoint, Turn
+from vendor_verifier.records.request import Endpoint
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.run.queue import BLOCK, Part, Target, WorkItem, WorkQueue
 from vendor_verifier.suites.trigger import TriggerSuite
@@ -104,47 +101,3 @@ def test_rounds_ask_all_samples_before_any_comes_again(
             endless = [key(item) for item in islice(work.rounds_of(target, order, endless=True), 3 * len(order))]
             assert [each[5] for each in endless] == [n for n in range(3) for _ in order]
             assert [each[4] for each in endless] == 3 * [each[4] for each in endless[: len(order)]]
-
-
-@given(plan=plans())
-def test_only_what_is_planned_is_crossed_off_once(
-    plan: tuple[list[tuple[Sample, ...]], tuple[int, ...], list[RecordKey]],
-) -> None:
-    """A key can be crossed off once; another vendor, task, sample or repetition cannot be at all."""
-    tasks, repeats, answered = plan
-    work = queue(*tasks, repeats=repeats)
-    for each in answered:
-        run, model, label, suite, sample, _ = each
-        assert work.awaits(each)
-        assert [work.cross_off(each), work.cross_off(each), work.awaits(each)] == [True, False, False]
-        assert not work.cross_off((run, model, label, suite, sample, 3))
-        assert not work.cross_off((run, model, label, suite, sample, -1))
-    for stranger in (("run", "model", "z", "t0", "000-1", 0), ("run", "model", "a", "t9", "000-1", 0)):
-        assert not work.cross_off(stranger)
-    assert not work.cross_off(("run", "model", "a", "t0", "999-1", 0))
-    counted = Counter(each[2] for each in answered)
-    assert [work.crossed_of(target) for target in range(3)] == [counted[label] for label in LABELS]
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_order_does_not_depend_on_how_the_samples_came(seed: int) -> None:
-    """The samples of a resumed run, listed in another order, are shuffled the same way."""
-    forwards, backwards = (asked(queue(listed), 1, seed) for listed in (samples(20), samples(20)[::-1]))
-    assert [item.sample.id for _, item in forwards] == [item.sample.id for _, item in backwards]
-
-
-def test_work_is_made_when_its_turn_comes() -> None:
-    """At no moment do ten thousand samples for three vendors take more than 400 bytes a sample, the order included."""
-    count = 10_000
-    found = Samples([Sample(f"{n:05}-1", Turn(())) for n in range(count)])
-    work = queue(found)
-    assert len(found.ids) == count
-    tracemalloc.start()
-    try:
-        order = work.order(0)
-        made = sum(1 for target in range(3) for _ in work.items_of(target, order, 0))
-        _, most = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert made == 3 * count
-    assert most < 400 * count

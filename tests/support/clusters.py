@@ -56,39 +56,36 @@ class _Heard(asyncio.StreamReader):
 class _Watched(Vendors):
     """Vendors that write down what arrives."""
 
-    def __init__(self, log: WatchedVendors, speed: float) -> None:
-        super().__init__({}, speed=speed)
+    def __init__(self, log: WatchedVendors) -> None:
+        super().__init__({}, speed=5.0)
         self._log = log
 
     async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await super().connection(_Heard(reader, self._log), writer)
 
     async def respond(self, writer: asyncio.StreamWriter, name: str, path: str, data: bytes) -> bool:
-        self._log.arrived_at.append((time.monotonic(), name))
         self._log.asked[name, data] += 1
         self._log.most_in_flight[name] = max(self._log.most_in_flight[name], self.in_flight[name])
         return await super().respond(writer, name, path, data)
 
 
 class WatchedVendors:
-    """Simulated vendors on a thread of their own, with the moment of every arrival.
+    """Simulated vendors on a thread of their own, with a log of what arrived.
 
-    At the usual speed a first token takes 25 ms, and 75 ms from ``slow``.
+    A first token takes 25 ms, and 75 ms from ``slow``.
     """
 
-    def __init__(self, speed: float = 5.0) -> None:
-        self.arrived_at: list[tuple[float, str]] = []
+    def __init__(self) -> None:
         self.asked: Counter[tuple[str, bytes]] = Counter()
         self.most_in_flight: Counter[str] = Counter()
         self.authorizations: set[str] = set()
-        self._speed = speed
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
-        server = await asyncio.start_server(_Watched(self, self._speed).connection, "127.0.0.1", 0, backlog=512)
+        server = await asyncio.start_server(_Watched(self).connection, "127.0.0.1", 0, backlog=512)
         self._port = server.sockets[0].getsockname()[1]
         self._ready.set()
         await self._stop.wait()
@@ -109,7 +106,6 @@ class WatchedVendors:
 
     def forget(self) -> None:
         """Begin a new log."""
-        self.arrived_at.clear()
         self.asked.clear()
         self.most_in_flight.clear()
         self.authorizations.clear()
@@ -117,13 +113,6 @@ class WatchedVendors:
     def asked_more_than_once(self) -> int:
         """Requests beyond the first for the same question to the same persona."""
         return sum(count - 1 for count in self.asked.values())
-
-    def wait_for(self, requests: int, within_s: float = PATIENCE_S) -> None:
-        """Until so many requests have arrived in all."""
-        deadline = time.monotonic() + within_s
-        while len(self.arrived_at) < requests:
-            assert time.monotonic() < deadline, f"only {len(self.arrived_at)} requests arrived"
-            time.sleep(0.002)
 
 
 def free_port() -> int:
@@ -134,12 +123,11 @@ def free_port() -> int:
 
 @dataclass
 class Cluster:
-    """A scheduler and workers, each a process of its own. ``environment`` is added to the workers'."""
+    """A scheduler and workers, each a process of its own."""
 
     folder: Path
     scheme: str = "tcp"
     options: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
     port: int = field(default_factory=free_port)
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
     scheduler: subprocess.Popen[bytes] | None = None
@@ -153,19 +141,15 @@ class Cluster:
             "scheduler", "scheduler", "--host", self.address, "--port", str(self.port), "--no-dashboard"
         )
 
-    def start_worker(self, address: str | None = None, **environment: str) -> subprocess.Popen[bytes]:
-        """A worker on its way up, which dials ``address`` if it is given; :meth:`wait_for_workers` waits for it."""
+    def start_worker(self, **environment: str) -> None:
+        """A worker on its way up; :meth:`wait_for_workers` waits for it."""
         name = f"w{len(self.workers)}"
-        worker = self._start(
-            name, "worker", address or self.address, "--name", name, "--nthreads", "1", "--no-nanny", "--no-dashboard",
-            **environment,
-        )  # fmt: skip
-        self.workers.append(worker)
-        return worker
+        words = (self.address, "--name", name, "--nthreads", "1", "--no-nanny", "--no-dashboard")
+        self.workers.append(self._start(name, "worker", *words, **environment))
 
-    def wait_for_workers(self, within_s: float = PATIENCE_S) -> None:
+    def wait_for_workers(self) -> None:
         """Until every worker started so far has been known to the scheduler."""
-        deadline = time.monotonic() + within_s
+        deadline = time.monotonic() + PATIENCE_S
         for number in range(len(self.workers)):
             log = self.folder / f"w{number}.log"
             while b"Registered to" not in log.read_bytes():
@@ -177,7 +161,7 @@ class Cluster:
             return subprocess.Popen(
                 [sys.executable, "-m", "dask", command, *arguments, *self.options],
                 stdout=out, stderr=out, cwd=self.folder,
-                env={**os.environ, "PYTHONPATH": str(ROOT), **self.environment, **environment},
+                env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
             )  # fmt: skip
 
     def stop(self) -> None:
@@ -196,22 +180,15 @@ class Site:
     folder: Path
     vendors: WatchedVendors
 
-    def configure(
-        self, *labels_and_personas: str, settings: str = "", samples: int = 60, baseline: bool = False
-    ) -> None:
-        """Write config.yaml for ``label: persona`` pairs (the first a baseline on request) and the questions."""
+    def configure(self, *labels_and_personas: str, samples: int, settings: Mapping[str, str] | None = None) -> None:
+        """Write config.yaml for ``label: persona`` pairs, with a further setting by label, and the questions."""
         lines = ["simulated-model:", "  vendors:"]
-        for number, words in enumerate(labels_and_personas):
+        for words in labels_and_personas:
             label, persona = words.split(": ")
             lines += [
-                "    - name: simulated",
-                f"      label: {label}",
-                "      model_id: simulated-model",
-                f"      url: {self.vendors.base_url(persona)}",
-                "      validator: openai",
-                *(f"      {line}" for line in settings.splitlines()),
+                f"    - {{name: simulated, label: {label}, model_id: simulated-model, validator: openai,",
+                f"       url: '{self.vendors.base_url(persona)}', {(settings or {}).get(label, '')}}}",
             ]
-            lines += ["      is_baseline: true"] if number == 0 and baseline else []
         (self.folder / "config.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
         bodies = [
             {"messages": [{"role": "user", "content": f"Please look up record {number}."}], "tools": [_TOOL]}
@@ -220,35 +197,21 @@ class Site:
         rows = "".join(json.dumps(body) + "\n" for body in bodies)
         (self.folder / "samples.jsonl").write_text(rows, encoding="utf-8")
 
-    def amend(self, label: str, setting: str) -> None:
-        """One more line about one vendor."""
-        path = self.folder / "config.yaml"
-        line = f"      label: {label}\n"
-        path.write_text(path.read_text(encoding="utf-8").replace(line, f"{line}      {setting}\n"), encoding="utf-8")
-
-    def start(
-        self,
-        output: str,
-        *arguments: str,
-        own_group: bool = False,
-        quiet: bool = True,
-        job: str = "run",
-        **environment: str,
-    ) -> subprocess.Popen[str]:
-        """Begin a run, or another job, on request in a process group of its own as a terminal would."""
+    def start(self, output: str, *arguments: str, own_group: bool = False, **environment: str) -> subprocess.Popen[str]:
+        """Begin a run, on request in a process group of its own as a terminal would."""
         command = [
-            sys.executable, "-m", "vendor_verifier.cli.main", job, "--config-file-path", "config.yaml",
-            "--test-file-path", "samples.jsonl", "-o", output, *(["--quiet"] if quiet else []), *arguments,
+            sys.executable, "-m", "vendor_verifier.cli.main", "run", "--config-file-path", "config.yaml",
+            "--test-file-path", "samples.jsonl", "-o", output, "--quiet", *arguments,
         ]  # fmt: skip
         return subprocess.Popen(
             command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": str(ROOT), **environment}, start_new_session=own_group,
         )  # fmt: skip
 
-    def run(self, output: str, *arguments: str, within_s: float = PATIENCE_S, **environment: str) -> tuple[int, str]:
+    def run(self, output: str, *arguments: str, **environment: str) -> tuple[int, str]:
         """Run to the end: exit code and stderr."""
         process = self.start(output, *arguments, **environment)
-        _, err = process.communicate(timeout=within_s)
+        _, err = process.communicate(timeout=PATIENCE_S)
         return process.returncode, err
 
     def records(self, output: str) -> list[dict[str, Any]]:
@@ -267,13 +230,9 @@ class Site:
     def decisions(self, output: str) -> dict[str, Any]:
         """What of the scores does not depend on the clock."""
         keys = ("f1", "success_rate", "schema_accuracy", "counts", "failures")
-        return {label: {key: figures[key] for key in keys} for label, figures in self.scores(output).items()}
-
-    def scores(self, output: str) -> dict[str, Any]:
-        """The figures of every vendor by label."""
-        found = json.loads((self.folder / output / "scores.json").read_text(encoding="utf-8"))
-        vendors: dict[str, Any] = found["models"]["simulated-model"]["vendors"]
-        return vendors
+        scores = json.loads((self.folder / output / "scores.json").read_text(encoding="utf-8"))
+        vendors = scores["models"]["simulated-model"]["vendors"]
+        return {label: {key: figures[key] for key in keys} for label, figures in vendors.items()}
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,6 @@ from fault_server import DONE, End, FaultServer, Script, Seen, say, stream, text
 
 from vendor_verifier.records.plan import Limits, RetryRules
 from vendor_verifier.records.record import Attempt
-from vendor_verifier.transport import policy
 from vendor_verifier.transport.client import FastTransport
 
 pytestmark = pytest.mark.anyio
@@ -127,28 +126,6 @@ async def test_an_answer_that_had_begun_is_never_sent_again() -> None:
     assert server.requests == 2
 
 
-async def test_an_end_that_comes_late_is_the_vendors(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that took its time over a request had it; only an end within a moment can have crossed it."""
-    monkeypatch.setattr(policy, "MOMENT_NS", 10_000_000)
-
-    def answer(seen: Seen) -> Script:
-        return say(stream(text("hello"), DONE)) if seen.number == 0 else Script([(0.3, b"")], "close")
-
-    server.answer = answer
-    async with FastTransport(LIMITS) as transport:
-        await ask(server.url(), transport, LIMITS)
-        late = await ask(server.url(), transport, LIMITS)
-    assert (late.kind, late.exchange.connection_reused, late.exchange.lost) == ("connection_reset", True, False)
-
-
-async def test_a_first_connection_that_ends_is_the_vendors() -> None:
-    """Nothing was kept: whoever accepts a connection and closes it unanswered failed."""
-    with ClosingServer(None, lambda _connection, _nth: None) as server:
-        async with FastTransport(LIMITS) as transport:
-            asked = await ask(server.url(), transport, LIMITS)
-    assert (asked.kind, asked.exchange.lost) == ("connection_reset", False)
-
-
 # --- it counts against every limit
 
 
@@ -193,14 +170,6 @@ async def test_what_follows_an_answer_is_in_no_record(surplus: bytes, server: Fa
     assert anomalies(first) == ("bytes_after_answer",)
     assert (second.kind, said(second), anomalies(second)) == (None, "right", ())
     assert (second.exchange.connection_reused, server.connections) == (False, 2)
-
-
-async def test_a_refusal_that_is_followed_by_an_answer_stays_one(server: FaultServer) -> None:
-    """Status and failure are the first answer's; what follows makes no success of it."""
-    server.answer = lambda _seen: say(whole({"error": {"message": "slow down"}}, 429) + TWO)
-    async with FastTransport(LIMITS) as transport:
-        asked = await ask(server.url(), transport, LIMITS)
-    assert (asked.kind, asked.exchange.status, asked.attempt.response) == ("rate_limited", 429, None)
 
 
 async def test_what_comes_on_an_idle_connection_answers_nothing() -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import Any
 
 import pytest
 from asking import KEY, QUICK
-from costs import PATIENCE_S, held_until
 from fault_server import DONE, FaultServer, Script, chunk, delta, event, head, say, stream, text, whole
-from sending import CLIENTS, PATIENT, send
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.records.record import Exchange, Failure, Response, Timing
@@ -29,7 +26,8 @@ pytestmark = pytest.mark.anyio
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
 TURN = Turn(({"role": "user", "content": "hi"},), (TOOL,), {"max_tokens": 20, "top_k": 3})
 WHOLE = Turn(TURN.messages, parameters={"max_tokens": 20}, stream=False)
-GOOD = say(stream(text("fine"), DONE))
+
+
 Read = tuple[Timing, Response | None, Failure | None]
 
 
@@ -194,48 +192,6 @@ async def test_a_request_the_sdk_cannot_send_is_our_failure(server: FaultServer)
     assert exchanged.failure.kind == "harness"
     assert "UnicodeEncodeError" in exchanged.failure.message
     assert server.seen == []
-
-
-async def test_a_bug_of_ours_is_not_taken_for_the_vendors_failure(server: FaultServer) -> None:
-    """A reader that raises does so to whoever asked; an SDK underneath which it happens does not wrap it."""
-
-    class Broken(ProgressMeter):
-        def feed(self, chunk: bytes) -> bool:
-            raise ZeroDivisionError
-
-    server.answer = lambda _: Script([(0.0, head() + chunk(text("a", None)))], "hang")
-    wire = OpenAIChat()
-    asked = wire.request(TURN, Endpoint(server.url(), "m", "key"))
-    async with CLIENTS["sdk"](PATIENT) as client:
-        with pytest.raises(ZeroDivisionError):
-            await client.exchange(Sending(asked, Broken(wire.reader()), time.perf_counter_ns(), wire.name))
-
-
-async def test_many_at_once_each_get_their_own_answer(server: FaultServer) -> None:
-    """Fifty through one SDK client: all of them wait for the network together, and no answer is mixed up."""
-    server.answer = lambda seen: Script(
-        held_until(lambda: len(server.seen) == 50, stream(text(seen.vendor), DONE)), "keep"
-    )
-    async with asyncio.timeout(PATIENCE_S), CLIENTS["sdk"](PATIENT) as client:
-        sent = await asyncio.gather(*(send(client, server.url(f"v{n}")) for n in range(50)))
-    assert [one.text for one in sent] == [f"v{n}" for n in range(50)]
-    assert server.most_together == 50
-
-
-async def test_a_request_that_is_cancelled_gives_its_turn_back(server: FaultServer) -> None:
-    """While it waits for the network or reads, wherever it is stopped, the next request goes through."""
-    async with asyncio.timeout(PATIENCE_S), CLIENTS["sdk"](PATIENT) as client:
-        for script in (Script((), "hang"), say(stream(*(text("x", None) for _ in range(2_000)), DONE))):
-            server.answer = lambda _, script=script: script  # type: ignore[misc]
-            server.seen.clear()
-            task = asyncio.create_task(send(client, server.url()))
-            while not server.seen:
-                await asyncio.sleep(0.001)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            server.answer = lambda _: GOOD
-            assert (await send(client, server.url())).text == "fine"
 
 
 async def test_a_wire_without_an_sdk_is_refused_before_anything() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import anyio
 import pytest
-from asking import KEY, QUICK, TURN, Asked, ask
+from asking import QUICK, TURN, Asked, ask
 from costs import least_of
 from fault_server import DONE, END, FaultServer, Script, chunk, head, say, stream, text
 
@@ -76,14 +76,6 @@ async def test_connecting_is_not_latency(server: FaultServer, monkeypatch: pytes
     assert await least_of(first_token_ns, 100_000_000) < 100_000_000
 
 
-async def test_a_request_that_is_no_http_names_no_key(server: FaultServer) -> None:
-    """A key with a line end in it cannot be sent; the failure is ours and does not quote it."""
-    asked = await ask(server.url(), headers={"x-extra": f"{KEY}\r\nx: y"})
-    assert asked.kind == "harness"
-    assert KEY not in repr(asked)
-    assert server.seen == []
-
-
 async def test_cancelling_the_caller_cancels_the_exchange(server: FaultServer) -> None:
     """The caller's own end is not a vendor's failure: it goes through as a cancellation."""
     server.answer = lambda _: Script((), "hang")
@@ -133,33 +125,6 @@ async def test_only_a_name_is_looked_up(server: FaultServer) -> None:
     assert 0 < named.exchange.dns_ns < named.exchange.connect_ns
     assert (stated.exchange.dns_ns, stated.exchange.connection_reused) == (None, False)
     assert stated.exchange.tcp_ns is not None
-
-
-@pytest.mark.parametrize("host", ["a" * 64 + ".invalid", "a..invalid"])
-async def test_a_name_that_no_host_can_have_does_not_resolve(host: str) -> None:
-    """Python refuses to ask for such a name by an error of its own; for a user it is the same slip in the address."""
-    (asked,) = await fast(f"http://{host}/v1")
-    assert (asked.kind, asked.phase) == ("dns", "dns")
-
-
-async def test_an_unknown_authority_is_refused(server: FaultServer, certificate: Path) -> None:
-    """The same certificate, trusted by nobody: the failure is TLS, and nothing was sent."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    tls = await asyncio.start_server(server._accept, "127.0.0.1", 0, ssl=context)
-    async with tls:
-        (asked,) = await fast(f"https://localhost:{tls.sockets[0].getsockname()[1]}/v")
-    assert (asked.kind, asked.phase) == ("tls", "tls")
-    assert not server.seen
-
-
-async def test_interim_answers_are_passed_over(server: FaultServer) -> None:
-    """100 and 103 before the answer are not the answer, and their headers are not its headers."""
-    interim = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nx-request-id: early\r\n\r\n"
-    server.answer = lambda _: say(interim, stream(text("hello"), DONE))
-    first, second = await fast(server.url(), server.url())
-    assert (first.kind, first.exchange.status, second.kind) == (None, 200, None)
-    assert "x-request-id" not in first.exchange.headers
 
 
 async def test_a_control_character_in_a_header_is_flagged(server: FaultServer) -> None:
