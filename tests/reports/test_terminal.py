@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
-from made_results import HOSTILE, evaluated, report, unmeasured, vendor, verdict
+from made_results import HOSTILE, report, vendor, verdict
 from rich.cells import cell_len
-from scored import MODEL, bare_run
+from scored import bare_run
 
-from vendor_verifier.records.manifest import manifest_of
 from vendor_verifier.records.results import (
     Choice,
     Facet,
     FacetName,
-    GateResult,
     ModelResult,
     Report,
     VendorResult,
@@ -40,12 +36,6 @@ def models(count: int, vendors: int) -> Report:
     return report(models={f"model-{n}": result for n in range(count)}, warnings=(LONG,) * 9)
 
 
-def open_loop(scored: ScoredRun) -> ScoredRun:
-    """The same run, sent at 50 requests a second."""
-    settings = {**scored.manifest.raw["settings"], "load": {"request_rate": 50, "arrival": "poisson"}}
-    return replace(scored, manifest=manifest_of({**scored.manifest.raw, "settings": settings}))
-
-
 @pytest.mark.parametrize(
     "shown",
     [report(*crowd(3)), report(*crowd(40), warnings=(LONG,) * 20), models(3, 9), models(30, 5), Report(run="empty")],
@@ -58,16 +48,6 @@ def test_25_lines_of_100_columns(shown: Report) -> None:
     assert max(cell_len(line) for line in found if "explain" not in line) <= 100
 
 
-@pytest.mark.parametrize("is_open", [False, True], ids=["closed loop", "open loop"])
-def test_the_demo_fits(demo: ScoredRun, is_open: bool) -> None:
-    """Ten vendors with reasons, a warning and a gate have one row each."""
-    found = terminal.lines(open_loop(demo) if is_open else demo)
-    assert len(found) <= 25
-    assert max(map(cell_len, found)) <= 100
-    for label in demo.report.models[MODEL].vendors:
-        assert sum(line.startswith(f"{label} ") for line in found) == 1
-
-
 @pytest.mark.parametrize("width", [40, 50, 60, 70, 80, 90])
 def test_a_narrow_screen_drops_columns(demo: ScoredRun, width: int) -> None:
     """Every line fits, no word of a sentence is broken, and each vendor keeps its verdict."""
@@ -78,20 +58,6 @@ def test_a_narrow_screen_drops_columns(demo: ScoredRun, width: int) -> None:
         if line[0] in "✘△?! ":
             assert set(line.replace(",", " ").split()) <= {*wide, *(f"{n}" for n in range(9))}
     assert sum("not tested" in line for line in found) >= 3
-
-
-def test_the_first_line_is_the_choice(demo: ScoredRun) -> None:
-    """What to do comes first, where the report lies comes last, with the command for the worst vendor."""
-    found = terminal.lines(demo, folder="kept/here")
-    assert found[0] == demo.report.models[MODEL].choice.text
-    assert found[-1] == ("Report kept/here/report.html   Why? agent-vendor-verifier explain kept/here --vendor padded")
-
-
-def test_vendors_are_ordered_by_verdict(demo: ScoredRun) -> None:
-    """A vendor that differs is below all others, whatever its place."""
-    found = terminal.lines(demo)
-    words = [line.split()[1] for line in found[3:13]]
-    assert words == ["reference", *["not"] * 5, "check", "check", "differs", "differs"]
 
 
 def test_reasons_are_complete_while_there_is_room() -> None:
@@ -127,63 +93,10 @@ def test_main_reasons_come_before_others() -> None:
         assert any("more reason" in line for line in found) == is_cut
 
 
-def test_scores_of_an_evaluation_replace_other_figures() -> None:
-    """A run of one evaluation shows its score and no column that nobody measured."""
-    found = terminal.lines(bare_run(report(evaluated("one", 0.75), evaluated("two", None))))
-    heads = next(line for line in found if line.startswith("vendor"))
-    assert heads.split() == ["vendor", "verdict", "model", "tools", "bill", "rel.", "speed", "success", "toolbench"]
-    assert next(line for line in found if line.startswith("one")).endswith("0.750")
-    assert next(line for line in found if line.startswith("two")).endswith("–")
-
-
-def test_a_load_run_shows_latency(demo: ScoredRun) -> None:
-    """At a request rate the table is of rates and times."""
-    found = terminal.lines(open_loop(demo))
-    heads = next(line for line in found if line.startswith("vendor"))
-    assert heads.split()[2:] == "success asked/s sent/s TTFT avg min p50 p90 p95 p99 max".split()
-    few = {label: demo.report.models[MODEL].vendors[label] for label in ("official", "slow")}
-    model = replace_vendors(demo.report.models[MODEL], few)
-    found = terminal.lines(open_loop(replace(demo, report=report(models={MODEL: model}))))
-    assert [line.split()[1] for line in found if "(ms)" in line] == ["TPOT", "TPOT", "E2E", "E2E"]
-
-
-def replace_vendors(model: ModelResult, vendors: dict[str, VendorResult]) -> ModelResult:
-    return ModelResult(baseline=model.baseline, choice=model.choice, vendors=vendors)
-
-
-def test_missing_figures_are_no_zeros() -> None:
-    """A vendor that answered nothing has no figure at all."""
-    found = terminal.lines(bare_run(report(vendor("one"), unmeasured("gone"))))
-    row = next(line for line in found if line.startswith("gone"))
-    assert row.split()[-6:] == ["–"] * 6
-
-
-def test_fewer_measurements_are_named_once() -> None:
-    """A figure over clearly fewer answers than there are says so in one line."""
-    found = terminal.lines(bare_run(report(vendor("one", measured={"tps": 41, "avg_ttft_ms": 314, "avg_tokens": 0}))))
-    assert [line for line in found if "Measured" in line] == ["Measured over fewer answers: tok/s of one 41 of 315."]
-
-
 def test_warnings_are_not_repeated() -> None:
     """What was printed while sending is left out."""
     scored = bare_run(report(vendor("one"), warnings=("said before", "new")))
     assert [line for line in terminal.lines(scored, shown={"said before"}) if line[0] == "!"] == ["! new"]
-
-
-def test_gates_are_summed_up() -> None:
-    """How many gates had which outcome, and those that did not pass."""
-    gates = tuple(
-        GateResult("model-1", "one", text, outcome)  # type: ignore[arg-type]
-        for text, outcome in (("f1 >= 0.9", "failed"), ("tps >= 9", "passed"), ("success_rate >= 1", "not_decided"))
-    )
-    found = terminal.lines(bare_run(report(vendor("one"), gates=gates)))
-    assert "Gates: 1 passed, 1 failed, 1 not decided (one f1 >= 0.9 and one success_rate >= 1)" in found
-
-
-def test_colours_change_no_word(demo: ScoredRun) -> None:
-    """A terminal and a pipe get the same lines."""
-    assert [line.rstrip() for line in terminal.render(demo).plain.split("\n")] == terminal.lines(demo)
-    assert any(span.style == "red" for span in terminal.render(demo).spans)
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)

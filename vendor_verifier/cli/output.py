@@ -71,7 +71,8 @@ def print_report(scored: ScoredRun, *, run: Path, as_json: bool, shown: Collecti
         # Cropping would cut a path or a command, which a terminal breaks without harm.
         console.print(terminal.render(scored, console.width, str(run), shown), crop=False)
     else:
-        sys.stdout.write("\n".join(terminal.lines(scored, folder=str(run), shown=shown)) + "\n")
+        # In a file or a CI log no sentence is cut.
+        sys.stdout.write("\n".join(terminal.lines(scored, 1_000, str(run), shown)) + "\n")
 
 
 def gates_exit_code(report: Report) -> int:

@@ -35,7 +35,7 @@ PAGE_COLUMNS = (
     Column("f1", "F1 Score", formats.rate),
     Column("tps", "TPS", formats.quantity),
     Column("schema_accuracy", "Schema Accuracy", formats.rate),
-    Column("avg_ttft_ms", "TTFT (ms)", formats.quantity),
+    Column("avg_ttft_ms", "TTFT avg (ms)", formats.quantity),
     Column("avg_tokens", "Avg Token", formats.quantity),
 )
 # What of the input came from a cache, and what a million input tokens cost with that.

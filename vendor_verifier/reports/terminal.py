@@ -28,7 +28,7 @@ _FACET_HEADS = {"model": "model", "tool_calls": "tools", "bill": "bill", "reliab
 _FIGURES: tuple[tuple[str, str, Format], ...] = (
     ("f1", "F1", formats.short_rate),
     ("schema_accuracy", "schema", formats.short_rate),
-    ("avg_ttft_ms", "TTFT", formats.short_quantity),
+    ("avg_ttft_ms", "TTFT avg", formats.short_quantity),
     ("tps", "tok/s", formats.short_quantity),
     ("avg_tokens", "tokens", formats.short_quantity),
     ("irf", "IRF", formats.short_rate),
@@ -39,7 +39,7 @@ _DROPPED_FIRST = (
     "IRF",
     "schema",
     "tok/s",
-    "TTFT",
+    "TTFT avg",
     "F1",
     "success",
     "speed",

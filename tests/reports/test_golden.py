@@ -1,0 +1,85 @@
+"""Every report of one small scored run, as a file in golden/; ``UPDATE_GOLDEN=1`` writes them again."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from made_results import unmeasured
+from msgspec import structs
+from scored import MODEL
+
+from vendor_verifier.records.manifest import manifest_of
+from vendor_verifier.records.results import GateResult, SuiteResult
+from vendor_verifier.reports import REPORTS, terminal
+from vendor_verifier.scoring.money import Money
+from vendor_verifier.scoring.scored_run import ScoredRun
+
+GOLDEN = Path(__file__).with_name("golden")
+LABELS = ("official", "reseller-a", "substitute", "slow", "cutter")
+
+
+@pytest.fixture(scope="module")
+def small(demo: ScoredRun) -> ScoredRun:
+    """Six vendors with every status; failures, evaluations, gates, prices, an SLO and samples that show findings."""
+    model = demo.report.models[MODEL]
+    vendors = {label: model.vendors[label] for label in LABELS}
+    scored = SuiteResult(20, 20, 0.75, {"accuracy": 0.75, "precision": None})
+    contract = SuiteResult(3, 3, None, {}, {"json_mode": "kept", "parallel": "broken", "vision": "not_offered"})
+    vendors["slow"] = structs.replace(
+        vendors["slow"],
+        suites={"toolbench": scored, "contract": contract},
+        intervals={"f1": (0.9, 1.0), "tps": (80.0, 120.5)},
+        measured={**vendors["slow"].measured, "tps": 11},
+        succeeded=19,
+        failures={"timeout_total": 1},
+    )
+    vendors["gone"] = unmeasured("gone")
+    outcomes = {"substitute": "failed", "slow": "passed", "cutter": "not_decided"}
+    gates = tuple(GateResult(MODEL, label, "f1 >= 0.9", outcome) for label, outcome in outcomes.items())  # type: ignore[arg-type]
+    records = demo.records[demo.records["label"].isin(LABELS)].copy()
+    failed = records.index[records["label"] == "slow"][0]
+    records["failure"] = records["failure"].cat.add_categories(["timeout_total"])
+    records.loc[failed, ["failure", "ok"]] = ["timeout_total", False]
+    samples = tuple(demo.samples["trigger"].ids[:2])
+    raw = {**demo.manifest.raw, "score": {"slos": ["ttft_ms <= 60"]}}
+    money = {(MODEL, label): Money(3.2, 0.2, 1.5 + place, 0.002, 20, 15, 21, 0) for place, label in enumerate(LABELS)}
+    return replace(
+        demo,
+        manifest=manifest_of(raw),
+        report=structs.replace(
+            demo.report,
+            models={MODEL: structs.replace(model, vendors=vendors)},
+            gates=gates,
+            dataset=("line 3: the tool `x` has no name",),
+            not_run={"rest": "it needs keys"},
+        ),
+        records=records,
+        attempts=demo.attempts[demo.attempts["label"].isin(LABELS)],
+        money=money,
+        findings=tuple(structs.replace(each, samples=samples) for each in demo.findings if each.vendor in LABELS),
+    )
+
+
+def under_load(scored: ScoredRun) -> ScoredRun:
+    """The same run, sent at 50 requests a second."""
+    settings = {**scored.manifest.raw["settings"], "load": {"request_rate": 50, "arrival": "poisson"}}
+    return replace(scored, manifest=manifest_of({**scored.manifest.raw, "settings": settings}))
+
+
+@pytest.mark.parametrize("name", [*REPORTS, "terminal.txt", "terminal_load.txt"])
+def test_report_is_the_golden_file(small: ScoredRun, name: str) -> None:
+    """But for style and script of the page, and digits that depend on the processor."""
+    if name in REPORTS:
+        text = REPORTS[name](small)
+    else:
+        text = "\n".join(terminal.lines(under_load(small) if "load" in name else small)) + "\n"
+    text = re.sub(r"<style>.*?</style>|<script>.*?</script>|'sha256-[^']*'", "", text, flags=re.DOTALL)
+    text = re.sub(r"\d+\.\d{6,}", lambda number: f"{float(number[0]):.6g}", text)
+    file = GOLDEN / name
+    if "UPDATE_GOLDEN" in os.environ:
+        file.write_text(text, encoding="utf-8")
+    assert text == file.read_text(encoding="utf-8")
