@@ -9,7 +9,6 @@ import stat
 import subprocess
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -42,32 +41,6 @@ def test_every_flag_is_known_to_check_and_no_file_holds_a_key(path: Path, check_
         for name in re.findall(r"(?<!\S)--[a-z][a-z-]+", command.split("| tee")[0]):
             assert re.search(rf"{name}\b", check_help), name
     assert not re.search(r"(?<![a-z])sk-[A-Za-z0-9]{8}|AIza|xox[bp]-", content)
-
-
-@pytest.mark.parametrize("path", [path for path in FILES if path.suffix in (".yml", ".yaml")], ids=lambda p: p.name)
-def test_yaml_parses_without_duplicate_keys(path: Path) -> None:
-    """Every document loads, and no key stands twice in a mapping."""
-
-    class Strict(yaml.SafeLoader):
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            names = [self.construct_object(key, deep=True) for key, _ in node.value]
-            assert len(names) == len(set(names)), names
-            return super().construct_mapping(node, deep)
-
-    assert all(isinstance(document, dict) for document in yaml.load_all(path.read_text(encoding="utf-8"), Strict))
-
-
-def test_the_github_action_is_composite() -> None:
-    """Each run step has a shell; `${{ }}` stands in values of env, with and outputs only."""
-    action = yaml.safe_load(text("github-action/action.yml"))
-    assert action["runs"]["using"] == "composite"
-    steps = action["runs"]["steps"]
-    assert all("uses" in step or step.get("shell") == "bash" for step in steps)
-    assert [step for step in steps if "${{" in step.get("run", "")] == []
-    used = set(re.findall(r"inputs\.([\w-]+)", text("github-action/action.yml")))
-    assert used == set(action["inputs"])
-    assert all(re.search(r"@v\d+$", step["uses"]) for step in steps if "uses" in step)
-    assert {step["id"] for step in steps if "id" in step} == {"check"}
 
 
 def test_the_action_s_script_passes_arguments_on(tmp_path: Path) -> None:
@@ -109,47 +82,6 @@ def test_the_action_s_script_passes_arguments_on(tmp_path: Path) -> None:
     summary = (tmp_path / "summary").read_text()
     assert summary.startswith("    check\n    --config-file-path\n")
     assert summary.endswith("\n\n# a report\n")
-
-
-def test_the_example_workflow_reads_only() -> None:
-    """Least rights, one at a time, no literal secret; the action it names is this one."""
-    workflow = yaml.safe_load(text("github-action/example-workflow.yml"))
-    assert workflow["permissions"] == {"contents": "read"}
-    assert workflow["concurrency"]["cancel-in-progress"] is False
-    step = workflow["jobs"]["check"]["steps"][-1]
-    assert step["uses"].endswith("/deploy/github-action@main")
-    assert all(re.fullmatch(r"\$\{\{ secrets\.\w+ \}\}", value) for value in step["env"].values())
-    action = yaml.safe_load(text("github-action/action.yml"))
-    assert set(step["with"]) <= set(action["inputs"])
-
-
-def test_the_gitlab_job_has_only_keywords_that_gitlab_knows() -> None:
-    """A misspelt keyword would be refused; exit code 3 only warns; checks do not overlap."""
-    (job,) = yaml.safe_load(text("gitlab-ci.yml")).values()
-    known = {
-        "image", "rules", "resource_group", "timeout", "cache", "before_script", "script", "after_script",
-        "allow_failure", "artifacts",
-    }  # fmt: skip
-    assert set(job) <= known
-    assert job["allow_failure"] == {"exit_codes": 3}
-    assert job["resource_group"]
-
-
-def test_the_gitlab_job_s_commands_parse_and_refuse() -> None:
-    """Each line is bash; without VERIFIER_SOURCE nothing is fetched from any index under a guessed name."""
-    (job,) = yaml.safe_load(text("gitlab-ci.yml")).values()
-    for line in (*job["before_script"], *job["script"], *job["after_script"]):
-        assert subprocess.run(["bash", "-n", "-c", line], check=False).returncode == 0, line
-    done = subprocess.run(
-        [shutil.which("bash") or "bash", "-c", job["before_script"][0]],
-        env={"PATH": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode != 0
-    assert "VERIFIER_SOURCE" in done.stderr
-    assert "pip: command not found" not in done.stderr
 
 
 def test_systemd_units_verify(tmp_path: Path) -> None:

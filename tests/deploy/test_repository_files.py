@@ -51,12 +51,6 @@ def test_workflows_may_only_read_and_run_what_there_is(path: Path) -> None:
             assert ".ci/run" not in script or (ROOT / ".ci/run").exists()
 
 
-def test_the_matrix_begins_with_the_oldest_python() -> None:
-    """requires-python is what is tested."""
-    matrix = read(GITHUB / "workflows/ci.yml")["jobs"]["test"]["strategy"]["matrix"]["python"]
-    assert f'requires-python = ">={matrix[0]}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-
-
 def test_every_promise_of_security_names_a_test_that_is_there() -> None:
     """The table's paths exist."""
     named = re.findall(r"`(tests/[\w/.]+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))

@@ -80,15 +80,6 @@ def test_answers_are_judged_beside_the_baseline(index: Index) -> None:
     assert states["substitute"]["other"] > 0
 
 
-def test_most_disputed_samples_come_first(index: Index) -> None:
-    """The number of vendors that differ falls from row to row; a page begins where the last one ended."""
-    shown = grid(index, {})
-    disputed = [sum(cell["state"] != "fine" for cell in row["cells"] if cell) for row in shown["rows"]]
-    assert disputed == sorted(disputed, reverse=True)
-    assert disputed[0] > 1
-    assert grid(index, {"first": "3"})["rows"] == shown["rows"][3:]
-
-
 def test_filters_choose_samples_by_one_answer(index: Index) -> None:
     """Vendor and verdict are of the same answer; text is searched in questions, answers and ids, in any case."""
     every, leaked = found(index), found(index, label="text-leaker", state="decision")

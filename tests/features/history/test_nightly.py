@@ -54,16 +54,6 @@ def server(answer: bytes, *, wait_s: float = 0.0) -> Iterator[tuple[str, list[by
         listening.close()
 
 
-def test_a_document_arrives_as_json() -> None:
-    """One POST with the right type; a 2xx is success."""
-    with server(b"HTTP/1.1 204 No Content\r\n\r\n") as (address, heard):
-        assert post(address, RESULT) is None
-    text = b"".join(heard)
-    assert text.startswith(b"POST /" + SECRET.encode())
-    assert b"content-type: application/json" in text.lower()
-    assert json.loads(text.partition(b"\r\n\r\n")[2])["headline"] == "check passed <@everyone>"
-
-
 @pytest.mark.parametrize(
     ("answer", "words"),
     [

@@ -93,14 +93,6 @@ def test_only_complete_runs_of_the_newest_question_are_compared() -> None:
 LEAST = math.log1p(0.05)
 
 
-def test_two_steps_that_cancel_are_both_found() -> None:
-    """A level that rises and comes back has two changes, although its halves have the same mean."""
-    random = np.random.default_rng(2)
-    series = random.normal(0, 0.02, 45)
-    series[15:30] += 0.2
-    assert [point for point, _ in change_points(series, least_effect=LEAST)] == [15, 30]
-
-
 @given(
     st.lists(st.floats(-3, 3), min_size=4, max_size=40),
     st.floats(-5, 5),
