@@ -161,7 +161,7 @@ LINES = list(dict.fromkeys([*PAGE_LINES, *EXAMPLE_LINES]))
 # What they need beyond a folder, by a part of the line. `test_page_blocks.py` parses them all the same.
 NEEDS = {
     "--bfcl-data installed": "a package with other people's data",
-    "capacity --by rate": "minutes, as every level lasts",
+    "capacity --sweep 1,5,20": "minutes, for every vendor is swept",
     "--workers tls:": "a cluster with certificates; tests/deploy/test_dask_files.py has one",
 }
 # Vendors that depart, found by these words in the line.

@@ -75,7 +75,7 @@ COMMANDS = {
         "view", "view runs/monday runs/tuesday --print",
     )),
     "capacity": Command("features.capacity.command:capacity_command", "Find the highest load a vendor sustains.", (
-        "capacity --vendor novita --sweep 1,4,16,64 --max-cost 2", "capacity --by rate --sweep 1,5,20 --at-least 5",
+        "capacity --vendor novita --sweep 1,4,16,64 --max-cost 2", "capacity --sweep 1,5,20 --at-least 5",
     )),
     "simulate": Command("features.simulate.command:simulate_command", "Serve the simulated vendors here.", (
         "simulate --port 8600 --speed 4", "simulate --test-file-path own.jsonl",

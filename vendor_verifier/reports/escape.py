@@ -1,9 +1,7 @@
 """Makes text of vendors and datasets harmless where it is shown; one function per output.
 
-Labels, model names, messages and providers are written by strangers. Each output has its own way of being taken over:
-a terminal by control characters, a reader by invisible or reordering characters, a CI log by ``::`` at the
-start of a line, a page by Markdown and HTML, a spreadsheet by a formula. One function per output, all built on
-:func:`visible`.
+A terminal is taken over by control characters, a reader by invisible or reordering ones, a CI log by ``::`` at the start
+of a line, a page by Markdown and HTML, a spreadsheet by a formula.
 """
 
 from __future__ import annotations
@@ -30,11 +28,8 @@ _FORMULA = re.compile(rf"((?:^|[\n\t;])[\s'\"]*)(?=[{re.escape(_FORMULA_STARTS)}
 
 
 def visible(text: str, limit: int = MAX_TEXT) -> str:
-    """The text in one visible line: white space runs become one space, invisible characters their escapes.
-
-    The result encodes to UTF-8, has no line end, no control, bidi or zero-width character, no space at either end and
-    at most ``limit`` characters (a cut is shown by ``…``).
-    """
+    """The text in one line of at most ``limit`` characters, which encodes to UTF-8: white space runs become one space,
+    control, bidi and zero-width characters their escapes, and a cut is shown by ``…``."""
     # Far more than can be shown need not be looked at; an escape is never shorter than its character.
     shown = "".join(_visible_character(c) for c in _WHITESPACE.sub(" ", text[: limit * 4])).strip()
     return shown if len(shown) <= limit and len(text) <= limit * 4 else shown[: limit - 1] + "…"
@@ -50,10 +45,7 @@ def _visible_character(character: str) -> str:
 
 
 def plain(text: str, limit: int = MAX_TEXT) -> str:
-    """Safe in a terminal and in a CI log: :func:`visible`, and neither ``::`` nor ``##[`` (workflow commands).
-
-    Both are broken up anywhere, not only at the start, because a terminal may wrap the text at any place.
-    """
+    """Safe in a terminal and in a CI log: :func:`visible`, and nowhere ``::`` or ``##[`` (workflow commands)."""
     return _NO_COMMAND.sub(r"\g<0>\\", visible(text, limit))
 
 
@@ -77,11 +69,7 @@ def markdown_code(text: str, limit: int = 1_000) -> str:
 
 
 def csv_text(text: str) -> str:
-    """Safe as a text cell of a spreadsheet: a text that would be read as a formula gets a leading apostrophe.
-
-    Leading spaces, tabs, carriage returns and zero-width characters cannot hide the operator, because
-    :func:`visible` has already removed or spelled them out. Numbers must not pass through here.
-    """
+    """Safe as a text cell of a spreadsheet: what would be read as a formula gets a leading apostrophe."""
     shown = visible(text)
     return "'" + shown if shown[:1] and shown[0] in _FORMULA_STARTS else shown
 
@@ -89,8 +77,7 @@ def csv_text(text: str) -> str:
 def spreadsheet_text(text: str) -> str:
     """The whole text as a cell of a spreadsheet, line ends and tabs kept; no part of it is read as a formula.
 
-    An operator gets a leading apostrophe at the start, and also after a line end, a tab and a semicolon: a program that
-    separates cells by another character than the comma splits a text there. Numbers must not pass through here.
+    An operator gets an apostrophe at the start and after a line end, a tab and a semicolon, where some programs split.
     """
     lines = text.replace("\r\n", "\n").split("\n")
     shown = "\n".join(line if line.isprintable() else "".join(map(_kept_character, line)) for line in lines)

@@ -19,7 +19,7 @@ _PREFIX = "agent_vendor_verifier_"
 Labels = Mapping[str, str]
 
 
-# Family → help. Where a name ends in a unit of the format, that is the family's unit.
+# Family → help.
 _FAMILIES = {
     "vendor_verdict": "1 for the verdict on a vendor.",
     "facet_verdict": "1 for the verdict on one facet of a vendor.",
@@ -38,7 +38,6 @@ _FAMILIES = {
     "failed_records": "Records by the kind of their failure.",
     "gate_outcome": "1 for the outcome of a gate.",
 }
-_UNITS = ("ratio", "tokens", "seconds")
 _QUANTILES = (0.5, 0.9, 0.95, 0.99)
 _TIMES = {"ttft_seconds": "ttft_ms", "request_duration_seconds": "e2e_ms"}
 
@@ -55,10 +54,7 @@ def render(scored: ScoredRun) -> str:
             samples.setdefault(family, []).append(_line(family, labels, value))
     for name, words in _FAMILIES.items():
         if name in samples:
-            unit = name.rpartition("_")[2]
-            lines.append(f"# TYPE {_PREFIX}{name} gauge")
-            lines += [f"# UNIT {_PREFIX}{name} {unit}"] if unit in _UNITS else []
-            lines += [f"# HELP {_PREFIX}{name} {words}", *samples[name]]
+            lines += [f"# TYPE {_PREFIX}{name} gauge", f"# HELP {_PREFIX}{name} {words}", *samples[name]]
     return "\n".join([*lines, "# EOF"]) + "\n"
 
 

@@ -1,7 +1,6 @@
-"""The result of a run on a screen: at most 25 lines of 100 columns, on a terminal and in a pipe.
+"""The result of a run on a screen: at most 25 lines, and columns that fit; no word is broken.
 
-It never prints. A narrower screen has fewer columns; no word is broken. What does not fit is in report.md, next to the
-page that the last line names.
+What does not fit is in report.md, next to the page that the last line names.
 """
 
 from __future__ import annotations
@@ -34,20 +33,7 @@ _FIGURES: tuple[tuple[str, str, Format], ...] = (
     ("irf", "IRF", formats.short_rate),
 )
 # What a narrow screen does without, the first one first.
-_DROPPED_FIRST = (
-    "tokens",
-    "IRF",
-    "schema",
-    "tok/s",
-    "TTFT avg",
-    "F1",
-    "success",
-    "speed",
-    "rel.",
-    "bill",
-    "tools",
-    "model",
-)
+_DROPPED_FIRST = "tokens,IRF,schema,tok/s,TTFT avg,F1,success,speed,rel.,bill,tools,model".split(",")
 
 Line = list[tuple[str, Meaning | None]]
 """The parts of a line with the meaning that colours them."""
@@ -62,10 +48,7 @@ class GridColumn(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """Why vendors have their verdict; ``facet`` is its title, "" where the reason concerns the whole vendor.
-
-    ``further``: it is not the main one of these vendors.
-    """
+    """Why vendors have their verdict; ``facet`` is "" for the whole vendor, ``further`` is not the main reason."""
 
     further: bool
     status: Status
@@ -74,10 +57,7 @@ class Reason(NamedTuple):
 
 
 def lines(scored: ScoredRun, width: int = WIDTH, folder: str | None = None, shown: Collection[str] = ()) -> list[str]:
-    """The screen as lines without colours.
-
-    ``folder`` is where the run lies, if it is not the usual one; ``shown`` are warnings that were printed before.
-    """
+    """The screen without colours; ``folder`` is that of the run, ``shown`` are warnings that were printed before."""
     return ["".join(text for text, _ in line).rstrip() for line in _screen(scored, width, folder, shown)]
 
 
@@ -140,12 +120,9 @@ def _model(scored: ScoredRun, name: str, width: int, room: int) -> list[Line]:
     found += grid([vendor.label for vendor in kept], _columns(scored, name, kept), width)
     if len(kept) < len(vendors):
         found.append(_line(f"… {counted(len(vendors) - len(kept), 'more vendor')} in report.md", "aside"))
-    fewer = _fewer(model, width)
-    left = room - len(found) - len(fewer)
     if scored.manifest.settings.is_open:
-        found += _further_times(scored, name, width, left - min(len(against), 4))
-    found += _reasons(against, width, room - len(found) - len(fewer))
-    return [*found, *fewer]
+        found += _further_times(scored, name, width, room - len(found) - min(len(against), 4))
+    return [*found, *_reasons(against, width, room - len(found))]
 
 
 def _subject(scored: ScoredRun, name: str, model: ModelResult, width: int) -> str:
@@ -280,18 +257,6 @@ def _reasons(against: Mapping[Reason, list[str]], width: int, room: int) -> list
     if len(kept) < min(room, len(against)):
         found.append(_line(f"… {counted(len(against) - len(kept), 'more reason')} in report.md", "aside"))
     return found
-
-
-def _fewer(model: ModelResult, width: int) -> list[Line]:
-    """One line on figures that were measured over clearly fewer answers than there are."""
-    names = {"avg_ttft_ms": "TTFT", "tps": "tok/s", "avg_tokens": "tokens"}
-    parts = [
-        f"{title} of {label(vendor.label)} {vendor.measured[name]} of {vendor.succeeded}"
-        for vendor in model.vendors.values()
-        for name, title in names.items()
-        if 0 < vendor.measured.get(name, 0) < 0.9 * vendor.succeeded
-    ]
-    return [_line(_cut(f"Measured over fewer answers: {listed(parts)}.", width), "aside")] if parts else []
 
 
 def _warnings(scored: ScoredRun, shown: Collection[str], width: int) -> list[Line]:

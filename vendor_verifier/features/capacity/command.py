@@ -2,12 +2,11 @@
 
 # No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from cyclopts.validators import Number
@@ -34,14 +33,11 @@ def capacity_command(
     model: Annotated[tuple[str, ...], many("Test this model only (repeatable).", INPUT)] = (),
     vendor: Annotated[tuple[str, ...], many("Test this vendor or label only (repeatable).", INPUT)] = (),
     limit: Annotated[int, option("Number of samples.", INPUT, "--limit", "-n", check=_AT_LEAST_1)] = 50,
-    sweep: Annotated[str, option("Levels to test, separated by commas.", PACE)] = "1,2,4,8",
-    by: Annotated[Literal["concurrency", "rate"], option("Count requests in flight or a second.", PACE)] = (
-        "concurrency"
-    ),
+    sweep: Annotated[str, option("Requests in flight to test, separated by commas.", PACE)] = "1,2,4,8",
     max_requests: Annotated[int | None, option("Maximum requests per vendor.", PACE, check=_AT_LEAST_1)] = None,
     max_cost: Annotated[float | None, option("Maximum spend in US dollars.", PACE, check=_POSITIVE)] = None,
     slo: Annotated[tuple[str, ...], many('Limit for a level: "avg_ttft_ms.p95 <= 2000" (repeatable).', OUTPUT)] = (),
-    at_least: Annotated[float | None, option("Exit 1 if a vendor holds less.", OUTPUT, check=_POSITIVE)] = None,
+    at_least: Annotated[int | None, option("Exit 1 if a vendor holds less.", OUTPUT, check=_AT_LEAST_1)] = None,
     output_dir: Annotated[Path | None, option("Output folder. [default: runs/<time>-capacity]", OUTPUT, "-o")] = None,
     quiet: Annotated[bool, flag("Print no progress.", OUTPUT, "--quiet", "-q")] = False,
     json: Annotated[bool, flag("Print capacity.json instead of the table.", OUTPUT)] = False,
@@ -57,7 +53,7 @@ def capacity_command(
     from vendor_verifier.store import RunFolder
 
     folder = RunFolder(output_dir or Path("runs") / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-capacity")
-    levels, limits = _levels(sweep, by, at_least), read_limits(slo, by)
+    levels, limits = _levels(sweep, at_least), read_limits(slo)
     asked = run_options(
         test_file_path=test_file_path,
         config_file_path=config_file_path,
@@ -75,9 +71,9 @@ def capacity_command(
     for warning in (words for words in prepared.plan.warnings if NO_F1 not in words):
         warn(warning)
     scrubber, progress = prepared.scrubber(), None if quiet else say
-    found = sweep_vendors(Sweep(prepared, by, levels, limits, folder.path, max_requests, max_cost, progress))
+    found = sweep_vendors(Sweep(prepared, levels, limits, folder.path, max_requests, max_cost, progress))
     code = _exit_code(found, at_least)
-    about = {"by": by, "limits": [*map(str, limits)], "at_least": at_least, "exit_code": code, "vendors": found}
+    about = {"limits": [*map(str, limits)], "at_least": at_least, "exit_code": code, "vendors": found}
     document, table = _document(about, scrubber), _table(found, scrubber)
     folder.write("capacity.json", document)
     folder.write("capacity.md", f"# Capacity\n\n```text\n{table}```\n")
@@ -99,28 +95,23 @@ def _table(found: Sequence["VendorSweep"], scrubber: "Scrubber") -> str:
     rows = [_HEAD]
     for each in found:
         for size, *figures, misses in (level.values() for level in each.levels):
-            name = "unloaded" if size is None else f"{size:g}"
             shown = [written(figure, quantity) for figure in figures]
-            rows.append([plain(each.label), name, *shown, plain("; ".join(misses))])
+            rows.append([plain(each.label), str(size), *shown, plain("; ".join(misses))])
     lines = [*aligned(rows, left=1, prose=1), "", *(plain(scrubber.text(each.summary), 600) for each in found)]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def _levels(words: str, by: str, at_least: float | None) -> tuple[float, ...]:
+def _levels(words: str, at_least: int | None) -> tuple[int, ...]:
     """The levels of ``--sweep`` in rising order; a ProblemsError where they cannot be meant."""
-    try:
-        found = {float(word) for word in words.split(",")}
-    except ValueError:
-        found = {0.0}
-    if any(not 0 < level < math.inf or (by == "concurrency" and level != int(level)) for level in found):
-        wanted = "whole numbers such as 1,2,4,8, or --by rate" if by == "concurrency" else "numbers such as 1,2.5"
-        raise ProblemsError([Problem(f"read {words!r}; expected {wanted}", key="--sweep")])
+    found = {int(word) if word.strip().isdecimal() else 0 for word in words.split(",")}
+    if 0 in found:
+        raise ProblemsError([Problem(f"read {words!r}; expected numbers such as 1,2,4,8", key="--sweep")])
     if at_least is not None and at_least > max(found):
         raise ProblemsError([Problem("is above every level; add a higher one to --sweep", key="--at-least")])
     return tuple(sorted(found))
 
 
-def _exit_code(found: Sequence["VendorSweep"], at_least: float | None) -> int:
+def _exit_code(found: Sequence["VendorSweep"], at_least: int | None) -> int:
     """3 where a sweep ended before the answer was known, else 1 where a vendor holds too little."""
     codes = {EXIT_OK}
     for each in found:

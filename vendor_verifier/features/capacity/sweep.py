@@ -1,7 +1,7 @@
 """Runs the levels of a sweep as ordinary runs, one vendor after the other, until a level does not hold.
 
-Level 1, one request at a time, comes first and is sent twice in one run. F1 compares every later answer with the first
-of level 1 to the same sample, so it needs no baseline, and the second pass of level 1 shows the vendor's own noise.
+Level 1 comes first and is sent twice in one run. F1 compares every later answer with the first of level 1 to the same
+sample, so it needs no baseline, and the second pass of level 1 shows the vendor's own noise.
 """
 
 from __future__ import annotations
@@ -22,24 +22,21 @@ from vendor_verifier.pipeline.load_profile import places
 from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.prices import costs_of
 from vendor_verifier.pipeline.run import RunOutcome, run
-from vendor_verifier.records.plan import Entry, LoadShape, Plan
+from vendor_verifier.records.plan import Entry, LoadShape
 from vendor_verifier.records.results import VendorResult
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.budgets import Spending
 from vendor_verifier.scoring.breakdowns import pace
 from vendor_verifier.scoring.f1 import Decisions, Triggers, decisions, trigger_counts
 
-LoadKind = Literal["concurrency", "rate"]
 End = Literal["missed", "highest", "not_reached", "client", "stopped", "budget", "interrupted"]
 
-# Every place is used this often at a level; a rate is kept up for this many seconds; level 1 is sent twice.
-_USES, _SECONDS, _PASSES = 4, 10, 2
+# Every place is used this often at a level; level 1 is sent twice.
+_USES, _PASSES = 4, 2
 # Below this share of a level the vendor was not under that load.
 _REACHED = 0.9
 # F1 or schema accuracy is lost where it is this far below level 1's own; F1 where chance is this unlikely, too.
 _LOSS, _MOST_P = 0.05, 0.01
-# Our own lateness matters from this share of the room between level 1 and a limit.
-_RELEVANT = 0.1
 _METRICS = ("success_rate", "f1", "schema_accuracy", "avg_tokens", *REQUEST_METRICS)
 
 
@@ -47,8 +44,7 @@ class Sweep(msgspec.Struct, frozen=True):
     """What to send; ``max_requests`` is for each vendor, ``max_cost`` (US dollars) for all together."""
 
     prepared: Prepared
-    by: LoadKind
-    levels: Sequence[float]
+    levels: Sequence[int]
     limits: Sequence[Gate]
     folder: Path
     max_requests: int | None
@@ -64,7 +60,7 @@ class VendorSweep(msgspec.Struct, frozen=True):
 
     model: str
     label: str
-    holds: float | None
+    holds: int | None
     ended_by: End
     summary: str
     levels: list[dict[str, Any]]
@@ -89,20 +85,13 @@ class _Measured(msgspec.Struct, frozen=True):
             return self.triggers.f1
         if limit.metric in ("success_rate", "schema_accuracy"):
             return self.vendor.metric(limit.metric)
-        values = self.values(limit.metric)
+        values = request_values(self.rows, limit.metric).dropna()
         if not len(values) or self.is_lost:
             return None
         return float(values.mean() if limit.percentile is None else values.quantile(limit.percentile / 100))
 
-    def values(self, metric: str) -> pd.Series[float]:
-        """The metric of every answer. One request at a time is due when it is sent."""
-        found = request_values(self.rows, metric).dropna()
-        if metric == "ttft_due_ms" and not len(found):
-            return request_values(self.rows, "ttft_ms").dropna()
-        return found
 
-
-def read_limits(slos: Sequence[str], by: LoadKind) -> tuple[Gate, ...]:
+def read_limits(slos: Sequence[str]) -> tuple[Gate, ...]:
     """The limits of every level; a stated one replaces the usual one on the same metric.
 
     Raises:
@@ -112,15 +101,9 @@ def read_limits(slos: Sequence[str], by: LoadKind) -> tuple[Gate, ...]:
     for limit in stated:
         if limit.metric not in _METRICS:
             raise GateError(f"--slo {str(limit)!r}: not measured by level; use one of {', '.join(_METRICS)}")
-    ttft = "ttft_ms" if by == "concurrency" else "ttft_due_ms"
-    usual = (*parse_gate("success_rate >= 0.99"), *parse_gate(f"{ttft}.p95 <= 2000"))
-    named = {_time(limit.metric) for limit in stated}
-    return (*stated, *(limit for limit in usual if _time(limit.metric) not in named))
-
-
-def _time(metric: str) -> str:
-    """The metric, with all kinds of TTFT as one."""
-    return "ttft" if "ttft_" in metric else metric
+    usual = (*parse_gate("success_rate >= 0.99"), *parse_gate("ttft_ms.p95 <= 2000"))
+    named = {limit.metric.removeprefix("avg_") for limit in stated}
+    return (*stated, *(limit for limit in usual if limit.metric not in named))
 
 
 def sweep_vendors(asked: Sweep) -> list[VendorSweep]:
@@ -143,30 +126,33 @@ def sweep_vendors(asked: Sweep) -> list[VendorSweep]:
 def _sweep(asked: Sweep, entry: Entry, folder: Path, spending: Spending) -> VendorSweep:
     prepared = asked.prepared
     samples = len(prepared.plan.tasks[0].samples)
-    # By rate, level 1 is one request at a time, too.
-    first_size = 1.0 if asked.by == "concurrency" else None
-    uses, unit = (_USES, "in flight") if asked.by == "concurrency" else (_SECONDS, "requests per second")
-    repeats = {first_size: _PASSES}
-    repeats |= {size: math.ceil(size * uses / samples) for size in asked.levels if size != first_size}
+    repeats = {1: _PASSES} | {size: math.ceil(size * _USES / samples) for size in asked.levels if size != 1}
     end: tuple[End, str] = ("highest", "this is the highest level of the sweep")
     first: _Measured | None = None
     levels: list[dict[str, Any]] = []
     holds, sent, signal_number = None, 0, None
     for size, repeat in repeats.items():
-        at = "1 in flight" if size is None else f"{size:g} {unit}"
+        at = f"{size} in flight"
         budgets = {
             "max_requests": None if asked.max_requests is None else max(0, asked.max_requests - sent),
             "max_cost_usd": None if asked.max_cost is None else max(0.0, asked.max_cost - spending.cost_usd),
         }
-        plan = structs.replace(_plan(prepared.plan, asked.by, entry, size), repeat=repeat, **budgets)
-        place = folder / ("unloaded" if size is None else f"level-{size:g}")
-        options = prepared.options.model_copy(update={"output_dir": place})
+        load, alone = LoadShape(), structs.replace(entry, concurrency=size, is_baseline=False)
+        plan = structs.replace(
+            prepared.plan,
+            entries=(alone,),
+            load=load,
+            request_concurrency=places(load, size, [alone]),
+            repeat=repeat,
+            **budgets,
+        )
+        options = prepared.options.model_copy(update={"output_dir": folder / f"level-{size}"})
         outcome = run(replace(prepared, plan=plan, options=options))
         records = list(outcome.folder.read_records(lambda _line, _reason: None))
         for attempt in (attempt for record in records for turn in record.turns for attempt in turn.attempts):
             spending.pay(entry, attempt, 0)
         seen = _measured(outcome, first)
-        missed = [miss for limit in asked.limits if (miss := _missed(limit, seen, first or seen)) is not None]
+        missed = [miss for limit in asked.limits if (miss := _missed(limit, seen)) is not None]
         if first is not None:
             missed += [(words, False) for words in _losses(seen, first)]
         levels.append(_row(size, seen, [words for words, _ in missed]))
@@ -177,25 +163,17 @@ def _sweep(asked: Sweep, entry: Entry, folder: Path, spending: Spending) -> Vend
         if (ended := _ended(outcome, missed, at, is_first=first is None)) is not None:
             end = ended
             break
-        reached = levels[-1]["in_flight" if asked.by == "concurrency" else "requests_per_s"]
-        if first is not None and size is not None and reached is not None and reached < _REACHED * size:
+        reached = levels[-1]["in_flight"]
+        if first is not None and reached is not None and reached < _REACHED * size:
             # Held back by the entry's budgets or the vendor's refusals; else our own machine sent too slowly.
             is_held = entry.requests_per_minute or entry.tokens_per_minute or seen.vendor.failures
             words = "" if is_held else "; this machine sent too slowly"
             end = ("not_reached" if is_held else "client", f"{at} was not reached ({reached:.1f} on average){words}")
             break
         first, holds = first or seen, size
-    held = "holds no level" if holds is None else f"holds {holds:g} {unit}"
+    held = "holds no level" if holds is None else f"holds {holds} in flight"
     words = f"{entry.model} / {entry.label} {held}; {end[1]}."
     return VendorSweep(entry.model, entry.label, holds, end[0], words, levels, signal_number)
-
-
-def _plan(plan: Plan, by: LoadKind, entry: Entry, size: float | None) -> Plan:
-    load = LoadShape(request_rate=size if by == "rate" else None)
-    entry = structs.replace(entry, concurrency=None if load.is_open else int(size or 1), is_baseline=False)
-    return structs.replace(
-        plan, entries=(entry,), load=load, request_concurrency=places(load, entry.concurrency, [entry])
-    )
 
 
 def _ended(
@@ -242,9 +220,9 @@ def _measured(outcome: RunOutcome, first: _Measured | None) -> _Measured:
     )
 
 
-def _row(size: float | None, seen: _Measured, misses: Sequence[str]) -> dict[str, Any]:
-    """The level in the table; by rate TTFT counts from the moment when a request was due."""
-    ttft = seen.values("ttft_due_ms")
+def _row(size: int, seen: _Measured, misses: Sequence[str]) -> dict[str, Any]:
+    """The level in the table."""
+    ttft = request_values(seen.rows, "ttft_ms").dropna()
     return {
         "level": size,
         "requests": seen.vendor.recorded,
@@ -261,15 +239,14 @@ def _row(size: float | None, seen: _Measured, misses: Sequence[str]) -> dict[str
     }
 
 
-def _missed(limit: Gate, seen: _Measured, first: _Measured) -> tuple[str, bool] | None:
+def _missed(limit: Gate, seen: _Measured) -> tuple[str, bool] | None:
     """A missed limit in words and whether our own lateness explains it; None where the limit is kept."""
-    value, unloaded = seen.figure(limit), first.figure(limit)
+    value = seen.figure(limit)
     if value is None:
         return f"{limit} (not measured)", seen.is_lost
     if meets(limit, pd.Series([value])).iloc[0]:
         return None
-    room = limit.limit - unloaded if unloaded is not None and unloaded < limit.limit else math.inf
-    is_ours = limit.metric.endswith("_ms") and (seen.lag_ms or 0.0) >= min(_RELEVANT * room, value - limit.limit)
+    is_ours = limit.metric.endswith("_ms") and (seen.lag_ms or 0.0) >= value - limit.limit
     return f"{limit} ({value:.4g})", is_ours
 
 

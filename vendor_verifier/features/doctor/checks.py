@@ -7,9 +7,8 @@ model exists.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -53,7 +52,6 @@ class Diagnosis(msgspec.Struct, frozen=True):
     verdict: Verdict
     first_token_ms: float | None
     checks: tuple[Check, ...]
-    hints: tuple[str, ...]
 
 
 def diagnose(entry: Entry, answers: Answers) -> Diagnosis:
@@ -81,7 +79,6 @@ def diagnose(entry: Entry, answers: Answers) -> Diagnosis:
         verdict=verdict,
         first_token_ms=None if first_ns is None else first_ns / _NS_PER_MS,
         checks=checks,
-        hints=tuple(_hints(entry, answers)),
     )
 
 
@@ -170,17 +167,13 @@ def _streaming(answers: Answers) -> tuple[Status, str]:
 
 
 def _usage(answers: Answers) -> tuple[Status, str]:
-    if not any(attempt.succeeded for attempt in answers.values()):
+    responses = {topic: each.response for topic, each in answers.items() if each.succeeded}
+    counts = {topic: tuple(getattr(response and response.usage, name, None) for name in ("input", "output"))
+              for topic, response in responses.items()}  # fmt: skip
+    words = "; ".join(f"{topic}: {given} in, {got} out" for topic, (given, got) in counts.items()).replace("None", "?")
+    if not words:
         return "unknown", "no whole answer"
-    texts, status = [], "ok"
-    for topic, attempt in answers.items():
-        if attempt.succeeded and attempt.response is not None:
-            usage = attempt.response.usage
-            given, got = (None, None) if usage is None else (usage.input, usage.output)
-            texts.append(f"{topic}: {'?' if given is None else given} in, {'?' if got is None else got} out")
-            status = status if given and got else "warning"
-    words = "; ".join(texts)
-    return ("ok", words) if status == "ok" else ("warning", f"not reported, or zero ({words})")
+    return ("ok", words) if all(map(all, counts.values())) else ("warning", f"not reported, or zero ({words})")
 
 
 def _served_model(entry: Entry, answers: Answers) -> tuple[Status, str]:
@@ -192,16 +185,6 @@ def _served_model(entry: Entry, answers: Answers) -> tuple[Status, str]:
     return (
         ("failed", f"asked for {asked}, answered by {', '.join(strangers)}") if strangers else ("ok", ", ".join(served))
     )
-
-
-def _hints(entry: Entry, answers: Answers) -> Sequence[str]:
-    """A hint for an address whose ``/v1`` is missing: no answer is that of an API."""
-    path = urlsplit(entry.endpoint.base_url).path
-    kinds = {failure.kind for failure in _failures(answers)}
-    is_elsewhere = kinds <= {"not_found", "not_an_api_response", "http_4xx", "redirect"}
-    if not kinds or not is_elsewhere or not entry.wire.startswith("openai") or re.search(r"/v\d", path):
-        return ()
-    return (f"the url has no version in its path; try {entry.endpoint.base_url.rstrip('/')}/v1",)
 
 
 def _responses(answers: Answers) -> list[Response]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vendor_verifier.pipeline.run import RunOutcome
     from vendor_verifier.records.record import Attempt
 
+_CONFIG = Path("config.yaml")
 _SAMPLES = Path(__file__).with_name("samples.jsonl")
 _CELLS = {"ok": "ok", "warning": "warning", "failed": "FAILED", "unknown": "–"}
 _VERDICTS = {"usable": "usable", "usable_with_reservations": "reservations", "not_usable": "NOT USABLE"}
@@ -26,9 +27,7 @@ _VERDICTS = {"usable": "usable", "usable_with_reservations": "reservations", "no
 
 def doctor_command(
     *,
-    config_file_path: Annotated[Path, option("Configuration file.", INPUT, "--config-file-path", "-c")] = Path(
-        "config.yaml"
-    ),
+    config_file_path: Annotated[Path, option("Configuration file.", INPUT, "--config-file-path", "-c")] = _CONFIG,
     env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", INPUT)] = None,
     url: Annotated[tuple[str, ...], many("NAME=URL of a vendor, instead of the file (repeatable).", INPUT)] = (),
     model: Annotated[tuple[str, ...], many("Check this model only (repeatable).", INPUT)] = (),
@@ -96,7 +95,7 @@ def _answers(prepared: "Prepared", outcome: "RunOutcome") -> "dict[tuple[str, st
 
 
 def _lines(found: Sequence["Diagnosis"], *, verbose: bool) -> Iterator[str]:
-    """The table, then a line for each check that departs (all of them if ``verbose``) and each hint."""
+    """The table, then a line for each check that departs (all of them if ``verbose``)."""
     names = [check.name for check in found[0].checks]
     rows = [["vendor", "verdict", *names, "first token", "address"]]
     for each in found:
@@ -110,6 +109,4 @@ def _lines(found: Sequence["Diagnosis"], *, verbose: bool) -> Iterator[str]:
         for check in each.checks:
             if verbose or check.status in ("failed", "warning"):
                 yield plain(f"{each.label}: {check.name}: {_CELLS[check.status]}: {check.reason}", 400)
-        for hint in each.hints:
-            yield plain(f"{each.label}: hint: {hint}", 400)
     yield ", ".join(f"{sum(one.verdict == verdict for one in found)} {words}" for verdict, words in _VERDICTS.items())

@@ -25,8 +25,7 @@ from vendor_verifier.records.request import ToolRequest, ToolResult, ToolRun
 from vendor_verifier.reports.escape import plain
 
 _MOST_CHARACTERS = 16_384  # of one result
-# A server that fails so many calls in a row is asked no more.
-_MOST_FAILURES = 3
+_MOST_FAILURES = 3  # in a row, then the server is asked no more
 _MOST_TOOLS = 1_000  # a list of tools that goes on for ever is read no further
 
 

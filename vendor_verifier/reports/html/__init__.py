@@ -73,8 +73,7 @@ def part(name: str) -> str:
 
 
 def policy(style: str, script: str = "", *, has_forms: bool = False) -> str:
-    """The content security policy that allows these two texts, forms that ask its own server if so said, and nothing
-    else."""
+    """The content security policy that allows these two texts, with ``has_forms`` forms to its own server, no more."""
 
     def digest(text: str) -> str:
         return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
@@ -171,11 +170,9 @@ def _vendor(id: str, vendor: VendorResult, model: str, scored: ScoredRun) -> dic
         "reason": "" if verdict.status in ("matches", "reference") else _sentence(verdict.reason),
         "claims": claims,
         "summary": ", ".join(
-            [
-                *([counted(len(own), "finding")] if own else []),
-                *([counted(failed, "failure")] if failed else []),
-                *([counted(len(examples), "example")] if examples else []),
-            ]
+            counted(number, word)
+            for number, word in ((len(own), "finding"), (failed, "failure"), (len(examples), "example"))
+            if number
         ),
         "about": visible(
             f"{vendor.vendor}, {vendor.model_id}: {vendor.succeeded} of {vendor.planned} requests answered"
