@@ -1,7 +1,7 @@
 """Makes text of vendors and datasets harmless where it is shown; one function per output.
 
-A terminal is taken over by control characters, a reader by invisible or reordering ones, a CI log by ``::`` at the start
-of a line, a page by Markdown and HTML, a spreadsheet by a formula.
+A terminal is taken over by control characters, a reader by invisible or reordering ones, a CI log by ``::``, a page by
+Markdown and HTML, a spreadsheet by a formula.
 """
 
 from __future__ import annotations
