@@ -8,25 +8,37 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from made_results import unmeasured
+from made_results import unmeasured, verdict
 from msgspec import structs
 from scored import MODEL
 
 from vendor_verifier.records.manifest import manifest_of
-from vendor_verifier.records.results import GateResult, SuiteResult
+from vendor_verifier.records.results import FacetName, Finding, GateResult, Status, SuiteResult
 from vendor_verifier.reports import REPORTS, terminal
 from vendor_verifier.scoring.money import Money
 from vendor_verifier.scoring.scored_run import ScoredRun
 
 GOLDEN = Path(__file__).with_name("golden")
-LABELS = ("official", "reseller-a", "substitute", "slow", "cutter")
+# Label → status, the facet that decides it, and the reason.
+VERDICTS: dict[str, tuple[Status, FacetName, str]] = {
+    "official": ("reference", "model", "the baseline"),
+    "reseller-a": ("matches", "model", "differences of 10 points would have been seen"),
+    "substitute": ("differs", "model", "20 of 20 answers come from simulated-mini-8b."),
+    "slow": ("check", "speed", "First token 2.9 times slower than the baseline (84 ms, baseline 29 ms)."),
+    "cutter": ("not_tested", "reliability", "20 requests are too few to see 20 % of them failing."),
+}
 
 
 @pytest.fixture(scope="module")
 def small(demo: ScoredRun) -> ScoredRun:
     """Six vendors with every status; failures, evaluations, gates, prices, an SLO and samples that show findings."""
     model = demo.report.models[MODEL]
-    vendors = {label: model.vendors[label] for label in LABELS}
+    vendors = {
+        label: structs.replace(
+            model.vendors[label], verdict=verdict(status, reason, facet, f"explain --vendor {label}")
+        )
+        for label, (status, facet, reason) in VERDICTS.items()
+    }
     scored = SuiteResult(20, 20, 0.75, {"accuracy": 0.75, "precision": None})
     contract = SuiteResult(3, 3, None, {}, {"json_mode": "kept", "parallel": "broken", "vision": "not_offered"})
     vendors["slow"] = structs.replace(
@@ -40,13 +52,13 @@ def small(demo: ScoredRun) -> ScoredRun:
     vendors["gone"] = unmeasured("gone")
     outcomes = {"substitute": "failed", "slow": "passed", "cutter": "not_decided"}
     gates = tuple(GateResult(MODEL, label, "f1 >= 0.9", outcome) for label, outcome in outcomes.items())  # type: ignore[arg-type]
-    records = demo.records[demo.records["label"].isin(LABELS)].copy()
+    records = demo.records[demo.records["label"].isin(VERDICTS)].copy()
     failed = records.index[records["label"] == "slow"][0]
     records["failure"] = records["failure"].cat.add_categories(["timeout_total"])
     records.loc[failed, ["failure", "ok"]] = ["timeout_total", False]
     samples = tuple(demo.samples["trigger"].ids[:2])
     raw = {**demo.manifest.raw, "score": {"slos": ["ttft_ms <= 60"]}}
-    money = {(MODEL, label): Money(3.2, 0.2, 1.5 + place, 0.002, 20, 15, 21, 0) for place, label in enumerate(LABELS)}
+    money = {(MODEL, label): Money(3.2, 0.2, 1.5 + place, 0.002, 20, 15, 21, 0) for place, label in enumerate(VERDICTS)}
     return replace(
         demo,
         manifest=manifest_of(raw),
@@ -58,9 +70,26 @@ def small(demo: ScoredRun) -> ScoredRun:
             not_run={"rest": "it needs keys"},
         ),
         records=records,
-        attempts=demo.attempts[demo.attempts["label"].isin(LABELS)],
+        attempts=demo.attempts[demo.attempts["label"].isin(VERDICTS)],
         money=money,
-        findings=tuple(structs.replace(each, samples=samples) for each in demo.findings if each.vendor in LABELS),
+        findings=tuple(
+            Finding(
+                model=MODEL,
+                vendor=label,
+                facet=facet,
+                name=facet,
+                status=status,
+                text=reason,
+                p_value=1e-6,
+                value=0.35,
+                low=0.2,
+                high=0.5,
+                n=20,
+                samples=samples,
+            )
+            for label, (status, facet, reason) in VERDICTS.items()
+            if status in ("differs", "check", "not_tested")
+        ),
     )
 
 

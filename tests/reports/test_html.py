@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 from page_reading import read_page
-from scored import MODEL, REASONS
+from scored import MODEL
 
 from vendor_verifier.records.results import ModelResult, Report
 from vendor_verifier.reports.html import render, svg
