@@ -113,15 +113,6 @@ def load(name: str) -> LoadedSamples:
     return load_dataset(DATASETS / f"{name}.jsonl")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_file_loads_without_any_defect(name: str) -> None:
-    """Proves that the loader recognises the file, skips nothing, finds no defect and no repetition, in 60 rows."""
-    loaded = load(name)
-    assert (loaded.format, loaded.skipped, loaded.defects) == ("tool_calls", (), ())
-    assert len(loaded.samples) >= 60
-    assert len({sample.tags["id"] for sample in loaded.samples}) == len(loaded.samples)
-
-
 SHIPPED = {kind.name: kind for kind in SUITES if isinstance(kind.dataset, str)}
 
 
@@ -130,6 +121,7 @@ def test_no_shipped_file_has_a_defect(name: str) -> None:
     """Proves of every shipped file, read as a user's own, what runs take for granted of it: no tool has a defect."""
     read = suite_dataset(SHIPPED[name], TaskOptions(test_file_path=str(ROOT / SHIPPED[name].dataset)), skip_bad=False)
     assert len(read.samples) > 20
+    assert not read.skipped
     assert read.defects == ()
 
 

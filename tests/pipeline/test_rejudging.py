@@ -98,7 +98,7 @@ def test_all_metrics_of_tool_correctness_come_from_one_run(run: Path) -> None:
         (["--answer-format", "text"], "suites.toolbench.answer_format: decides what is asked"),
         (["--set", "mcptoolbench.answer_format=text"], "holds answers of `tool_correctness`, `toolbench`"),
         (["--set", "toolbench.mode=strict"], "mode"),
-        (["--bfcl-version", "v4"], "no evaluation of this run takes it"),
+        (["--compare-parameters", "--set", "bfcl.data=shipped"], "holds answers of"),
     ],
 )
 def test_what_decides_the_questions_is_refused(

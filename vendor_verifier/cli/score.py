@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from vendor_verifier.cli.options import Gates, History, Json, MonthlyRequests, MonthlyTokens, Slos
 from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_report, warn
-from vendor_verifier.config.run_config import INPUT, OUTPUT, AnswerFormat, BfclVersion, RunOptions, flag, many, option
+from vendor_verifier.config.run_config import INPUT, OUTPUT, AnswerFormat, RunOptions, flag, many, option
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.history.database import history_file, remember
 from vendor_verifier.pipeline.import_results import import_run
@@ -30,7 +30,6 @@ def score_command(
     set: Annotated[tuple[str, ...], many("suite.key=value that says how to score (repeatable).", OUTPUT)] = (),
     answer_format: Annotated[AnswerFormat | None, option("Native tool calls, or calls in text.", OUTPUT)] = None,
     compare_parameters: Annotated[bool, flag("tool_correctness: compare arguments, too.", OUTPUT)] = False,
-    bfcl_version: Annotated[BfclVersion | None, option("bfcl: formula of Overall Acc.", OUTPUT)] = None,
     undecided: Annotated[Undecided | None, option("Failures in F1: a miss, or left out.", OUTPUT)] = None,
     schema: Annotated[SchemaPolicy | None, option('Arguments "" are valid (lenient) or invalid.', OUTPUT)] = None,
     rank_metric: Annotated[tuple[str, ...], many("Suite whose score joins the IRF (repeatable).", OUTPUT)] = (),
@@ -46,12 +45,7 @@ def score_command(
 
     What is not given stays as it was in the run.
     """
-    judging = RunOptions(
-        set=set,
-        answer_format=answer_format,
-        compare_parameters=compare_parameters,
-        bfcl_version=bfcl_version,
-    )
+    judging = RunOptions(set=set, answer_format=answer_format, compare_parameters=compare_parameters)
     if run is not None and run.is_file():
         if gate:
             raise ProblemsError([Problem("needs a run folder; this is a file of answers", key="--gate")])

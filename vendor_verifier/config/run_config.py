@@ -20,7 +20,6 @@ from vendor_verifier.records.plan import Arrival, ClientName, Limits
 from vendor_verifier.wire.payload import parse_json
 
 AnswerFormat = Literal["auto", "native", "text"]
-BfclVersion = Literal["v3", "v4"]
 
 
 INPUT = Group("Samples and vendors", sort_key=1)
@@ -269,9 +268,6 @@ class RunConfig(BaseModel):
     )
     bfcl_category: Annotated[tuple[str, ...], _many(EVALUATIONS)] = Field(
         default=(), description="bfcl: category or group to run (repeatable). [default: ast]"
-    )
-    bfcl_version: Annotated[BfclVersion | None, _IN_FILE] = Field(
-        default=None, description="bfcl: version of the overall accuracy. [default: v3]"
     )
 
     def over(self, file: "RunConfig") -> Self:

@@ -165,10 +165,8 @@ SUITES: tuple[SuiteKind, ...] = (
         flags={
             "data": "--bfcl-data",
             "category": "--bfcl-category",
-            "version": "--bfcl-version",
             "job": "--job",
         },
-        judges_by=("version",),
     ),
     SuiteKind("contract", "contract:ContractSuite", "contract:contract_samples", "kept", apart=True, whole=True),
     SuiteKind(

@@ -61,12 +61,9 @@ def first_turn(turn: Turn, answer_format: str, agent_prompt: str | None) -> Turn
     at = places[-1] if places else len(turn.messages)
     asked = turn.messages[at] if places else {"role": "user", "content": ""}
     content = asked.get("content") or ""
-    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-    others = [part for part in parts if as_dict(part).get("type") != "text"]
-    query = "\n".join(str(part.get("text", "")) for part in parts if part not in others)
-    pieces = [piece for piece in (query, "\n".join(listed) if tools else "") if piece]
-    text = (agent_prompt or TEXT_PROMPT).replace(PLACEHOLDER, "\n\n".join(pieces))
-    reworded = {**asked, "content": [{"type": "text", "text": text}, *others] if others else text}
+    parts = [content] if isinstance(content, str) else [str(as_dict(part).get("text", "")) for part in content]
+    pieces = [piece for piece in ("\n".join(parts), "\n".join(listed) if tools else "") if piece]
+    reworded = {**asked, "content": (agent_prompt or TEXT_PROMPT).replace(PLACEHOLDER, "\n\n".join(pieces))}
     messages = (*turn.messages[:at], reworded, *turn.messages[at + 1 :])
     if not in_text:
         return structs.replace(turn, messages=messages)

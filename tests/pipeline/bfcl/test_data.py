@@ -23,12 +23,6 @@ def test_the_shipped_slice() -> None:
     assert loaded.defects == ()
 
 
-def test_limit_takes_the_first_rows() -> None:
-    """Of all categories together, in the order asked."""
-    first, _ = load_categories(find_data("shipped"), ["multiple", "parallel"], limit=10)
-    assert [sample.expected["category"] for sample in first.samples] == ["multiple"] * 9 + ["parallel"]
-
-
 def test_a_folder_of_either_version(tmp_path: Path) -> None:
     """A user's folder is found as such, inside a package, and with either version's names."""
     row = '{"id": "irrelevance_0", "question": [[{"role": "user", "content": "hi"}]], "function": []}\n'

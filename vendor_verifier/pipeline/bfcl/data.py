@@ -5,7 +5,7 @@ modules, which need every vendor's SDK, are not.
 
 It also asks the live services of ``rest`` rows. A vendor sees the placeholders in the rows, never a key. After a run
 its calls are sent, one at a time, and only to the host of the row's document; the shape of an answer is compared with
-the recorded one. ``bfcl/rest.jsonl`` keeps verdict and shape of each answer: no address, value or key.
+the recorded one. ``bfcl/rest.json`` keeps the verdicts: no address, value or key.
 """
 
 from __future__ import annotations
@@ -178,9 +178,9 @@ def _load(data: BfclData, category: str, file: Path, skip_bad: bool) -> LoadedSa
     if category in REST:
         # Upstream pairs rows and recorded replies by position; only the shape of a reply is compared.
         answer_file = data.folder.parent / _REST_REPLIES
-        shapes = [shape_of(parse_json(line)) for line in _lines(answer_file)]
-        truths = [{"id": f"rest_{number}", "ground_truth": [shape]} for number, shape in enumerate(shapes)]
-        answers = [json.dumps(truth).encode() for truth in truths]
+        for number, line in enumerate(_lines(answer_file)):
+            truth = {"id": f"rest_{number}", "ground_truth": [shape_of(parse_json(line))]}
+            answers.append(json.dumps(truth).encode())
     elif category not in (*RELEVANCE, *EXECUTABLE):
         answers = _lines(answer_file)
     files = {name: data.folder / "multi_turn_func_doc" / f"{module}.json" for name, module in _SERVICE_MODULES.items()}
@@ -241,19 +241,11 @@ def answered_rows(where: str) -> tuple[Sample, ...]:
     return load_categories(find_data(where), (*SINGLE_TURN, *EXECUTABLE))[0].samples
 
 
-REST_FILE = "bfcl/rest.jsonl"
+REST_FILE = "bfcl/rest.json"
 PAUSE_S = 1.0  # free tiers allow about one request a second
 _LIMITS = Limits(total_s=20.0, connect_s=10.0, first_token_s=20.0, idle_s=20.0)
 _PLACEHOLDER = re.compile(r"YOUR-((?:[A-Z]+-)?API-KEY)")
 _HEADER = re.compile(r"(?!(?:host|content-length|transfer-encoding|connection|cookie)$)[a-z0-9-]{1,60}", re.IGNORECASE)
-
-
-class RestAnswer(msgspec.Struct):
-    """The verdict on the ``call`` of that key, and the shape of the service's answer if it was JSON."""
-
-    call: str
-    verdict: Verdict
-    shape: dict[str, Any] | None = None
 
 
 def needed_keys(sample: Sample) -> frozenset[str]:
@@ -280,33 +272,31 @@ def ask_services(folder: RunFolder, samples: Sequence[Sample], keys: Mapping[str
         StorageError: the disk refused.
     """
     rest = {sample.id: sample for sample in samples if sample.expected.get("category") == "rest"}
-    known = read_answers(folder)
+    known = read_verdicts(folder)
     due: dict[str, tuple[Sample, Reply]] = {}
     for record in folder.read_records(lambda _line, _reason: None) if rest else ():
         if record.suite == "bfcl" and record.sample in rest and record.final is not None:
             reply = read_reply(record.final)
-            due |= {rest_key(record.sample, reply): (rest[record.sample], reply)} if reply.calls else {}
-    for answer in known:
-        due.pop(answer.call, None)
+            key = rest_key(record.sample, reply)
+            due |= {key: (rest[record.sample], reply)} if reply.calls and key not in known else {}
     if due:
         folder.create_inside("bfcl")
-        answers = [*known, *anyio.run(_ask, due, keys)]
-        folder.write(REST_FILE, b"".join(msgspec.json.encode(answer) + b"\n" for answer in answers))
+        folder.write(REST_FILE, msgspec.json.encode(known | anyio.run(_ask, due, keys)))
 
 
-async def _ask(due: Mapping[str, tuple[Sample, Reply]], keys: Mapping[str, str]) -> list[RestAnswer]:
-    found = []
+async def _ask(due: Mapping[str, tuple[Sample, Reply]], keys: Mapping[str, str]) -> dict[str, Verdict]:
+    found = {}
     async with FastTransport(_LIMITS) as transport:
         for call, (sample, reply) in due.items():
             request = request_of(sample, reply, keys)
             if request is None:
                 words = "not sent: it is not one call of requests.get at the host of the document"
-                found.append(RestAnswer(call, invalid("executable_checker_rest:execution_error", words)))
+                found[call] = invalid("executable_checker_rest:execution_error", words)
                 continue
             meter = ProgressMeter(OpenAIChat().reader())
             exchange = await transport.exchange(Sending(request, meter, time.perf_counter_ns(), fresh=True))
             if exchange.status is not None:  # a service that is down is nobody's wrong call: not run
-                found.append(_compared(call, exchange.status, exchange.body, sample.expected["answer"][0]))
+                found[call] = _compared(exchange.status, exchange.body, sample.expected["answer"][0])
             await anyio.sleep(PAUSE_S)
     return found
 
@@ -324,43 +314,42 @@ def request_of(sample: Sample, reply: Reply, keys: Mapping[str, str]) -> HttpReq
     if not is_own or not isinstance(params, dict) or not isinstance(headers, dict):
         return None
     names = needed_keys(sample)
+    real = {f"YOUR-{name.replace('_', '-')}": keys[name] for name in names if name in keys}
+    if len(real) == len(names) == 1:
+        real["YOUR-API-KEY"] = next(iter(real.values()))
 
-    def key(found: re.Match[str]) -> str:
-        wanted = found[1].replace("-", "_")
-        wanted = min(names) if wanted == "API_KEY" and len(names) == 1 else wanted
-        return keys.get(wanted, found[0]) if wanted in names else found[0]
+    def with_keys(text: str) -> str:
+        return _PLACEHOLDER.sub(lambda found: real.get(found[0], found[0]), text)
 
     query = urlencode({name: value for name, value in params.items() if value is not None}, doseq=True)
     bare = str(url).partition("#")[0]
     address = bare + (("&" if "?" in bare else "?") + query if query else "")
     texts = {name: value for name, value in headers.items() if isinstance(value, str) and value.isprintable()}
-    sent = {name: _PLACEHOLDER.sub(key, value) for name, value in texts.items() if _HEADER.fullmatch(name)}
-    return HttpRequest(_PLACEHOLDER.sub(key, address), sent, b"", method="GET")
+    sent = {name: with_keys(value) for name, value in texts.items() if _HEADER.fullmatch(name)}
+    return HttpRequest(with_keys(address), sent, b"", method="GET")
 
 
-def _compared(call: str, status: int, body: bytes, right: Mapping[str, Any]) -> RestAnswer:
+def _compared(status: int, body: bytes, right: Mapping[str, Any]) -> Verdict:
     """The verdict on an answer: status 200 and the recorded answer's shape."""
+    if status != 200:
+        return invalid("executable_checker_rest:wrong_status_code", f"the service answered {status}")
     try:
         shape = shape_of(json.loads(body))
     except (ValueError, RecursionError):
         shape = {"no JSON": None}
-    verdict = VALID if shape == right else invalid("executable_checker_rest:wrong_key", "the answer has other keys")
-    if status != 200:
-        verdict = invalid("executable_checker_rest:wrong_status_code", f"the service answered {status}")
-    elif shape.keys() != right.keys():
-        verdict = invalid("executable_checker_rest:wrong_type", f"expected {min(right)}, got {min(shape)}")
-    return RestAnswer(call, verdict, shape)
+    if shape.keys() != right.keys():
+        return invalid("executable_checker_rest:wrong_type", f"expected {min(right)}, got {min(shape)}")
+    return VALID if shape == right else invalid("executable_checker_rest:wrong_key", "the answer has other keys")
 
 
-def read_answers(folder: RunFolder) -> list[RestAnswer]:
-    """The stored answers of services.
+def read_verdicts(folder: RunFolder) -> dict[str, Verdict]:
+    """The stored verdicts on calls of services, by the keys of the calls.
 
     Raises:
         RunFolderError: the file is damaged.
     """
     file = folder.path / REST_FILE
     try:
-        lines = file.read_bytes().splitlines() if file.exists() else []
-        return [msgspec.json.decode(line, type=RestAnswer) for line in lines]
+        return msgspec.json.decode(file.read_bytes(), type=dict[str, Verdict]) if file.exists() else {}
     except (OSError, msgspec.DecodeError) as error:
         raise RunFolderError(f"{file} cannot be read: {error}") from None

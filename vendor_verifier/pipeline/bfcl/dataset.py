@@ -15,8 +15,9 @@ from typing import Annotated, Any, Literal
 from msgspec import structs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from vendor_verifier.config.problems import reading
 from vendor_verifier.config.suite_options import TaskOptions, known_suite, read_options
-from vendor_verifier.config.yaml_source import Source, SourceError, read_yaml
+from vendor_verifier.config.yaml_source import read_limited, read_yaml
 from vendor_verifier.errors import BFCL_DATA, ConfigError, Problem, ProblemsError, UsageError
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.loaders.selection import classes_of
@@ -27,9 +28,8 @@ from vendor_verifier.records.sample import Sample
 from vendor_verifier.sample_store import open_lines
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, expand
 from vendor_verifier.suites.bfcl.custom_rows import read_custom
-from vendor_verifier.suites.bfcl.results import Version, overall
+from vendor_verifier.suites.bfcl.results import overall
 from vendor_verifier.suites.bfcl.suite import BfclOptions
-from vendor_verifier.wire.payload import parse_json
 
 SUITE = "bfcl"
 _TASKS_TAG = "bfcl_tasks"
@@ -81,50 +81,27 @@ class Job(_Part):
     params: _JobParams = _JobParams()
 
 
-def read_job(fields: Mapping[str, Any]) -> Job:
-    """The job of a parsed job file.
-
-    Raises:
-        ConfigError: every problem of it, together.
-    """
-    try:
-        return Job.model_validate(fields)
-    except ValidationError as error:
-        raise ConfigError([_problem(each) for each in error.errors(include_url=False)]) from None
-
-
-def _problem(found: Any) -> Problem:
-    key, words = ".".join(map(str, found["loc"])), found["msg"].removeprefix("Value error, ")
-    if found["type"] == "extra_forbidden":
-        words = "unknown key; API keys belong into .env" if "key" in key else "unknown key; leave it out"
-    elif found["type"] != "missing":
-        words = f"read {found['input']!r:.100}; {words[:1].lower()}{words[1:]}"
-    return Problem(words, key=key)
-
-
 def read_job_file(path: Path) -> Job:
     """The job of a file.
 
     Raises:
         ConfigError: it cannot be read, or what it asks for cannot be meant; with the lines.
     """
+    with reading(path):
+        # JSON may be indented with tabs, YAML may not.
+        source = read_yaml(read_limited(path).replace("\t", "  "))
     try:
-        text = path.read_text(encoding="utf-8")
-        return read_job(parse_json(text))
-    except ConfigError as error:
-        try:
-            source = read_yaml(text)
-        except SourceError:  # JSON that is no YAML
-            source = Source()
-        raise ConfigError(
-            [
-                Problem(each.message, path, source.line(tuple((each.key or "").split("."))), each.key)
-                for each in error.problems
-            ]
-        ) from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise ConfigError([Problem(f"cannot be read: {reason}", path)]) from None
+        return Job.model_validate(source.content)
+    except ValidationError as error:
+        problems = []
+        for found in error.errors(include_url=False):
+            key, words = ".".join(map(str, found["loc"])), found["msg"].removeprefix("Value error, ")
+            if found["type"] == "extra_forbidden":
+                words = "unknown key; API keys belong into .env" if "key" in key else "unknown key; leave it out"
+            elif found["type"] != "missing":
+                words = f"read {found['input']!r:.100}; {words[:1].lower()}{words[1:]}"
+            problems.append(Problem(words, path, source.line(found["loc"]), key))
+        raise ConfigError(problems) from None
 
 
 def bfcl_dataset(
@@ -234,11 +211,10 @@ def by_task(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
     return found
 
 
-def highest(samples: Iterable[Sample], version: Version) -> float | None:
+def highest(samples: Iterable[Sample]) -> float | None:
     """The highest ``Overall Acc`` (per cent) of a run with these rows; None for custom rows, which have none."""
     rows = Counter(str(sample.tags["category"]) for sample in samples if not sample.tags.get("bfcl_custom"))
-    perfect = {category: (1.0, count) for category, count in rows.items()}
-    return round(overall(perfect, version) * 100, 2) if rows else None
+    return round(overall({category: (1.0, count) for category, count in rows.items()}) * 100, 2) if rows else None
 
 
 def notes(samples: Sequence[Sample]) -> list[str]:

@@ -15,10 +15,9 @@ from typing import Any
 
 from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.config.suite_options import SuiteOptions, known_suite, read_options
+from vendor_verifier.config.suite_options import SuiteOptions
 from vendor_verifier.errors import BFCL_SIMULATORS
-from vendor_verifier.pipeline.bfcl.data import ask_services, find_services
-from vendor_verifier.pipeline.bfcl.data import read_answers as read_rest
+from vendor_verifier.pipeline.bfcl.data import ask_services, find_services, read_verdicts
 from vendor_verifier.pipeline.bfcl.dataset import SUITE, Job, bfcl_dataset, by_task, highest, notes, read_job_file
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.suites import SuiteHooks, ready_suite
@@ -30,12 +29,10 @@ from vendor_verifier.scoring.answer import MOST_DISCARDED, is_late, lateness_ns
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SuiteKind, replay
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN, REST_KEYS
-from vendor_verifier.suites.bfcl.results import VendorResult, Version, call_latencies_s, result_pages
+from vendor_verifier.suites.bfcl.results import VendorResult, call_latencies_s, result_pages
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 
 _UNSAFE = re.compile(r"[^\w.()+@ -]")
-# Names that some systems take for a device, whatever follows the first dot.
-_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +68,13 @@ class BfclHooks(SuiteHooks):
         return BfclHooks(job, keys), data
 
     def notes(self, suite: BfclSuite, samples: Sequence[Sample]) -> Iterator[str]:
-        version = suite.version
         for task, rows in by_task(samples).items():
             who = SUITE if task == SUITE else f"{SUITE} {task}"
             yield from (f"{who}: {note}" for note in notes(rows))
-            most = highest(rows, version)
+            most = highest(rows)
             if most is not None and most < 100:
                 yield (
-                    f"{who}: Overall Acc ({version}) is over the whole leaderboard, and categories that are not run "
+                    f"{who}: Overall Acc is over the whole leaderboard, and categories that are not run "
                     f"count as 0: at most {most:.2f} can be reached with these rows"
                 )
         if suite.services is None and (unread := _count(samples, MULTI_TURN)):
@@ -94,8 +90,7 @@ class BfclHooks(SuiteHooks):
         """
         where = str(options.get("data", "installed")) if folder is None else "installed"
         services = find_services(where) if _count(samples, MULTI_TURN) else None
-        rest = [] if folder is None else read_rest(folder)
-        return replace(suite, services=services, rest={answer.call: answer.verdict for answer in rest})
+        return replace(suite, services=services, rest={} if folder is None else read_verdicts(folder))
 
     def after_run(self, folder: RunFolder, task: StoredTask) -> None:
         if self.keys is not None:
@@ -105,11 +100,6 @@ class BfclHooks(SuiteHooks):
 
 def _count(samples: Sequence[Sample], categories: Sequence[str]) -> int:
     return sum(sample.expected.get("category") in categories for sample in samples)
-
-
-def _version(options: Mapping[str, Any]) -> Version:
-    version: Version = read_options(known_suite(SUITE), options).version
-    return version
 
 
 def write_bfcl_pages(folder: RunFolder, task: StoredTask) -> None:
@@ -122,12 +112,12 @@ def write_bfcl_pages(folder: RunFolder, task: StoredTask) -> None:
         StorageError: the disk refused.
     """
     samples = folder.read_samples(SUITE)
-    version, tasks = _version(task.options), by_task(samples)
+    tasks = by_task(samples)
     about = {
         name: {
             "data": list(dict.fromkeys(str(row.tags.get("bfcl_data")) for row in rows)),
             "notes": notes(rows),
-            "overall_acc_at_most": highest(rows, version),
+            "overall_acc_at_most": highest(rows),
         }
         for name, rows in tasks.items()
     }
@@ -137,7 +127,7 @@ def write_bfcl_pages(folder: RunFolder, task: StoredTask) -> None:
         home = f"bfcl/{_file_name(model, homes)}" if len(models) > 1 else "bfcl"
         folder.create_inside(home)
         names: set[str] = set()
-        for label, page in result_pages(results, version=version).items():
+        for label, page in result_pages(results).items():
             # A task of which nothing could run has reasons instead of metrics.
             page["run"] = {
                 name: {**about.get(name, {}), **page["run"].get(name, {}), "not_run": task.not_run.get(name, {})}
@@ -192,7 +182,6 @@ def _file_name(label: str, taken: set[str]) -> str:
     """The label as a file name that is safe and not among those ``taken``."""
     # File systems count bytes, not characters.
     plain = _UNSAFE.sub("_", label).encode()[:100].decode(errors="ignore").strip(". ") or "vendor"
-    plain = f"_{plain}" if _DEVICE.fullmatch(plain) else plain
     name, number = plain, 2
     while name.casefold() in taken:
         name, number = f"{plain} ({number})", number + 1

@@ -22,14 +22,13 @@ from vendor_verifier.suites.bfcl.check_value import VALID, Verdict, invalid
 from vendor_verifier.suites.bfcl.checker import check
 from vendor_verifier.suites.bfcl.multi_turn import Conversation, Services, check_conversation, converse
 from vendor_verifier.suites.bfcl.replies import Reply, exact_match, read_reply
-from vendor_verifier.suites.bfcl.results import Version
 
 
 @dataclass(frozen=True, slots=True)
 class BfclSuite:
     """``services``: what multi-turn rows talk to, if it is there. ``rest``: the verdicts on calls of live services.
 
-    ``version`` is the formula of ``Overall Acc``. The key of a verdict is :func:`rest_key`.
+    The key of a verdict is :func:`rest_key`.
 
     A score's ``values`` has ``correct``: 1.0, 0.0, or None for a row that cannot be checked or was not run. Custom rows
     that name their calls add ``function_name_accuracy`` and ``function_name_and_args_accuracy``, and the latter is
@@ -37,7 +36,6 @@ class BfclSuite:
     """
 
     name: str = "bfcl"
-    version: Version = "v3"
     services: Services | None = None
     rest: Mapping[str, Verdict] = field(default_factory=dict)
 
@@ -141,17 +139,15 @@ def rest_key(sample: str, reply: Reply) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BfclOptions:
-    """Everything ``bfcl`` takes.
+    """Everything ``bfcl`` takes. Raises UsageError for options that cannot be meant.
 
     ``data`` is ``shipped``, ``installed``, a folder, or ``hf://datasets/…``; ``category`` names categories and groups
-    with commas between; ``version`` is the formula of ``Overall Acc``. ``job`` is a job file, which says what is asked
-    instead. Raises UsageError for options that cannot be meant.
+    with commas between. ``job`` is a job file, which says what is asked instead.
     """
 
     name: str = "bfcl"
     data: str = "shipped"
     category: str = "ast"
-    version: Version = "v3"
     job: str | None = None
 
     def __post_init__(self) -> None:
@@ -161,4 +157,4 @@ class BfclOptions:
 
 def bfcl_suite(options: BfclOptions) -> BfclSuite:
     """The suite without what only a running program has: simulated services."""
-    return BfclSuite(options.name, options.version)
+    return BfclSuite(options.name)
