@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import logging
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,6 +85,9 @@ def post(address: str, result: CheckResult) -> str | None:
     Slack takes a text, in which a stranger's can neither mention anybody nor be a link; others the whole as JSON. No
     redirect is followed, nothing is sent twice, and only the status of the answer is read.
     """
+    # They would log the address, which often holds a token.
+    for name in ("httpx2", "httpcore2"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     url, proxy = httpx2.URL(address), proxy_for(address)
     text = html.escape("\n".join([result.headline, *result.lines]), quote=False)
     is_slack = url.host == "hooks.slack.com"
