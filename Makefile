@@ -28,7 +28,6 @@ test: lint
 test-slow: $(VENV)/.installed-test
 	$(BIN)/pytest -n 2 -m 'slow and not world'
 
-# Servers of others, as far as they can be installed. `make test-world TESTS='-k llama'` runs some.
 test-world: $(VENV)/.installed-test
 	$(BIN)/python tests/world/install.py
 	WORLD=1 $(BIN)/pytest -m world tests/world $(TESTS)

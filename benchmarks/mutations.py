@@ -84,19 +84,8 @@ def is_found(fault: Fault) -> bool | None:
             return None
         file.write_text(text.replace(fault.old, fault.new, 1), encoding="utf-8")
         tests = [path for name in fault.tests.split() if (path := f"tests/{name}") and (copy / path).exists()]
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-x",
-            "-n",
-            "2",
-            "-p",
-            "no:cacheprovider",
-            "-m",
-            "not slow and not world",
-        ]
+        options = ["-q", "-x", "-n", "2", "-p", "no:cacheprovider", "-m", "not slow and not world"]
+        command = [sys.executable, "-m", "pytest", *options]
         environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(
             [*command, *tests], cwd=copy, env=environment, capture_output=True, text=True, check=False

@@ -224,8 +224,7 @@ def _answers(
     retried = ok & (rng.random(n) < world.retried)
 
     marks = np.stack([by_other, called, broken, rewritten, ok], axis=1)
-    said = _said(world, wording, marks, vice.output_tokens, repetition, texts)
-    output = said[2]
+    digest, characters, output = _said(world, wording, marks, vice.output_tokens, repetition, texts)
 
     pace = np.exp(world.drift + host.pace) * vice.slower
     ttft = 400 * pace * rng.lognormal(0, 0.35, n) * (1 + world.prompt / 2000)
@@ -253,11 +252,10 @@ def _answers(
         "finish": np.where(ok, np.where(called, "tool_calls", "stop"), None),
         "served_model": np.where(ok, MODEL, None),
         "ttft_ms": ttft * missing, "ttfat_ms": ttft * missing, "e2e_ms": (ttft + 1e3 * decode) * missing,
-        "decode_s": decode * missing,
+        "decode_s": decode * missing, "characters": characters * missing,
         "input_tokens": prompt * missing, "output_tokens": output * missing, "cached_tokens": 0 * missing,
         "reasoning_tokens": 0 * missing, "tokens_after": (output - 1) * missing, "late_ms": np.full(n, 0.5),
-        "characters": said[1] * missing,
-        "call_digest": np.where(called, said[0], np.nan) * missing,
+        "call_digest": np.where(called, digest, np.nan) * missing,
     }  # fmt: skip
     return {name: values[order] for name, values in columns.items()}
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import threading
 import urllib.parse
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from fault_server import DONE, FaultServer, Script, Seen, event, head, say, stream, text, whole
+from fault_server import DONE, FaultServer, Script, Seen, delta, event, head, say, serving, stream, text, whole
 from matrix import ROWS
 
 TOKEN = "CANARY-TOKEN-zyxwvutsrqponmlk"
@@ -50,37 +48,18 @@ def _escaped(key: str) -> bytes:
 # Everything a vendor may do with a key that it was given.
 ECHOES: dict[str, Callable[[str], Script]] = {
     "refuses with it": lambda key: say(_error(f"Incorrect API key provided: Bearer {key}", 400)),
-    "refuses with its tail": lambda key: say(_error(f"bad key sk-…{key[-8:]}", 400)),
     "stops with it": lambda key: say(_error(f"no such key {key}", 401)),
-    "is overloaded with it": lambda key: say(_error(key, 500)),
     "answers with it": lambda key: say(stream(text(f"you are {key}"), DONE)),
-    "answers in pieces": lambda key: say(stream(*(text(letter, None) for letter in key), text("."), DONE)),
     "calls a tool with it": lambda key: say(
-        stream(
-            event(
-                {
-                    "choices": [
-                        {
-                            "delta": {
-                                "tool_calls": [{"index": 0, "id": key, "function": {"name": key, "arguments": key}}]
-                            }
-                        }
-                    ]
-                }
-            ),
-            text("", "tool_calls"),
-            DONE,
-        )
+        stream(delta("tool_calls", tool_calls=[{"index": 0, "id": key, "function": {"name": key, "arguments": key}}]))
     ),
     "is served by it": lambda key: say(
         stream(event({"model": key, "id": key, "choices": [], "provider": key}), text("x"), DONE)
     ),
     "finishes with it": lambda key: say(stream(text("x", key), DONE)),
     "calls with it cut": lambda key: say(_error("x" * (2_000 - len(key) + 5) + key, 400)),
-    "names an error by it": lambda key: say(whole({"error": {"message": "no", "code": "c" * 80 + key}}, 400)),
     "escapes it": lambda key: say(whole(_escaped(key), 400, "text/plain")),
     "encodes it": lambda key: say(_error(f"{urllib.parse.quote(key, safe='')} {_base64('user:' + key)}", 400)),
-    "answers with it encoded": lambda key: say(stream(text(f"{_base64(key)} {key.encode().hex()}"), DONE)),
     "breaks with it": lambda key: say(stream(event({"error": {"message": key, "code": key}}), DONE)),
     "redirects to it": lambda key: say(whole({}, 307, location=f"https://e.example/?key={urllib.parse.quote(key)}")),
     "sends headers of it": lambda key: say(whole(b"<html>" + key.encode(), 200, "text/html", x_request_id=key)),
@@ -103,32 +82,17 @@ class Leaky(OpenAICompatible):
 
 @contextmanager
 def canary_server() -> Iterator[tuple[str, FaultServer]]:
-    """All rows of the matrix, all echoes and a webhook behind one address, in a thread of their own."""
-    started, ended = threading.Event(), threading.Event()
-    found: list[tuple[str, FaultServer]] = []
+    """All rows of the matrix, all echoes and a webhook behind one address."""
 
-    def answer(seen: Seen) -> Script:
+    def answer(_server: FaultServer, seen: Seen) -> Script:
         if seen.vendor == "hook":
             return say(whole({}))
         kind, number = seen.vendor.split("-")
         key = seen.headers["authorization"].removeprefix("Bearer ") if number != "0" else seen.headers["x-token"]
         return ROWS[int(number)].script() if kind == "row" else list(ECHOES.values())[int(number)](key)
 
-    async def serve() -> None:
-        async with FaultServer(answer) as server:
-            found.append((f"http://127.0.0.1:{server.port}", server))
-            started.set()
-            while not ended.is_set():
-                await asyncio.sleep(0.05)
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    started.wait(10)
-    try:
-        yield found[0]
-    finally:
-        ended.set()
-        thread.join()
+    with serving(answer) as server:
+        yield f"http://127.0.0.1:{server.port}", server
 
 
 def labels(kind: str, count: int) -> list[str]:
@@ -142,7 +106,7 @@ def configure(folder: Path, address: str, entries: Sequence[str] = EVERYBODY) ->
     """An entry for each of ``entries``, with a key of its own, and a secret header besides; the webhook's address."""
     lines = ["defaults: {validator: openai, extra_headers: {x-token: '${TOKEN}'}}", "kimi-k2:", "  vendors:"]
     lines += [
-        f"    - {{name: {'leaky' if label == 'echo-3' else 'canary'}, label: {label}, model_id: m, "
+        f"    - {{name: {'leaky' if label == 'echo-1' else 'canary'}, label: {label}, model_id: m, "
         f"url: '{address}/{label}', api_key_env: canary{number}}}"
         for number, label in enumerate(entries)
     ]
