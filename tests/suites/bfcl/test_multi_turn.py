@@ -49,8 +49,8 @@ class Shelves:
     def __init__(self) -> None:
         self.started = 0
 
-    def start(
-        self, classes: Sequence[str], initial_config: Mapping[str, Any], *, long_context: bool
+    def __call__(
+        self, classes: Sequence[str], initial_config: Mapping[str, Any], long_context: bool
     ) -> Mapping[str, object]:
         self.started += 1
         return {name: Shelf(list(initial_config.get(name, {}).get("jars", []))) for name in classes}

@@ -204,22 +204,6 @@ def _lines(file: Path) -> list[bytes]:
     return list(open_lines(file, max_line=MAX_ARRAY_BYTES))
 
 
-class InstalledServices(msgspec.Struct, frozen=True):
-    """The simulated classes of the user's ``bfcl_eval``."""
-
-    classes: Mapping[str, type[Any]]
-
-    def start(
-        self, classes: Sequence[str], initial_config: Mapping[str, Any], *, long_context: bool
-    ) -> Mapping[str, object]:
-        """New instances in their initial state; ``MathAPI`` has none."""
-        started = {name: self.classes[name]() for name in classes}
-        for name, instance in started.items():
-            if name != "MathAPI":
-                instance._load_scenario(deepcopy(dict(initial_config.get(name, {}))), long_context=long_context)
-        return started
-
-
 def find_services(where: str) -> Services | None:
     """The simulated services in, at or above the folder ``where``, else the installed ones, else None."""
     if where not in ("shipped", "installed") and Path(where).exists():
@@ -229,7 +213,16 @@ def find_services(where: str) -> Services | None:
         modules = {name: importlib.import_module(f"{_SERVICES}.{module}") for name, module in _SERVICE_MODULES.items()}
     except ImportError:
         return None
-    return InstalledServices({name: getattr(module, name) for name, module in modules.items()})
+    classes = {name: getattr(module, name) for name, module in modules.items()}
+
+    def start(names: Sequence[str], initial: Mapping[str, Any], long_context: bool) -> Mapping[str, object]:
+        started = {name: classes[name]() for name in names}
+        for name, instance in started.items():
+            if name != "MathAPI":  # which has no state
+                instance._load_scenario(deepcopy(dict(initial.get(name, {}))), long_context=long_context)
+        return started
+
+    return start
 
 
 def answered_rows(where: str) -> tuple[Sample, ...]:

@@ -24,7 +24,6 @@ from vendor_verifier.suites.bfcl.check_value import (
     invalid,
     uncheckable,
 )
-from vendor_verifier.suites.bfcl.function_docs import reference_calls
 from vendor_verifier.suites.bfcl.literals import read_java, read_javascript
 
 _WRONG_LANGUAGE = {"java": "type_error:java", "javascript": "type_error:js"}
@@ -204,20 +203,14 @@ def _document_named(functions: Functions, answer: object) -> dict[str, Any]:
     raise uncheckable(f"the answer calls {name!r}, but no function of the row has this name")
 
 
-def row_defect(expected: Mapping[str, Any]) -> str | None:
-    """The reason that a single-turn row's own answers fail it, or None when they pass.
+def refuse_uncheckable(category: str, functions: Functions, answers: Answers) -> None:
+    """Refuse a single-turn row that cannot be checked, whatever is called.
 
     Raises:
-        DataError: the row cannot be checked, whatever is called.
+        DataError: it is one.
     """
-    category, functions, language = expected["category"], expected["functions"], language_of(expected["category"])
-    if is_relevance(category):
-        return None
     for function in functions:
         for parameter, details in _read_document(function)[1].items():
-            expected_type(parameter, details, language)
-    for answer in expected["answer"]:
+            expected_type(parameter, details, language_of(category))
+    for answer in answers:
         _read_answer(answer)
-    calls = [{name: arguments} for name, arguments in reference_calls(expected)]
-    verdict = check(functions, calls, expected["answer"], category=category, language=language)
-    return None if verdict.valid else f"{verdict.error_type}: {'; '.join(verdict.error)}"[:300]

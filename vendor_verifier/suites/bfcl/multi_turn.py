@@ -13,11 +13,11 @@ from __future__ import annotations
 import ast
 import json
 import operator
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
 from vendor_verifier.records.record import Attempt, Response
 from vendor_verifier.records.request import Turn
@@ -30,13 +30,8 @@ MORE_FUNCTIONS = "I have updated some more functions you can choose from. What a
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 
 
-class Services(Protocol):
-    """Makes simulated services."""
-
-    def start(
-        self, classes: Sequence[str], initial_config: Mapping[str, Any], *, long_context: bool
-    ) -> Mapping[str, object]:
-        """Class name → a new instance in its initial state; nothing of it may be shared with another start."""
+Services = Callable[[Sequence[str], Mapping[str, Any], bool], Mapping[str, object]]
+"""Gives by class name a new instance in its initial state, made of the configuration; the last is ``long_context``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +87,7 @@ def converse(sample: Sample, services: Services) -> Generator[Turn, Attempt, Con
 
 def _start(expected: Mapping[str, Any], services: Services) -> Mapping[str, object]:
     long_context = "long_context" in expected["category"]
-    return services.start(expected["involved_classes"], expected["initial_config"], long_context=long_context)
+    return services(expected["involved_classes"], expected["initial_config"], long_context)
 
 
 def _history(

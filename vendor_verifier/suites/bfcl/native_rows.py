@@ -19,7 +19,7 @@ from vendor_verifier.loaders.base import LoadedSamples, Row, UnusableRequest, da
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample, Source, numbered
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, is_relevance, language_of
-from vendor_verifier.suites.bfcl.checker import row_defect
+from vendor_verifier.suites.bfcl.checker import refuse_uncheckable
 from vendor_verifier.suites.bfcl.function_docs import tools_of
 from vendor_verifier.suites.bfcl.multi_turn import read_expected_call
 
@@ -29,13 +29,12 @@ ServiceDocs = Mapping[str, Sequence[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class ReadRow:
-    """A row that was read. ``content`` is its identity; ``defect`` is the reason that its own answers fail it."""
+    """A row that was read; ``content`` is its identity."""
 
     content: object
     turn: Turn
     expected: dict[str, Any]
     tags: Mapping[str, Any]
-    defect: str | None = None
 
 
 def samples_of(
@@ -52,7 +51,7 @@ def samples_of(
     """
     samples: list[Sample] = []
     wrong: list[Problem] = []
-    peculiar, seen = list(defects), Counter[str]()
+    seen = Counter[str]()
     for row in rows:
         if isinstance(row, Problem):
             wrong.append(row)
@@ -67,13 +66,11 @@ def samples_of(
         seen[digest] += 1
         name, source = numbered(digest, seen[digest]), Source(file.name, row.line)
         samples.append(Sample(name, found.turn, found.expected, found.tags, source))
-        if found.defect:
-            peculiar.append(f"{found.expected['id']}: its own answers fail it ({found.defect})")
     if wrong and not skip_bad:
         raise data_error(wrong)
     if not samples:
         raise data_error([Problem("the file has no row", file), *wrong])
-    return LoadedSamples(tuple(samples), tuple(wrong), tuple(peculiar))
+    return LoadedSamples(tuple(samples), tuple(wrong), tuple(defects))
 
 
 def read_category(
@@ -148,11 +145,12 @@ def _read(
     if category in EXECUTABLE:
         answer = _possible_answers(answer, functions)
     expected |= {"functions": functions, "answer": answer}
-    try:
-        defect = None if category in REST else row_defect(expected)
-    except DataError as error:
-        raise UnusableRequest(error.problems[0].message, "function") from None
-    return ReadRow([category, content], turn, expected, tags, defect)
+    if category not in REST and not is_relevance(category):
+        try:
+            refuse_uncheckable(category, functions, answer)
+        except DataError as error:
+            raise UnusableRequest(error.problems[0].message, "function") from None
+    return ReadRow([category, content], turn, expected, tags)
 
 
 def _is_turn(turn: object) -> bool:
