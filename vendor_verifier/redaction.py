@@ -45,7 +45,7 @@ _MARK = "sha256:"
 _KEPT_TAGS = "category difficulty call_type bfcl_tasks bfcl_data bfcl_custom bfcl_inferred prompt".split()
 # Details that hold a suite's own words, never the sample's or the vendor's.
 _KEPT_DETAILS = frozenset({"category", "outcome", "error_type", "format", "check", "status", "resolved"})
-# Their length counts: that of an answer as its tokens, and no two different ones may look alike.
+# Their length counts: that of an answer as its tokens, and no two different ones may look the same.
 _KEEP_LENGTH = frozenset({"text", "reasoning", "name", "arguments", "id"})
 
 
@@ -130,7 +130,7 @@ _MIN_LENGTH = 6
 _TAIL = 8
 # The number of first characters that reveal a secret cut off behind them, as in capped messages.
 _HEAD = 12
-# A text to search for, and the whole text of which it is the beginning or the end.
+# A text to search for, and the whole text that begins or ends with it.
 _Piece = tuple[str, str]
 
 
@@ -196,7 +196,7 @@ def _holding(pieces: Sequence[bytes]) -> Callable[[bytes], object]:
 def _masked(text: str, pieces: Iterable[_Piece]) -> str:
     """``text`` with every stretch that any secret covers replaced once, also where secrets overlap.
 
-    A piece found is extended as far as the whole of which it is the beginning or the end.
+    A piece found is extended as far as the whole that begins or ends with it.
     """
     folded, covered = _folded(text), bytearray(len(text))
     for sought, whole in pieces:
@@ -228,7 +228,7 @@ def _folded(text: str) -> str:
 
 
 def _pieces(secret: str, names: str) -> Iterator[_Piece]:
-    """The texts to search for to find a secret, folded, each with its whole; none stands in ``names``."""
+    """The texts to search for to find a secret, folded, each with its whole; none is in ``names``."""
     is_long = len(secret) >= 2 * _TAIL
     wholes = [_folded(whole) for whole in _disguises(secret)]
     found = [(whole[:_HEAD] if is_long else whole, whole) for whole in wholes]

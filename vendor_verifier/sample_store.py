@@ -22,8 +22,8 @@ from vendor_verifier.records.sample import Sample, Samples
 MAX_FILE_BYTES = 8 * 1024**3
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-# A packed file may unpack to so many times its size, and in any case to so many bytes. Rows that repeat their tools
-# shrink a hundredfold; what shrinks more than this was made to fill a disk.
+# A packed file may unpack to this multiple of its size, and in any case to this number of bytes. Rows that repeat
+# their tools shrink a hundredfold; what shrinks more than this was made to fill a disk.
 _MOST_TIMES = 500
 _ALWAYS_BYTES = 64 * 1024**2
 

@@ -227,7 +227,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         return read_samples(self.samples_file(suite))
 
     def read_records(self, on_bad_line: OnBadLine) -> Iterator[Record]:
-        """Every readable record in the order written; unreadable lines are told by place and reason, never hidden."""
+        """Every readable record in the order written; unreadable lines are reported by place and reason."""
         file = self.records_file
         for number, line in lines_in(file, on_bad_line) if file.exists() else ():
             try:

@@ -98,7 +98,7 @@ def _spells_call(value: Mapping[str, Any]) -> bool:
 
 
 def _plain(item: object) -> object:
-    """An SDK's object as the JSON it stands for; anything else as it is."""
+    """An SDK's object as JSON; anything else as it is."""
     dump = getattr(item, "model_dump", None)
     return dump(mode="json") if callable(dump) else item
 

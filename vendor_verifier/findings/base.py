@@ -82,7 +82,7 @@ class ModelRun:
         return tuple(label for label in self.labels if label != self.baseline)
 
     def alpha(self, tests: int) -> float:
-        """The level of the first step of Holm's correction, in a facet of so many tests a vendor."""
+        """The level of the first step of Holm's correction, in a facet with this number of tests a vendor."""
         return LEVEL / (tests * max(1, len(self.vendors)))
 
     @cached_property

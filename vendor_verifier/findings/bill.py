@@ -100,7 +100,7 @@ def _prompt_tokens(run: ModelRun, label: str) -> Iterator[Test]:
 def _output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     """More output tokens for as much text as the baseline's: signed ranks of the log ratio (Wilcoxon 1945), line 1 %.
 
-    Compared are answers to one question whose lengths are alike; ``_END_TOKENS`` are granted, and answers that bill
+    Compared are answers to one question whose lengths are similar; ``_END_TOKENS`` are granted, and answers that bill
     reasoning are left out, because nobody sees how much there was.
     """
     rows = _pairs(run, label, "output_tokens")

@@ -39,7 +39,7 @@ LEAST_TRIPLES, LEAST_CALLS, LEAST_SCORES = 20, 10, 10
 ENOUGH, ENOUGH_ARGUMENTS = 0.10, 0.50
 # Arguments need evidence only where the baseline repeats this share of its own.
 LEAST_REPEATED = 0.25
-# Decisions that differ by chance from a baseline that was asked once, of which nothing is known.
+# The share of decisions that differ by chance, assumed where the baseline was asked once.
 _ASSUMED_NOISE = 0.05
 _TESTS = 4
 

@@ -21,7 +21,7 @@ from vendor_verifier.suites.known_answers import (
 from vendor_verifier.text import listed
 
 CALL_LINE = 0.05
-# The same change in so many texts is no slip; so many lost codes are more than one bad answer.
+# The same change in this many texts is no slip; this many lost codes are more than one bad answer.
 LEAST_TEXTS, LEAST_SHARE, UNLIKELY = 2, 0.6, 0.005
 LEAST_LOST, CERTAIN = 3, 0.001
 # Prompts are billed short if they are so far below the baseline's; a cache answers this much sooner.

@@ -24,7 +24,7 @@ LEAST_PROBES, LEAST_STRINGS, DRAWS = 10, 8, 5_000
 ENOUGH = 0.5
 # T1 and T2 in standard deviations are held against their 0.9 % and 0.1 % quantiles, so that both share one test.
 _YARDSTICKS = np.array([[2.366], [3.090]])
-# An answer that bills more was not held to one token. Counts may miss a rounded product, or a cut, by so many tokens.
+# An answer that bills more was not held to one token. Counts may miss a rounded product, or a cut, by this many tokens.
 _SHORT, _ROUNDING, _CUT_TOKENS, _LEAST_FACTOR = 2, 2.0, 8, 0.02
 # The features that a server enforces, whatever the model says, and the facet that they are about.
 FEATURES: Mapping[str, FacetName] = {
@@ -81,7 +81,7 @@ def probes_of(run: ModelRun, label: str | None) -> pd.DataFrame:
 def _tokenizer(run: ModelRun, label: str) -> Iterator[Test]:
     """Prompt tokens that are not the baseline's up to one constant.
 
-    Nothing is said where the baseline itself counts one prompt in two ways (a cache taken off, several hosts).
+    There is no finding where the baseline itself counts one prompt in two ways (a cache taken off, several hosts).
     """
     sides = (probes_of(run, name) for name in (label, run.baseline))
     own, base = (rows[rows["group"].map(_is_short).astype(bool)].groupby("group")["input_tokens"] for rows in sides)

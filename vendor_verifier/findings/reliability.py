@@ -31,7 +31,7 @@ from vendor_verifier.text import counted
 FACET: FacetName = "reliability"
 FAILED_LINE, CUT_LINE, LEAST_RETRIED = 0.10, 0.05, 0.05
 ENOUGH_FAILED, ENOUGH_CUT = 0.20, 0.10
-# Failures at most so many requests apart in sending order are one group; an answer that breaks off is no outage.
+# Failures at most this distance from each other in sending order are one group. An answer that breaks off is no outage.
 GAP, CUT_GAP = 2, 1
 LEAST_DOWN, DOWN = 60, 0.5
 # Failing more than the baseline by this share and number leaves the facet untested, where no test shows it.

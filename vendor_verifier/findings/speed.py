@@ -35,10 +35,10 @@ from vendor_verifier.text import counted
 FACET: FacetName = "speed"
 LINE = 1.25
 ENOUGH = 2.0
-# A first token so many times later than the vendor's own median is late.
+# A first token that takes this multiple of the vendor's own median is late.
 LATE = 6
 LEAST_ANSWERS, LEAST_STREAMED = 30, 5
-# Pieces that follow each other so many times as fast as the baseline's may be made before.
+# Pieces that follow each other this many times as fast as the baseline's may be made before.
 IMPLAUSIBLE = 2
 # The margins in Fisher's z by which a correlation must exceed the baseline's.
 CORRELATION_LINE, LOAD_LINE = 0.2, 0.1

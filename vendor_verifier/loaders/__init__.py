@@ -114,7 +114,7 @@ def _rows(lines: Iterator[bytes], file: Path) -> tuple[Iterator[Row | Problem], 
 
 
 def _of_no_format(rows: Sequence[Row | Problem], file: Path, place: str) -> list[Problem]:
-    """The problems of a file of which no row has a format; its first row stands for all that are readable."""
+    """The problems of a file in which no row has a format; its first row is shown for all that are readable."""
     problems = [row for row in rows if isinstance(row, Problem)]
     for row in rows:
         if isinstance(row, Row):

@@ -123,7 +123,7 @@ def _tag(sample: Sample, key: str) -> str:
 
 
 def _balanced(samples: Sequence[Sample]) -> list[int]:
-    """All places in an order of which every beginning holds each class, and in it each category, in its share."""
+    """All places, ordered so that every beginning holds each class, and in it each category, in its share."""
     classes: dict[str, dict[str, list[int]]] = {}
     for _, place in sorted((hashlib.sha256(sample.id.encode()).digest(), at) for at, sample in enumerate(samples)):
         sample = samples[place]

@@ -52,7 +52,7 @@ class Dataset(msgspec.Struct, frozen=True):
     ``source`` is the address that it was downloaded from, with its commit or digest; None for a file of this disk.
     ``classes`` are the samples' classes by whether a call is expected
     (:func:`vendor_verifier.loaders.selection.expects_call`). ``job`` is the name in a job file; ``not_run`` are, by its
-    tasks, requested categories that cannot run, each with the reason, of which ``warnings`` inform.
+    tasks, requested categories that cannot run, each with the reason, which ``warnings`` repeat.
     """
 
     name: str

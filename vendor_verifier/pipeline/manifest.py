@@ -300,7 +300,7 @@ def _offered(manifest: Manifest, entry: Entry, plan: Plan, kept: LoadReport) -> 
     from vendor_verifier.pipeline.load_profile import places
 
     before = (manifest.load or {}).get(f"{entry.model}: {entry.label}")
-    # Where nobody set a cap, it is what this system bears, and no load that was asked for.
+    # Where nobody set a cap, it is what this system can do, and no load that was asked for.
     is_asked = kept.cap < places(plan.load, None, plan.entries)
     by_schedule = (kept.held_back > 0 and is_asked) or (before is not None and before.by_schedule)
     return {**asdict(kept), "by_schedule": by_schedule}

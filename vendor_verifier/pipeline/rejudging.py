@@ -75,7 +75,7 @@ def _asked_otherwise(
 
 
 def _with(own: Mapping[str, Any], name: str, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The options ``own``, of which one is as it is stored."""
+    """The options ``own``, except that one is as it is stored."""
     others = {key: value for key, value in own.items() if key != name}
     return {**others, name: stored[name]} if name in stored else others
 

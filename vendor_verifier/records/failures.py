@@ -34,7 +34,7 @@ class Kind(msgspec.Struct, frozen=True):
     ``phase`` is where it usually happens. ``retried``: whether an attempt is worth repeating, ``once`` where one more
     try settles it. ``pauses`` holds back the whole account, ``stops`` makes every further request of the entry
     pointless. ``charge``: who answers for it. ``statuses`` are the HTTP statuses that mean it. ``hopeless``: another
-    question would get the same. ``declines``: the request as it stands is refused. ``maybe_billed``: the vendor may
+    question would get the same. ``declines``: this very request is refused. ``maybe_billed``: the vendor may
     have worked. ``no_answer``: a 2xx with something else in the answer's place. ``after_end``: it cannot spoil an
     answer that had been given whole.
     """
@@ -273,7 +273,7 @@ SETTLED = QUESTION_REFUSED | {"not_found", "untranslatable"}
 
 
 def kind_of_status(status: int) -> FailureKind:
-    """The kind that a status other than 2xx stands for."""
+    """The kind of failure that a status other than 2xx means."""
     if status in _OF_STATUS:
         return _OF_STATUS[status]
     if 300 <= status < 400:

@@ -31,8 +31,8 @@ class EntryInfo(msgspec.Struct, frozen=True):
 
     ``repeat`` is the number of times it was asked everything, ``None`` for the run's own number. ``begun`` is the
     number of records started where none was planned (by a duration or a schedule): the last repetition may be a part.
-    ``cap``: times that rank count from when requests were due, for so many at a time held others back; ``None``: from
-    sending (see :class:`Offered`).
+    ``cap``: times that rank count from when requests were due, as the cap held others back;
+    ``None``: from sending (see :class:`Offered`).
     """
 
     model: str
@@ -119,10 +119,10 @@ class StoredSettings(msgspec.Struct):
 class ScoreRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of scoring.
 
-    ``rank_metrics`` join the six of IRF (a suite's name stands for its main score). ``gates`` are thresholds or names
+    ``rank_metrics`` join the six of IRF (a suite's name means its main score). ``gates`` are thresholds or names
     of presets; ``model_gates`` replace them for models that have gates of their own. ``baseline_f1`` is the baseline's
     F1 in the ranking: 1.0 as published, or its own against its other runs. ``slos`` are thresholds for every single
-    request. One of ``monthly_requests`` and ``monthly_tokens`` is the buyer's own volume, at which costs are told.
+    request. One of ``monthly_requests`` and ``monthly_tokens`` is the buyer's own volume, at which costs are shown.
     """
 
     undecided: Undecided = "missed"

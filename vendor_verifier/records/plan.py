@@ -17,14 +17,14 @@ ClientName = Literal["direct", "sdk"]
 # The arrival of an open loop's requests: at even distances, or at random (a Poisson process).
 Arrival = Literal["constant", "poisson"]
 
-# An address that stands for a simulated vendor, which is served when the run begins.
+# An address of a simulated vendor, which is served when the run begins.
 SIMULATED = "sim://"
 
 
 class Entry(msgspec.Struct, frozen=True):
     """One vendor endpoint under one unified model name: a line of the ranking.
 
-    ``label`` names it in every table and is unique under its model. ``account`` stands for (origin, key) without
+    ``label`` names it in every table and is unique under its model. ``account`` is (origin, key) without
     revealing the key: entries that share it share concurrency, pauses and pacing. ``parameters`` override the
     sample's own (``temperature``, ``max_tokens``). ``key_name`` is the variable the key came from, ``key_command`` the
     program that prints it where it has to be fetched anew while the run goes on. ``header_templates`` are the headers
@@ -71,7 +71,7 @@ class RetryRules(msgspec.Struct, frozen=True):
 
 
 class LoadShape(msgspec.Struct, frozen=True):
-    """The shape in which requests are offered to each vendor entry; as it stands, a fixed number at a time until all is
+    """The shape in which requests are offered to each vendor entry; by default, a fixed number at a time until all is
     asked.
 
     ``request_rate`` (per second) or a ``schedule`` offers them whatever happens (an open loop), spaced evenly or at
@@ -126,7 +126,7 @@ class Plan(msgspec.Struct, frozen=True):
     themselves is noise. ``max_requests`` and ``max_cost_usd`` end an execution early, None for no limit.
     ``question_seed`` is the one from which questions were made anew for this run, None where none were.
     ``redact_content``: nothing that was asked or answered is stored, only digests and what scoring needs. ``workers``
-    are so many processes of this machine, or a Dask scheduler's address; 1 is this process.
+    are the number of processes of this machine, or a Dask scheduler's address; 1 is this process.
     """
 
     entries: tuple[Entry, ...]

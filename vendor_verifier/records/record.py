@@ -64,7 +64,7 @@ class Timing(msgspec.Struct, frozen=True):
     the pauses between one piece of the answer (a non-empty delta) and the next, 0 where both arrived at one moment, so
     their sum is last − first token. ``first_chunk_share`` is the share (0..1) of all received characters that came with
     the first token moment. ``sent_at`` is UTC wall time, ISO 8601, a label only. ``dns_ns``, ``tcp_ns`` and ``tls_ns``
-    are the parts of ``connect_ns`` where the transport can tell them apart; ``connection_reused`` says whether TTFT is
+    are the parts of ``connect_ns`` where the transport can separate them; ``connection_reused`` says whether TTFT is
     a warm one (``None``: not known). ``our_lateness_ns`` is how late we may have stamped, at most, what came in between
     connecting and the end (``None``: nobody watched). ``begun_late_ns`` is the part of the time from due to sent for
     which we may answer, at most, and neither a cap nor a budget; ``None`` where nothing was due by a schedule.
@@ -294,7 +294,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 def supersedes(new: Record, old: Record) -> bool:
-    """Whether ``new`` replaces ``old`` under the same key: a success supersedes a failure, else the first stands."""
+    """Whether ``new`` replaces ``old`` under the same key: a success replaces a failure, else the first stays."""
     return new.succeeded and not old.succeeded
 
 

@@ -275,7 +275,7 @@ def versions_here() -> dict[str, str]:
 
 @contextmanager
 def cluster_of(workers: int | str) -> Iterator[str]:
-    """The address of a scheduler: of so many worker processes, started here until the block ends, or the given one."""
+    """The address of a scheduler: of worker processes that are started here until the block ends, or the given one."""
     for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     if isinstance(workers, str):

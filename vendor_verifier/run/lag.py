@@ -115,7 +115,7 @@ def quiet_collector() -> Iterator[None]:
     """
     before = gc.get_threshold()
     gc.freeze()
-    # Objects more than were let go of before the youngest are walked, and so many such walks before the others are.
+    # Objects more than were let go of before the youngest are walked, and this many such walks before the others are.
     gc.set_threshold(500_000, 50, 100)
     try:
         yield

@@ -12,7 +12,7 @@ Places are lowered by the rule of TCP (additive increase, multiplicative decreas
 back. A window instead of single refusals, because some hosts refuse one request in ten all day and fewer places would
 not change that. Places in use are not revoked; they are withheld when they come back.
 
-Two kinds of end are kept apart. A refused key or an empty account ends only the entry whose answer it was: with the
+There are two kinds of end. A refused key or an empty account ends only the entry whose answer it was: with the
 same key another model, path or protocol may well be served, and if it is not, its own first answer shows it. An account
 that cannot be reached for many samples in a row ends as a whole, as does one whose entries all ended. Who waits is
 woken by an end at once.
@@ -36,7 +36,7 @@ _LOOKED_AT = 24
 _TOO_MANY = 8
 # So many answers in a row without a refusal earn one place back.
 _GOOD_PER_PLACE = 10
-# A vendor counts as down when so many samples in a row, each after all its tries, did not reach it.
+# A vendor counts as down when this many samples in a row, each after all its tries, did not reach it.
 DOWN_AFTER = 10
 
 # granted: send now and release afterwards; stopped: this entry is finished; closed: the run takes nothing new.
@@ -113,7 +113,7 @@ class Account:
             raise
 
     def free_place(self, name: Name, places: int) -> None:
-        """Take back a place, and hand out so many."""
+        """Take back a place, and hand out up to ``places``."""
         self._using[name] -= 1
         self._free += places
         while self._free > 0 and (waiting := [each for each, line in self._waiting.items() if line]):

@@ -3,7 +3,7 @@
 In an open loop a play begins when it is due, whatever became of those before it; what it then waits for (a cap on
 requests in flight, a budget, a busy process) is part of its time from schedule, so that a vendor that stalls cannot
 hide it by slowing the questions down ("coordinated omission"). Further turns and retries follow from their own play.
-Every entry goes at its own pace: no vendor waits for another one, unless only so many vendors may be in flight at once.
+Every entry goes at its own pace: no vendor waits for another one, unless the number of vendors in flight is limited.
 
 The first plays may be a warm-up, whose answers are thrown away. Its samples are taken from the end of the order, so
 that no counted question was just asked to warm something up.
@@ -258,6 +258,6 @@ def offered(shape: LoadShape, until_s: float) -> float:
         ValueError: the shape has no rate.
     """
     if shape.request_rate is None:
-        raise ValueError("only a rate offers so many a second")
+        raise ValueError("only a rate offers requests by the second")
     rate, ramp_s = shape.request_rate, shape.ramp_up_s
     return rate * until_s**2 / (2 * ramp_s) if until_s < ramp_s else rate * (until_s - ramp_s / 2)

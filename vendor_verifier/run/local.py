@@ -32,8 +32,8 @@ from vendor_verifier.run.queue import BLOCK, WorkItem, WorkQueue
 from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.connect import ensure_descriptors
 
-# Where only so many entries may be asked at once: while the last requests of a turn end, places stay free, a fortieth
-# of so many rounds if all take equally long. A short run has shorter turns: all should see about the same time of day.
+# The turns of a group, where not all entries may be asked at once. While the last requests of a turn end, places stay
+# free. A short run has shorter turns: all should see about the same time of day.
 _ROUNDS = 20
 _LEAST_TURNS = 4
 # Plays of an entry beyond twice its places: when one rests between two tries another takes its place.
@@ -117,7 +117,7 @@ class _Stream:
     """The items left of one entry, and how many have begun and ended.
 
     ``plays`` is how many go on at once, ``turn`` how many more may begin before it hands its slot over, where slots are
-    limited. ``lead`` is the baseline whose pace it keeps; ``phase``, from 0 to 1, keeps entries apart that would else
+    limited. ``lead`` is the baseline whose pace it keeps; ``phase``, from 0 to 1, spreads entries that would else
     all go on at the same moments. ``moved`` is set, and replaced, when a play ends.
     """
 

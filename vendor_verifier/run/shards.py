@@ -1,4 +1,4 @@
-"""Divides a plan into shards, of which each is sent by one process: the entries of some accounts.
+"""Divides a plan into shards, each sent by one process: the entries of some accounts.
 
 One process has all of an account, so its limits are exact and need no message. What the run may spend is divided
 equally. It opens no connection and does not need Dask.

@@ -39,7 +39,7 @@ MAX_DECODE_TPS = 5_000.0
 # A shorter reply may come in one piece without having been buffered.
 BUFFERED_MIN_TOKENS = 16
 _CHARACTERS_PER_TOKEN = 4
-# A token stands for one byte of text at least, but for the markup around an answer and around each of its calls.
+# A token is one byte of text at least, but for the markup around an answer and around each of its calls.
 _MARKUP_TOKENS, _MARKUP_TOKENS_OF_CALL = 16, 64
 _MOST_BYTES_OF_CHARACTER = 4
 _INLINE_REASONING = ("<think", "<|channel|>analysis")

@@ -28,7 +28,7 @@ from vendor_verifier.records.results import TriggerCounts
 
 NOT_SENT, CALLED, NOT_CALLED, UNDECIDED = range(4)
 _CODES = {"called": CALLED, "not_called": NOT_CALLED, "undecided": UNDECIDED}
-# Of a run that lasted a stated time at most so many of its repetitions are compared, spread evenly.
+# Of a run that lasted a stated time at most this many repetitions are compared, spread evenly.
 MOST_TIMED = 8
 Decisions = NDArray[np.int8]
 """Codes by repetition and sample."""

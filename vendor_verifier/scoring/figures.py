@@ -9,8 +9,8 @@ Which records a figure is taken over:
   our credit for everything has no figures at all; where it answered anything, its refusals stay failures.
 - Answers of another provider than the pinned one are left out.
 - An entry that was asked for a stated time was planned what was begun; whole repetitions are compared.
-- Averages are over the successes that measured. A time of which more than 20 % were discarded, because this program was
-  late, is None, and nobody of the model is ranked by it.
+- Averages are over the successes that measured. A time is None where more than 20 % were discarded
+  because this program was late, and nobody of the model is ranked by it.
 - Feature checks and probes join none of these figures; checks have a result of their own.
 """
 
@@ -90,7 +90,7 @@ class Scored:
 @dataclass(frozen=True)
 class _Entry:
     """One entry with the places of its rows: those of ranked evaluations, misrouted ones included (``every``) or not
-    (``rows``), and those apart. ``charged`` marks the rows that say something of the vendor."""
+    (``rows``), and those of checks and probes. ``charged`` marks the rows that say something of the vendor."""
 
     info: EntryInfo
     records: pd.DataFrame
@@ -179,7 +179,7 @@ def _entry(info: EntryInfo, records: pd.DataFrame, places: Mapping[EntryKey, Any
 
 
 def _planned(plan: ScorePlan, entry: _Entry, *, apart: bool = False) -> int:
-    """The records planned for an entry in the evaluations that rank, or in those apart."""
+    """The records planned for an entry in the evaluations that rank, or in checks and probes."""
     if entry.info.begun is not None:
         return len(entry.apart) if apart else entry.info.begun - len(entry.apart)
     each = sum(len(samples) for suite, samples in plan.samples.items() if is_apart(suite) == apart)

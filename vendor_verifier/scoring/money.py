@@ -64,7 +64,7 @@ class Money(msgspec.Struct, frozen=True):
 
 
 def input_price_usd(price: Price, cached_share: float | None) -> float:
-    """US dollars for a million input tokens, of which this share is cached."""
+    """US dollars for a million input tokens with this share of cached ones."""
     cached = price.input if price.cached is None else price.cached
     share = cached_share or 0.0
     return price.rate * (price.input * (1 - share) + cached * share)

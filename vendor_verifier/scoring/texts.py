@@ -29,7 +29,7 @@ class AnswerText(msgspec.Struct, frozen=True):
     """One answer: its text, its reasoning and its calls without ids, arguments in canonical form.
 
     ``characters`` are all that it shows, uncut, ``output_tokens`` what it bills for them; None where it bills reasoning
-    apart, of which nobody sees how much there was.
+    that it does not show.
     """
 
     text: str

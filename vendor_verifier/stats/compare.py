@@ -56,7 +56,7 @@ def more_often(hits: int, n: int, base_hits: int, base_n: int) -> Comparison:
 
 
 def stretches(hit: NDArray[np.bool_], gap: int) -> int:
-    """The number of groups of hits in sending order; hits at most ``gap`` requests apart are one group."""
+    """The number of groups of hits in sending order; hits at most ``gap`` places from the last one are in its group."""
     places = np.flatnonzero(hit)
     return int(places.size and 1 + np.count_nonzero(np.diff(places) > gap))
 

@@ -65,7 +65,7 @@ def bootstrap(
     return np.asarray(low), np.asarray(high)
 
 
-# An outage or a slow spell of so many requests may have been missed by any run.
+# An outage or a slow spell of this many requests may have been missed by any run.
 OUTAGE = 20
 _PARTS, _LEAST_PART = 12, 5
 _TAIL = 0.025
@@ -84,7 +84,7 @@ def exact_interval(part: float, n: float) -> Figure:
 
 
 def stretch_interval(bad: pd.Series[Any]) -> Figure:
-    """The share of bad requests with an interval by their stretches, of bad requests at most two apart.
+    """The share of bad requests with an interval by their stretches: at most one good request is between bad ones.
 
     A stretch is an event of a Poisson process whose weight w is its length. With y = Σ w and v = Σ w² the ends of y are
     v ÷ 2y · χ²(2y² ÷ v) and the same of y + m and v + m² (Fay & Feuer 1997), m being the longest stretch and ``OUTAGE``

@@ -27,7 +27,7 @@ _LONGEST = 2_000_000
 _CHARACTERS = 4
 _DOORS = ("red", "green", "blue")
 _HEX = "0123456789abcdef"
-# Without signs that look alike.
+# Without signs that look the same.
 _CODE = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 _TOOL = {
     "type": "function",
@@ -195,7 +195,7 @@ def read_echo(turn: Turn, response: Response) -> tuple[FeatureStatus, str]:
 
 
 def needle_turn(tokens: int, draws: Draws) -> Turn:
-    """A log of about so many tokens with a code at each of the depths; the question is at both of its ends."""
+    """A log of about this number of tokens with a code at each of the depths; the question is at both of its ends."""
     question = "The log names a code for the red, the green and the blue door. Answer with these three codes only."
     codes = ["".join(draws.one_of(_CODE) for _ in range(4)) + f"-{draws.between(1000, 9999)}" for _ in _DOORS]
     lines: list[str] = []

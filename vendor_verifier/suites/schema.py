@@ -33,7 +33,7 @@ _PATTERN_GAVE_UP = (
     jsonschema_rs.ValidationErrorKind.RegexEngineFailure,
 )
 
-# JSON Schema's name of each type name of a dialect, in lower case; None stands for any type.
+# JSON Schema's name of each type name of a dialect, in lower case; None means any type.
 _TYPES: dict[str, str | None] = {
     **{name: name for name in ("object", "array", "string", "integer", "number", "boolean", "null")},
     **dict.fromkeys(("dict", "map", "hashmap"), "object"),
@@ -99,7 +99,7 @@ class _Compiled(msgspec.Struct, frozen=True):
     reason: str | None = None
 
     def judge(self, name: str, arguments: object, written: int) -> CallVerdict:
-        """The verdict on arguments that were written as so many characters; never raises."""
+        """The verdict on arguments that were written with ``written`` characters; never raises."""
         if self.validator is None:
             return CallVerdict(name, self.verdict, self.reason)
         too_long = self.parts * written > _MAX_WORK or (self.backtracks and written > _MAX_BACKTRACKED)

@@ -57,7 +57,7 @@ class ToolCorrectnessMetric:
         return ToolCorrectness(value, value >= self.threshold, reason)
 
     def pairs(self, expected: Sequence[Call], called: Sequence[Call]) -> dict[int, tuple[int, float]]:
-        """Pairs of one tool, the most alike first: place of the expected call → place of the call, likeness."""
+        """Pairs of one tool, the most similar first: place of the expected call → place of the call, likeness."""
         ranked = sorted(
             (-self._likeness(one, other), at, place)
             for at, one in enumerate(expected)
@@ -98,7 +98,7 @@ def score(
     exact_match: bool = False,
     check_ordering: bool = False,
 ) -> ToolCorrectness:
-    """Score the names of tools called against those expected; None stands for none. What is no list of names fails."""
+    """Score the names of tools called against those expected; None means none. What is no list of names fails."""
     sides = [[] if names is None else names for names in (expected, called)]
     for names in sides:
         if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
@@ -109,7 +109,7 @@ def score(
 
 @dataclass(frozen=True, slots=True)
 class EvalTestCase:
-    """One question with the tools that were called and those that should have been; None stands for none."""
+    """One question with the tools that were called and those that should have been; None means none."""
 
     input: str = ""
     actual_output: str | None = None

@@ -20,7 +20,7 @@ _KINDS = frozenset({"http", "socks5", "socks5h"})
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host's name or address stands for this machine."""
+    """Whether a host's name or address is this machine."""
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
         return True

@@ -6,7 +6,7 @@ take a final assistant message for the beginning of the answer: such turns are u
 
 Answers are read from Anthropic and from the gateways that imitate it. Content comes in numbered blocks. A ``tool_use``
 block opens a tool call under a number of our own, because gateways reuse theirs; its arguments come as JSON fragments,
-or whole in the opening event, or, for a tool without arguments, as nothing at all, which stands for ``{}``. Blocks of
+or whole in the opening event, or, for a tool without arguments, as nothing at all, which means ``{}``. Blocks of
 tools that the host itself runs are no calls of ours. Usage is cumulative and spread over two events, with zeros where a
 gateway did not know better: the last positive number of each kind wins. The end is ``message_stop``.
 """

@@ -201,7 +201,7 @@ _CHAT_FINISH_REASONS = {word: reason for reason, words in _CHAT_WORDS.items() fo
 
 
 def chat_finish(raw: str) -> FinishReason:
-    """The finish reason that a word of chat completions, and of the hosts that imitate it, stands for."""
+    """The finish reason that a word of chat completions, and of the hosts that imitate it, means."""
     return _CHAT_FINISH_REASONS.get(raw.lower(), "unknown")
 
 

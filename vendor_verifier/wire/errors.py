@@ -42,7 +42,7 @@ NO_ANSWER = ("not_an_object", "no_choices")
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """An error inside a 200 answer. ``code`` is the vendor's, ``status`` the HTTP status it stands for if known."""
+    """An error inside a 200 answer. ``code`` is the vendor's, ``status`` the HTTP status it means if known."""
 
     message: str
     code: str | None = None
@@ -86,7 +86,7 @@ def _fault(error: Mapping[str, Any]) -> Fault:
 
 
 def status_of(code: object) -> int | None:
-    """The HTTP status a vendor's error code stands for, or None."""
+    """The HTTP status that a vendor's error code means, or None."""
     if isinstance(code, str):
         word = code.strip().lower()
         if word.isdigit() and len(word) == 3:

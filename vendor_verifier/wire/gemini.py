@@ -1,7 +1,7 @@
 """Gemini ``streamGenerateContent``: translates a chat-completions turn into its words.
 
-Messages become ``contents`` of the roles user and model, the system text stands apart, results of parallel calls go
-back together and in the order of the calls (Gemini matches them by position), and tool schemas go as they are, as
+Messages become ``contents`` of the roles user and model, the system text has its own field, results of parallel calls
+go back together and in the order of the calls (Gemini matches them by position), and tool schemas go as they are, as
 ``parametersJsonSchema``. Forbidding parallel calls has no word here, nor have images by address: such turns are
 untranslatable.
 

@@ -136,7 +136,7 @@ def read_messages(messages: Iterable[object], notes: Notes) -> list[PastMessage]
 
 
 def system_text(history: Iterable[PastMessage], notes: Notes) -> str:
-    """All system messages in one text, for protocols that keep it apart from the talk."""
+    """All system messages in one text, for protocols that keep it outside of the talk."""
     texts: list[str] = []
     talking = False
     for past in history:

@@ -256,7 +256,7 @@ class OpenAIChat:
     """The wire; its fields are the quirks a vendor may declare.
 
     ``max_tokens_field``: what the vendor calls the output budget. ``stream_usage``: off for hosts that refuse
-    ``stream_options``. ``tool_choices``: the only words the vendor takes (``function`` stands for a named tool), where
+    ``stream_options``. ``tool_choices``: the only words the vendor takes (``function`` means a named tool), where
     that is not all of them; other turns are untranslatable. ``extra``: body fields every request to it carries.
     ``thinking``: what switches reasoning on and off, where the vendor has such a switch.
     """

@@ -152,7 +152,7 @@ def _declared_values(tools: Iterable[Mapping[str, Any]]) -> Mapping[str, Mapping
 
 
 def read_value(text: str, schema: object, is_text: bool | None = None) -> Any:
-    """The value ``text`` stands for. ``is_text`` is the model's own statement, where its family can make one.
+    """The value that ``text`` means. ``is_text`` is the model's own statement, where its family can make one.
 
     A declared string stays text; anything else, undeclared values included, is JSON if it reads as JSON.
     """
@@ -270,7 +270,7 @@ def _read_deepseek(inner: str) -> _Found | None:
 
 
 def _read_tool_call(inner: str) -> _Found | None:
-    """A call in ``<tool_call>``, which three families share; its inside tells them apart."""
+    """A call in ``<tool_call>``, which three families share; its inside shows which."""
     inner = inner.strip()
     if inner.startswith("{"):
         return _read_json_call(inner)
@@ -289,7 +289,7 @@ def _read_json_call(inner: str) -> _Found | None:
     try:
         call = as_dict(parse_json(inner))
     except PayloadError:
-        # It is still a call; its arguments are whatever stands in their place.
+        # It is still a call; its arguments are whatever is in their place.
         found = re.search(r'"name"\s*:\s*"([^"\n]{1,200})"', inner[:2_000])
         place = re.search(r'"(?:arguments|parameters)"\s*:\s*', inner)
         written = inner[place.end() :].rstrip() if place else ""

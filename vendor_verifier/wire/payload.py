@@ -43,7 +43,7 @@ def parse_json(
     try:
         value = _read_quickly(text) if object_pairs_hook is None else _read_slowly(text, object_pairs_hook)
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        # What the quick reader refuses is either no JSON, of which this says why, or has a half character in it.
+        # What the quick reader refuses is either no JSON, and this says why, or has a half character in it.
         value = _read_slowly(text, object_pairs_hook)
     if may_be_deep(text) or (most is not None and len(text) > most):
         _refuse_excess(value, most)

@@ -185,7 +185,7 @@ def _bill(sides: Sides) -> Iterator[Table]:
 
 
 def _reliability(sides: Sides) -> Iterator[Table]:
-    """Failed attempts by kind, and groups of requests that failed or were retried, at most two requests apart."""
+    """Failed attempts by kind, and groups of failed or retried requests with at most one good one between them."""
     tries = sides.scored.attempts.query("model == @sides.model and label == @sides.label")
     kinds = tries.groupby("failure", observed=True)["succeeded"].agg(attempts="size", recovered="sum").reset_index()
     yield sides.table("Failed attempts", kinds.sort_values("attempts", ascending=False))

@@ -35,7 +35,7 @@ def change_points(
     """(first index of the new level, p) of every change of level, in order.
 
     A change stays if Student's t-test between the levels on both of its sides, widened by a correlation of ``alike``
-    between neighbouring nights, has p < ``p_value`` and their means are at least ``least_effect`` apart. ``series`` has
+    between neighbouring nights, has p < ``p_value`` and their means differ by at least ``least_effect``. ``series`` has
     shape (runs,).
     """
     values = np.asarray(series, dtype=np.float64)
@@ -136,5 +136,5 @@ def _t_test(before: NDArray[np.float64], after: NDArray[np.float64], alike: floa
 
 
 def _mean_variance(nights: int, alike: float) -> float:
-    """v(m): the variance of the mean of so many nights, in units of one night's variance."""
+    """v(m): the variance of the mean of this number of nights, in units of one night's variance."""
     return (1 + 2 * sum((1 - k / nights) * alike**k for k in range(1, nights) if alike**k > 1e-6)) / nights

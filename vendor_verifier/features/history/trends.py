@@ -120,7 +120,7 @@ def _shift(row: NDArray[np.float64]) -> float:
 
 
 def _trend(about: tuple[str, str, str], series: pd.DataFrame, judged: int, alike: float) -> Trend:
-    """The trend of one series, where so many are judged at once and neighbouring nights are so alike."""
+    """The trend of one of ``judged`` series; ``alike`` is the correlation of neighbouring nights."""
     figure, count = about[2], len(series)
     plain, relative = series["plain"].to_numpy(), series["relative"].to_numpy()
     least, worse = least_change(figure), -1.0 if is_higher_better(figure) else 1.0

@@ -12,7 +12,7 @@ class Persona:
     """The traits of one vendor; the defaults are those of an honest one. Rates are shares (0..1) of the questions.
 
     ``false_rate``: calls that are not due; ``flip_rate``: decisions reversed; ``burst_rate``: refused at first.
-    ``rewrites``: a word in the calls it passes on becomes another; ``reads``: so many characters of a prompt at most.
+    ``rewrites``: a word in the calls it passes on becomes another; ``reads``: how many characters of a prompt.
     ``mind`` and ``served_model``: the other model that answers. ``crowd`` answers requests beyond ``ROOM`` in flight,
     ``wait_s`` later for each of these.
     """

@@ -301,7 +301,7 @@ def request_of(sample: Sample, reply: Reply, keys: Mapping[str, str]) -> HttpReq
     own = sample.expected["functions"][0]["parameters"]["properties"]["url"].get("default")
     if len(reply.calls) != 1 or name not in ("requests.get", "requests_get") or not isinstance(url, str):
         return None
-    # Scheme and host as they are spelled in the document: no credentials, no other port, no look-alike.
+    # Scheme and host as they are spelled in the document: no credentials, no other port, no similar name.
     origin = re.match(r"https?://[^/?#]*", str(own))
     is_own = origin is not None and re.match(re.escape(origin[0]) + r"(?=[/?#]|$)", url) is not None
     if not is_own or not isinstance(params, dict) or not isinstance(headers, dict):

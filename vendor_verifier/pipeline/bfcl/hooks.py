@@ -128,7 +128,7 @@ def write_bfcl_pages(folder: RunFolder, task: StoredTask) -> None:
         folder.create_inside(home)
         names: set[str] = set()
         for label, page in result_pages(results).items():
-            # A task of which nothing could run has reasons instead of metrics.
+            # A task that could not run at all has reasons instead of metrics.
             page["run"] = {
                 name: {**about.get(name, {}), **page["run"].get(name, {}), "not_run": task.not_run.get(name, {})}
                 for name in dict.fromkeys([*page["run"], *task.not_run])

@@ -153,7 +153,7 @@ def _check_one(
         if wrong is not None:
             return wrong
     for parameter, options in accepted.items():
-        if not isinstance(options, (list, str)):  # a text stands for its characters
+        if not isinstance(options, (list, str)):  # a text is its characters
             raise uncheckable(f"the answer {options!r:.80} of {parameter!r} is not a list of accepted values")
         if parameter not in arguments and "" not in options:
             return invalid(f"{kind}:missing_optional", f"parameter {parameter!r} is needed here")

@@ -1,7 +1,7 @@
 """A BFCL category in its native layout → samples: question lines and answer lines in; it opens no file.
 
 Questions and answers are joined by id, never by position. A sample's identity is a digest of its category and its row
-without id, so base and long-context rows that ask the same words stay apart.
+without id, so base and long-context rows that ask the same words stay different samples.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def samples_of(
     skip_bad: bool,
     defects: Iterable[str] = (),
 ) -> LoadedSamples:
-    """The samples of the rows, equal ones told apart by number. ``read`` is given a row and how many there were.
+    """The samples of the rows, equal ones numbered. ``read`` is given a row and how many there were.
 
     Raises:
         DataError: unusable rows (all of them), or no row at all.
