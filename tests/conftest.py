@@ -40,7 +40,7 @@ def _no_user_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _never_late(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How busy this machine is decides no test: what was read late is left out, and a loop that was late is told of,
+    """How busy this machine is decides no test: what was read late is left out, and a loop that was late is reported,
     only where that is what is tested."""
     if "lateness" not in request.keywords:
         monkeypatch.setattr(answer, "MOST_LATE", math.inf)

@@ -1,4 +1,4 @@
-"""The wheel works away from the checkout: a newcomer gets from it to the evidence, and plugins are found beside it."""
+"""The wheel works away from the checkout: a newcomer gets from it to the evidence, and plugins are found next to it."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def test_nothing_is_loaded_from_the_current_folder(tmp_path: Path) -> None:
     distribution(tmp_path, "evil = evil:Plugin")
     command = Path(sys.executable).with_name("agent-vendor-verifier")
     if not command.exists():
-        pytest.skip("the command is not installed beside this interpreter")
+        pytest.skip("the command is not installed with this interpreter")
     listed = subprocess.run([command, "init", "--list"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "deepseek" in listed.stdout
     assert not (tmp_path / "sprung").exists()

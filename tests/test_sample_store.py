@@ -22,7 +22,7 @@ PACKINGS = {"gzip": gzip.compress, "zstd": zstd.compress}
 
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_plain_and_packed_give_the_same_lines(tmp_path: Path, packing: str) -> None:
-    """Compression is told by content, not by name, and changes nothing."""
+    """Compression is known by content, not by name, and changes nothing."""
     content = b"one\n\ntwo\r\nlast"
     plain, packed = tmp_path / "a.gz", tmp_path / "b.jsonl"
     plain.write_bytes(content)

@@ -185,7 +185,7 @@ def world(filled: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("line", LINES)
 def test_the_command_ends_as_it_should(line: str, world: Path) -> None:
-    """With 0, unless a vendor departs; nobody is told of a mistake."""
+    """With 0, unless a vendor departs; no mistake is reported."""
     for part, what in NEEDS.items():
         if part in line:
             pytest.skip(f"it needs {what}")

@@ -1,4 +1,4 @@
-"""What a run leaves on disk comes back as it was, and what cannot be read is said, line by line."""
+"""What a run leaves on disk comes back as it was, and what cannot be read is reported, line by line."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_a_link_under_a_draft_s_name_is_not_written_through(folder: RunFolder) -
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the disk refuses, the old content stands and no draft is left."""
+    """When the disk refuses, the old content stays and no draft is left."""
     folder.write("a.txt", "old")
 
     def refuse(_fd: int) -> None:

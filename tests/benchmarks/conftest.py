@@ -1,4 +1,4 @@
-"""The benchmarks are programs beside the package; their modules are found where they lie."""
+"""The benchmarks are programs outside of the package; their modules are found where they lie."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_clock_errors() -> None:
 
 
 def test_peer_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its reason stands below the table, without paths, and the others have their rows."""
+    """Its reason is below the table, without paths, and the others have their rows."""
 
     def nothing(_job: Job) -> list[str]:
         return []

@@ -51,7 +51,7 @@ def test_what_the_baseline_does_too_is_no_finding() -> None:
 
 
 def test_a_cache_is_noted_and_no_fault() -> None:
-    """With the baseline's share beside it."""
+    """With the baseline's share next to it."""
     vendors = {label: VENDORS[label] for label in HONEST}
     noted = {each.vendor: each for each in judge(draw_run(vendors, 1, 0.0), {}).findings}
     assert [noted[label].status for label in HONEST] == ["matches", "matches"]

@@ -79,5 +79,5 @@ def test_a_run_nobody_listens_to_leaves_whole_files(folder: Path, redirection: s
 
 @pytest.mark.slow  # a run in a process of its own
 def test_a_failed_gate_keeps_its_exit_code_in_a_broken_pipe(folder: Path) -> None:
-    """Who only reads the first line of a report is told of the gate all the same."""
+    """Who only reads the first line of a report still hears of the gate."""
     assert shell(f"{PROGRAM} score run --gate 'verdict >= matches' | head -c 1", folder)[0] == 1

@@ -1,4 +1,4 @@
-"""Whom the others are compared with, and what is said when nobody is."""
+"""Whom the others are compared with, and the message when nobody is."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ m:
 
 
 def test_two_entries_of_one_vendor_need_labels_or_providers(load, refusals):
-    """Different providers or labels tell entries of one vendor apart; without either the second is refused."""
+    """Different providers or labels distinguish entries of one vendor; without either the second is refused."""
     twice = PAGE + "    - {name: siliconflow, model_id: other}\n"
     (problem,) = refusals(twice, KEYS)
     assert problem.line == 12

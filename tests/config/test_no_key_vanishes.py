@@ -26,7 +26,7 @@ SETTINGS: dict[str, tuple[Any, str]] = {
     "price": ({"input": 1, "output": 2}, "price"),
     "allow_http": (True, "url"),
 }
-# Keys of an entry alone; the other vendor's address is told by a dry run, which sends nothing.
+# Keys of an entry alone; the other vendor's address is shown by a dry run, which sends nothing.
 OWN: dict[str, Any] = {
     "validator": "anthropic",
     "name": "moonshot",
@@ -77,7 +77,7 @@ def test_every_key_of_the_config_has_a_line_here() -> None:
 @pytest.mark.parametrize("place", ["entry", "defaults"])
 @pytest.mark.parametrize("key", SETTINGS)
 def test_a_setting_of_an_entry_shows(bench: Bench, key: str, place: str) -> None:
-    """In the entry and under `defaults` alike: all in one run, and each where the manifest tells of it."""
+    """In the entry and under `defaults`: all in one run, and each where the manifest tells of it."""
     value, where = SETTINGS[key]
     if key == "allow_http":
         far = {**ENTRY, "name": "mine", "url": "http://192.0.2.1/v1"}

@@ -73,7 +73,7 @@ def test_there_are_at_most_46_flags_of_run() -> None:
 
 
 def test_what_a_program_leaves_out_is_left_to_the_file() -> None:
-    """None and nothing say nothing; a number that is also the default is said."""
+    """None and nothing set nothing; a number that is also the default is set."""
     merged = run_options(model=(), limit=None, repeat=1).over(RunConfig(model=("m",), limit=3, repeat=5))
     assert (merged.model, merged.limit, merged.repeat) == (("m",), 3, 1)
 

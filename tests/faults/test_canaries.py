@@ -37,7 +37,7 @@ def _sought() -> re.Pattern[bytes]:
 
 
 def _leaks(produced: Mapping[str, bytes]) -> set[tuple[str, bytes]]:
-    """Where any secret stands in any form."""
+    """Where any secret is in any form."""
     sought = _sought()
     return {(name, form) for name, content in produced.items() for form in sought.findall(content)}
 

@@ -31,7 +31,7 @@ def closed_port() -> int:
 
 
 async def test_a_vendor_that_is_down_is_stopped_and_the_rest_skipped(server: FaultServer) -> None:
-    """After so many samples in a row that found nobody the rest is skipped, each with a record; others finish."""
+    """After a number of samples in a row that found nobody the rest is skipped, each with a record; others finish."""
     server.answer = lambda _: GOOD
     down = entry(server, "down")
     down = replace(down, endpoint=replace(down.endpoint, base_url=f"http://127.0.0.1:{closed_port()}"))
@@ -138,7 +138,7 @@ class FakeServer(FaultServer):
 
 
 def test_too_few_open_files_are_said_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that could run out of file descriptors does not start, and is told how to; a soft limit is raised."""
+    """A run that could run out of file descriptors does not start, and says how to; a soft limit is raised."""
     import resource
 
     raised: list[tuple[int, int]] = []

@@ -15,7 +15,7 @@ from vendor_verifier.transport.sdk import SdkTransport
 pytestmark = pytest.mark.anyio
 
 GOOD = say(stream(text("fine"), DONE))
-# Answers that can be read, of which an application behind the SDK sees nothing or an exception: what the message says.
+# Answers that can be read, while an application behind the SDK sees nothing or an exception: what the message says.
 LOST_IN_THE_SDK: Mapping[str, str] = {
     "JSON answer to a stream request": "yielded nothing",
     "an event that is no JSON": "JSONDecodeError",

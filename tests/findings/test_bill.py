@@ -97,7 +97,7 @@ def test_conversations_are_not_compared() -> None:
 
 
 def answers(factor: float = 1.0, more: float = 0.0, seed: int = 2, **columns: Any) -> Any:
-    """The lengths and tokens of answers at about four characters a token, a tenth of them alike on every side."""
+    """The lengths and tokens of answers at about four characters a token, a tenth of them the same on every side."""
     rng = np.random.default_rng(seed)
     length = np.round(LENGTHS * np.where(np.arange(N) % 10, rng.uniform(0.9, 1.1, N), 1.0))
     tokens = np.round(length / 4 * np.where(np.arange(N) % 10, rng.normal(1, 0.05, N), 1.0) * factor + more)

@@ -24,7 +24,7 @@ SAMPLES = {
 
 
 def pieces(text: str, pattern: str, longest: int) -> int:
-    """Tokens where each match is divided into pieces of so many characters at most."""
+    """Tokens where each match is divided into pieces of this number of characters at most."""
     return sum(-(-len(found) // longest) for found in re.findall(pattern, text, re.DOTALL))
 
 
@@ -161,7 +161,7 @@ def test_no_probes_is_no_reach() -> None:
 
 
 def counts(seed: int, mixture: float = 0.0, probes: int = 30) -> list[Any]:
-    """The answers of both sides, of which a share of the vendor's is by another model."""
+    """The answers of both sides; a share of the vendor's is by another model."""
     rng, found = np.random.default_rng(seed), []
     for number in range(probes):
         ours, theirs = (np.exp(1.5 * np.random.default_rng([model, number]).normal(size=12)) for model in (0, 9))

@@ -56,7 +56,7 @@ def test_body_is_split_into_what_is_asked_and_what_is_not() -> None:
     ],
 )
 def test_a_parameter_that_nobody_can_take_is_a_defect_of_the_row(name: str, wrong: Any, words: str) -> None:
-    """It is named with its line and key, and sent as it stands: the row may mean to be refused."""
+    """It is named with its line and key, and sent as it is: the row may mean to be refused."""
     good = {"temperature": 0, "top_p": 0.9, "max_tokens": 5, "stop": "x", "tool_choice": "auto", "own_key": "hot"}
     loaded = read(line(**good), line(**{name: wrong}))
     assert loaded.defects == (f"line 2: {name}: {words}; it is sent so",)
@@ -139,7 +139,7 @@ def test_skip_bad_keeps_the_good_and_counts_the_bad() -> None:
 
 
 def test_defects_of_tools_and_keys_are_reported() -> None:
-    """What the data set has wrong is said, with its line, and is nobody else's fault."""
+    """What the data set has wrong is reported, with its line, and is nobody else's fault."""
     nested = line(tools=[TOOL, TOOL, "x", {"type": "web"}])[:-2] + b', "metadata": {"k": 1, "k": 2}}'
     loaded = read(nested)
     assert loaded.samples[0].turn.tools == (TOOL, TOOL, {"type": "web"})

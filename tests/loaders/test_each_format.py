@@ -16,7 +16,7 @@ from vendor_verifier.loaders import read_dataset_file
 
 
 def test_our_rows_keep_calls_and_tags() -> None:
-    """What a suite reads stands under expected, what the filters read under tags, and the rest is sent."""
+    """What a suite reads is under expected, what the filters read under tags, and the rest is sent."""
     sample = one(ROWS["tool_calls"])
     assert sample.expected == {"calls": [CALL]}
     assert sample.tags == {"category": "weather", "difficulty": "easy"}
@@ -206,7 +206,7 @@ def test_an_array_says_where_it_breaks() -> None:
 
 
 def test_half_characters_are_refused_wherever_they_hide() -> None:
-    """A lone surrogate cannot be sent, whether it stands in an array, in packed JSON or in a Python literal."""
+    """A lone surrogate cannot be sent, whether it is in an array, in packed JSON or in a Python literal."""
     assert "half a character" in refusal(without(ROWS["toolbench"], query="\ud83d"), array=True)[0]
     assert "half a character" in refusal(without(ROWS["toolbench"], tools='["\\ud83d"]'))[0]
     system = SAID[0][1].replace("It's hot", "\\ud83d")

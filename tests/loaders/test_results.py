@@ -81,7 +81,7 @@ def test_losing_any_rows_changes_no_other_pairing(data: st.DataObject) -> None:
 
 
 def test_test_file_is_the_plan_and_foreign_rows_are_left_out() -> None:
-    """What the test file asks is planned for everybody; a row that asks something else is said and dropped."""
+    """What the test file asks is planned for everybody; a row that asks something else is reported and dropped."""
     asked = [json.dumps(request(text, expected_tool_call=True)).encode() for text in ("q", "never answered")]
     samples = read_dataset_file(asked, dataset="d", file=Path("d"), format="chat")
     imported = run(samples=samples, a=[row(1), row(2, "foreign")])
@@ -93,7 +93,7 @@ def test_test_file_is_the_plan_and_foreign_rows_are_left_out() -> None:
 
 
 def test_of_two_rows_for_a_sample_the_success_counts() -> None:
-    """Incremental runs append a second row; the rule is that of our own records, and it is said."""
+    """Incremental runs append a second row; the rule is that of our own records, and the message says so."""
     failed = row(1, answer={"error": "Error code: 500"}, status="failed")
     assert (
         answers(run(a=[failed, row(1, answer=body(text="2nd")), row(1, answer=body(text="3rd"))]), "a").popitem()[1]

@@ -58,7 +58,7 @@ SET = (
     ],
 )
 def test_filters_and_limit(options: dict[str, Any], kept: str) -> None:
-    """Each filter by its rule, all of them together, then the first so many; order is the set's."""
+    """Each filter by its rule, all of them together, then the limit; order is the set's."""
     assert "".join(name[0] for name in ids(select(SET, **options))) == kept
 
 

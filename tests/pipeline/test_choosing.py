@@ -1,4 +1,4 @@
-"""Which samples a limit takes, what a filter that fits nothing is told, and what a choice means for the history."""
+"""Which samples a limit takes, what a filter that fits nothing gets, and what a choice means for the history."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_category_that_fits_none_lists_those_there_are(word: str, capsys: pyte
 
 
 def test_a_file_beside_several_evaluations_is_never_ignored(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Who reads it is said, or nothing is asked."""
+    """The run says who reads it, or asks nothing."""
     (place / "own.jsonl").write_text("\n".join(json.dumps(row) for row in ROWS[:4]))
     file = ["--test-file-path", "own.jsonl", "--dry-run", "-c", "config.yaml"]
     assert run_app(["run", "--suite", "trigger", "--suite", "mcptoolbench", *file]) == 0
@@ -148,7 +148,7 @@ def test_a_file_beside_several_evaluations_is_never_ignored(place: Path, capsys:
 
 @pytest.mark.usefixtures("place")
 def test_a_filter_value_that_fits_nothing_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
-    """The page's three categories beside each other; one alone that fits nothing is refused."""
+    """The page's three categories together; one alone that fits nothing is refused."""
     words = ["--filter-category", "finance", "--filter-category", "search", "--filter-category", "weather"]
     command = ["run", "-c", "config.yaml", "--benchmark", "mcptoolbench", "--dry-run"]
     assert run_app([*command, *words]) == 0

@@ -166,7 +166,7 @@ def figures(bench: Any, run: str) -> dict[str, Any]:
 
 
 def test_the_sdk_client_makes_the_same_records(bench: Any) -> None:
-    """Same scores; only the manifest tells the clients apart."""
+    """Same scores; only the manifest says which client it was."""
     (bench.folder / "config.yaml").write_text(CONFIG)
     samples = bench.samples(8)
     for client in ("direct", "sdk"):

@@ -1,4 +1,4 @@
-"""Data sets at addresses: a loopback server stands in for the hub and for anybody's web server."""
+"""Data sets at addresses: a loopback server takes the place of the hub and of any web server."""
 
 from __future__ import annotations
 
@@ -216,9 +216,9 @@ def test_sizes_are_known_before_anything_is_downloaded(server: DataServer, monke
 
 @pytest.mark.slow
 def test_without_the_hub_a_file_of_its_cache_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was downloaded once is there on a train, too; what was not is said to be out of reach.
+    """What was downloaded once is there on a train, too; what was not is reported as out of reach.
 
-    The hub's library tries each address for some ten seconds first, most of which it sleeps.
+    The hub's library tries each address for some ten seconds first, and mostly sleeps.
     """
     monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: None)
     made = DataServer(sets={"me/rows": {"rows.jsonl": ROWS}})

@@ -124,7 +124,7 @@ def test_a_refused_key_stops_that_vendor_at_once(bench: Any) -> None:
 
 
 def test_a_refused_key_stops_and_names_every_entry_that_uses_it(bench: Any) -> None:
-    """Two entries of one account stop together, and both are told, not one in the other's place."""
+    """Two entries of one account stop together, and the message names both."""
     bench.configure("official: faithful", "first: locked", "second: locked")
     bench.samples(8)
     code, scores = bench.run()
@@ -367,7 +367,7 @@ def made(runs: Path, name: str) -> Path:
 
 
 def test_where_links_are_impossible_a_file_names_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file system without links has a text file in their place, which is read alike."""
+    """A file system without links has a text file in their place, which is read the same way."""
 
     def refuse(*_: object, **__: object) -> None:
         raise OSError("no links here")

@@ -56,7 +56,7 @@ def run(*words: str) -> dict[str, str]:
     ],
 )
 def test_every_evaluation_reads_from_the_hub(server: DataServer, suite: str, file: str) -> None:
-    """And pins the commit beside the digest of the very file."""
+    """And pins the commit and the digest of the very file."""
     task = run("--suite", suite, "--test-file-path", f"hf://me/rows/{file}")
     assert task["file"] == file
     assert task["source"] == f"hf://me/rows/{file}@{COMMIT}"

@@ -45,7 +45,7 @@ def test_a_host_that_answers_otherwise_is_to_check(scored: ScoredRun, label: str
 
 
 def test_the_second_run_of_the_maker_differs_in_nothing(tmp_path: Path) -> None:
-    """As a vendor of its own, beside a baseline that was asked once."""
+    """As a vendor of its own, with a baseline that was asked once."""
     files = {
         "official": [_file("deepseek-official-deepseek-v3.2-exp")],
         "again": [_file("deepseek-official-deepseek-chat")],

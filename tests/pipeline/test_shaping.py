@@ -144,7 +144,7 @@ def test_a_run_is_not_gone_on_with_under_another_load(bench: Any) -> None:
 @pytest.mark.parametrize("flags", [("--request-concurrency", "2"), ()])
 def test_where_a_cap_held_requests_back_ttft_ranks(bench: Any, flags: tuple[str, ...]) -> None:
     """The user's cap: figure, rank and interval are of the time waited, and the report says so once;
-    without one nothing is said and times from sending rank. Both stand in the evidence."""
+    without one there is no note and times from sending rank. Both are in the evidence."""
     bench.configure("official: slow", "twin: slow")
     bench.samples(40)
     # So many at once that two places cannot be enough, on whatever machine.
@@ -201,7 +201,7 @@ def test_a_replayed_schedule_from_file_to_report(bench: Any) -> None:
 
 
 def test_a_dry_run_tells_the_load(bench: Any) -> None:
-    """What would be offered stands beside what would be asked, and nothing is sent."""
+    """The output shows what would be offered and what would be asked, and nothing is sent."""
     bench.configure("official: faithful", "twin: faithful")
     bench.samples(3)
     paths = ("--config-file-path", bench.folder / "config.yaml", "--test-file-path", bench.folder / "samples.jsonl")

@@ -169,7 +169,7 @@ def test_a_run_without_evaluations_has_no_task_results(place: Path) -> None:
 
 
 def test_a_resumed_run_tells_each_task_once(place: Path) -> None:
-    """What failed and was asked again stands there as it is now."""
+    """What failed and was asked again is there as it is now."""
     assert _run("--suite", "toolbench", "-n", "6", "-q", "-o", "run") == 0
     records = (place / "run" / "records.jsonl").read_text().splitlines()
     (place / "run" / "records.jsonl").write_text("\n".join(records[:5]) + "\n")

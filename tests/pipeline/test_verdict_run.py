@@ -101,7 +101,7 @@ def test_the_measured_f1_of_the_baseline_can_rank(bench: Any) -> None:
 def test_published_results_show_another_template(bench: Any) -> None:
     """The resellers count 4 to 11 prompt tokens more, and a broken sample is charged to nobody."""
     if not SHARED.is_dir():
-        pytest.skip("the published result files are not beside the checkout")
+        pytest.skip("the published result files are not next to the checkout")
     files = {
         "official": "results-deepseek-official-deepseek-v3.2-exp.jsonl.gz",
         "novita": "results-openrouter-novita-deepseek-v3.2-exp.jsonl.gz",

@@ -1,4 +1,4 @@
-"""Names of models: spellings of one model are told from names of another."""
+"""Names of models: spellings of one model are no names of another."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_openmetrics_is_well_formed(demo: ScoredRun) -> None:
 
 
 def test_labels_that_read_the_same_stay_apart() -> None:
-    """Two names that look alike when made visible are two series."""
+    """Two names that look the same when made visible are two series."""
     text = REPORTS["metrics.prom"](bare_run(report(vendor("a\tb"), vendor("a b"))))
     assert 'vendor="a b"' in text
     assert 'vendor="a b (2)"' in text

@@ -30,7 +30,7 @@ def most_in_a_minute(moments: Sequence[float], weights: Sequence[float]) -> Iter
 def begun(bucket: Bucket, now: float, late: float = 0.0) -> float:
     """The moment at which a request that wants to be sent now may begin, where it wakes so late after a wait."""
     while (wait := bucket.wait_s(now)) > 0:
-        # A clock never stands still, however few seconds a wait takes.
+        # A clock never stops, however few seconds a wait takes.
         now = max(now + wait + late, math.nextafter(now, math.inf))
     return now
 

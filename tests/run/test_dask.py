@@ -79,7 +79,7 @@ def test_workers_that_cannot_be_are_refused(stated: int | str, words: str) -> No
 
 
 def test_no_key_is_in_a_job(tmp_path: Path) -> None:
-    """Neither the key nor a header made of it is in the bytes that travel; a worker is told the variables' names."""
+    """Neither the key nor a header made of it is in the bytes that travel; a worker gets the variables' names."""
     assert KEY not in repr(pickle.dumps(without_secrets(entry("a", header_templates={"X-Key": "${KEY}"}))))
     config = tmp_path / "config.yaml"
     config.write_text(

@@ -62,7 +62,7 @@ def test_only_the_owner_can_read(folder: RunFolder) -> None:
 
 
 def test_a_second_writer_is_refused_by_name(folder: RunFolder) -> None:
-    """Another process that opens the same run is told who holds it; the lock is free again afterwards."""
+    """Another process that opens the same run hears who holds it; the lock is free again afterwards."""
     code = (
         "import sys; from pathlib import Path; from vendor_verifier.run.journal import locked;"
         "from vendor_verifier.store import RunFolder;"
@@ -155,7 +155,7 @@ def test_a_run_is_compressed_at_its_end_and_resumed_plain(folder: RunFolder) -> 
 
 
 def test_damaged_zstd_data_costs_the_rest(folder: RunFolder) -> None:
-    """What can be read counts, and the reader is told of the rest; a file made to fill a disk is refused."""
+    """What can be read counts, and the reader hears of the rest; a file made to fill a disk is refused."""
     with Journal(folder, compress=True) as journal:
         journal.append([record(number, os.urandom(300).hex()) for number in range(2_000)])
     content = folder.records_file.read_bytes()

@@ -226,7 +226,7 @@ def times(shape: LoadShape, count: int, seed: int = 0) -> list[float]:
 
 
 def test_poisson_gaps_have_the_mean_and_the_spread() -> None:
-    """Gaps at R a second have mean 1 ÷ R and the same standard deviation, and are not all alike."""
+    """Gaps at R a second have mean 1 ÷ R and the same standard deviation, and are not all equal."""
     found = times(LoadShape(request_rate=50, arrival="poisson"), 20_000)
     gaps = [later - earlier for earlier, later in pairwise(found)]
     mean = sum(gaps) / len(gaps)

@@ -190,7 +190,7 @@ async def test_vendor_concurrency_is_kept_and_blocks_rotate(server: FaultServer,
 
 
 async def test_the_order_is_one_for_all_and_blocks_are_labels(server: FaultServer) -> None:
-    """However far vendors drift apart, a sample has the same block number with each, and 25 samples have one."""
+    """However far vendors drift, a sample has the same block number with each, and 25 samples have one."""
     # Nobody is answered before all places are taken: what is asked first is what was taken first.
     server.answer = lambda seen: (
         Script(held_until(lambda: len(server.seen) >= 10, GOOD), "keep")

@@ -371,7 +371,7 @@ def test_the_order_of_records_changes_nothing(attempts: list[Attempt], dice: ran
 
 
 def test_rank_metrics_can_be_added() -> None:
-    """An evaluation's name stands for its score."""
+    """An evaluation's name means its score."""
     samples = {"trigger": SAMPLES, "tool_correctness": SAMPLES}
     suites = {"trigger": TriggerSuite(), "tool_correctness": TriggerSuite("tool_correctness")}
     records = [*everything(BASE), *everything(RIVAL), *evaluated(BASE, *[1] * 6), *evaluated(RIVAL, *[0] * 6)]

@@ -1,4 +1,4 @@
-"""The tests that verdicts rest on: how often they tell equals apart, that they find differences, known values."""
+"""The tests that verdicts rest on: how often they accuse equals, that they find differences, known values."""
 
 from __future__ import annotations
 

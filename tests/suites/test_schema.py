@@ -116,13 +116,13 @@ def judged(schema: Any, arguments: Any) -> CallVerdict:
 
 
 def doubled(word: str, times: int, last: Any) -> dict[str, Any]:
-    """A schema whose references double at each of so many steps."""
+    """A schema whose references double at each step."""
     steps = {f"a{n}": {word: [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(times)}
     return {"$defs": {**steps, f"a{times}": last}, "$ref": "#/$defs/a0"}
 
 
 def chain(length: int) -> dict[str, Any]:
-    """A schema that leads through so many references."""
+    """A schema that leads through this number of references."""
     steps = {f"a{n}": {"$ref": f"#/$defs/a{n + 1}"} for n in range(length)}
     return {"$defs": {**steps, f"a{length}": {}}, "$ref": "#/$defs/a0"}
 
@@ -140,7 +140,7 @@ TOO_MUCH = {
     "a pattern that looks ahead in a loop": ({"properties": {"a": {"pattern": "(?:(?=a*$)a)*c"}}}, LONG),
     "a pattern of counts in counts": ({"properties": {"a": {"pattern": "(a{0,300}){0,30}[a-c]{3}c"}}}, LONG),
     "a pattern for names": ({"patternProperties": {"(?<=a)a+b": {}}}, {"a" * 100_000: 1}),
-    "a pattern beside a circle": ({"properties": {"b": {"$ref": "#"}, "a": {"pattern": "(?<=a)a+b"}}}, {"b": LONG}),
+    "a pattern and a circle": ({"properties": {"b": {"$ref": "#"}, "a": {"pattern": "(?<=a)a+b"}}}, {"b": LONG}),
     "anyOf that doubles": (doubled("anyOf", 40, {"type": "string"}), {}),
     "allOf that doubles": (doubled("allOf", 40, {"type": "object"}), {}),
     "oneOf that doubles": (doubled("oneOf", 40, {"type": "object"}), {}),
@@ -222,6 +222,6 @@ NUMBER_NAMES = [name for word in ("number", "float", "double") for name in (word
     ],
 )
 def test_a_dialect_is_read_as_its_users_mean_it(schema: Any, fits: Any, breaks: Any) -> None:
-    """What the author meant to allow is allowed, and what they meant to forbid is charged, wherever it stands."""
+    """What the author meant to allow is allowed, and what they meant to forbid is charged, wherever it is."""
     assert verdict_of(schema, fits) in ("valid_in_dialect", "valid")
     assert verdict_of(schema, breaks) == "schema_mismatch"

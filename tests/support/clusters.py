@@ -256,7 +256,7 @@ def keys_of(records: list[dict[str, Any]]) -> Counter[tuple[str, str, int]]:
 
 @contextlib.contextmanager
 def cluster_of(folder: Path, workers: int, **fields: Any) -> Iterator[Cluster]:
-    """A cluster with so many workers on their way up."""
+    """A cluster with this number of workers on their way up."""
     folder.mkdir(exist_ok=True)
     cluster = Cluster(folder, **fields)
     try:
@@ -269,7 +269,7 @@ def cluster_of(folder: Path, workers: int, **fields: Any) -> Iterator[Cluster]:
 
 
 def workers_of(parent: int, count: int) -> list[int]:
-    """The worker processes of a run once there are so many."""
+    """The worker processes of a run once there are ``count``."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         found = [int(name.name) for name in Path("/proc").iterdir() if name.name.isdigit() and _is_worker(name, parent)]

@@ -21,7 +21,7 @@ COMMIT = "1234567890abcdef1234567890abcdef12345678"
 class DataServer:
     """``files`` are by path; ``sets`` by ``owner/name``, then by file. ``refusals`` are by data set: status and code.
 
-    ``asked`` are the requests so far, as method and path. ``sizes`` are told of a file in place of its own size.
+    ``asked`` are the requests so far, as method and path. ``sizes`` are announced in place of a file's own size.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)

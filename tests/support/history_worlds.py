@@ -50,7 +50,7 @@ def quiet(
     shared: float = 0.1,
     alike: float = 0.0,
 ) -> dict[str, dict[str, NDArray[np.float64]]]:
-    """label → nightly median TTFT in ms: own movement ``sd``, of which neighbouring nights have a correlation of
+    """label → nightly median TTFT in ms: own movement ``sd``, whose neighbouring nights have a correlation of
     ``alike``, and a shift of ``shared`` that all have in common."""
     common = random.normal(0, shared, count)
     return {

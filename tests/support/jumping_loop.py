@@ -39,7 +39,7 @@ class _Patient(selectors.DefaultSelector):  # type: ignore[valid-type,misc]
 
 
 class JumpingLoop(asyncio.SelectorEventLoop):
-    """Its clock stands still but for jumps."""
+    """Its clock moves by jumps only."""
 
     def __init__(self) -> None:
         self._patient = _Patient()

@@ -86,7 +86,7 @@ def play(warm: Sequence[str], jobs: Sequence[dict[str, Any]]) -> list[int]:
 
 
 def final_records(folder: Path) -> dict[tuple[str, str, int], Record]:
-    """The record that stands under each key, by (label, sample, repetition); every line must be readable."""
+    """The final record under each key, by (label, sample, repetition); every line must be readable."""
     bad: list[str] = []
     standing: dict[tuple[str, str, int], Record] = {}
     for record in RunFolder(folder).read_records(lambda line, reason: bad.append(f"{line}: {reason}")):

@@ -14,21 +14,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
-from fault_server import (
-    DONE,
-    END,
-    KEEP_ALIVE,
-    PING,
-    Script,
-    chunk,
-    delta,
-    event,
-    head,
-    say,
-    stream,
-    text,
-    whole,
-)
+from fault_server import DONE, END, KEEP_ALIVE, PING, Script, chunk, delta, event, head, say, stream, text, whole
 
 MAKES = Callable[[], Script]
 
@@ -100,17 +86,8 @@ FLOOD = b"HTTP/1.1 200 OK\r\n" + b"".join(b"x-%d: %s\r\n" % (n, b"y" * 100) for 
 BEFORE_THE_ANSWER = (
     Row("closed before headers", lambda: Script((), "close"), "connection_reset", "headers", retried=True),
     Row("reset before headers", lambda: Script((), "reset"), "connection_reset", "headers", retried=True),
-    Row(
-        "binary instead of HTTP", lambda: say(b"\x00\xff\x13\r\n\r\n", end="close"), "protocol", "headers", retried=True
-    ),
-    Row("SSH instead of HTTP", lambda: say(b"SSH-2.0-x\r\n\r\n", end="close"), "protocol", "headers", retried=True),
-    Row(
-        "HTTP of no known version",
-        lambda: say(b"HTTP/9 fish\r\n\r\n", end="close"),
-        "protocol",
-        "headers",
-        retried=True,
-    ),
+    Row("binary instead of HTTP", lambda: say(b"\x00\xff\x13\r\n\r\n", end="close"), "protocol", "headers", retried=True),
+    Row("HTTP of no known version", lambda: say(b"HTTP/9 fish\r\n\r\n", end="close"), "protocol", "headers", retried=True),
     Row("header flood", lambda: say(FLOOD, end="close"), "limit_exceeded", "headers"),
     Row("401", _status(401), "auth", "headers"),
     Row("403", _status(403), "auth", "headers"),
@@ -121,73 +98,25 @@ BEFORE_THE_ANSWER = (
     Row("402", _status(402), "no_credit", "headers"),
     Row("404", _status(404), "not_found", "headers"),
     Row("408", _status(408), "request_timeout", "headers", retried=True),
-    Row("409", _status(409), "conflict", "headers", retried=True),
     Row("413", _status(413), "too_large", "headers"),
-    Row("418", _status(418), "http_4xx", "headers"),
-    Row("422", _status(422), "unprocessable", "headers"),
     Row("429", _status(429), "rate_limited", "headers", retried=True),
     Row("500", _status(500), "http_5xx", "headers", retried=True),
-    Row(
-        "500 that wraps its error like an answer",
-        lambda: say(whole(b'data: {"error": {"message": "engine died"}}\n\n', 500, "text/event-stream")),
-        "http_5xx",
-        "headers",
-        retried=True,
-        says="engine died",
-    ),
-    Row("502", _status(502), "http_5xx", "headers", retried=True),
+    Row("500 that wraps its error like an answer", lambda: say(whole(b'data: {"error": {"message": "engine died"}}\n\n', 500, "text/event-stream")), "http_5xx", "headers", retried=True, says="engine died"),
     Row("503", _status(503), "overloaded", "headers", retried=True),
-    Row("504", _status(504), "http_5xx", "headers", retried=True),
     Row("529", _status(529), "overloaded", "headers", retried=True),
     Row("redirect", _status(307, location="https://elsewhere.example/v1"), "redirect", "headers", says="elsewhere"),
-    Row("redirect to itself", _status(308, location="/v/chat/completions"), "redirect", "headers"),
-    Row(
-        "HTML error page",
-        lambda: say(whole(b"<html>Bad gateway</html>", 502, "text/html")),
-        "http_5xx",
-        "headers",
-        retried=True,
-        says="<html>",
-    ),
-    Row(
-        "HTML with 200",
-        lambda: say(whole(b"<html><h1>Hi</h1>", content_type="text/html")),
-        "not_an_api_response",
-        "parse",
-    ),
-    Row(
-        "HTML with 200 as a stream",
-        lambda: say(whole(b"<html>", content_type="text/event-stream")),
-        "not_an_api_response",
-        "parse",
-    ),
-    Row(
-        "JSON error with 200",
-        lambda: say(whole({"error": {"message": "x", "code": 500}})),
-        "api_error_in_200",
-        retried=True,
-    ),
+    Row("HTML error page", lambda: say(whole(b"<html>Bad gateway</html>", 502, "text/html")), "http_5xx", "headers", retried=True, says="<html>"),
+    Row("HTML with 200", lambda: say(whole(b"<html><h1>Hi</h1>", content_type="text/html")), "not_an_api_response", "parse"),
+    Row("JSON error with 200", lambda: say(whole({"error": {"message": "x", "code": 500}})), "api_error_in_200", retried=True),
     Row("JSON error with 200, final", lambda: say(whole({"error": {"message": "x", "code": 400}})), "api_error_in_200"),
-    Row(
-        "base_resp with 200",
-        lambda: say(whole({"base_resp": {"status_code": 1002, "status_msg": "slow down"}})),
-        "api_error_in_200",
-        retried=True,
-        says="slow down",
-    ),
+    Row("base_resp with 200", lambda: say(whole({"base_resp": {"status_code": 1002, "status_msg": "slow down"}})), "api_error_in_200", retried=True, says="slow down"),
     Row("other JSON with 200", lambda: say(whole({"hello": "world"})), "not_an_api_response"),
-    Row(
-        "JSON answer to a stream request",
-        lambda: say(whole({"choices": [{"message": {"content": "hello"}, "finish_reason": "stop"}]})),
-        None,
-        text="hello",
-        anomaly="not_streamed",
-    ),
+    Row("JSON answer to a stream request", lambda: say(whole({"choices": [{"message": {"content": "hello"}, "finish_reason": "stop"}]})), None, text="hello", anomaly="not_streamed"),
     Row("empty body", lambda: say(whole(b"", content_type="text/plain")), "empty_response", retried=True),
     Row("empty JSON body", lambda: say(whole(b"")), "empty_response", retried=True),
     Row("empty stream", _sent(), "empty_response", retried=True),
     Row("only [DONE]", _sent(DONE), "empty_response", retried=True),
-)
+)  # fmt: skip
 
 IN_THE_STREAM = (
     Row("cut after headers", _begun(), "truncated", "stream", retried=True),
@@ -232,45 +161,34 @@ IN_THE_STREAM = (
     Row("a BOM at the start", _sent(b"\xef\xbb\xbf" + text("hello"), DONE), None, text="hello"),
     Row("CR and CRLF line ends", _sent(text("hel", None).replace(b"\n", b"\r\n"), text("lo").replace(b"\n", b"\r"), DONE), None, text="hello"),
     Row("no space after the colon", _sent(text("hello").replace(b"data: ", b"data:"), DONE), None, text="hello"),
-    Row("data over several lines", _sent(text("hello").replace(b', "choices"', b',\ndata: "choices"'), DONE), None, text="hello"),
     Row("comments and other fields between", _sent(b": hm\nid: 1\nretry: 5\nevent: x\n" + text("hello"), DONE), None, text="hello"),
     Row("line separators inside the text", _sent(text("a\u2028b\u0085c\x0cd"), DONE), None, text="a\u2028b\u0085c\x0cd"),
     Row("characters split over chunks", lambda: say(head() + b"".join(chunk(bytes([byte])) for byte in text("héllo — 你好") + DONE) + END), None, text="héllo — 你好"),
     Row("last event without a blank line", _sent(text("hello").rstrip(b"\n")), None, text="hello"),
     Row("deflate that was not asked for", lambda: say(head(content_encoding="deflate") + chunk(zlib.compress(text("hello") + DONE)) + END), None, text="hello"),
     Row("gzip that was not asked for", lambda: say(head(content_encoding="gzip") + chunk(gzip.compress(text("hello") + DONE)) + END), None, text="hello"),
-    Row("gzip twice, as declared", lambda: say(head(content_encoding="gzip, gzip") + chunk(gzip.compress(gzip.compress(text("hello") + DONE))) + END), "bad_payload", "parse", retried=True, says="still packed with gzip"),
     Row("gzip in two members", lambda: say(head(content_encoding="gzip") + chunk(gzip.compress(text("hello")) + gzip.compress(DONE)) + END), None, text="hello"),
-    Row("gzip twice, declared once", lambda: say(head(content_encoding="gzip") + chunk(gzip.compress(gzip.compress(text("hello") + DONE))) + END), "bad_payload", "parse", retried=True, says="still packed with gzip"),
     Row("zstd that was not asked for", lambda: say(head(content_encoding="zstd") + chunk(ZSTD) + END), "bad_payload", "parse", retried=True, says="still packed with zstd"),
     Row("br that was not asked for", lambda: say(head(content_encoding="br") + chunk(BROTLI) + END), "bad_payload", "parse", retried=True, says="still packed with br"),
     Row("gzip that is none", lambda: say(head(content_encoding="gzip") + chunk(b"not gzip at all") + END), "bad_payload", "stream", retried=True),
     Row("a tool call of an absurd index", _sent(delta("tool_calls", tool_calls=[{"index": 2_000_000_000, "id": "c", "function": {"name": "f", "arguments": "{}"}}]), DONE), None),
-    Row("a tool call of a negative index", _sent(delta("tool_calls", tool_calls=[{"index": -1, "id": "c", "function": {"name": "f", "arguments": "{}"}}]), DONE), None),
     Row("a tool call without index", _sent(delta("tool_calls", tool_calls=[{"id": "c", "function": {"name": "f", "arguments": "{}"}}]), DONE), None),
 )  # fmt: skip
 
 
 def _answered(content: str) -> bytes:
-    """A whole chat chunk with ``content`` put in as it stands."""
+    """A whole chat chunk with ``content`` put in as it is."""
     return b'data: {"choices": [{"delta": {"content": ' + content.encode() + b'}, "finish_reason": "stop"}]}\n\n'
 
 
 DEEP = "[" * 100_000 + "]" * 100_000
 PAYLOAD = (
     Row("NaN in an event", _sent(b'data: {"usage": NaN, "choices": []}\n\n', text("hello"), DONE), "bad_payload", "parse", "hello", anomaly="bad_event"),
-    Row("1e999 in an event", _sent(b'data: {"created": 1e999}\n\n', text("hello"), DONE), None, text="hello"),
     Row("arrays 100,000 deep", lambda: say(whole(DEEP.encode())), "not_an_api_response", "parse"),
     Row("arrays 100,000 deep in an event", _sent(b"data: " + DEEP.encode() + b"\n\n", text("hello"), DONE), "bad_payload", "parse", "hello", anomaly="bad_event"),
     Row("a number of 10,000 digits", _sent(b'data: {"created": ' + b"9" * 10_000 + b"}\n\n", text("hello"), DONE), None, text="hello"),
-    Row("a key given twice", _sent(b'data: {"choices": [], "choices": [{"delta": {"content": "hello"}, "finish_reason": "stop"}]}\n\n', DONE), None, text="hello"),
     Row("a lone surrogate", _sent(_answered('"a\\ud800"'), DONE), None, text="a\ufffd", anomaly="lone_surrogate"),
-    Row("another model than asked for", _sent(text("hello"), DONE), None, text="hello"),
 )  # fmt: skip
-
-
-def _data(*bodies: object) -> bytes:
-    return b"".join(event(body) for body in bodies)
 
 
 def _named(name: str, body: object) -> bytes:

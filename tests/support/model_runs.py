@@ -18,7 +18,7 @@ _USUAL: Mapping[str, Any] = {
 
 
 def records(label: str, n: int, **columns: Any) -> pd.DataFrame:
-    """``n`` records of a vendor, a second apart, each of another sample unless ``sample`` says otherwise."""
+    """``n`` records of a vendor, one a second, each of another sample unless ``sample`` says otherwise."""
     usual = {**_USUAL, "label": label, "sample": [f"s{number:04d}" for number in range(n)], "sent_s": range(n)}
     return _frame({**usual, **columns}, RECORD_COLUMNS, n)
 
@@ -29,7 +29,7 @@ def attempts(label: str, n: int, **columns: Any) -> pd.DataFrame:
 
 
 def twice(n: int, **columns: Any) -> pd.DataFrame:
-    """The baseline's records: every sample is asked twice, alike."""
+    """The baseline's records: every sample is asked twice, with equal answers."""
     both = [records(BASE, n, **{"repetition": again, **columns}) for again in (0, 1)]
     return pd.concat(both, ignore_index=True)
 

@@ -118,7 +118,7 @@ async def test_a_second_such_end_is_the_vendors(how: dict[str, str]) -> None:
 
 
 async def test_an_answer_that_had_begun_is_never_sent_again() -> None:
-    """One byte of an answer, then the end: the vendor had the request, so its failure stands."""
+    """One byte of an answer, then the end: the vendor had the request, so its failure counts."""
     with ClosingServer(2, lambda _connection, nth: ANSWER if nth == 1 else b"H") as server:
         ran = await sent_to(server, 2)
     assert ran.kinds("v") == [None, "connection_reset"]

@@ -63,7 +63,7 @@ FLOODS: dict[str, tuple[bytes, str | None]] = {
 
 @pytest.mark.parametrize("flood", FLOODS)
 async def test_every_flood_ends_as_what_it_is(flood: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of every flood no more is kept than the cap, beside what is read of it."""
+    """Of every flood no more is kept than the cap, besides what is read of it."""
     data, expected = FLOODS[flood]
     monkeypatch.setattr(policy, "MAX_EVENTS_WITHOUT_TOKEN", 10_000)
     with ClosingServer(answer=lambda *_: data) as server:

@@ -291,7 +291,7 @@ async def test_a_webhook_goes_through_the_same_proxy(monkeypatch: pytest.MonkeyP
 async def test_a_proxy_in_the_way_stops_the_vendor_and_every_sample(
     server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is not asked again and again, no sample counts as skipped by the vendor, and vendors beside it finish."""
+    """It is not asked again and again, no sample counts as skipped by the vendor, and other vendors finish."""
     server.answer = lambda _: say(stream(text("hello"), DONE))
     behind = entry(server, "a")
     behind = replace(behind, endpoint=replace(behind.endpoint, base_url="https://vendor.invalid/a"))

@@ -1,4 +1,4 @@
-"""Requests through the official SDKs: same bytes, same records; the SDK's own failures are told as failures."""
+"""Requests through the official SDKs: same bytes, same records; the SDK's own failures are recorded as failures."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ async def test_what_failed_without_an_sdk_stays_what_it_was(
 
 
 async def test_a_request_the_sdk_cannot_send_is_our_failure(server: FaultServer) -> None:
-    """A lone surrogate in a prompt: the SDK gives up before the network, and that is said."""
+    """A lone surrogate in a prompt: the SDK gives up before the network, and the record says so."""
     exchanged = await exchange(server, turn=Turn(({"role": "user", "content": "\ud800"},)))
     assert exchanged.failure is not None
     assert exchanged.failure.kind == "harness"

@@ -98,7 +98,7 @@ async def fast(*urls: str) -> list[Asked]:
 async def test_tls_is_spoken_verified_and_timed(
     server: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Over a trusted certificate the answer comes, with the handshake's time apart; the next one reuses the line."""
+    """Over a trusted certificate the answer comes, and the handshake's time is known; the next one reuses the line."""
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)

@@ -42,7 +42,7 @@ def read(
     failure: Failure | None = None,
     **options: Any,
 ) -> Outcome:
-    """Read an exchange whose chunks came 10 ns apart."""
+    """Read an exchange whose chunks came every 10 ns."""
     stamped = [(10 * (n + 1), chunk) for n, chunk in enumerate(chunks)]
     exchange = Exchange(SENT_AT, 10 * len(chunks) + 5, status, headers, stamped, 1, -7, 3, failure)
     return read_answer(exchange, OpenAIChatReader(), **options)

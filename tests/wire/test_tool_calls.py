@@ -45,7 +45,7 @@ def test_number_of_calls_is_bounded() -> None:
 
 
 def test_looking_for_the_end_of_a_call_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of thousands of pieces that each look like a new call after long arguments only so many characters are parsed."""
+    """Thousands of pieces may each look like a new call after long arguments: few characters are parsed."""
     parsed: list[int] = []
 
     def counted(text: str, most: int) -> Any:

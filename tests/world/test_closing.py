@@ -12,8 +12,7 @@ from world_servers import Server, haproxy, llama, nginx, simulated
 
 pytestmark = pytest.mark.world
 
-# The last answer's end and the next question are about as far apart as the server keeps a connection: from 60 ms less
-# to 60 ms more.
+# The next question comes about when the server closes the connection: from 60 ms before to 60 ms after.
 GAPS_S = [1.0 + 0.005 * step for step in range(-12, 13)]
 KEPT_FOR_A_SECOND: dict[str, Callable[[Path, Server], AbstractContextManager[Server]]] = {
     "nginx": lambda folder, behind: nginx(folder, behind, "keepalive_timeout 1s;"),

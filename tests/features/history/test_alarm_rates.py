@@ -33,7 +33,7 @@ CASES = [(kind, *world, found) for kind, rates in FOUND.items() for world, found
 
 
 def most(rate: float, histories: int) -> float:
-    """That rate of a Poisson count over so many histories, and two standard errors."""
+    """That rate of a Poisson count over this number of histories, and two standard errors."""
     return rate + 2 * float(np.sqrt(rate / histories))
 
 

@@ -77,7 +77,7 @@ def outcome_of(report: Report, folder: Path, number: int = 0, **ended: Any) -> R
 
 
 def checked(nights: list[Report], folder: Path, **ended: Any) -> CheckResult:
-    """The check of the last of these nights, all of which are in the history."""
+    """The check of the last of these nights, which are all in the history."""
     for number, report in enumerate(nights):
         outcome = outcome_of(report, folder, number, **ended)
         assert remember(outcome.folder, outcome.scored, folder / "history.sqlite") is None
@@ -130,7 +130,7 @@ def test_gates_and_unfinished_vendors_have_their_exit_codes(tmp_path: Path) -> N
 
 
 def test_a_figure_that_got_worse_for_good_fails(tmp_path: Path) -> None:
-    """Thirty quiet nights, then two that are slower, none of which any verdict saw."""
+    """Thirty quiet nights, then two that are slower, which no verdict saw."""
     values = 800 * np.exp(np.random.default_rng(4).normal(0, 0.02, 32))
     values[30:] *= 1.4
     runs = history({"official": {METRIC: np.ones(32)}, "a": {METRIC: values}})

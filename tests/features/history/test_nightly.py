@@ -1,4 +1,4 @@
-"""A webhook is told within bounded time over a safe way, and its address is never said."""
+"""A webhook gets its message within bounded time over a safe way, and no message shows its address."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def server(answer: bytes, *, wait_s: float = 0.0) -> Iterator[tuple[str, list[by
     ],
 )
 def test_whatever_is_answered_is_a_sentence_without_the_address(answer: bytes, words: str) -> None:
-    """Errors, redirects (never followed) and nonsense are told, and the token is not."""
+    """Errors, redirects (never followed) and nonsense are reported, without the token."""
     with server(answer) as (address, _):
         trouble = post(address, RESULT)
     assert trouble is not None

@@ -64,7 +64,7 @@ def test_replies_without_a_right_call(
     ast_error: str,
     abstained: float,
 ) -> None:
-    """Error, text, silence and unreadable calls are kept apart; only text and silence are an abstention."""
+    """Error, text, silence and unreadable calls are different things; only text and silence are an abstention."""
     ast = judged(shipped_rows["simple_0"], attempt)
     assert (ast.details["outcome"], ast.details["error_type"]) == (outcome, ast_error)
     assert ast.values == {"correct": 0.0}
