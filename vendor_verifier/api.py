@@ -56,12 +56,11 @@ def verify(
 ) -> RunOutcome:
     """Ask every vendor of ``config`` every sample, score the answers, write the run folder.
 
-    ``samples`` None takes the shipped ones; of these ``limit`` takes a choice that keeps classes and categories, with
-    ``head`` the first of them. ``output_dir`` None makes ``runs/<timestamp>``. Without ``history``, here or in the
-    file, the run joins none; one that cannot take it is a UserWarning. ``environ`` replaces the process environment as
-    the source of keys. With ``dask_client`` the cluster of that Dask client sends. ``settings`` are further fields of
-    :class:`vendor_verifier.config.run_config.RunOptions`, named like the flags of ``run`` and with the same defaults;
-    what is None is left to the file. A vendor that fails is in the report, not raised.
+    Arguments are named like the flags of ``run``; ``settings`` are further fields of
+    :class:`vendor_verifier.config.run_config.RunOptions`. What is None is left to the file, and then to the default.
+    Without ``history``, here or in the file, the run joins none; one that cannot take it is a UserWarning. ``environ``
+    replaces the process environment as the source of keys. With ``dask_client`` that Dask cluster sends. A vendor that
+    fails is in the report, not raised.
 
     Raises:
         ConfigError, DataError: the configuration or the samples, all problems at once.

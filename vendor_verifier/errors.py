@@ -1,19 +1,6 @@
-"""Every exception the product raises on purpose; a vendor's failure is never one of them.
+"""Every exception the product raises on purpose; a vendor's failure is never one of them, but a value in the record.
 
-::
-
-    VerifierError
-    ├── UsageError          the request cannot be carried out        exit 2
-    │   ├── ConfigError     config.yaml or .env                      exit 2
-    │   └── DataError       a sample or a result file                exit 2
-    ├── RunFolderError      the run folder cannot be read or locked  exit 2
-    ├── StorageError        the disk refused a write                 exit 4
-    └── ClusterError        the cluster went away or lost its workers   exit 4
-
-A vendor that fails is a :class:`vendor_verifier.records.record.Failure`, a value in the record.
-
-Here is also the install line of an extra, for all messages that name one. The package index has an older product under
-the same name, so until a release the extras come from a checkout.
+The package index has an older product under the same name, so until a release the extras come from a checkout.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -65,27 +66,13 @@ def find_vendors(vendor_paths: Iterable[Path] = ()) -> Registry:
     vendors: dict[str, FoundVendor] = {}
     broken: list[BrokenPlugin] = []
     for source, load in _places(vendor_paths):
-        plugins: list[object] = []
         try:
-            plugins = _plugins(load())
+            found = list(_vendors(load()))
         except (Exception, SystemExit) as error:  # noqa: BLE001 a stranger's plugin may raise anything; it is listed
-            broken.append(_broken(source, error))
-        for plugin in plugins:
-            try:
-                vendor = _vendor(plugin)
-            except Exception as error:  # noqa: BLE001 as above
-                broken.append(_broken(source, error))
-            else:
-                vendors[vendor.name] = FoundVendor(vendor, source)
+            broken.append(BrokenPlugin(source, f"{type(error).__name__}: {error}"))
+        else:
+            vendors |= {vendor.name: FoundVendor(vendor, source) for vendor in found}
     return Registry(vendors, tuple(broken))
-
-
-class _NotAVendor(ValueError):
-    """It can be imported and is no plugin; the message says why."""
-
-
-def _broken(source: str, error: BaseException) -> BrokenPlugin:
-    return BrokenPlugin(source, str(error) if isinstance(error, _NotAVendor) else f"{type(error).__name__}: {error}")
 
 
 def _places(vendor_paths: Iterable[Path]) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -99,50 +86,39 @@ def _places(vendor_paths: Iterable[Path]) -> Iterator[tuple[str, Callable[[], ob
 
 def _files(folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     if not folder.is_dir():
-        yield str(folder), _no_folder
+        yield str(folder), partial(os.listdir, folder)
     for path in sorted(folder.glob("*.py")):
         if path.name != "__init__.py":
             yield str(path), partial(_import_file, path)
 
 
-def _no_folder() -> object:
-    raise _NotAVendor("is not a folder")
-
-
 def _import_file(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"vendor_verifier.vendors.{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"not a Python file: {path}")
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     # Known by its name while it runs, as any module is: dataclasses, among others, look themselves up there.
-    before = sys.modules.get(spec.name)
     sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
     except BaseException:
-        if before is None:
-            del sys.modules[spec.name]
-        else:
-            sys.modules[spec.name] = before
+        del sys.modules[spec.name]
         raise
     return module
 
 
-def _plugins(loaded: object) -> list[object]:
-    """What was loaded, or the vendors that a module defines; names with an underscore are helpers."""
-    if not isinstance(loaded, ModuleType):
-        return [loaded]
-    own = [each for each in vars(loaded).values() if inspect.isclass(each) and each.__module__ == loaded.__name__]
-    found: list[object] = [each for each in own if issubclass(each, Vendor) and not each.__name__.startswith("_")]
-    if not found:
-        raise _NotAVendor("defines no subclass of vendor_verifier.vendor.Vendor")
-    return found
-
-
-def _vendor(plugin: object) -> Vendor:
-    if not (inspect.isclass(plugin) and issubclass(plugin, Vendor)):
-        raise _NotAVendor(f"{plugin!r} is not a subclass of vendor_verifier.vendor.Vendor")
-    for attribute in ("name", "wire"):
-        if not hasattr(plugin, attribute):
-            raise _NotAVendor(f"{plugin.__name__} sets no {attribute!r}")
-    return plugin()
+def _vendors(loaded: object) -> Iterator[Vendor]:
+    """The vendor that was loaded, or those that a module defines; names with an underscore are helpers."""
+    classes = [loaded]
+    if isinstance(loaded, ModuleType):
+        own = [each for each in vars(loaded).values() if inspect.isclass(each) and each.__module__ == loaded.__name__]
+        classes = [each for each in own if issubclass(each, Vendor) and not each.__name__.startswith("_")]
+    if not classes:
+        raise ImportError("defines no subclass of vendor_verifier.vendor.Vendor")
+    for each in classes:
+        if not (inspect.isclass(each) and issubclass(each, Vendor)):
+            raise ImportError(f"{each!r} is not a subclass of vendor_verifier.vendor.Vendor")
+        for attribute in ("name", "wire"):
+            if not hasattr(each, attribute):
+                raise ImportError(f"{each.__name__} sets no {attribute!r}")
+        yield each()

@@ -38,7 +38,7 @@ def test_help_fits_the_terminal(
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= int(width)
     assert list(COMMAND_NAMES) == COMMANDS
-    places = [text.index(f"\n  {name} ") for name in COMMANDS]
+    places = [text.index(f"\n {name} ") for name in COMMANDS]
     assert places == sorted(places)
     assert " ".join(EXIT_CODES.split()) in " ".join(text.split())
 

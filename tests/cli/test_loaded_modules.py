@@ -13,12 +13,12 @@ ROOT = Path(__file__).parents[2]
 RUN = ("-c", str(ROOT / "config_simulated.yaml"), "--model", "simulated-model", "--vendor", "official", "-n", "1")
 # Each costs milliseconds at every start: other people's libraries, and what is large of the standard one.
 HEAVY = frozenset(
-    "numpy pandas scipy jinja2 rich genai_prices httpx2 openai anthropic dask distributed huggingface_hub pydantic "
-    "transformers yaml anyio asyncio ssl httptools aiohappyeyeballs tenacity jsonschema_rs filelock platformdirs "
-    "dotenv backports sqlite3 multiprocessing".split()
+    "numpy pandas scipy jinja2 rich.console genai_prices httpx2 openai anthropic dask distributed huggingface_hub "
+    "pydantic transformers yaml anyio asyncio ssl httptools aiohappyeyeballs tenacity jsonschema_rs filelock "
+    "platformdirs dotenv backports sqlite3 multiprocessing".split()
 )
 # The settings of a run are a pydantic model, next to the words for problems of a file.
-HELP = {"rich", "pydantic", "yaml"}
+HELP = {"rich.console", "pydantic", "yaml"}
 READING = {"filelock", "jsonschema_rs", "yaml", "pydantic"}
 SENDING = READING | {"anyio", "asyncio", "ssl", "httptools", "aiohappyeyeballs"}
 SCORING = {"numpy", "pandas", "scipy"}
@@ -29,10 +29,10 @@ MAY_LOAD = {
     "--version": HELP,
     "init --list": {"yaml", "pydantic"},
     "RUN --dry-run": SENDING,
-    "RUN --history none -q -o new": SENDING | SCORING | {"tenacity", "jinja2", "rich"},
+    "RUN --history none -q -o new": SENDING | SCORING | {"tenacity", "jinja2", "rich.console"},
     "report stored --format md,json": READING | SCORING,
     "report stored --format html": READING | SCORING | {"jinja2"},
-    "score stored": READING | SCORING | {"jinja2", "rich"} | _HISTORY,
+    "score stored": READING | SCORING | {"jinja2", "rich.console"} | _HISTORY,
 }
 _PROGRAM = """
 import sys

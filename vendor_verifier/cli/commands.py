@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import textwrap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cyclopts import App
-from cyclopts.help import PlainFormatter
+from cyclopts.help import DefaultFormatter, PanelSpec
+from rich.box import Box
 
 from vendor_verifier import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from cyclopts.help import HelpPanel
-    from rich.console import Console, ConsoleOptions
 
 EXIT_CODES = (
     "Exit codes: 0 done · 1 a gate or limit was missed · 2 usage, configuration or data · 3 incomplete (a vendor or a "
     "budget stopped it, or most requests of a vendor failed) · 4 internal error or disk · 130, 143 interrupted"
 )
 _PROGRAM = "agent-vendor-verifier"
-_MOST_NAME_WIDTH = 25
 
 
 class Command(NamedTuple):
@@ -89,32 +86,8 @@ EXAMPLES = {
 }
 
 
-class _Help(PlainFormatter):
-    """Names in one column, descriptions in another, in any width and without boxes."""
-
-    def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:  # noqa: ARG002
-        if not panel.entries:
-            return
-        self._print_plain(console, f"{panel.title}:")
-        named = [(", ".join(entry.display_labels_with_metavar), entry) for entry in panel.entries]
-        column = min(max(len(names) for names, _ in named), _MOST_NAME_WIDTH)
-        width = max(console.width - column - 4, 30)
-        for names, entry in named:
-            words = [str(getattr(entry.description, "primary_renderable", ""))]
-            words += [f"[choices: {', '.join(entry.choices)}]"] if entry.choices else []
-            words += [f"[default: {entry.default}]"] if entry.default is not None else []
-            words += ["(required)"] if entry.required else []
-            lines = textwrap.wrap(" ".join(words), width, break_on_hyphens=False) or [""]
-            if len(names) > column:
-                lines.insert(0, "")
-            for name, line in zip([names, *[""] * len(lines)], lines, strict=False):
-                self._print_plain(console, f"  {name:{column}}  {line}".rstrip())
-        console.print()
-
-    def render_description(self, console: Console, _options: ConsoleOptions, description: Any) -> None:
-        """Paragraphs as wide as the terminal, however the docstring breaks its lines."""
-        for paragraph in str(getattr(description, "primary_renderable", description or "")).split("\n\n"):
-            self._print_plain(console, " ".join(paragraph.split()) + "\n")
+# A heading, names in one column and descriptions in another; no frame.
+_HELP = DefaultFormatter(panel_spec=PanelSpec(box=Box("    \n" * 8), padding=(0, 0), border_style="none"))
 
 
 def build_app(described: Collection[str] = ()) -> App:
@@ -130,7 +103,7 @@ def build_app(described: Collection[str] = ()) -> App:
         help_epilogue=_epilogue(EXAMPLES[""]),
         version=__version__,
         help_format="plaintext",
-        help_formatter=_Help(),
+        help_formatter=_HELP,
         result_action="return_value",
         suppress_keyboard_interrupt=False,  # which signal it was decides the exit code
     )

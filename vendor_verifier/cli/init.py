@@ -18,7 +18,7 @@ from cyclopts import Parameter
 from vendor_verifier.cli.output import EXIT_OK, EXIT_USAGE, say, warn
 from vendor_verifier.config import old_files
 from vendor_verifier.config.load import load_config, read_environment
-from vendor_verifier.config.model_names import MODEL_IDS, known_models, series_of
+from vendor_verifier.config.model_names import MODEL_IDS, series_of
 from vendor_verifier.config.problems import reading
 from vendor_verifier.config.run_config import INPUT, RunOptions, flag, many, option
 from vendor_verifier.config.schema import json_schema
@@ -33,6 +33,7 @@ from vendor_verifier.store import RunFolder
 _RULE = "# ---"
 IGNORED = ".env\n.env.*\n!.env.example\nruns/\n"
 _SCHEMA = "config.schema.json"
+_REAL_MODELS = [name for name in MODEL_IDS if not name.startswith("simulated-")]
 
 
 def init_command(
@@ -118,8 +119,8 @@ def offers_of(models: Sequence[str], vendors: Sequence[str] = ()) -> dict[str, d
     chosen: dict[str, dict[str, str]] = {}
     for model in models:
         ids = MODEL_IDS.get(model, {})
-        if not ids or model.startswith("simulated-"):
-            problems.append(Problem(f"read {model!r}; known models are {', '.join(_real_models())}", key="--model"))
+        if model not in _REAL_MODELS:
+            problems.append(Problem(f"read {model!r}; known models are {', '.join(_REAL_MODELS)}", key="--model"))
             continue
         chosen[model] = {
             name: id_ for name, id_ in ids.items() if name in vendors or (not vendors and plugins[name].vendor.base_url)
@@ -193,10 +194,6 @@ def _warn_of_leaks(ignore: Path, secrets: Path) -> None:
         warn(f"{secrets} can be read by others on this machine; run: chmod 600 {secrets}")
 
 
-def _real_models() -> list[str]:
-    return [name for name in known_models() if not name.startswith("simulated-")]
-
-
 def print_known(registry: Registry) -> None:
     """Print the vendor plugins as a table, then the model names with each vendor's ``model_id``."""
     table = [["VENDOR", "WIRE", "KEY", "ADDRESS", "FILE"]]
@@ -207,7 +204,7 @@ def print_known(registry: Registry) -> None:
     lines = [line.rstrip() for line in aligned(table, left=5)]
     lines += [plain(f"cannot be used: {plugin.source}: {plugin.error}") for plugin in registry.broken]
     lines += ["", "MODEL, and its model_id by vendor"]
-    for model in _real_models():
+    for model in _REAL_MODELS:
         lines += [model, *(f"  {vendor:12} {model_id}" for vendor, model_id in MODEL_IDS[model].items())]
     lines.append("Other names work too: give each vendor's model_id in config.yaml.")
     sys.stdout.writelines(f"{line}\n" for line in lines)

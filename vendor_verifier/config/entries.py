@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vendor_verifier.config.env_file import Variables
-from vendor_verifier.config.model_names import model_id_of
+from vendor_verifier.config.model_names import MODEL_IDS
 from vendor_verifier.config.problems import Findings, described, nearest
 from vendor_verifier.config.schema import RESERVED, Address, ModelSection, Settings, VendorEntry, read_address
 from vendor_verifier.config.secret_text import (
@@ -113,7 +113,7 @@ class EntryReader:
         settings = merge(_stated(self.defaults), _stated(entry))
         plugin = self.registry.vendor(entry.name)
         address = self._address(written, allow_http=bool(settings.get("allow_http")))
-        model_id = entry.model_id or model_id_of(model, entry.name)
+        model_id = entry.model_id or MODEL_IDS.get(model, {}).get(entry.name)
         if model_id is None:
             words = f"missing; no id of {shown(model)} at {shown(entry.name)} is known: ask the vendor and write it"
             self.findings.problem((*path, "model_id"), words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,17 +14,16 @@ from msgspec import structs
 
 from vendor_verifier.config.entries import EntryReader, Written, read_models, refuse_literal_secrets
 from vendor_verifier.config.env_file import Variables, read_environment, read_variables
-from vendor_verifier.config.model_names import default_baseline, known_models, model_id_of
+from vendor_verifier.config.model_names import MODEL_IDS, default_baseline
 from vendor_verifier.config.old_files import is_of_mcpbr, suite_of
 from vendor_verifier.config.problems import Findings, key_text, listed, nearest, reading
 from vendor_verifier.config.run_config import RunConfig, RunOptions
-from vendor_verifier.config.schema import OWN_BODY_KEYS, RESERVED, Settings, Top
+from vendor_verifier.config.schema import OWN_BODY_KEYS, RESERVED, Settings, Top, read_address
 from vendor_verifier.config.secret_text import has_known_form, shown
 from vendor_verifier.config.yaml_source import Source, read_limited, read_yaml
 from vendor_verifier.errors import ConfigError, Problem
-from vendor_verifier.records.plan import SIMULATED, Entry
+from vendor_verifier.records.plan import Entry
 from vendor_verifier.registry import Registry, find_vendors
-from vendor_verifier.transport.proxies import is_loopback
 
 _HOW_TO_START = (
     "no such file. `agent-vendor-verifier init --model kimi-k2.5` writes one (`init --list` lists the names), "
@@ -152,7 +152,7 @@ def _stated_gates(content: Mapping[str, Any], key: str, findings: Findings) -> I
 
 
 def _content_of(options: RunOptions, variables: Variables) -> dict[str, Any]:
-    """The content of a configuration with these vendors of one model; the first is the baseline.
+    """The content of a configuration with the vendors of ``--url`` and one model; the first is the baseline.
 
     Raises:
         ConfigError: they are not NAME=URL, or no model is named; all problems at once.
@@ -168,23 +168,21 @@ def _content_of(options: RunOptions, variables: Variables) -> dict[str, Any]:
         problems.append(Problem(f"name the one model that all of them serve, as in {_URL_EXAMPLE}", key="--model"))
     if problems:
         raise ConfigError(problems)
-    return {options.model[0]: {"vendors": list(_vendors_of(options, variables))}}
-
-
-def _vendors_of(options: RunOptions, variables: Variables) -> Iterator[dict[str, Any]]:
-    (model,) = options.model
-    for place, text in enumerate(options.url):
+    model = options.model[0]
+    vendors: list[dict[str, Any]] = []
+    for text in options.url:
         name, _, url = text.partition("=")
+        vendor = {"name": name, "url": url, "is_baseline": not vendors and options.baseline is None}
+        if name not in MODEL_IDS.get(model, {}):
+            vendor["model_id"] = model
         own_key = "".join(char if char.isalnum() else "_" for char in name).upper() + "_API_KEY"
-        is_local = url.startswith(SIMULATED) or is_loopback(urlsplit(url).hostname or "")
-        has_usual = variables.get(name) is not None
-        yield {
-            "name": name,
-            "url": url,
-            "is_baseline": place == 0 and options.baseline is None,
-            **({} if model_id_of(model, name) else {"model_id": model}),
-            **({"api_key_env": own_key} if variables.get(own_key) or not (is_local or has_usual) else {}),
-        }
+        is_local = False
+        with suppress(ValueError):  # which is a problem when the entry is read
+            is_local = read_address(url).local
+        if variables.get(own_key) or not (is_local or variables.get(name)):
+            vendor["api_key_env"] = own_key
+        vendors.append(vendor)
+    return {model: {"vendors": vendors}}
 
 
 def _read(path: Path) -> Source:
@@ -270,8 +268,8 @@ def _with_baselines(
 def _warn(entries: Sequence[tuple[Written, Entry]], findings: Findings) -> None:
     """Warn of settings that are allowed but measure something else than most people want."""
     for model in dict.fromkeys(entry.model for _, entry in entries):
-        if model not in known_models():
-            hint = nearest(model, known_models()) or "; `agent-vendor-verifier init --list` lists them"
+        if model not in MODEL_IDS:
+            hint = nearest(model, MODEL_IDS) or "; `agent-vendor-verifier init --list` lists them"
             findings.warn((model,), f"not a known unified model name{hint}")
     for written, entry in entries:
         host = urlsplit(entry.endpoint.base_url).hostname or ""

@@ -64,16 +64,6 @@ SERIES: tuple[ModelSeries, ...] = (
 )
 
 
-def known_models() -> tuple[str, ...]:
-    """Every unified model name, in the order of the table."""
-    return tuple(MODEL_IDS)
-
-
-def model_id_of(model: str, vendor: str) -> str | None:
-    """The id of ``model`` at ``vendor``, or None where it is not public knowledge."""
-    return MODEL_IDS.get(model, {}).get(vendor)
-
-
 def series_of(model: str) -> ModelSeries | None:
     """The series a unified model name belongs to; ``None`` for an unknown name."""
     return next((series for series in SERIES if model.startswith(series.prefix)), None)
@@ -81,10 +71,7 @@ def series_of(model: str) -> ModelSeries | None:
 
 def default_baseline(model: str, entries: Iterable[Entry]) -> Entry | None:
     """The entry that is the model's own maker: its vendor first, then the maker pinned behind a router."""
-    series = series_of(model)
-    if series is None:
-        return None
-    candidates = list(entries)
+    series, candidates = series_of(model) or ModelSeries("", ""), list(entries)
     for maker in series.makers:
         for entry in candidates:
             if entry.vendor.casefold() == maker and entry.provider is None:
