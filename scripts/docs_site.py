@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.cli.commands import COMMANDS, EXAMPLES, build_app
-from vendor_verifier.config.run_config import RunConfig
+from vendor_verifier.config.run_config import RunConfig, help_of
 from vendor_verifier.features.data.run_data import TABLES
 from vendor_verifier.record_schema import record_schema
 from vendor_verifier.records.failures import CHARGES, KINDS
@@ -76,7 +76,7 @@ def reference() -> str:
             "## Settings of a run",
             "Each is a key of `run:` in config.yaml and an argument of `verify()`; most are a flag of `run`.",
             "| key | meaning |\n|---|---|",
-            *(f"| `{name}` | {field.description} |" for name, field in RunConfig.model_fields.items()),
+            *(f"| `{name}` | {help_of(field)} |" for name, field in RunConfig.model_fields.items()),
             "\n## Kinds of failure\n",
             "| kind | cause | what to do | retried | charged to |\n|---|---|---|---|---|",
             *(

@@ -14,24 +14,21 @@ RUN = ("-c", str(ROOT / "config_simulated.yaml"), "--model", "simulated-model", 
 # Each costs milliseconds at every start: other people's libraries, and what is large of the standard one.
 HEAVY = frozenset(
     "numpy pandas scipy jinja2 rich.console genai_prices httpx2 openai anthropic dask distributed huggingface_hub "
-    "pydantic transformers yaml anyio asyncio ssl httptools aiohappyeyeballs tenacity jsonschema_rs filelock "
+    "pydantic transformers yaml anyio asyncio httptools aiohappyeyeballs tenacity jsonschema_rs filelock "
     "platformdirs dotenv backports sqlite3 multiprocessing".split()
 )
 # The settings of a run are a pydantic model, next to the words for problems of a file.
 HELP = {"rich.console", "pydantic", "yaml"}
 READING = {"filelock", "jsonschema_rs", "yaml", "pydantic"}
-SENDING = READING | {"anyio", "asyncio", "ssl", "httptools", "aiohappyeyeballs"}
+SENDING = READING | {"anyio", "asyncio", "httptools", "aiohappyeyeballs"}
 SCORING = {"numpy", "pandas", "scipy"}
 _HISTORY = {"sqlite3", "platformdirs"}
 MAY_LOAD = {
     "--help": HELP,
-    "run --help": HELP,
-    "--version": HELP,
     "init --list": {"yaml", "pydantic"},
     "RUN --dry-run": SENDING,
     "RUN --history none -q -o new": SENDING | SCORING | {"tenacity", "jinja2", "rich.console"},
     "report stored --format md,json": READING | SCORING,
-    "report stored --format html": READING | SCORING | {"jinja2"},
     "score stored": READING | SCORING | {"jinja2", "rich.console"} | _HISTORY,
 }
 _PROGRAM = """

@@ -10,7 +10,7 @@ import pytest
 from cyclopts import Parameter
 
 from vendor_verifier.cli.commands import COMMANDS, build_app
-from vendor_verifier.config.run_config import KEPT_ELSEWHERE, RunConfig, RunOptions, run_options
+from vendor_verifier.config.run_config import KEPT_ELSEWHERE, RunConfig, RunOptions, help_of, run_options
 from vendor_verifier.config.schema import json_schema
 from vendor_verifier.errors import ProblemsError
 from vendor_verifier.records.plan import Limits, RetryRules
@@ -41,15 +41,14 @@ def has_flag(name: str) -> bool:
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_field_is_found_wherever_settings_are(name: str, run_help: str, reference: str) -> None:
     """File, flags, Python, manifest, editor and reference all know it from its field."""
-    field = RunConfig.model_fields[name]
-    assert field.description
-    schema = json_schema()
-    assert name in schema["$defs"]["RunConfig"]["properties"]
+    field, words = RunConfig.model_fields[name], help_of(RunConfig.model_fields[name])
+    assert words
+    assert json_schema()["$defs"]["RunConfig"]["properties"][name]["description"] == words
     assert (f"--{name.replace('_', '-')}" in run_help) == has_flag(name)
     made = RunOptions(**{name: field.get_default(call_default_factory=True)})
     assert name in made.model_fields_set
     assert (name in made.stated()) == (name not in KEPT_ELSEWHERE)
-    assert f"| `{name}` | {field.description} |" in reference
+    assert f"| `{name}` | {words} |" in reference
 
 
 def test_what_is_given_to_python_is_checked_at_once() -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self, get_origin
 from cyclopts import Group, Parameter, Token
 from cyclopts.validators import Number
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
 
 from vendor_verifier.config.problems import misfit
 from vendor_verifier.errors import Problem, ProblemsError
@@ -47,21 +48,19 @@ def option(help_text: str, group: Group, *names: str, check: Number | None = Non
     return Parameter(name=names or None, group=group, help=help_text, validator=check)
 
 
-# The help of a setting's flag is the description of its field.
-def _option(group: Group, *names: str) -> Parameter:
-    return Parameter(name=names or None, group=group)
+def in_file(help_text: str) -> Parameter:
+    """A setting of the file that has no flag."""
+    return Parameter(parse=False, help=help_text)
 
 
-def _flag(group: Group, *names: str) -> Parameter:
-    return Parameter(name=names or None, group=group, negative=(), show_default=False)
+def help_of(field: FieldInfo) -> str:
+    """What a setting is, for editors and the reference."""
+    return next(each.help or "" for each in field.metadata if isinstance(each, Parameter))
 
 
-def _many(group: Group, *names: str) -> Parameter:
-    return Parameter(name=names or None, group=group, negative=(), consume_multiple=False, show_default=False)
-
-
-# A setting of the file that has no flag.
-_IN_FILE = Parameter(parse=False)
+Words = tuple[str, ...]
+Count = Annotated[int, Field(ge=1)]
+Amount = Annotated[float, Field(gt=0)]
 _LIMITS = Limits()
 # The manifest has these with its entries and tasks; an address may hold a key in its query.
 KEPT_ELSEWHERE = frozenset({"extra_body", "test_file_path", "bfcl_data"})
@@ -94,8 +93,9 @@ def _text(_kind: Any, tokens: Sequence[Token]) -> str:
     return tokens[0].value
 
 
-# Not read by cyclopts, which would take its keys for options.
-_BODY = Parameter(group=MODEL, converter=_text, accepts_keys=False, n_tokens=1)
+def _body(help_text: str) -> Parameter:
+    # Not read by cyclopts, which would take its keys for options.
+    return Parameter(group=MODEL, help=help_text, converter=_text, accepts_keys=False, n_tokens=1)
 
 
 class RunConfig(BaseModel):
@@ -103,172 +103,116 @@ class RunConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=False)
 
-    test_file_path: Annotated[str | None, BeforeValidator(_as_text), _option(INPUT)] = Field(
-        default=None, description="Sample file, hf://… or URL. [default: shipped]"
-    )
-    model: Annotated[tuple[str, ...], _many(INPUT)] = Field(
-        default=(), description="Test this model only (repeatable)."
-    )
-    vendor: Annotated[tuple[str, ...], _many(INPUT)] = Field(
-        default=(), description="Test this vendor or label only (repeatable)."
-    )
-    baseline: Annotated[str | None, _option(INPUT)] = Field(
-        default=None, description="Vendor or label to compare the others with. [default: as configured]"
-    )
-    suite: Annotated[tuple[str, ...], _many(INPUT, "--suite", "--benchmark")] = Field(
-        default=(), description="Evaluation to run (repeatable). [default: trigger]"
-    )
-    set: Annotated[tuple[str, ...], _many(INPUT)] = Field(
-        default=(),
-        description="Option of an evaluation, suite.key=value, or of the run, run.key=value (repeatable).",
-    )
-    job: Annotated[str | None, _option(INPUT)] = Field(default=None, description="BFCL job file (JSON) to run.")
-    limit: Annotated[int | None, _option(INPUT, "--limit", "-n", "--sample-size", "--sample")] = Field(
-        default=None, ge=1, description="Use only N samples, drawn evenly from all categories."
-    )
-    head: Annotated[bool, _IN_FILE] = Field(default=False, description="With `limit`: take the first N.")
-    repeat: Annotated[int, _option(INPUT)] = Field(default=1, ge=1, description="Ask every sample N times.")
-    baseline_repeats: Annotated[int, _option(INPUT)] = Field(
-        default=2, ge=1, description="Ask the baseline every sample at least N times."
-    )
-    seed: Annotated[int | None, _option(INPUT)] = Field(
-        default=None, description="Random seed for sample order and generated questions."
-    )
-    dataset_format: Annotated[str | None, _IN_FILE] = Field(
-        default=None, description="Format of the rows. [default: by the first row]"
-    )
-    skip_bad_samples: Annotated[bool, _IN_FILE] = Field(
-        default=False, description="Leave out unreadable lines, with a warning."
-    )
-    vendor_path: Annotated[tuple[Path, ...], _IN_FILE] = Field(default=(), description="Folders with vendor plugins.")
+    test_file_path: Annotated[
+        str | None, BeforeValidator(_as_text), option("Sample file, hf://… or URL. [default: shipped]", INPUT)
+    ] = None
+    model: Annotated[Words, many("Test this model only (repeatable).", INPUT)] = ()
+    vendor: Annotated[Words, many("Test this vendor or label only (repeatable).", INPUT)] = ()
+    baseline: Annotated[
+        str | None, option("Vendor or label to compare the others with. [default: as configured]", INPUT)
+    ] = None
+    suite: Annotated[
+        Words, many("Evaluation to run (repeatable). [default: trigger]", INPUT, "--suite", "--benchmark")
+    ] = ()
+    set: Annotated[
+        Words, many("Option of an evaluation, suite.key=value, or of the run, run.key=value (repeatable).", INPUT)
+    ] = ()
+    job: Annotated[str | None, option("BFCL job file (JSON) to run.", INPUT)] = None
+    limit: Annotated[
+        Count | None,
+        option(
+            "Use only N samples, drawn evenly from all categories.", INPUT, "--limit", "-n", "--sample-size", "--sample"
+        ),
+    ] = None
+    head: Annotated[bool, in_file("With `limit`: take the first N.")] = False
+    repeat: Annotated[Count, option("Ask every sample N times.", INPUT)] = 1
+    baseline_repeats: Annotated[Count, option("Ask the baseline every sample at least N times.", INPUT)] = 2
+    seed: Annotated[int | None, option("Random seed for sample order and generated questions.", INPUT)] = None
+    dataset_format: Annotated[str | None, in_file("Format of the rows. [default: by the first row]")] = None
+    skip_bad_samples: Annotated[bool, in_file("Leave out unreadable lines, with a warning.")] = False
+    vendor_path: Annotated[tuple[Path, ...], in_file("Folders with vendor plugins.")] = ()
 
-    vendor_concurrency: Annotated[int | None, _option(PACE)] = Field(
-        default=None, ge=1, description="Test at most N vendors in parallel. [default: all]"
+    vendor_concurrency: Annotated[Count | None, option("Test at most N vendors in parallel. [default: all]", PACE)] = (
+        None
     )
-    request_concurrency: Annotated[int | None, _option(PACE)] = Field(
-        default=None,
-        ge=1,
-        description="Maximum concurrent requests per vendor account. [default: 5; with a rate no limit]",
-    )
-    retries: Annotated[int, _option(PACE)] = Field(default=3, ge=0, description="Retries after a failure.")
-    timeout: Annotated[float | None, _option(PACE)] = Field(
-        default=None, gt=0, description="Timeout per attempt, in seconds. [default: 600]"
-    )
-    connect_timeout: Annotated[float, _IN_FILE] = Field(
-        default=_LIMITS.connect_s, gt=0, description="Timeout for a connection, in seconds."
-    )
-    first_token_timeout: Annotated[float, _IN_FILE] = Field(
-        default=_LIMITS.first_token_s, gt=0, description="Timeout for the first token, in seconds."
-    )
-    idle_timeout: Annotated[float, _IN_FILE] = Field(
-        default=_LIMITS.idle_s, gt=0, description="Timeout between two pieces of an answer, in seconds."
-    )
-    max_requests: Annotated[int | None, _option(PACE)] = Field(
-        default=None, ge=1, description="Stop after N requests; --incremental resumes."
-    )
-    max_cost: Annotated[float | None, _option(PACE)] = Field(
-        default=None, gt=0, description="Stop when estimated spend reaches this many US dollars."
-    )
-    workers: Annotated[int | str, BeforeValidator(_number_of_processes), _option(PACE)] = Field(
-        default=1, description="Send from N processes, or by the Dask scheduler at this address."
-    )
-    client: Annotated[ClientName, _IN_FILE] = Field(
-        default="direct", description="`direct` for our own HTTP client, `sdk` for the official SDKs."
-    )
+    request_concurrency: Annotated[
+        Count | None, option("Maximum concurrent requests per vendor account. [default: 5; with a rate no limit]", PACE)
+    ] = None
+    retries: Annotated[int, option("Retries after a failure.", PACE), Field(ge=0)] = 3
+    timeout: Annotated[Amount | None, option("Timeout per attempt, in seconds. [default: 600]", PACE)] = None
+    connect_timeout: Annotated[Amount, in_file("Timeout for a connection, in seconds.")] = _LIMITS.connect_s
+    first_token_timeout: Annotated[Amount, in_file("Timeout for the first token, in seconds.")] = _LIMITS.first_token_s
+    idle_timeout: Annotated[Amount, in_file("Timeout between two pieces of an answer, in seconds.")] = _LIMITS.idle_s
+    max_requests: Annotated[Count | None, option("Stop after N requests; --incremental resumes.", PACE)] = None
+    max_cost: Annotated[Amount | None, option("Stop when estimated spend reaches this many US dollars.", PACE)] = None
+    workers: Annotated[
+        int | str,
+        BeforeValidator(_number_of_processes),
+        option("Send from N processes, or by the Dask scheduler at this address.", PACE),
+    ] = 1
+    client: Annotated[ClientName, in_file("`direct` for our own HTTP client, `sdk` for the official SDKs.")] = "direct"
 
-    request_rate: Annotated[float | None, _option(LOAD)] = Field(
-        default=None, gt=0, description="Requests per second sent to each vendor (open loop)."
-    )
-    duration: Annotated[float | None, _option(LOAD)] = Field(
-        default=None, gt=0, description="Keep sending for N seconds, cycling through the samples."
-    )
-    warmup: Annotated[int, _option(LOAD)] = Field(
-        default=0, ge=0, description="Do not count the first N requests of each vendor."
-    )
-    slo: Annotated[tuple[str, ...], _many(LOAD)] = Field(
-        default=(), description='Target for each request, e.g. "tps >= 30" (repeatable).'
-    )
-    arrival: Annotated[Arrival | None, _IN_FILE] = Field(
-        default=None, description="With `request_rate`: `constant` distances, or `poisson`. [default: constant]"
-    )
-    ramp_up: Annotated[float, _IN_FILE] = Field(default=0, ge=0, description="Ramp up over N seconds.")
-    replay_schedule: Annotated[Path | None, _IN_FILE] = Field(
-        default=None, description="File with the seconds at which requests are sent."
-    )
+    request_rate: Annotated[Amount | None, option("Requests per second sent to each vendor (open loop).", LOAD)] = None
+    duration: Annotated[Amount | None, option("Keep sending for N seconds, cycling through the samples.", LOAD)] = None
+    warmup: Annotated[int, option("Do not count the first N requests of each vendor.", LOAD), Field(ge=0)] = 0
+    slo: Annotated[Words, many('Target for each request, e.g. "tps >= 30" (repeatable).', LOAD)] = ()
+    arrival: Annotated[
+        Arrival | None, in_file("With `request_rate`: `constant` distances, or `poisson`. [default: constant]")
+    ] = None
+    ramp_up: Annotated[float, in_file("Ramp up over N seconds."), Field(ge=0)] = 0
+    replay_schedule: Annotated[Path | None, in_file("File with the seconds at which requests are sent.")] = None
 
-    temperature: Annotated[float | None, _option(MODEL)] = Field(
-        default=None, ge=0, le=2, description="Sampling temperature, 0 to 2."
-    )
-    max_tokens: Annotated[int | None, _option(MODEL)] = Field(
-        default=None, ge=1, description="Maximum output tokens per answer."
-    )
-    extra_body: Annotated[dict[str, Any] | None, BeforeValidator(_json_object), _BODY] = Field(
-        default=None, description="JSON object to merge into every request body."
-    )
-    use_raw_completions: Annotated[bool, _flag(MODEL, "--use-raw-completions", "--use_raw_completions")] = Field(
-        default=False, description="Use /completions instead of /chat/completions."
-    )
-    tokenizer_model: Annotated[str | None, _option(MODEL)] = Field(
-        default=None, description="Folder or Hugging Face name of the chat template for raw completions."
-    )
+    temperature: Annotated[float | None, option("Sampling temperature, 0 to 2.", MODEL), Field(ge=0, le=2)] = None
+    max_tokens: Annotated[Count | None, option("Maximum output tokens per answer.", MODEL)] = None
+    extra_body: Annotated[
+        dict[str, Any] | None, BeforeValidator(_json_object), _body("JSON object to merge into every request body.")
+    ] = None
+    use_raw_completions: Annotated[
+        bool,
+        flag("Use /completions instead of /chat/completions.", MODEL, "--use-raw-completions", "--use_raw_completions"),
+    ] = False
+    tokenizer_model: Annotated[
+        str | None, option("Folder or Hugging Face name of the chat template for raw completions.", MODEL)
+    ] = None
 
-    gate: Annotated[tuple[str, ...], _many(OUTPUT)] = Field(
-        default=(),
-        description=f'Exit 1 unless this holds, e.g. "f1 >= 0.9", or a preset: {", ".join(PRESETS)} (repeatable).',
+    gate: Annotated[
+        Words,
+        many(f'Exit 1 unless this holds, e.g. "f1 >= 0.9", or a preset: {", ".join(PRESETS)} (repeatable).', OUTPUT),
+    ] = ()
+    history: Annotated[Path | None, option("History file, or none. [default: in the user's data folder]", OUTPUT)] = (
+        None
     )
-    history: Annotated[Path | None, _option(OUTPUT)] = Field(
-        default=None, description="History file, or none. [default: in the user's data folder]"
-    )
-    redact_content: Annotated[bool, _IN_FILE] = Field(
-        default=False, description="Store digests instead of prompts and answers."
-    )
-    compress: Annotated[bool, _IN_FILE] = Field(
-        default=False, description="Compress the records at the end of the run (records.jsonl.zst)."
-    )
-    undecided: Annotated[Undecided, _IN_FILE] = Field(
-        default="missed",
-        description="Failed requests in F1: `missed` counts them as misses, `exclude` leaves them out.",
-    )
-    schema_policy: Annotated[SchemaPolicy, _IN_FILE] = Field(
-        default="lenient", description='`""` as arguments: `lenient` reads it as `{}`, `strict` as invalid.'
-    )
-    rank_metric: Annotated[tuple[str, ...], _IN_FILE] = Field(
-        default=(), description="Evaluations whose score joins the IRF ranking."
-    )
-    baseline_f1: Annotated[BaselineF1, _IN_FILE] = Field(
-        default="fixed", description="The baseline's F1 in the ranking: `fixed` at 1.0, or measured against its `self`."
-    )
-    monthly_requests: Annotated[int | None, _IN_FILE] = Field(
-        default=None, ge=1, description="Estimate the monthly cost at N requests."
-    )
-    monthly_tokens: Annotated[int | None, _IN_FILE] = Field(
-        default=None, ge=1, description="Estimate the monthly cost at N tokens."
-    )
+    redact_content: Annotated[bool, in_file("Store digests instead of prompts and answers.")] = False
+    compress: Annotated[bool, in_file("Compress the records at the end of the run (records.jsonl.zst).")] = False
+    undecided: Annotated[
+        Undecided, in_file("Failed requests in F1: `missed` counts them as misses, `exclude` leaves them out.")
+    ] = "missed"
+    schema_policy: Annotated[
+        SchemaPolicy, in_file('`""` as arguments: `lenient` reads it as `{}`, `strict` as invalid.')
+    ] = "lenient"
+    rank_metric: Annotated[Words, in_file("Evaluations whose score joins the IRF ranking.")] = ()
+    baseline_f1: Annotated[
+        BaselineF1, in_file("The baseline's F1 in the ranking: `fixed` at 1.0, or measured against its `self`.")
+    ] = "fixed"
+    monthly_requests: Annotated[Count | None, in_file("Estimate the monthly cost at N requests.")] = None
+    monthly_tokens: Annotated[Count | None, in_file("Estimate the monthly cost at N tokens.")] = None
 
-    filter_difficulty: Annotated[tuple[str, ...], _many(EVALUATIONS)] = Field(
-        default=(), description="Use only samples of this difficulty (repeatable)."
-    )
-    filter_category: Annotated[tuple[str, ...], _many(EVALUATIONS)] = Field(
-        default=(), description="Use only categories that contain this text (repeatable)."
-    )
-    filter_tags: Annotated[tuple[str, ...], _many(EVALUATIONS)] = Field(
-        default=(), description="Use only samples that have all of these tags (repeatable)."
-    )
-    sample_ids: Annotated[str | None, _option(EVALUATIONS)] = Field(
-        default=None, description="Use only these sample ids, separated by commas."
-    )
-    answer_format: Annotated[AnswerFormat | None, _option(EVALUATIONS)] = Field(
-        default=None, description="Ask for native tool calls or for JSON text."
-    )
-    compare_parameters: Annotated[bool, _flag(EVALUATIONS)] = Field(
-        default=False, description="tool_correctness: compare the arguments, too."
-    )
-    bfcl_data: Annotated[str | None, _option(EVALUATIONS)] = Field(
-        default=None, description="bfcl: folder of the rows, 'installed' or hf://… [default: shipped]"
-    )
-    bfcl_category: Annotated[tuple[str, ...], _many(EVALUATIONS)] = Field(
-        default=(), description="bfcl: category or group to run (repeatable). [default: ast]"
-    )
+    filter_difficulty: Annotated[Words, many("Use only samples of this difficulty (repeatable).", EVALUATIONS)] = ()
+    filter_category: Annotated[
+        Words, many("Use only categories that contain this text (repeatable).", EVALUATIONS)
+    ] = ()
+    filter_tags: Annotated[Words, many("Use only samples that have all of these tags (repeatable).", EVALUATIONS)] = ()
+    sample_ids: Annotated[str | None, option("Use only these sample ids, separated by commas.", EVALUATIONS)] = None
+    answer_format: Annotated[
+        AnswerFormat | None, option("Ask for native tool calls or for JSON text.", EVALUATIONS)
+    ] = None
+    compare_parameters: Annotated[bool, flag("tool_correctness: compare the arguments, too.", EVALUATIONS)] = False
+    bfcl_data: Annotated[
+        str | None, option("bfcl: folder of the rows, 'installed' or hf://… [default: shipped]", EVALUATIONS)
+    ] = None
+    bfcl_category: Annotated[
+        Words, many("bfcl: category or group to run (repeatable). [default: ast]", EVALUATIONS)
+    ] = ()
 
     def over(self, file: "RunConfig") -> Self:
         """These settings, with those of the ``file`` where none was given."""
@@ -330,21 +274,19 @@ class RunConfig(BaseModel):
 class RunOptions(RunConfig):
     """The settings of one run, with those that only a command or a program can give."""
 
-    config_file_path: Annotated[Path, _option(INPUT, "--config-file-path", "-c")] = Field(
-        default=Path("config.yaml"), description="Configuration file with models and vendors."
-    )
-    url: Annotated[tuple[str, ...], _many(INPUT)] = Field(
-        default=(), description="NAME=URL of a vendor, in place of a configuration file (repeatable); needs --model."
-    )
-    env_file: Annotated[Path | None, _option(INPUT)] = Field(
-        default=None, description="File with API keys. [default: .env next to the config]"
-    )
-    incremental: Annotated[bool, _flag(INPUT)] = Field(
-        default=False, description="Resume the run in -o, or the latest: only what is missing or failed."
-    )
-    output_dir: Annotated[Path | None, _option(OUTPUT, "--output-dir", "-o")] = Field(
-        default=None, description="Output folder. [default: runs/<time>]"
-    )
+    config_file_path: Annotated[
+        Path, option("Configuration file with models and vendors.", INPUT, "--config-file-path", "-c")
+    ] = Path("config.yaml")
+    url: Annotated[
+        Words, many("NAME=URL of a vendor, in place of a configuration file (repeatable); needs --model.", INPUT)
+    ] = ()
+    env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", INPUT)] = None
+    incremental: Annotated[
+        bool, flag("Resume the run in -o, or the latest: only what is missing or failed.", INPUT)
+    ] = False
+    output_dir: Annotated[
+        Path | None, option("Output folder. [default: runs/<time>]", OUTPUT, "--output-dir", "-o")
+    ] = None
 
 
 def run_options(**settings: Any) -> RunOptions:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from vendor_verifier.config.problems import listed, nearest
-from vendor_verifier.config.run_config import RunConfig
+from vendor_verifier.config.run_config import RunConfig, help_of
 from vendor_verifier.config.secret_text import abbreviated, is_placeholder, looks_secret, reference, references, shown
 from vendor_verifier.registry import WIRES
 from vendor_verifier.transport.proxies import is_loopback
@@ -249,6 +249,8 @@ def json_schema() -> dict[str, Any]:
     """The JSON Schema of the whole document, for editors."""
     made = Top.model_json_schema()
     definitions = made.pop("$defs")
+    for name, setting in RunConfig.model_fields.items():
+        definitions["RunConfig"]["properties"][name]["description"] = help_of(setting)
     for kind in (VendorEntry, ModelSection):
         own = kind.model_json_schema(ref_template="#/$defs/{model}")
         definitions |= own.pop("$defs", {})
