@@ -41,14 +41,6 @@ def test_filtering_out_the_marked_baseline_chooses_no_other(load):
     assert not configuration.entries[0].is_baseline
 
 
-def test_two_baselines_are_refused(refusals):
-    """The second mark is the error, and the first is pointed at."""
-    config = entries("deepseek-v3.2", "name: siliconflow, is_baseline: true", "name: deepseek, is_baseline: true")
-    (problem,) = refusals(config, KEYS)
-    assert (problem.line, problem.key) == (4, "deepseek-v3.2.vendors[1].is_baseline")
-    assert "line 3" in problem.message
-
-
 def test_strange_models_and_unpinned_routers_warn(load):
     """A name outside the table and a router without a pin may be meant: a warning each, with the nearest name."""
     warnings = load(entries("deepsek-v3.2", "name: openrouter, is_baseline: true"), KEYS).warnings

@@ -194,11 +194,6 @@ def test_gates_and_suites_pass_through(load):
     assert configuration.defaults == Settings()
 
 
-def test_without_required_keys_a_plan_is_possible(load):
-    """``require_keys=False`` (a dry run) loads what has no key yet."""
-    assert [entry.endpoint.key for entry in load(PAGE, require_keys=False).entries] == [None, None]
-
-
 def test_a_key_command_is_split_without_a_shell(load):
     """Vertex tokens come from a program; naming one asks for no key in .env."""
     (entry,) = load(

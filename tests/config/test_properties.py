@@ -54,10 +54,3 @@ def attempt(config: bytes, env: bytes) -> None:
 def test_nothing_but_config_errors(config: bytes, env: bytes):
     """Arbitrary text, YAML fragments, half-right entries and arbitrary .env bytes never raise anything else."""
     attempt(config, env)
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.binary(max_size=200))
-def test_nothing_but_config_errors_for_bytes(config: bytes):
-    """Bytes that are no text at all are a ConfigError too."""
-    attempt(config, b"")

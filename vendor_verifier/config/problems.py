@@ -124,10 +124,8 @@ def described(value: Any, path: KeyPath) -> str:
     """A value of the file as a message shows it; where a key may be, three characters of it at most."""
     if value is None:
         return "nothing"
-    if isinstance(value, dict):
-        return "a mapping"
-    if isinstance(value, list):
-        return "a list" if value else "an empty list"
+    if isinstance(value, (dict, list)):
+        return "a mapping" if isinstance(value, dict) else "a list"
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     text = abbreviated(str(value)) if holds_secret(path) else shown(str(value))
