@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -11,7 +10,6 @@ from call_evaluations import FAILURE, ONE, QUESTION, RIGHT, SUITES, TWO, judged,
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vendor_verifier import EvalTestCase, ToolCorrectnessMetric, evaluate
 from vendor_verifier.records.record import Attempt, Failure
 from vendor_verifier.suites import mcp_toolbench, replay, tool_correctness, toolbench
 from vendor_verifier.suites.calls import mcp_calls_in_text
@@ -106,21 +104,6 @@ def test_written_calls_are_never_run(prose: str) -> None:
 def test_which_values_are_equal(wanted: Any, given: Any, equal: bool) -> None:
     """A list of objects is as long as the one expected."""
     assert mcp([call("a", x=wanted)], [call("a", x=given)])["resolved"] is equal
-
-
-HOTEL = EvalTestCase(
-    input="Search for hotels in Paris and book the cheapest one.",
-    actual_output="I found and booked Hotel Le Marais for $120/night.",
-    tools_called=["search_hotels", "sort_by_price", "book_hotel"],
-    expected_tools=["search_hotels", "book_hotel"],
-)
-
-
-def test_the_pages_usage() -> None:
-    """Its last line as printed, and what printing shows."""
-    metric = ToolCorrectnessMetric(threshold=0.5)
-    results = asyncio.run(evaluate([HOTEL], [metric]))
-    assert "score=1.0, success=True" in str(results)
 
 
 ANY_JSON = st.recursive(

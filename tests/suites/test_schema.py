@@ -111,8 +111,7 @@ LONG = {"a": "a" * 100_000}
 
 
 def judged(schema: Any, arguments: Any) -> CallVerdict:
-    checker = ArgumentChecker([{"type": "function", "function": {"name": "t", "parameters": schema}}])
-    return checker.check(ToolCall("t", json.dumps(arguments)))
+    return ArgumentChecker([tool("t", schema)]).check(ToolCall("t", json.dumps(arguments)))
 
 
 def doubled(word: str, times: int, last: Any) -> dict[str, Any]:
@@ -138,15 +137,11 @@ BRANCH = {"properties": {"c": {"$ref": "#/$defs/n"}}, "required": ["x"]}
 TOO_MUCH = {
     "a pattern that looks around itself": ({"properties": {"a": {"pattern": "(?<=a)a+b"}}}, LONG),
     "a pattern that looks ahead in a loop": ({"properties": {"a": {"pattern": "(?:(?=a*$)a)*c"}}}, LONG),
-    "a pattern of counts in counts": ({"properties": {"a": {"pattern": "(a{0,300}){0,30}[a-c]{3}c"}}}, LONG),
     "a pattern for names": ({"patternProperties": {"(?<=a)a+b": {}}}, {"a" * 100_000: 1}),
     "a pattern and a circle": ({"properties": {"b": {"$ref": "#"}, "a": {"pattern": "(?<=a)a+b"}}}, {"b": LONG}),
     "anyOf that doubles": (doubled("anyOf", 40, {"type": "string"}), {}),
-    "allOf that doubles": (doubled("allOf", 40, {"type": "object"}), {}),
-    "oneOf that doubles": (doubled("oneOf", 40, {"type": "object"}), {}),
     "alternatives that double with the depth": ({"$defs": {"n": {"anyOf": [BRANCH, BRANCH]}}, "$ref": "#/$defs/n"}, nested(60)),  # noqa: E501
     "a chain of 100,000 references": (chain(100_000), {}),
-    "a chain of 1,000 references": (chain(1_000), {}),
     "more parts than anybody declares": ({"properties": {f"p{n}": {} for n in range(MAX_PARTS + 1)}}, {}),
     "objects among objects": ({"properties": {"a": {"items": {"enum": [{"n": n} for n in range(4_000)]}}}}, {"a": [{"n": 3_999}] * 4_000}),  # noqa: E501
 }  # fmt: skip
@@ -168,9 +163,7 @@ def test_what_costs_too_much_is_not_judged(name: str) -> None:
         ({"properties": {"a": {"pattern": "^(?!.*secret).*$"}}}, {"a": "a" * 5_000}, "valid"),
         ({"properties": {"a": {"pattern": "^(?=.*[A-Z])(?=.*\\d).{8,}$"}}}, {"a": "Abcdefg1"}, "valid"),
         (doubled("anyOf", 6, {"type": "string"}), {}, "schema_mismatch"),
-        (doubled("anyOf", 11, {"type": "string"}), {}, "schema_mismatch"),
         ({"$defs": {"n": {"properties": {"c": {"$ref": "#/$defs/n"}}}}, "$ref": "#/$defs/n"}, nested(40), "valid"),
-        ({"$ref": "#"}, {}, "valid"),
         ({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}, {}, "valid"),
         ({"properties": {"a": {"items": {"type": "integer"}}}}, {"a": list(range(100_000))}, "valid"),
         ({"properties": {"a": {"enum": [str(n) for n in range(15_000)]}}}, {"a": "7"}, "valid"),
@@ -182,14 +175,9 @@ def test_what_people_declare_is_judged(schema: Any, arguments: Any, expected: st
     assert judged(schema, arguments).verdict == expected
 
 
-def checker(schema: Any) -> ArgumentChecker:
-    return ArgumentChecker([{"type": "function", "function": {"name": "t", "parameters": schema}}])
-
-
 def verdict_of(schema: Any, value: Any) -> str:
     """The class of ``{"a": value}`` where ``a`` has this schema."""
-    judged = checker({"type": "object", "properties": {"a": schema}}).check(ToolCall("t", json.dumps({"a": value})))
-    return judged.verdict
+    return judged({"type": "object", "properties": {"a": schema}}, {"a": value}).verdict
 
 
 NUMBER_NAMES = [name for word in ("number", "float", "double") for name in (word, word.upper(), word.title())]

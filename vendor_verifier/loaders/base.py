@@ -61,11 +61,10 @@ class Loader(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One object. ``repeated`` are keys that occur twice inside a nested object, where the last one counts."""
+    """One object, and its line or its number in an array."""
 
     line: int
     fields: dict[str, Any]
-    repeated: tuple[str, ...] = ()
 
 
 class UnusableRequest(ValueError):
@@ -156,15 +155,12 @@ def _row(number: int, content: bytes) -> Row:
     if len(content) > MAX_LINE_BYTES:
         most = MAX_LINE_BYTES // 2**20
         raise UnusableRequest(f"the line is longer than {most} MB; expected one request, not a whole file")
-    # The reader ends inner objects first, so the last entry is of the row itself.
-    repeated: list[list[str]] = []
+    repeated: list[str] = []
 
     def note_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        repeated.append([])
-        if len(found) < len(pairs):
-            repeated[-1] = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
-        return found
+        # The reader ends inner objects first, so the last call is about the row itself.
+        repeated[:] = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
+        return dict(pairs)
 
     text = _decoded(content)
     value = _parsed(text, note_repeated_keys)
@@ -172,12 +168,11 @@ def _row(number: int, content: bytes) -> Row:
         raise UnusableRequest(
             f"expected a JSON object, read {kind_of(value)}; write one object per line, without a surrounding array"
         )
-    *inner, outer = repeated
-    if outer:
-        raise UnusableRequest("the key occurs twice on this line; keep the one that is meant", outer[0])
+    if repeated:
+        raise UnusableRequest("the key occurs twice on this line; keep the one that is meant", repeated[0])
     if "\\u" in text:
         refuse_half_characters(value)
-    return Row(number, value, tuple(dict.fromkeys(key for keys in inner for key in keys)))
+    return Row(number, value)
 
 
 def read_array(content: bytes, file: Path) -> Iterator[Row | Problem]:

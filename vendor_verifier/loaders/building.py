@@ -295,8 +295,7 @@ def build_samples(
             repeats.append(row.line)
         source = Source(dataset, row.line)
         samples.append(Sample(numbered(digest, seen[digest]), question.turn, question.expected, question.tags, source))
-        twice = (f"key {key!r} occurs twice in one object; the last one counts" for key in row.repeated)
-        defects.extend(f"{place} {row.line}: {defect}" for defect in (*question.defects, *twice))
+        defects.extend(f"{place} {row.line}: {defect}" for defect in question.defects)
     if problems and not skip_bad:
         raise data_error(problems)
     if not samples:

@@ -89,22 +89,17 @@ def _failure(response: object) -> Failure:
     texts += [fault.message if fault else as_text(body.get("message")), error_type]
     message = next(filter(None, texts), None) or "the row says no more than that it failed"
     text = _scrubbed(message if error_type in message else f"{error_type}: {message}")
-    status = _status(error_type, message, body) or (fault.status if fault else None)
+    stated = (as_count(body.get(key)) for key in ("status_code", "status", "code"))
+    status = next((each for each in stated if each is not None and 400 <= each <= 599), None)
+    if status is None and (found := _STATUS.search(message)):
+        status = int(found[1])
+    status = status or _STATUS_OF_TYPE.get(error_type) or (fault.status if fault else None)
     if status is not None:
         return Failure.of(kind_of_status(status, message), text, status, phase="headers")
     for words, kind, phase in _WORDS:
         if re.search(words, f"{error_type} {message}", re.IGNORECASE):
             return Failure.of(kind, text, phase=phase)
     return Failure.of("bad_payload", text)
-
-
-def _status(error_type: str, message: str, body: Mapping[str, Any]) -> int | None:
-    for key in ("status_code", "status", "code"):
-        stated = as_count(body.get(key))
-        if stated is not None and 400 <= stated <= 599:
-            return stated
-    found = _STATUS.search(message)
-    return int(found[1]) if found else _STATUS_OF_TYPE.get(error_type)
 
 
 def _scrubbed(text: str) -> str:
@@ -152,7 +147,7 @@ def read_result(row: Mapping[str, Any], line: int) -> ResultRow:
         turn=question.turn,
         attempt=_attempt(row, streamed=request.get("stream") is True, asked_model=asked_model),
         model_id=asked_model,
-        provider=_pinned_provider(request) or _pinned_provider(as_dict(row.get("extra_body"))),
+        provider=_pinned_provider(as_dict(request.get("provider")) or as_dict(row.get("extra_body")).get("provider")),
         tags={**question.tags, **stated},
     )
 
@@ -196,10 +191,9 @@ def _ns(value: object) -> int | None:
     return round(value * 1e6) if is_one else None  # type: ignore[operator]
 
 
-def _pinned_provider(body: Mapping[str, Any]) -> str | None:
-    """The upstream that the request pins a router to: first of ``provider.only`` or ``provider.order``."""
-    provider = as_dict(body.get("provider"))
-    names = as_list(provider.get("only")) or as_list(provider.get("order"))
+def _pinned_provider(routing: object) -> str | None:
+    """The upstream that the request pins a router to: the first of ``only`` or ``order``."""
+    names = as_list(as_dict(routing).get("only")) or as_list(as_dict(routing).get("order"))
     return as_text(names[0]) if names else None
 
 
@@ -284,20 +278,16 @@ def _read_files(
 ) -> tuple[dict[_Run, list[ResultRow]], list[Problem]]:
     rows: dict[_Run, list[ResultRow]] = {}
     problems: list[Problem] = []
-    turns: dict[str, Turn] = {}
     for run, lines in files.items():
-        kept = rows[run] = []
+        rows[run] = []
         for row in read_rows(lines, named[run]):
             if isinstance(row, Problem):
                 problems.append(row)
                 continue
             try:
-                result = read_result(row.fields, row.line)
+                rows[run].append(read_result(row.fields, row.line))
             except UnusableRequest as reason:
                 problems.append(Problem(str(reason), named[run], row.line, reason.key))
-            else:
-                # One copy of a question, however many rows answer it: prompts are most of a file.
-                kept.append(structs.replace(result, turn=turns.setdefault(result.digest, result.turn)))
     return rows, problems
 
 

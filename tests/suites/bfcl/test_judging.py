@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.pipeline.bfcl.data import find_data, load_categories
-from vendor_verifier.pipeline.bfcl.dataset import Job
 from vendor_verifier.records.record import Attempt, Score
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites import replay
@@ -142,24 +141,6 @@ def test_overall_lies_between_0_and_1(run: dict[str, tuple[float, int]]) -> None
     assert -1e-9 <= before <= 1 + 1e-9
     for category, (_, rows) in run.items():
         assert overall({**run, category: (1.0, rows)}) >= before - 1e-9
-
-
-PAGE = {
-    "type": "bfcl",
-    "name": "my-bfcl-custom-config-1",
-    "namespace": "my-organization",
-    "params": {"limit_samples": 5},
-    "tasks": {"task1": {"type": "simple", "dataset": {"format": "native", "files_url": "data/mine"}}},
-}
-
-
-def test_the_pages_job() -> None:
-    """The published job file is read as it is."""
-    job = Job.model_validate(PAGE)
-    assert (job.name, job.namespace, job.params.limit_samples) == ("my-bfcl-custom-config-1", "my-organization", 5)
-    assert job.tasks["task1"].model_dump() == {
-        "type": "simple", "dataset": {"files_url": "data/mine", "format": "native"}, "params": {"limit_samples": None},
-    }  # fmt: skip
 
 
 @pytest.fixture(scope="session")

@@ -115,18 +115,6 @@ def judged(sample: Sample, attempt: Attempt) -> Score:
     return score
 
 
-def test_the_pages_row() -> None:
-    """The published row is sent without its answer and expects the call it names."""
-    sample = one(PAGE_ROW)
-    assert sample.turn.messages == (USER,)
-    assert sample.expected["calls"] == [{"name": "book_table", "arguments": {"people": 2, "time": "7pm"}}]
-    assert judged(sample, called(("book_table", {"time": "7pm", "people": 2}))).values == {
-        "correct": 1.0,
-        "function_name_accuracy": 1.0,
-        "function_name_and_args_accuracy": 1.0,
-    }
-
-
 def test_the_answer_never_leaks() -> None:
     """No spelling of the expected call, nor the words around it, is in what is sent."""
     rows = [
