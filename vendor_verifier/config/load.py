@@ -127,12 +127,18 @@ def _besides_entries(
     elif not set(content) - set(RESERVED):
         findings.problem((), "names no model; add one, as in config_example.yaml")
     refuse_literal_secrets(content, findings)
-    top = findings.fitted(Top, (), {key: content[key] for key in RESERVED if key in content}) or Top()
-    options = options.over(top.run or RunConfig())
+    parts: dict[str, Any] = {}
+    for key in RESERVED:
+        if key in content and (part := findings.fitted(Top, (), {key: content[key]})) is not None:
+            parts[key] = getattr(part, key)
+    if "run" in content and "run" not in parts:
+        # Without its settings the rest of the file would seem wrong, too.
+        findings.stop_on_problems()
+    options = options.over(parts.get("run") or RunConfig())
     return Configuration(
         (),
-        defaults=top.defaults or Settings(),
-        suites=top.suites or {},
+        defaults=parts.get("defaults") or Settings(),
+        suites=parts.get("suites") or {},
         gates=tuple(_stated_gates(content, "gates", findings)),
         slos=tuple(_stated_gates(content, "slos", findings)),
         suite_lines={key_text(path): line for path, line in source.lines.items() if path[:1] == ("suites",)},
