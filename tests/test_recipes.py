@@ -52,15 +52,6 @@ def copy(tmp_path: Path) -> Copy:
     return Copy(tmp_path)
 
 
-def test_a_vendor_is_a_file(copy: Copy) -> None:
-    copy.write(
-        "vendors/tea.py",
-        "from vendor_verifier.vendor import OpenAICompatible\n\n\nclass Tea(OpenAICompatible):\n"
-        '    name = "tea"\n    base_url = "https://tea.example/v1"\n',
-    )
-    assert "https://tea.example/v1" in copy.run(DEMO.format(words='"init", "--list"'))
-
-
 def test_a_metric_is_a_row_and_a_formula(copy: Copy) -> None:
     copy.insert(
         "vendor_verifier/scoring/metrics.py",
@@ -95,15 +86,6 @@ def test_a_failure_kind_is_one_row(copy: Copy) -> None:
         '         charge="rate_limit", statuses=(418,), pauses=True, declines=True),\n',
         ")  # fmt: skip",
     )
-    copy.run("""
-from datetime import UTC, datetime
-from vendor_verifier.records.record import Attempt
-from vendor_verifier.run.conversation import should_retry
-from vendor_verifier.wire.errors import http_failure
-failure = http_failure(418, {}, b"gone for tea", datetime.now(UTC))
-assert failure.kind == "tea_break" and failure.rules.charge == "rate_limit", failure
-assert should_retry(Attempt(1, failure=failure)) and not should_retry(Attempt(2, failure=failure))
-""")
     page = copy.run("import runpy; runpy.run_path('scripts/docs_site.py', run_name='__main__')")
     assert "| `tea_break` | The vendor is at tea. | Wait until five. | once | the rate limit |" in page
 
@@ -167,7 +149,7 @@ FORMATS = (
 def test_an_option_is_one_field(copy: Copy) -> None:
     copy.insert(
         "vendor_verifier/config/run_config.py",
-        '    sugar: Annotated[int, _option(PACE)] = Field(default=0, ge=0, description="Lumps of sugar.")\n',
+        '    sugar: Annotated[int, option("Lumps of sugar.", PACE), Field(ge=0)] = 0\n',
         "    retries: Annotated[int",
     )
     assert "Lumps of sugar." in copy.run(DEMO.format(words='"run", "--help"'))

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import gc
 import math
-import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
 
 import pytest
 
@@ -60,26 +57,6 @@ async def least_of(measure: Callable[[], Awaitable[float]], enough: float, tries
         if least < enough:
             break
     return least
-
-
-@contextmanager
-def at_most_calls(count: int) -> Iterator[None]:
-    """Fails as soon as more functions have been called than that, however fast the machine calls them."""
-    left = count
-
-    def called(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal left
-        if event in ("call", "c_call"):
-            left -= 1
-            if left < 0:
-                sys.setprofile(None)
-                pytest.fail(f"more than {count} calls")
-
-    sys.setprofile(called)
-    try:
-        yield
-    finally:
-        sys.setprofile(None)
 
 
 def await_that(holds: Callable[[], object]) -> None:

@@ -12,7 +12,6 @@ from vendor_verifier.records.results import (
     ModelResult,
     Report,
     Status,
-    SuiteResult,
     TriggerCounts,
     VendorResult,
     Verdict,
@@ -63,13 +62,6 @@ def vendor(label: str, status: Status = "matches", **changes: Any) -> VendorResu
 def unmeasured(label: str) -> VendorResult:
     """A vendor without a measurement."""
     return VendorResult(label=label, vendor="acme", model_id="m", verdict=Verdict("down", "refused all requests"))
-
-
-def evaluated(label: str, score: float | None, **changes: Any) -> VendorResult:
-    """A vendor of a run with one evaluation only."""
-    names = ("irf", "f1", "schema_accuracy", "avg_tokens", "avg_ttft_ms", "tps", "counts")
-    found = SuiteResult(20, 20, score, {"accuracy": score, "precision": None})
-    return vendor(label, **{**dict.fromkeys(names), "suites": {"toolbench": found}, **changes})
 
 
 def report(*vendors: VendorResult, text: str = "Nobody can be recommended.", **changes: Any) -> Report:

@@ -7,11 +7,10 @@ import json
 import random
 import tempfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from vendor_verifier.features.simulate.answer_key import AnswerKey, digest, known_answers
 from vendor_verifier.features.simulate.model import answer_to
@@ -38,6 +37,7 @@ MODEL = "simulated-model"
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 _ROUND_TRIP_NS = 5_000_000
 _WIRE = OpenAIChat()
+SKIPPED = Attempt(1, failure=Failure("skipped", "plan", "the vendor was stopped earlier in this run"))
 _ENDPOINT = Endpoint(base_url="http://127.0.0.1:1/v1", model_id=MODEL)
 
 
@@ -64,7 +64,7 @@ class Vendor:
         for repetition in range(self.repeat):
             for number, sample in enumerate(samples):
                 moment = _BEGIN + timedelta(seconds=number + 1000 * repetition)
-                attempts = (_skipped(),) if stopped else await self._attempts(sample, repetition, dice, moment)
+                attempts = (SKIPPED,) if stopped else await self._attempts(sample, repetition, dice, moment)
                 last = attempts[-1].failure
                 stopped = stopped or (last is not None and stops_vendor(last))
                 turns = (TurnRecord(attempts),)
@@ -127,57 +127,29 @@ def _unframed(data: bytes) -> bytes:
     return found
 
 
-def _skipped() -> Attempt:
-    return Attempt(1, failure=Failure("skipped", "plan", "the vendor was stopped earlier in this run"))
-
-
 def run_folder(
-    path: Path, vendors: Sequence[Vendor], samples: Sequence[Sample], suite: str = "trigger", baseline: int | None = 0
+    path: Path, vendors: Sequence[Vendor], samples: Sequence[Sample], suite: str, baseline: int | None
 ) -> RunFolder:
     """A finished run of ``vendors``, ready to be scored; ``baseline`` is the place of the baseline among them."""
     folder = RunFolder(path)
     folder.create()
     folder.write_samples(suite, samples)
-    folder.write_manifest(manifest_of(manifest(list(_entries(vendors, baseline)), suite, len(samples))))
+    entries = [
+        {"model": MODEL, "label": vendor.label, "vendor": "simulated", "model_id": MODEL, "wire": "openai",
+         "url": f"sim://{vendor.persona}", "is_baseline": place == baseline, "repeat": vendor.repeat}
+        for place, vendor in enumerate(vendors)
+    ]  # fmt: skip
+    task = {"suite": suite, "options": {}, "file": "samples", "sha256": "", "count": len(samples)}
+    manifest = {
+        "schema": 1, "run": "run", "created_at": _BEGIN.isoformat(), "status": "finished", "entries": entries,
+        "tasks": [task | {"skipped": [], "defects": [], "not_run": {}}], "settings": {"repeat": 1, "seed": 0},
+        "score": {},
+    }  # fmt: skip
+    folder.write_manifest(manifest_of(manifest))
     with Journal(folder) as journal:
         for vendor in vendors:
             journal.append(vendor.records(samples, suite))
     return folder
-
-
-def manifest(entries: Sequence[Mapping[str, Any]], suites: str | Sequence[str], samples: int) -> dict[str, Any]:
-    """The manifest of a finished run of one suite or several."""
-    named = [suites] if isinstance(suites, str) else suites
-    tasks = [{"suite": each, "options": {}, "file": "samples", "sha256": "", "count": samples} for each in named]
-    return {
-        "schema": 1,
-        "run": "run",
-        "created_at": _BEGIN.isoformat(),
-        "status": "finished",
-        "entries": list(entries),
-        "tasks": [task | {"skipped": [], "defects": [], "not_run": {}} for task in tasks],
-        "settings": {"repeat": 1, "seed": 0},
-        "score": {},
-    }
-
-
-def _entries(vendors: Sequence[Vendor], baseline: int | None) -> Iterator[Mapping[str, Any]]:
-    for place, vendor in enumerate(vendors):
-        yield entry(vendor.label, vendor.persona, vendor.repeat, is_baseline=place == baseline)
-
-
-def entry(label: str, persona: str, repeat: int, *, is_baseline: bool) -> dict[str, Any]:
-    """One entry of a manifest."""
-    return {
-        "model": MODEL,
-        "label": label,
-        "vendor": "simulated",
-        "model_id": MODEL,
-        "url": f"sim://{persona}",
-        "wire": "openai",
-        "is_baseline": is_baseline,
-        "repeat": repeat,
-    }
 
 
 CITY = {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1, "maximum": 7}}

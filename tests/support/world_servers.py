@@ -5,7 +5,6 @@ from __future__ import annotations
 import grp
 import os
 import pwd
-import re
 import shutil
 import socket
 import subprocess
@@ -27,9 +26,8 @@ WORLD = ROOT / ".world"
 
 @dataclass(frozen=True)
 class Server:
-    """A running server: its name and version, its address, and its process."""
+    """A running server: its address, and its process."""
 
-    name: str
     address: str
     process: subprocess.Popen[bytes]
 
@@ -54,13 +52,6 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def version_of(command: str, *arguments: str) -> str:
-    """The first number with dots that a program says about itself."""
-    done = subprocess.run([command, *arguments], capture_output=True, text=True, check=False)
-    found = re.search(r"\d+(\.\d+)+", done.stdout + done.stderr)
-    return found.group() if found else "of an unknown version"
-
-
 @contextmanager
 def started(
     name: str,
@@ -72,7 +63,7 @@ def started(
     path: str = "",
 ) -> Iterator[Server]:
     """The server from when it listens (and answers ``path`` with 200, if given) until it has been stopped."""
-    log = folder / f"{name.split()[0]}.log"
+    log = folder / f"{name}.log"
     with (
         log.open("wb") as out,
         subprocess.Popen(
@@ -86,7 +77,7 @@ def started(
     ):
         try:
             _wait_until(lambda: _answers(port, path), process, log)
-            yield Server(name, f"http://127.0.0.1:{port}", process)
+            yield Server(f"http://127.0.0.1:{port}", process)
         finally:
             process.terminate()
             try:
@@ -119,7 +110,7 @@ def simulated(folder: Path, speed: float = 20.0) -> Iterator[Server]:
     """The product's own simulated vendors, to stand behind the servers of others."""
     port = free_port()
     command = [sys.executable, "-m", "vendor_verifier.cli.main", "simulate", "--port", str(port), "--speed", str(speed)]
-    with started("simulated vendors", command, folder, port) as server:
+    with started("simulated", command, folder, port) as server:
         yield server
 
 
@@ -151,7 +142,7 @@ def nginx(folder: Path, behind: Server, settings: str = "") -> Iterator[Server]:
     text = _NGINX.format(user=user, folder=folder, port=port, upstream=upstream, settings=settings)
     (folder / "nginx.conf").write_text(text, encoding="utf-8")
     arguments = [command, "-c", str(folder / "nginx.conf"), "-e", str(folder / "nginx-start.log")]
-    with started(f"nginx {version_of(command, '-v')}", arguments, folder, port) as server:
+    with started("nginx", arguments, folder, port) as server:
         yield server
 
 
@@ -181,7 +172,7 @@ def haproxy(
     text = _HAPROXY.format(port=port, upstream=upstream, keep_alive=keep_alive, option=option)
     (folder / "haproxy.cfg").write_text(text, encoding="utf-8")
     arguments = [command, "-W", "-db", "-f", str(folder / "haproxy.cfg")]
-    with started(f"haproxy {version_of(command, '-v')}", arguments, folder, port) as server:
+    with started("haproxy", arguments, folder, port) as server:
         yield server
 
 
@@ -189,9 +180,8 @@ def haproxy(
 def llama(folder: Path) -> Iterator[Server]:
     """A llama.cpp server that serves a tiny model of random weights."""
     python, port = installed("llama", "python"), free_port()
-    version = version_of(str(python), "-c", "import xllamacpp; print(xllamacpp.__version__)")
     command = [str(python), str(ROOT / "tests" / "world" / "llama_server.py"), str(folder / "tiny.gguf"), str(port)]
-    with started(f"llama.cpp server of xllamacpp {version}", command, folder, port, path="/health") as server:
+    with started("llama", command, folder, port, path="/health") as server:
         yield server
 
 
@@ -219,10 +209,6 @@ def litellm(folder: Path, behind: Server) -> Iterator[Server]:
         "LITELLM_TELEMETRY": "False",
         "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true",
     }
-    asked = "from importlib.metadata import version; print(version('litellm'))"
-    version = version_of(str(command.parent / "python"), "-c", asked)
     arguments = [str(command), "--config", str(folder / "litellm.yaml"), "--host", "127.0.0.1", "--port", str(port)]
-    with started(
-        f"LiteLLM {version}", arguments, folder, port, environment=environment, path="/health/liveliness"
-    ) as server:
+    with started("litellm", arguments, folder, port, environment=environment, path="/health/liveliness") as server:
         yield server
