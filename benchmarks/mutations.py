@@ -62,13 +62,13 @@ FAULTS = (
     Fault("suites/bfcl/check_value.py", "if len(value) != len(option):", "if len(value) < len(option):", "suites/bfcl oracles/test_bfcl_checker.py"),
     Fault("suites/bfcl/check_value.py", "if folded(entry) not in _folded_items(option[key]):", "if False:", "suites/bfcl oracles/test_bfcl_checker.py"),
     Fault("suites/known_answers.py", '"kept" if copied == asked else', '"kept" if copied.strip() == asked.strip() else', "benchmarks/test_probe_rates.py suites"),
-    Fault("features/history/level_changes.py", "is_large = abs(effect) >= least_effect", "is_large = True", "features/history"),
+    Fault("features/history/level_changes.py", "is_change = abs(effect) >= least_effect", "is_change = True", "features/history"),
     Fault("features/history/check.py", "change.is_worse or", "", "features/history"),
     Fault("features/capacity/sweep.py", "_REACHED = 0.9", "_REACHED = 0.1", "features/test_capacity.py"),
     Fault("pipeline/manifest.py", "if before == now:", "if True:", "pipeline"),
     Fault("pipeline/downloads.py", "sha256=([0-9a-fA-F]{64})", "sha256=([0-9a-fA-F]+)", "pipeline"),
-    Fault("reports/escape.py", '_FORMULA_STARTS = "=+-@', '_FORMULA_STARTS = "=+-', "reports features/data"),
-    Fault("loaders/selection.py", "if head and stratify_by is None:", "if False:", "loaders pipeline/test_choosing.py"),
+    Fault("reports/escape.py", '_FORMULA_STARTS = "=+-@', '_FORMULA_STARTS = "=+-', "reports features/test_data.py"),
+    Fault("loaders/selection.py", "places = range(limit) if head else", "places = range(limit) if False else", "loaders pipeline/test_choosing.py"),
 )  # fmt: skip
 
 
