@@ -1,4 +1,4 @@
-"""Every row of the failure matrix, over every transport, on cold and on reused connections."""
+"""Every row of the failure matrix on cold and on reused connections."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from asking import KEY
 from costs import held_until
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
 from matrix import EVERY_ROW, Row
-from sending import PATIENT, OpenTransport, Sent, limits_for, send
+from sending import PATIENT, Sent, limits_for, send
 
 from vendor_verifier.records.record import Record, TurnRecord
 from vendor_verifier.run.conversation import should_retry
 from vendor_verifier.store import decode_record, encode_record
+from vendor_verifier.transport.client import FastTransport
 
 pytestmark = pytest.mark.anyio
 
@@ -20,10 +21,10 @@ GOOD = say(stream(text("fine"), DONE))
 
 @pytest.mark.parametrize("connection", ["cold", "reused"])
 @pytest.mark.parametrize("row", EVERY_ROW, ids=lambda row: row.name)
-async def test_row(server: FaultServer, transport: OpenTransport, row: Row, connection: str) -> None:
+async def test_row(server: FaultServer, row: Row, connection: str) -> None:
     """What a server does becomes the failure (or the success) that the matrix says, with what was said before it."""
     limits = limits_for(row)
-    async with transport(limits) as client:
+    async with FastTransport(limits) as client:
         if connection == "reused":
             server.answer = lambda _: GOOD
             assert (await send(client, server.url())).kind is None
@@ -59,7 +60,7 @@ def _holds(row: Row, sent: Sent) -> None:
         assert sent.attempt.timing.end_ns < PATIENT.first_token_s * 1e9
 
 
-async def test_an_endless_answer_does_not_hold_up_another_vendor(server: FaultServer, transport: OpenTransport) -> None:
+async def test_an_endless_answer_does_not_hold_up_another_vendor(server: FaultServer) -> None:
     """While one vendor sends nothing of use, the same client gets others' answers at once."""
     import anyio
 
@@ -70,7 +71,7 @@ async def test_an_endless_answer_does_not_hold_up_another_vendor(server: FaultSe
         return Script(late, "close") if seen.vendor == "mute" else GOOD
 
     server.answer = answer
-    async with transport(PATIENT) as client, anyio.create_task_group() as group:
+    async with FastTransport(PATIENT) as client, anyio.create_task_group() as group:
 
         async def ask(vendor: str) -> None:
             done.append((vendor, (await send(client, server.url(vendor))).kind))

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import pytest
 from fault_server import DONE, FaultServer, say, stream, text
 from matrix import ROWS, Row
-from sending import OpenTransport, limits_for, send
+from sending import limits_for, send
 
 from vendor_verifier.run.conversation import should_retry
+from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.sdk import SdkTransport
 
 pytestmark = pytest.mark.anyio
@@ -30,9 +31,9 @@ LOST_IN_THE_SDK: Mapping[str, str] = {
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-async def test_row(server: FaultServer, transport: OpenTransport, row: Row) -> None:
+async def test_row(server: FaultServer, row: Row) -> None:
     """One request, never two; the same failure with the same text kept, or one that names the SDK and its exception."""
-    async with SdkTransport(transport(limits_for(row)), ("openai",)) as client:
+    async with SdkTransport(FastTransport(limits_for(row)), ("openai",)) as client:
         server.answer = lambda _: row.script()
         sent = await send(client, server.url())
         assert len(server.seen) == 1

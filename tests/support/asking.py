@@ -31,10 +31,6 @@ TURN = Turn(({"role": "user", "content": "hi"},))
 QUICK = Limits(total_s=60, connect_s=60, first_token_s=60, idle_s=60)
 
 
-# What `ask` sends through when it is given nothing; the tests of transports run over each of them.
-TRANSPORT = FastTransport
-
-
 @dataclass(frozen=True)
 class Asked:
     """One attempt as the engine would have recorded it, and the raw exchange under it."""
@@ -61,7 +57,7 @@ async def ask(
 ) -> Asked:
     """Send one question to ``url`` through the real transport and read the answer."""
     if transport is None:
-        async with TRANSPORT(limits) as own:
+        async with FastTransport(limits) as own:
             return await ask(url, own, limits, headers)
     wire = OpenAIChat()
     request = wire.request(TURN, Endpoint(url, "m", KEY, headers or {}))

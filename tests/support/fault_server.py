@@ -71,7 +71,6 @@ class FaultServer:
         self.in_flight: dict[str, int] = {}
         self.most_in_flight: dict[str, int] = {}
         self.most_vendors_in_flight = 0
-        self.most_together = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> FaultServer:
@@ -132,7 +131,6 @@ class FaultServer:
         self.most_in_flight[vendor] = max(self.most_in_flight.get(vendor, 0), self.in_flight[vendor])
         busy = sum(1 for count in self.in_flight.values() if count)
         self.most_vendors_in_flight = max(self.most_vendors_in_flight, busy)
-        self.most_together = max(self.most_together, sum(self.in_flight.values()))
 
     def _leave(self, seen: Seen) -> None:
         if seen.went_ns == math.inf:

@@ -25,18 +25,13 @@ from vendor_verifier.wire.parse_answer import read_answer
 
 OpenTransport = Callable[[Limits], AbstractAsyncContextManager[Client]]
 
-# A further transport is one line here.
-TRANSPORTS: Mapping[str, OpenTransport] = {
-    "fast": FastTransport,
-}
-
 
 def _sdk(limits: Limits) -> SdkTransport:
     return SdkTransport(FastTransport(limits), ("openai",))
 
 
-# What can also carry a run, with fewer promises: the official SDKs give up where we can still read.
-CLIENTS: Mapping[str, OpenTransport] = {**TRANSPORTS, "sdk": _sdk}
+# The official SDKs carry a run with fewer promises: they give up where we can still read.
+CLIENTS: Mapping[str, OpenTransport] = {"fast": FastTransport, "sdk": _sdk}
 
 
 def _plain_prompt(turn: Turn) -> str:
