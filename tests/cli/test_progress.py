@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import io
-import os
-import pty
 import re
-import signal
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -89,34 +85,3 @@ def _interrupted(screen: _Screen) -> None:
         watcher.finished(answer("a"))
         await_that(lambda: "100% ok" in screen.getvalue())
         raise KeyboardInterrupt
-
-
-@pytest.mark.slow
-def test_control_c_leaves_a_clean_terminal(tmp_path: Path) -> None:
-    """The bars go, the cursor comes back, the exit code is 130 and what was answered is kept."""
-    main_fd, terminal = pty.openpty()
-    demo = subprocess.Popen(
-        [sys.executable, "-m", "vendor_verifier", "demo", "-o", "run"],
-        stderr=terminal, stdout=subprocess.DEVNULL, cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "120"},
-    )  # fmt: skip
-    os.close(terminal)
-    shown = b""
-    while b"TTFT" not in shown:
-        shown += os.read(main_fd, 65536)
-    demo.send_signal(signal.SIGINT)
-    while chunk := _read(main_fd):
-        shown += chunk
-    os.close(main_fd)
-    assert demo.wait() == 130
-    assert shown.rfind(b"\x1b[?25h") > shown.rfind(b"\x1b[?25l") >= 0
-    assert b"Traceback" not in shown
-    assert (tmp_path / "run" / "records.jsonl").stat().st_size > 0
-
-
-def _read(fd: int) -> bytes:
-    """What the terminal shows next; nothing once whoever wrote to it has gone."""
-    try:
-        return os.read(fd, 65536)
-    except OSError:
-        return b""

@@ -65,12 +65,6 @@ def test_a_setting_given_goes_before_the_file() -> None:
     assert merged.stated() == {"retries": 1, "repeat": 3}
 
 
-def test_there_are_at_most_46_flags_of_run() -> None:
-    """38 settings and how they are shown, and 8 of evaluations."""
-    flags = [name for name in RunOptions.model_fields if name not in RunConfig.model_fields or has_flag(name)]
-    assert len(flags) + len(("dry_run", "quiet", "verbose", "json")) <= 46
-
-
 def test_what_a_program_leaves_out_is_left_to_the_file() -> None:
     """None and nothing set nothing; a number that is also the default is set."""
     merged = run_options(model=(), limit=None, repeat=1).over(RunConfig(model=("m",), limit=3, repeat=5))
