@@ -167,8 +167,7 @@ def read_question(row: Mapping[str, Any]) -> Question:
 
     The body is the row itself, its ``request``, or the ``body`` of a batch row, whose ``custom_id`` is the id.
     ``messages`` and ``tools`` may be JSON text, and the role ``_input`` becomes ``system``. Parameters that are null
-    are dropped, which is what null means in this vocabulary. Tools that are not objects are left out and reported;
-    everything else passes untouched.
+    are dropped.
 
     Raises:
         UnusableRequest: no usable ``messages``, or ``tools`` that is no list.

@@ -1,17 +1,12 @@
-"""Rows of tool evaluations: readers for the parts that all share, and this project's own format, read and written.
+"""Rows of tool evaluations: readers for the parts that all share, and this project's own format.
 
-A query, tools in many spellings, expected calls. Gold calls that their own tools refuse (no such tool, parameters
-against the schema) are reported as the data set's defects and kept: the published numbers were made with them.
+A query, tools in many spellings, expected calls. Expected calls that their own tools refuse are reported as defects of
+the data set and kept: the published numbers were made with them. Our own row is a chat-completions body with the calls::
 
-Our own row is a chat-completions body with the expected calls next to it::
+    {"messages": […], "tools": […], "expected": {"calls": [{"name": …, "parameters": {…}, "output": …}]}}
 
-    {"messages": […], "tools": […], "expected": {"calls": [{"name": …, "parameters": {…}, "output": …}]}, "tags": {…}}
-
-``output`` is what the tool answers when a later call needs it.
-
-A row of Tool Correctness is ``{"input": …, "tools_called": […], "expected_tools": […]}``, optionally with ``tools``.
-The answer that it brings along is kept as the tag ``tools_called``. A row without definitions offers the tools that it
-names, by name only and in alphabetical order, which gives nothing away.
+``output`` is what the tool answers. A row of Tool Correctness is ``{"input": …, "tools_called": […],
+"expected_tools": […]}``; one without ``tools`` offers the tools that it names, in alphabetical order.
 """
 
 from __future__ import annotations

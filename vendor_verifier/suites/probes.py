@@ -1,9 +1,7 @@
-"""The suite ``probes``: short questions asked many times for one token each, strings whose tokens are counted, and
-probes with known answers (:mod:`vendor_verifier.suites.known_answers`).
+"""The suite ``probes``: questions with many answers, asked often for one token each, strings whose tokens are counted,
+and probes with known answers (:mod:`vendor_verifier.suites.known_answers`).
 
-A question asks for one thing out of many (a number, a colour, a city …), so that answers spread; the seed draws its
-bounds and its words. A score only says that a token came: what all of them show is judged together, side against side,
-in :mod:`vendor_verifier.findings.probes`.
+A score only says that a token came; :mod:`vendor_verifier.findings.probes` compares what all of them show.
 """
 
 from __future__ import annotations

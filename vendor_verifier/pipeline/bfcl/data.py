@@ -1,11 +1,8 @@
-"""Finds BFCL data on this machine and reads it: the shipped slice, a folder, an installed package.
+"""Finds BFCL data on this machine and reads it, and asks the live services of ``rest`` rows.
 
-Of the user's ``bfcl_eval`` only the simulated services are imported, module by module: its configuration and model
-modules, which need every vendor's SDK, are not.
-
-It also asks the live services of ``rest`` rows. A vendor sees the placeholders in the rows, never a key. After a run
-its calls are sent, one at a time, and only to the host of the row's document; the shape of an answer is compared with
-the recorded one. ``bfcl/rest.json`` keeps the verdicts: no address, value or key.
+Of the user's ``bfcl_eval`` only the simulated services are imported. A vendor sees the placeholders of keys, never a
+key. After a run its calls are sent, one at a time, to the host of the row's document only, and the shape of an answer
+is compared with the recorded one. ``bfcl/rest.json`` keeps the verdicts: no address, value or key.
 """
 
 from __future__ import annotations

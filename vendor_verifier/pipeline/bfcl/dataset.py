@@ -154,15 +154,15 @@ def bfcl_dataset(
 
 
 def _refuse_contradictions(own: Mapping[str, Any], chosen: TaskOptions, job: Job | None) -> None:
-    words = {}
-    if job is not None and "category" in own:
-        words["category"] = "the tasks of the job state the categories; leave it out"
-    if job is not None and chosen.test_file_path is not None:
-        words["test_file_path"] = "the tasks of the job state the files (dataset.files_url); leave it out"
-    elif chosen.test_file_path is not None and "data" in own:
-        words["test_file_path"] = f"read {chosen.test_file_path!r}, and data {own['data']!r}; keep one of them"
-    if words:
-        raise ProblemsError([Problem(text, key=f"suites.{SUITE}.{key}") for key, text in words.items()])
+    stated = ["test_file_path"] if chosen.test_file_path is not None else []
+    if job is not None:
+        words = "the tasks of the job state it; leave it out"
+        stated += ["category"] if "category" in own else []
+    else:
+        words = f"read {chosen.test_file_path!r}, and data {own.get('data')!r}; keep one of them"
+        stated = stated if "data" in own else []
+    if stated:
+        raise ProblemsError([Problem(words, key=f"suites.{SUITE}.{key}") for key in stated])
 
 
 def _load(

@@ -1,11 +1,8 @@
 """The checker: one row's calls against its possible answers, with bfcl_eval's verdicts and error types.
 
-The *name* of the category decides, by the parts it contains, as upstream does it. ``relevance`` asks only whether a
-call was made; ``parallel`` matches in any order; ``multiple`` finds the document by the answer's name; everything else
-takes the first document.
-
-The first thing wrong in a call wins, in this order: name, required parameters, then each argument in the model's order
-(known, type, value), then parameters that the answer demands and the model left out.
+The parts of the category's *name* decide: ``relevance`` asks only whether a call was made, ``parallel`` matches in any
+order, ``multiple`` finds the document by the answer's name, everything else takes the first. In a call the first thing
+wrong wins: name, required parameters, each argument in the model's order, parameters that were left out.
 """
 
 from __future__ import annotations

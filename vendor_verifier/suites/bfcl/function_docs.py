@@ -1,11 +1,8 @@
-"""Function documents in the leaderboard's dialect → chat-completions tools; documents go in and stay as they are.
+"""Function documents in the leaderboard's dialect → chat-completions tools, and the calls of a perfect reply to a row.
 
 A vendor is sent upstream's own translation: a hint of the language in every description, Java and JavaScript
-parameters as strings that hold source text, dotted names with underscores, and type names of JSON Schema. One thing
-differs: a ``response`` schema moves into the description for every vendor, where upstream leaves it inside the tool for
-some, which strict hosts refuse.
-
-Here are also the calls of a perfect reply to a row, for a check of the data and for simulated vendors.
+parameters as strings of source text, dotted names with underscores, types of JSON Schema. One thing differs: a
+``response`` schema moves into the description, because strict hosts refuse it inside the tool.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """Multi-turn rows: a conversation with simulated services, and its judgement by the state that it leaves.
 
-A turn adds the user's words and repeats { ask; if the reply has no readable call the turn is over; run the calls; add
-their results } for at most ``STEP_LIMIT`` steps; one more ends the conversation. Tools that a row withholds join at
-their turn, which has a fixed text instead of the user's. Services are fresh for each play and each judgement.
-
-The services are the user's own copy of upstream's and are injected. Nothing is ever evaluated: a model's call is a
-look-up among public methods, a row's expected call is read as literals.
+A turn adds the user's words and asks, running the calls of each reply, until a reply has no readable call; more than
+``STEP_LIMIT`` steps end the conversation. Tools that a row withholds join at their turn. Services are upstream's own,
+injected, and new for each play and judgement. Nothing is evaluated: a call is a look-up among public methods, a row's
+expected call is read as literals.
 """
 
 from __future__ import annotations
