@@ -1,7 +1,7 @@
 """Rows of tool evaluations: readers for the parts that all share, and this project's own format.
 
 A query, tools in many spellings, expected calls. Expected calls that their own tools refuse are reported as defects of
-the data set and kept: the published numbers were made with them. Our own row is a chat-completions body with the calls::
+the data set and kept: the published numbers were made with them. Our row is a chat-completions body with the calls::
 
     {"messages": […], "tools": […], "expected": {"calls": [{"name": …, "parameters": {…}, "output": …}]}}
 
