@@ -83,9 +83,9 @@ class Lines(Silent):
         before, due = self.total()
         work = "sending until the time is over" if due is None else f"{counted(due - before, 'sample')} to send"
         already = f", {before} already answered" if before else ""
-        self.say_start(f"{work} to {counted(len(self.counts), 'vendor')}{already}")
+        self.show_start(f"{work} to {counted(len(self.counts), 'vendor')}{already}")
 
-    def say_start(self, words: str) -> None:
+    def show_start(self, words: str) -> None:
         self._next_s += _LINE_EVERY_S
         say(words)
 
@@ -140,7 +140,7 @@ class Bars(Lines):
         console = Console(stderr=True, highlight=False)
         self.drawn = Drawn(*columns, console=console, refresh_per_second=2, transient=True)
 
-    def say_start(self, words: str) -> None:  # noqa: ARG002 the bars show it
+    def show_start(self, words: str) -> None:  # noqa: ARG002 the bars show it
         several = len({model for model, _ in self.counts}) > 1
         names = [plain(" / ".join(name) if several else name[1], _WIDEST_NAME) for name in self.counts]
         self._rows = [self.drawn.add_task(name, total=None, figures="") for name in (*names, "total")]
