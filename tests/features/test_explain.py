@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from known_answers import answered, busy, record_of
 from msgspec import structs
 from scored import MODEL, write_demo
 
@@ -19,7 +18,7 @@ from vendor_verifier.cli.main import run_app
 from vendor_verifier.features.explain.evidence import Table, explain_vendor
 from vendor_verifier.features.explain.sample import KEY_PLACE, curl_command
 from vendor_verifier.pipeline.score import score_folder
-from vendor_verifier.records.record import ToolCall
+from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, ToolCall, TurnRecord, Usage
 from vendor_verifier.records.request import HttpRequest
 from vendor_verifier.records.results import FacetName, Finding
 from vendor_verifier.scoring.scored_run import ScoredRun
@@ -27,6 +26,25 @@ from vendor_verifier.store import RunFolder, encode_record
 
 SAMPLE = "1347802b73be9ff2-1"
 HOSTILE = "\x1b[31mred\u202e ::error::no"
+
+
+def record_of(run: str, label: str, sample: str, attempt: Attempt) -> Record:
+    turns = (TurnRecord((attempt,)),)
+    return Record(run, "simulated-model", label, "simulated", "trigger", sample, 0, turns)
+
+
+def answered(*calls: ToolCall, text: str = "") -> Attempt:
+    timing = Timing(
+        "2026-01-01T00:00:00.000+00:00", 900_000_000, headers_ns=100_000_000, first_token_ns=250_000_000,
+        last_token_ns=800_000_000, gaps_ns=(50_000_000, 400_000_000, 100_000_000),
+    )  # fmt: skip
+    reason = "tool_calls" if calls else "stop"
+    response = Response(text, tool_calls=calls, finish_reason=reason, finish_raw="eos", usage=Usage(10, 20))  # type: ignore[arg-type]
+    return Attempt(1, timing, response)
+
+
+def busy() -> Attempt:
+    return Attempt(1, Timing("2026-01-01T00:00:00.000+00:00", 5), failure=Failure("overloaded", "headers", "busy", 503))
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from bfcl_replies import called, said
+from call_evaluations import called, said
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.pipeline.bfcl.data import BfclData, find_data, find_services, load_categories

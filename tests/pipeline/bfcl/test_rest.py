@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bfcl_replies import called
+from call_evaluations import called
 
 from vendor_verifier.pipeline.bfcl import data as rest
 from vendor_verifier.records.record import Record, Score, TurnRecord

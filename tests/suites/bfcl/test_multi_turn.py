@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from bfcl_replies import called, failed, said
+from call_evaluations import called, failed, said
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.records.record import Attempt, Score
