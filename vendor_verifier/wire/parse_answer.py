@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from msgspec import structs
 
@@ -84,11 +85,16 @@ def _read(
         stopped = exchange.failure if is_other else Failure.of("bad_payload", packed, exchange.status)
         return _timing(exchange), None, stopped
     answer = Answer(getattr(reader, "interpret", None))
-    streamed = _speaks_sse(exchange, head)
+    # By the look of the first bytes, else by content type: some hosts send either under the other's type.
+    streamed = head.startswith(_STREAM_STARTS) or (exchange.is_event_stream and not head.startswith(_BODY_STARTS))
     if streamed:
-        flags, unreadable = _read_stream(exchange, reader, answer)
+        unreadable = _read_stream(exchange, reader, answer)
     else:
-        flags, unreadable = _read_body(exchange, reader, answer, asked_stream=asked_stream)
+        unreadable = _read_body(exchange, reader, answer, asked_stream=asked_stream)
+    if exchange.has_surplus:
+        answer.anomaly("bytes_after_answer")
+    if any("\ufffd" in value for value in exchange.headers.values()):
+        answer.anomaly("invalid_header")
     response = answer.response(streamed=streamed)
     empty = not (response.text or response.reasoning or response.tool_calls)
     failure = _judge(exchange, answer, response, unreadable, empty=empty)
@@ -97,12 +103,6 @@ def _read(
     if tool_names and response.tool_calls:
         calls = [structs.replace(call, name=tool_names.get(call.name, call.name)) for call in response.tool_calls]
         response = structs.replace(response, tool_calls=tuple(calls))
-    if exchange.has_surplus:
-        flags = (*flags, "bytes_after_answer")
-    if any("\ufffd" in value for value in exchange.headers.values()):
-        flags = (*flags, "invalid_header")
-    if flags:
-        response = structs.replace(response, anomalies=(*response.anomalies, *flags))
     return _timing(exchange, answer if streamed else None), response, failure
 
 
@@ -118,13 +118,6 @@ def _packed_message(exchange: Exchange, head: bytes) -> str | None:
     )
 
 
-def _speaks_sse(exchange: Exchange, head: bytes) -> bool:
-    """By the look of the first bytes, else by content type: some hosts send either under the other's type."""
-    if head.startswith(_STREAM_STARTS):
-        return True
-    return exchange.is_event_stream and not head.startswith(_BODY_STARTS)
-
-
 def _head(exchange: Exchange) -> bytes:
     """The first bytes that are not white space or a byte order mark; enough to tell a field name."""
     head = b""
@@ -135,8 +128,8 @@ def _head(exchange: Exchange) -> bytes:
     return head
 
 
-def _read_stream(exchange: Exchange, reader: Reader, answer: Answer) -> tuple[tuple[str, ...], Failure | None]:
-    """Fill ``answer``; the anomalies of its bytes, and the bound that it broke."""
+def _read_stream(exchange: Exchange, reader: Reader, answer: Answer) -> Failure | None:
+    """Fill ``answer``; returns the bound that it broke."""
     decoder = SseDecoder()
     for answer.at_ns, piece in _pieces(exchange):
         for event in decoder.feed(piece):
@@ -145,6 +138,8 @@ def _read_stream(exchange: Exchange, reader: Reader, answer: Answer) -> tuple[tu
             break
     for event in decoder.close():
         reader.read(event, answer)
+    if decoder.invalid_utf8:
+        answer.anomaly("invalid_utf8")
     words = None
     if decoder.overflow:
         words = "one event of the stream is longer than any answer"
@@ -152,8 +147,7 @@ def _read_stream(exchange: Exchange, reader: Reader, answer: Answer) -> tuple[tu
         words = f"the stream has more than {MAX_LINES} lines"
     elif answer.characters > MAX_CHARACTERS:
         words = f"the answer has more than {MAX_CHARACTERS} characters"
-    flags = ("invalid_utf8",) if decoder.invalid_utf8 else ()
-    return flags, None if words is None else Failure.of("limit_exceeded", words)
+    return None if words is None else Failure.of("limit_exceeded", words)
 
 
 def _pieces(exchange: Exchange) -> Iterator[tuple[int, bytes]]:
@@ -168,23 +162,23 @@ def _pieces(exchange: Exchange) -> Iterator[tuple[int, bytes]]:
                 return
 
 
-def _read_body(
-    exchange: Exchange, reader: Reader, answer: Answer, *, asked_stream: bool
-) -> tuple[tuple[str, ...], Failure | None]:
-    """Fill ``answer``; the anomalies of the body, and why it could not be read."""
+def _read_body(exchange: Exchange, reader: Reader, answer: Answer, *, asked_stream: bool) -> Failure | None:
+    """Fill ``answer``; returns why the body could not be read."""
     body = exchange.body.strip()
     if len(body) > MAX_BYTES:
         words = f"the answer came as one body of more than {MAX_BYTES} bytes"
-        return (), Failure.of("limit_exceeded", words, exchange.status, phase="parse")
+        return Failure.of("limit_exceeded", words, exchange.status, phase="parse")
     if not body:
-        return (), None
+        return None
     try:
         reader.read_body(parse_json(body, most=MAX_VALUES), answer)
     except PayloadError as error:
         excerpt = body[:200].decode(errors="replace")
         kind_word = "an HTML page" if excerpt.lstrip().startswith("<") else "not JSON"
-        return (), Failure.of("not_an_api_response", f"{kind_word} ({error}): {excerpt}", exchange.status)
-    return ("not_streamed",) if asked_stream else (), None
+        return Failure.of("not_an_api_response", f"{kind_word} ({error}): {excerpt}", exchange.status)
+    if asked_stream:
+        answer.anomaly("not_streamed")
+    return None
 
 
 def _judge(
@@ -219,22 +213,21 @@ def _judge(
     return None
 
 
+# Fields of an exchange that are its timing's, too.
+_OF_EXCHANGE = (
+    "sent_at", "end_ns", "scheduled_ns", "connect_ns", "headers_ns", "dns_ns", "tcp_ns", "tls_ns", "connection_reused",
+)  # fmt: skip
+
+
 def _timing(exchange: Exchange, answer: Answer | None = None) -> Timing:
     """The exchange's moments, and those of the tokens where there is an ``answer`` that came as a stream."""
-    moments = answer.token_moments if answer is not None else []
-    return Timing(
-        sent_at=exchange.sent_at,
-        end_ns=exchange.end_ns,
-        scheduled_ns=exchange.scheduled_ns,
-        connect_ns=exchange.connect_ns,
-        headers_ns=exchange.headers_ns,
-        first_token_ns=moments[0] if moments else None,
-        first_answer_ns=answer.first_answer_ns if answer is not None else None,
-        last_token_ns=moments[-1] if moments else None,
-        gaps_ns=answer.gaps_ns if answer is not None else (),
-        first_chunk_share=answer.first_chunk_share if answer is not None else None,
-        dns_ns=exchange.dns_ns,
-        tcp_ns=exchange.tcp_ns,
-        tls_ns=exchange.tls_ns,
-        connection_reused=exchange.connection_reused,
-    )
+    of_tokens: dict[str, Any] = {}
+    if answer is not None and answer.token_moments:
+        of_tokens = {
+            "first_token_ns": answer.token_moments[0],
+            "first_answer_ns": answer.first_answer_ns,
+            "last_token_ns": answer.token_moments[-1],
+            "gaps_ns": answer.gaps_ns,
+            "first_chunk_share": answer.first_chunk_share,
+        }
+    return Timing(**{name: getattr(exchange, name) for name in _OF_EXCHANGE}, **of_tokens)
