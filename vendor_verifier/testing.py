@@ -6,10 +6,10 @@ It runs no model and needs no configuration: it takes an SDK's response, calls, 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.records.record import Response, ToolCall
+from vendor_verifier.records.record import Response
 from vendor_verifier.suites.calls import WRAPPER_KEYS, Call, first_problem, mcp_calls_in_text, read_call
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessMetric
 
@@ -51,45 +51,32 @@ def assert_tool_calls(
 def _spelled(actual: object) -> Sequence[object]:
     if isinstance(actual, Response):
         return actual.tool_calls
-    if isinstance(actual, (list, tuple)):
-        if all(isinstance(item, (str, ToolCall)) for item in actual):
-            return actual
-        return _calls_in([_plain(item) for item in actual]) or []
-    return _calls_in(_plain(actual)) or []
+    if not isinstance(actual, (list, tuple)):
+        actual = [actual]
+    return [call for item in actual for call in _calls_in(item)]
 
 
+# Keys of a response or a message that hold its parts.
+_HOLDERS = ("choices", "candidates", "message", "tool_calls", "output", "content", "parts")
 # Parts of an answer that are no calls.
-_OTHER_PARTS = frozenset({"text", "output_text", "thinking", "redacted_thinking", "reasoning", "message"})
+_OTHER_PARTS = ("text", "output_text", "thinking", "redacted_thinking", "reasoning", "message")
 
 
-def _calls_in(value: object) -> list[object] | None:
-    """The objects that spell calls inside a response, in order; None when it is no list of calls."""
-    if isinstance(value, list):
-        return _members(value)
-    if not isinstance(value, dict):
-        return None
-    for key in ("tool_calls", "output", "content", "parts"):
-        if isinstance(value.get(key), list) and not isinstance(value.get("name"), str):
-            return _members(value[key])
-    for key in ("choices", "candidates"):
-        if isinstance(value.get(key), list) and value[key]:
-            return _calls_in(value[key][0])
-    for key in ("message", "content"):
-        if isinstance(value.get(key), dict):
-            return _calls_in(value[key])
-    return [value] if _spells_call(value) else None
-
-
-def _members(items: list[object]) -> list[object]:
-    found: list[object] = []
-    for item in items:
-        if not isinstance(item, dict) or _spells_call(item):
-            found.append(item)
-        elif (inner := _calls_in(item)) is not None:
-            found.extend(inner)
-        elif item.get("type") not in _OTHER_PARTS and set(item) != {"text"} and "role" not in item:
-            found.append(item)
-    return found
+def _calls_in(value: object) -> Iterator[object]:
+    """The objects that spell calls in a response or a part of it, in order, and what is no part of a response."""
+    value = _plain(value)
+    if not isinstance(value, dict) or _spells_call(value):
+        yield value
+        return
+    is_text = value.get("type") in _OTHER_PARTS or set(value) == {"text"} or "role" in value
+    if not is_text and value.keys().isdisjoint(_HOLDERS):
+        yield value
+    for key in _HOLDERS:
+        held = value.get(key)
+        # Of several choices the first.
+        items = held[:1] if key in ("choices", "candidates") and isinstance(held, list) else held
+        for item in [items] if isinstance(items, dict) else items if isinstance(items, list) else []:
+            yield from _calls_in(item)
 
 
 def _spells_call(value: Mapping[str, Any]) -> bool:
