@@ -101,28 +101,6 @@ def test_systemd_units_verify(tmp_path: Path) -> None:
     assert subprocess.run([tool, "calendar", calendar.group(1)], capture_output=True, check=False).returncode == 0
 
 
-def test_the_cronjob_is_restricted_and_never_overlaps() -> None:
-    """The pod meets the restricted profile, writes to volumes only, and every mount has its volume."""
-    claim, job = yaml.safe_load_all(text("kubernetes/cronjob.yaml"))
-    assert (job["apiVersion"], job["kind"], job["spec"]["concurrencyPolicy"]) == ("batch/v1", "CronJob", "Forbid")
-    spec = job["spec"]["jobTemplate"]["spec"]
-    pod = spec["template"]["spec"]
-    (container,) = pod["containers"]
-    assert spec["backoffLimit"] == 0
-    assert pod["restartPolicy"] == "Never"
-    assert pod["securityContext"]["runAsNonRoot"] is True
-    assert pod["securityContext"]["runAsUser"] > 0
-    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-    assert container["securityContext"] == {
-        "allowPrivilegeEscalation": False,
-        "readOnlyRootFilesystem": True,
-        "capabilities": {"drop": ["ALL"]},
-    }
-    assert {mount["name"] for mount in container["volumeMounts"]} == {volume["name"] for volume in pod["volumes"]}
-    assert pod["volumes"][1]["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
-    assert not container["image"].endswith(":latest")
-
-
 def test_every_file_names_the_image_of_this_version() -> None:
     """What is built, run and scheduled is one version: the one that is checked out."""
     named = {tag for path in (*FILES, DEPLOY.parent / "docs" / "nightly.md")
@@ -155,3 +133,37 @@ def test_the_image_has_all_that_the_wheel_is_built_from() -> None:
     copied = {word for line in text("Dockerfile").replace("\\\n", " ").splitlines() for word in line.split()[1:-1]}
     for name in wheel["force-include"]:
         assert {name, name.split("/")[0]} & copied, name
+
+
+@pytest.mark.parametrize(
+    ("source", "is_checkout", "installed"),
+    [
+        ("./a.whl", True, ["-m pip install --quiet ./a.whl"]),
+        (
+            "",
+            True,
+            ["-m pip install --quiet --constraint CHECKOUT/constraints.txt CHECKOUT"],
+        ),
+        ("", False, []),
+    ],
+)
+def test_what_is_installed(source: str, is_checkout: bool, installed: list[str], tmp_path: Path) -> None:
+    """What the input names; else the checkout around it; else nothing, with a word what is missing."""
+    steps = yaml.safe_load(text("github-action/action.yml"))["runs"]["steps"]
+    install = next(step for step in steps if step.get("name") == "Install")
+    checkout, programs = tmp_path / "checkout", tmp_path / "bin"
+    checkout.mkdir()
+    programs.mkdir()
+    if is_checkout:
+        (checkout / "constraints.txt").touch()
+    (programs / "python").write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/said\n')
+    (programs / "python").chmod(0o755)
+    environ = {"PATH": f"{programs}:/usr/bin:/bin", "SOURCE": source, "CHECKOUT": str(checkout)}
+    done = subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", install["run"]], env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == (0 if installed else 2), done.stderr
+    said = tmp_path / "said"
+    lines = said.read_text().replace(str(checkout), "CHECKOUT").splitlines() if said.exists() else []
+    assert lines == installed
+    assert installed or "set the input 'source'" in done.stdout

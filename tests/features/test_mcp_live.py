@@ -161,18 +161,6 @@ def recorded(*turns: TurnRecord) -> Score:
     return judged(record, McpLiveSuite(), sample(ONE), KeptCheckers())
 
 
-def test_results_go_back_until_no_more_is_called() -> None:
-    """Tools first, then question, calls, question with the results as they are, calls, question, end."""
-    score, steps = played(McpLiveSuite(), iter([RIGHT, SECOND, DONE]))
-    assert [type(step).__name__ for step in steps] == ["RunTools", "Turn", "RunTools", "Turn", "RunTools", "Turn"]
-    last = steps[-1]
-    assert isinstance(last, Turn)
-    assert [message["role"] for message in last.messages[-4:]] == ["assistant", "tool", "assistant", "tool"]
-    assert [message["content"] for message in last.messages if message["role"] == "tool"] == ["a says hi", "b says hi"]
-    assert score.values["resolved"] == 1.0
-    assert (score.details["steps"], score.details["tool_calls"]) == (3, 2)
-
-
 def test_a_model_that_calls_for_ever_is_stopped() -> None:
     """By the number of turns, or of calls in all; its last calls are not run."""
     score, steps = played(McpLiveSuite(max_iterations=4), iter([RIGHT] * 9))

@@ -44,13 +44,6 @@ def test_openmetrics_is_well_formed(demo: ScoredRun) -> None:
         assert not [line for line in series if 'vendor="gone"' in line and "irf" in line]
 
 
-def test_labels_that_read_the_same_stay_apart() -> None:
-    """Two names that look the same when made visible are two series."""
-    text = REPORTS["metrics.prom"](bare_run(report(vendor("a\tb"), vendor("a b"))))
-    assert 'vendor="a b"' in text
-    assert 'vendor="a b (2)"' in text
-
-
 @pytest.mark.parametrize("name", [*MACHINES, "report.md"])
 def test_hostile_text_is_escaped(name: str) -> None:
     """Labels, reasons, warnings and scores' names of strangers are text in every file."""

@@ -7,10 +7,9 @@ run.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from vendor_verifier.records.results import Report, VendorResult
+from vendor_verifier.records.results import VendorResult
 from vendor_verifier.reports import formats
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.scoring.scored_run import ScoredRun
@@ -49,7 +48,7 @@ def render(scored: ScoredRun) -> str:
     lines = [f"# TYPE {_PREFIX}run info", f"# HELP {_PREFIX}run The run these figures are of."]
     lines.append(_line("run_info", state, 1))
     samples: dict[str, list[str]] = {}
-    for family, labels, value in _samples(scored, _names(report)):
+    for family, labels, value in _samples(scored):
         if formats.finite(value) is not None:
             samples.setdefault(family, []).append(_line(family, labels, value))
     for name, words in _FAMILIES.items():
@@ -58,33 +57,17 @@ def render(scored: ScoredRun) -> str:
     return "\n".join([*lines, "# EOF"]) + "\n"
 
 
-def _names(report: Report) -> dict[tuple[str, str], Labels]:
-    """The labels of every entry; entries that would read the same are numbered, as no series may occur twice."""
-    seen: Counter[tuple[str, str]] = Counter()
-    names: dict[tuple[str, str], Labels] = {}
-    for model, result in report.models.items():
-        for label in result.vendors:
-            shown = (visible(model), visible(label))
-            seen[shown] += 1
-            number = f" ({seen[shown]})" if seen[shown] > 1 else ""
-            names[model, label] = {"model": shown[0], "vendor": shown[1] + number}
-    return names
-
-
 def _line(name: str, labels: Labels, value: float | None) -> str:
-    pairs = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+    texts = {key: visible(text).replace("\\", "\\\\").replace('"', '\\"') for key, text in labels.items()}
+    pairs = ",".join(f'{key}="{text}"' for key, text in texts.items())
     return f"{_PREFIX}{name}{{{pairs}}} {value!r}"
 
 
-def _escaped(text: str) -> str:
-    return visible(text).replace("\\", "\\\\").replace('"', '\\"')
-
-
-def _samples(scored: ScoredRun, names: Mapping[tuple[str, str], Labels]) -> Iterator[tuple[str, Labels, float | None]]:
+def _samples(scored: ScoredRun) -> Iterator[tuple[str, Labels, float | None]]:
     """Family, labels and value of every sample."""
     for model, result in scored.report.models.items():
         for label, vendor in result.vendors.items():
-            own = names[model, label]
+            own = {"model": model, "vendor": label}
             for family, labels, value in (*_of_result(vendor), *_of_times(scored, model, label)):
                 yield family, {**own, **labels}, value
             for gate in scored.report.gates:

@@ -3,7 +3,7 @@
 # No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -74,17 +74,14 @@ def capacity_command(
     found = sweep_vendors(Sweep(prepared, levels, limits, folder.path, max_requests, max_cost, progress))
     code = _exit_code(found, at_least)
     about = {"limits": [*map(str, limits)], "at_least": at_least, "exit_code": code, "vendors": found}
-    document, table = _document(about, scrubber), _table(found, scrubber)
+    document = scrubber.text(msgspec.json.format(msgspec.json.encode(about), indent=2).decode()) + "\n"
+    table = _table(found, scrubber)
     folder.write("capacity.json", document)
     folder.write("capacity.md", f"# Capacity\n\n```text\n{table}```\n")
     sys.stdout.write(document if json else table)
     if not quiet:
         say(f"runs and tables: {folder.path}/")
     return code if found[-1].signal_number is None else SIGNAL_BASE + found[-1].signal_number
-
-
-def _document(about: Mapping[str, object], scrubber: "Scrubber") -> str:
-    return scrubber.text(msgspec.json.format(msgspec.json.encode(about), indent=2).decode()) + "\n"
 
 
 def _table(found: Sequence["VendorSweep"], scrubber: "Scrubber") -> str:

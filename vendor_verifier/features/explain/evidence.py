@@ -39,7 +39,7 @@ class Table(msgspec.Struct, frozen=True):
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """A facet's verdict, or the vendor's own as ``facet`` None, with its findings, tables and failed answers."""
+    """A facet's verdict (None: the vendor's own) with its findings, tables and failed answers."""
 
     facet: FacetName | None
     status: str
@@ -51,8 +51,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Sides:
-    """The records of a vendor (``own``) and of its baseline (``base``, none of the baseline itself), each in sending
-    order, without feature checks and probes. Tables have at most ``most`` rows."""
+    """The records of a vendor (``own``) and of its baseline (``base``) in sending order, without checks and probes."""
 
     folder: RunFolder
     scored: ScoredRun

@@ -161,12 +161,15 @@ _MOST = 2_000
 
 
 def curl_command(request: HttpRequest, key_name: str | None) -> str:
-    """The command, several lines; the key is ``$key_name``, or ``$API_KEY`` where that is no shell variable."""
+    """The command; the key is ``$key_name``, or ``$API_KEY`` where that is no shell variable."""
     variable = key_name if key_name and _VARIABLE.fullmatch(key_name) else "API_KEY"
     lines = [f"curl -sS -N -X {request.method} {_word(request.url, variable)}"]
     lines += [f"-H {_word(f'{name}: {value}', variable)}" for name, value in request.headers.items()]
     lines.append("--data-binary @- <<'JSON'")
-    return " \\\n  ".join(lines) + f"\n{_harmless_json(request.body)}\nJSON"
+    # Printable ASCII on one line. All of these can only be inside strings, where an escape is the same character.
+    text = json.dumps(json.loads(request.body), separators=(",", ":")).replace("\x7f", "\\u007f")
+    text = text.replace("::", "\\u003a\\u003a").replace("##[", "\\u0023\\u0023[")
+    return " \\\n  ".join(lines) + f"\n{text}\nJSON"
 
 
 def _word(text: str, variable: str) -> str:
@@ -176,13 +179,6 @@ def _word(text: str, variable: str) -> str:
         return shlex.quote(shown)
     guarded = re.sub(r'([\\"$`])', r"\\\1", shown)
     return '"' + guarded.replace(KEY_PLACE, "${" + variable + "}") + '"'
-
-
-def _harmless_json(body: bytes) -> str:
-    """The same JSON in printable ASCII on one line, without what a CI log takes for a command."""
-    text = json.dumps(json.loads(body), ensure_ascii=True, separators=(",", ":")).replace("\x7f", "\\u007f")
-    # Both can only be inside strings, where an escape is the same character.
-    return text.replace("::", "\\u003a\\u003a").replace("##[", "\\u0023\\u0023[")
 
 
 def curl_for(
