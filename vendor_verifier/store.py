@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
@@ -68,37 +66,13 @@ def lines_in(file: Path, on_bad_line: OnBadLine = lambda _line, _reason: None) -
         on_bad_line(f"{file.name}:{number + 1}", f"{error.problems[0].message}; the rest of the file is lost")
 
 
-def pack(folder: Path) -> None:
-    """Replace the plain file of records by a compressed one; where the disk refuses (OSError) the plain one stays."""
-    plain, zstd = folder / RECORDS, zstd_module()
-    options = {zstd.CompressionParameter.checksum_flag: 1}
-    with (
-        plain.open("rb") as source,
-        _new(folder / (RECORDS + PACKED)) as out,
-        zstd.ZstdFile(out, "wb", options=options) as compressed,
-    ):
-        shutil.copyfileobj(source, compressed)
-    plain.unlink()
-
-
-def unpack(folder: Path) -> None:
-    """Replace the compressed file of records by a plain one, as far as it can be read; OSError as :func:`pack`."""
-    packed = folder / (RECORDS + PACKED)
-    with _new(folder / RECORDS) as out:
-        out.writelines(line for _, line in lines_in(packed))
-    packed.unlink()
-
-
-@contextmanager
-def _new(target: Path) -> Iterator[BinaryIO]:
-    """A file that appears whole or not at all."""
-    draft = target.with_name(target.name + ".part")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_LINK, FILE_MODE)
-    with os.fdopen(descriptor, "wb") as out:
-        yield out
-        out.flush()
-        os.fsync(descriptor)
-    draft.replace(target)
+def _compressed(file: Path) -> Iterator[bytes]:
+    zstd = zstd_module()
+    compressor = zstd.ZstdCompressor(options={zstd.CompressionParameter.checksum_flag: 1})
+    with file.open("rb") as source:
+        while piece := source.read(2**20):
+            yield compressor.compress(piece)
+    yield compressor.flush()
 
 
 class UnreadableLine(ValueError):
@@ -236,6 +210,26 @@ class RunFolder(msgspec.Struct, frozen=True):
                 on_bad_line(f"{file.name}:{number}", str(error))
                 continue
             yield record
+
+    def pack(self) -> None:
+        """Replace the plain file of records by a compressed one; where the disk refuses the plain one stays.
+
+        Raises:
+            StorageError: the disk refused.
+        """
+        plain = self.path / RECORDS
+        self.write(RECORDS + PACKED, _compressed(plain))
+        plain.unlink()
+
+    def unpack(self) -> None:
+        """Replace the compressed file of records by a plain one, as far as it can be read.
+
+        Raises:
+            StorageError: the disk refused.
+        """
+        packed = self.path / (RECORDS + PACKED)
+        self.write(RECORDS, (line for _, line in lines_in(packed)))
+        packed.unlink()
 
     def write(self, name: str, content: str | bytes | Iterable[bytes]) -> Path:
         """Replace a file of the folder in one step: readers see the old content or the new, never half of it.

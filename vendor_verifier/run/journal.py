@@ -25,9 +25,7 @@ from vendor_verifier.store import (
     RECORDS,
     RunFolder,
     encode_record,
-    pack,
     records_file,
-    unpack,
 )
 
 
@@ -84,7 +82,7 @@ class Journal:
         """
         try:
             if records_file(self._folder.path).suffix == PACKED:
-                unpack(self._folder.path)
+                self._folder.unpack()
                 self._compress = True
             self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_APPEND | NO_LINK, FILE_MODE)
             self._size = _end_of_lines(self._descriptor)
@@ -105,11 +103,7 @@ class Journal:
                 except OSError as refused:
                     self._broken = StorageError(f"cannot write {self._file}: {refused}")
             if self._broken is None and self._compress and self._size:
-                try:
-                    pack(self._folder.path)
-                except OSError as refused:
-                    words = f"cannot compress {self._file}: {refused}; it is whole as it is"
-                    raise StorageError(words) from refused
+                self._folder.pack()
             # An error that ends the block is the first one, and the one to report.
             if self._broken is not None and error is None:
                 raise self._broken
