@@ -22,7 +22,7 @@ from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.wire.base import Notes, join_url, messages_url, stream_url
 from vendor_verifier.wire.history import read_messages
 from vendor_verifier.wire.openai_completions import CannotRender
-from vendor_verifier.wire.request_support import ThinkingSwitch, names_back, sent_names
+from vendor_verifier.wire.request_support import ThinkingSwitch, sent_names
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "requests.jsonl").read_bytes().splitlines()]
 TURN_KEYS = (
@@ -131,4 +131,3 @@ def test_sent_names_stay_apart(names: list[str], longest: int) -> None:
         assert re.fullmatch(r"[a-z_0-9]+", there)
         assert len(there) <= longest
         assert here == there or not re.fullmatch(rf"[a-z_0-9]{{1,{longest}}}", here)
-    assert all(sent[here] == there for there, here in names_back(sent).items())

@@ -77,6 +77,8 @@ class Answer:
         # By the response's fields.
         self._names: dict[str, str] = {}
         self._anomalies: dict[str, None] = {}
+        # Departures of the bytes, not of what they say.
+        self.flags: list[str] = []
 
     # --- what a reader says
 
@@ -212,7 +214,7 @@ class Answer:
             finish_raw=self._finish_raw,
             usage=self._usage,
             streamed=streamed,
-            anomalies=tuple(dict.fromkeys([*self._anomalies, *noticed])),
+            anomalies=tuple(dict.fromkeys([*self._anomalies, *noticed, *self.flags])),
             calls_whole=0 < self._whole_calls == len(self.token_moments),
             **self._names,
         )

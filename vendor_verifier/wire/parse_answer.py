@@ -92,9 +92,9 @@ def _read(
     else:
         unreadable = _read_body(exchange, reader, answer, asked_stream=asked_stream)
     if exchange.has_surplus:
-        answer.anomaly("bytes_after_answer")
+        answer.flags.append("bytes_after_answer")
     if any("\ufffd" in value for value in exchange.headers.values()):
-        answer.anomaly("invalid_header")
+        answer.flags.append("invalid_header")
     response = answer.response(streamed=streamed)
     empty = not (response.text or response.reasoning or response.tool_calls)
     failure = _judge(exchange, answer, response, unreadable, empty=empty)
@@ -139,7 +139,7 @@ def _read_stream(exchange: Exchange, reader: Reader, answer: Answer) -> Failure 
     for event in decoder.close():
         reader.read(event, answer)
     if decoder.invalid_utf8:
-        answer.anomaly("invalid_utf8")
+        answer.flags.append("invalid_utf8")
     words = None
     if decoder.overflow:
         words = "one event of the stream is longer than any answer"
@@ -177,7 +177,7 @@ def _read_body(exchange: Exchange, reader: Reader, answer: Answer, *, asked_stre
         kind_word = "an HTML page" if excerpt.lstrip().startswith("<") else "not JSON"
         return Failure.of("not_an_api_response", f"{kind_word} ({error}): {excerpt}", exchange.status)
     if asked_stream:
-        answer.anomaly("not_streamed")
+        answer.flags.append("not_streamed")
     return None
 
 

@@ -121,11 +121,6 @@ def sent_names(names: Iterable[str], illegal: re.Pattern[str], longest: int) -> 
     return narrowed
 
 
-def names_back(sent: Mapping[str, str]) -> dict[str, str]:
-    """The map from names as sent to names as declared, where they differ."""
-    return {there: here for here, there in sent.items() if here != there}
-
-
 def output_budget(parameters: Mapping[str, Any]) -> Any:
     """``max_completion_tokens`` or its older name, whatever it holds; ``None`` when the turn sets no budget."""
     newer = parameters.get("max_completion_tokens")
@@ -228,7 +223,7 @@ def post(
         headers=headers,
         body=json_bytes(body),
         untranslatable=notes.untranslatable,
-        tool_names=names_back(names) if names else {},
+        tool_names={there: here for here, there in (names or {}).items() if here != there},
         rewritten=notes.rewritten,
     )
 
