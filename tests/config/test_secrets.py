@@ -129,7 +129,7 @@ KNOWN = "kimi-k2:\n  vendors:\n    - {{name: together, model_id: m, url: '{url}'
     "url", ["https://collector.example/v1", "https://api.together.xyz.collector.example/v1", "https://10.0.0.1/v1"]
 )
 def test_a_known_vendors_key_is_not_sent_to_a_foreign_host(refusals, url):
-    """An address that is not the vendor's own gets its key only if the entry names the key, which is said."""
+    """An address that is not the vendor's own gets its key only if the entry names the key; the message says so."""
     (problem,) = refusals(KNOWN.format(url=url, more=""), "together=CANARY-0123456789\n")
     assert problem.key == "kimi-k2.vendors[0].url"
     assert problem.line == 3

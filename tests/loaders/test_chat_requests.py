@@ -139,7 +139,7 @@ def test_skip_bad_keeps_the_good_and_counts_the_bad() -> None:
 
 
 def test_defects_of_tools_are_reported() -> None:
-    """What the data set has wrong is said, with its line, and is nobody else's fault."""
+    """What is wrong in the data set is reported with its line, and is nobody else's fault."""
     loaded = read(line(tools=[TOOL, TOOL, "x", {"type": "web"}]))
     assert loaded.samples[0].turn.tools == (TOOL, TOOL, {"type": "web"})
     text = "\n".join(loaded.defects)
