@@ -47,7 +47,7 @@ FAULTS = (
     Fault("wire/errors.py", "not isinstance(code, bool) and 400 <= code <= 599", "400 <= code <= 499", "wire"),
     Fault("transport/connection.py", "if error is None and self._to_the_end:", "if self._to_the_end:", "transport faults/test_matrix.py"),
     Fault("transport/exchange.py", "if excess > 0 or len(self._chunks)", "if len(self._chunks)", "transport faults/test_guards.py"),
-    Fault("findings/verdict.py", "differs = p_value <= DIFFERS and test.beyond", "differs = p_value <= DIFFERS", "findings benchmarks"),
+    Fault("findings/verdict.py", "differs = p_value <= CERTAIN and test.beyond", "differs = p_value <= CERTAIN", "findings benchmarks"),
     Fault("findings/verdict.py", 'untested and (name == "bill"', 'untested and (name == "speed"', "findings"),
     Fault("findings/reliability.py", "if len(rows) < LEAST_DOWN", "if len(rows) < 6", "findings"),
     Fault("findings/base.py", 'failures[failures != "skipped"]', "failures", "findings"),

@@ -10,8 +10,8 @@ import pytest
 from model_runs import BASE, attempts, model_run, records, twice
 
 from vendor_verifier.findings.base import ModelRun
-from vendor_verifier.findings.bill import bill_reach, bill_tests
-from vendor_verifier.findings.verdict import judge
+from vendor_verifier.findings.bill import reach
+from vendor_verifier.findings.verdict import every_test, judge
 from vendor_verifier.scoring.money import Money, Price
 
 N = 200
@@ -37,7 +37,7 @@ def seen(run: ModelRun, vendor: str = "v") -> dict[str, str]:
 
 
 def named(run: ModelRun, name: str) -> Any:
-    return next(test for test in bill_tests(run) if test.name == name)
+    return next(test for _, test in every_test(run) if test.name == name)
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_padding_says_what_a_buyer_pays() -> None:
 def test_few_prompts_are_not_tested() -> None:
     few = run_of(lambda tokens: tokens + 100, n=11)
     assert seen(few) == {}
-    assert [reach.enough for reach in bill_reach(few)] == [False]
+    assert not reach(few, "v").enough
     assert judge(few, {}).verdicts["v"].facets["bill"].status == "not_tested"
-    assert [reach.enough for reach in bill_reach(run_of(lambda tokens: tokens))] == [True]
+    assert reach(run_of(lambda tokens: tokens), "v").enough
 
 
 @pytest.mark.parametrize(("own", "base", "found"), [("", "", True), ("x", "", False), ("x", "x", True)])
@@ -138,7 +138,7 @@ def test_tokens_beyond_the_text_are_a_fact() -> None:
 
 def test_more_cached_tokens_than_the_prompt_has() -> None:
     own = records("v", N, cached_tokens=[501.0] + [500.0] * (N - 1))
-    (test,) = [test for test in bill_tests(model_run(own, twice(N))) if test.name == "cached_tokens"]
+    test = named(model_run(own, twice(N)), "cached_tokens")
     assert (test.status, test.samples) == ("check", ("s0000",))
     assert seen(model_run(own, twice(N, cached_tokens=501.0))) == {}
 

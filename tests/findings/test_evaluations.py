@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from model_runs import BASE, model_run, records
 
-from vendor_verifier.findings.calls import evaluation_reach, evaluation_tests
+from vendor_verifier.findings import calls
 from vendor_verifier.findings.verdict import judge
 
 N = 300
@@ -55,7 +55,7 @@ def test_repetitions_are_averaged_inside_a_sample() -> None:
     own = [scores("v", [0.0, 0.0, *failing(0.0, 28)], repetition=again) for again in range(10)]
     base = [scores(BASE, failing(0.0, 30), repetition=again) for again in range(10)]
     run = model_run(pd.concat(own), *base)
-    (test,) = evaluation_tests(run)
+    (test,) = calls.scores(run, "v")
     assert (test.n, test.samples) == (30, ("s0000", "s0001"))
     assert test.p_value == pytest.approx(0.25)
 
@@ -66,11 +66,11 @@ def test_our_failures_are_no_score() -> None:
     ok = [value == 1.0 for value in lost]
     for charge, found in (("vendor", True), ("network", False), ("account", False), ("data", False)):
         own = scores("v", lost, ok=ok, charge=[None if fine else charge for fine in ok], failure="http_5xx")
-        assert any(test.value for test in evaluation_tests(model_run(own, scores(BASE, failing(0.0))))) == found
+        assert any(test.value for test in calls.scores(model_run(own, scores(BASE, failing(0.0))), "v")) == found
 
 
 def test_the_sentence_has_both_scores() -> None:
-    (test,) = evaluation_tests(model_run(scores("v", failing(0.2)), scores(BASE, failing(0.0))))
+    (test,) = calls.scores(model_run(scores("v", failing(0.2)), scores(BASE, failing(0.0))), "v")
     assert "scores 0.8, the baseline 1 (20 points lower" in test.text
     assert (test.low or 0) < -0.2 < (test.high or 0) < -0.05
 
@@ -80,11 +80,6 @@ def test_the_sentence_has_both_scores() -> None:
 )
 def test_matches_takes_a_reach_of_ten_points(n: int, base: float, enough: bool) -> None:
     run = model_run(scores("v", failing(base, n)), scores(BASE, failing(base, n)))
-    (reach,) = evaluation_reach(run)
+    (reach,) = calls.score_reaches(run, "v")
     assert reach.enough == enough
     assert (reach.needed is None) == enough
-
-
-def test_without_a_baseline_or_scores_nothing_is_tested() -> None:
-    assert evaluation_tests(model_run(scores("v", failing(0.2)), baseline=None)) == []
-    assert evaluation_reach(model_run(records("v", N), records(BASE, N))) == []

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from model_runs import BASE, model_run, records, twice
+from model_runs import BASE, model_run, records
 
 from vendor_verifier.findings.base import ModelRun
-from vendor_verifier.findings.probes import mixture_reach, probe_reach, probe_tests, unlikeness
+from vendor_verifier.findings.probes import mixture_reach, reach, unlikeness
+from vendor_verifier.findings.verdict import every_test
 from vendor_verifier.suites.probes import group_of, probes_samples
 
 Count = Callable[[str], float]
@@ -64,7 +65,7 @@ def run_of(*parts: pd.DataFrame, seed: int = 0) -> ModelRun:
 
 def counted(*parts: pd.DataFrame, seed: int = 0) -> list[tuple[str, str, str]]:
     """(facet, status, cause) of vendors whose tokens are counted otherwise."""
-    tests = [test for test in probe_tests(run_of(*parts, seed=seed)) if test.name == "tokenizer"]
+    tests = [test for _, test in every_test(run_of(*parts, seed=seed)) if test.name == "tokenizer"]
     return [(test.facet, test.status, test.text.rpartition(": ")[2]) for test in tests]
 
 
@@ -120,7 +121,7 @@ def test_the_last_answer_of_a_probe_counts() -> None:
 
 
 def p_value(*parts: pd.DataFrame) -> float | None:
-    found = [test.p_value for test in probe_tests(run_of(*parts)) if test.name == "probe_answers"]
+    found = [test.p_value for _, test in every_test(run_of(*parts)) if test.name == "probe_answers"]
     return found[0] if found else None
 
 
@@ -153,11 +154,8 @@ def test_longer_answers_are_compared_by_their_first_sign(billed: dict[str, Any])
 )
 def test_what_cannot_be_compared_says_nothing(parts: tuple[pd.DataFrame, ...]) -> None:
     assert p_value(*parts) is None
-    assert not any(reach.enough for reach in probe_reach(run_of(*parts)))
-
-
-def test_no_probes_is_no_reach() -> None:
-    assert probe_reach(model_run(records("v", 20), twice(20))) == []
+    found = reach(run_of(*parts), "v")
+    assert found is None or not found.enough
 
 
 def counts(seed: int, mixture: float = 0.0, probes: int = 30) -> list[Any]:
@@ -177,11 +175,11 @@ def test_the_probe_test_keeps_its_level_and_its_reach() -> None:
         tests = [unlikeness(counts(seed, mixture), np.random.default_rng(seed), 1_000) for seed in range(60)]
         return float(np.mean([test is not None and test[1] <= 0.01 for test in tests]))
 
-    reach = mixture_reach(counts(1), 0.01)
-    assert reach is not None
-    assert 0.1 < reach < 0.5
+    share = mixture_reach(counts(1), 0.01)
+    assert share is not None
+    assert 0.1 < share < 0.5
     assert shown(0.0) <= 0.05
-    assert shown(reach) >= 0.7
+    assert shown(share) >= 0.7
 
 
 def features(label: str, **statuses: str) -> pd.DataFrame:
@@ -200,5 +198,5 @@ def features(label: str, **statuses: str) -> pd.DataFrame:
     ],
 )
 def test_broken_features(own: dict[str, str], base: dict[str, str], found: list[tuple[str, str]]) -> None:
-    tests = probe_tests(model_run(features("v", **own), features(BASE, **base)))
-    assert [(test.facet, test.status) for test in tests] == found
+    tests = every_test(model_run(features("v", **own), features(BASE, **base)))
+    assert [(test.facet, test.status) for _, test in tests] == found

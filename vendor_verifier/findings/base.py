@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,25 +20,17 @@ from vendor_verifier.scoring.texts import AnswerText
 from vendor_verifier.stats.answers import similarity
 from vendor_verifier.stats.compare import Comparison, more_often
 
-LEVEL = 0.01
-LEAST_COMPARABLE = 0.8
+LEVEL, CERTAIN = 0.01, 0.001
+LEAST_COMPARABLE, MOST_FAILURES, LEAST_PAIRS = 0.8, 0.1, 40
 _BAD_CALLS = frozenset({"invalid_json", "unknown_tool", "schema_mismatch"})
 _COMPARED = [
     "suite", "sample", "repetition", "ok", "reworded", "called", "call_digest", "input_tokens", "output_tokens",
     "cached_tokens", "reasoning_tokens", "characters", "turns",
 ]  # fmt: skip
-_OF_REQUESTS = ["label", "suite", "sample", "repetition", "sent_s", "ok", "failure", "charge", "retried", "score"]
-_OF_ANSWERS = [
-    "suite", "sample", "repetition", "sent_s", "finish", "calls", "anomalies", "ttft_ms", "e2e_ms", "input_tokens",
-    "output_tokens", "reasoning_tokens", "tokens_after", "decode_s", "max_tokens",
-]  # fmt: skip
-# What no finding reads; a million records would be copied with it.
-_UNREAD = [
-    "block", "region", "ended_s", "due_s", "attempts", "resent", "category", "difficulty", "call_type", "provider",
-    "reported_usd", "discarded",
-]  # fmt: skip
 # What to do where answers are missing for another reason than the vendor's own failures.
 _OURS: Mapping[str, str] = {
+    "account": "your key was rejected (401 or 403): fix it in .env, then run again with --incremental",
+    "no_credit": "your account has no credit (402): top it up, then run again with --incremental",
     "network": "the network failed: run again with --incremental",
     "rate_limit": "rate limit (429): lower --request-concurrency, then run again with --incremental",
     "us": "this program could not send them: see the failures",
@@ -46,6 +38,15 @@ _OURS: Mapping[str, str] = {
     "data": "the samples' tools or parameters are unusable: fix the samples",
     "missing": "the run has no record of them: run again with --incremental",
 }
+
+
+class Fault(NamedTuple):
+    """Why facets cannot be judged by the baseline, without a full stop. ``is_sure``: it is not one model (p ≤ 0.1 %),
+    so that even a difference from it says nothing."""
+
+    facets: tuple[FacetName, ...]
+    reason: str
+    is_sure: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,12 +89,8 @@ class ModelRun:
     @cached_property
     def rows(self) -> Mapping[str, pd.DataFrame]:
         """The records of each vendor, in the order in which they were sent; an empty frame for one without any."""
-        records, sent = self.records.drop(columns=_UNREAD, errors="ignore"), self.records["sent_s"].to_numpy()
-        found = {}
-        for label in self.labels:
-            own = np.flatnonzero(records["label"] == label)
-            found[label] = records.take(own[np.argsort(sent[own], kind="stable")])
-        return found
+        records = self.records.sort_values("sent_s", kind="stable")
+        return {label: records[records["label"] == label] for label in self.labels}
 
     @cached_property
     def reference(self) -> pd.DataFrame:
@@ -102,16 +99,28 @@ class ModelRun:
 
     @cached_property
     def asked(self) -> Mapping[str, pd.DataFrame]:
-        """The rows that say something of a vendor: answers, and failures that it answers for."""
-        return {
-            label: rows.loc[rows["ok"] | (rows["charge"] == "vendor"), _OF_REQUESTS]
-            for label, rows in self.rows.items()
-        }
+        """The rows that say something of a vendor: answers, and failures that it answers for.
+
+        Columns say which ``failed``, were ``cut_off`` in any attempt, or ``retried``: answered on a later try only.
+        Attempts that our own rate made the vendor refuse (429) count for none of them.
+        """
+        key = ["label", "suite", "sample", "repetition"]
+        tries = self.attempts[[*key, "failure", "succeeded"]].astype(object)
+        is_cut = tries["failure"] == "truncated"
+        is_blamed = tries["succeeded"].astype(bool) & ~is_cut & (tries["failure"] != "rate_limited")
+        cut, blamed = (pd.MultiIndex.from_frame(tries[key][each]) for each in (is_cut, is_blamed))
+        found = {}
+        for label, rows in self.rows.items():
+            rows = rows[rows["ok"] | (rows["charge"] == "vendor")]
+            keys, broke = pd.MultiIndex.from_frame(rows[key].astype(object)), rows["failure"] == "truncated"
+            failed, cut_off = ~rows["ok"] & ~broke, broke | keys.isin(cut)
+            found[label] = rows.assign(failed=failed, cut_off=cut_off, retried=keys.isin(blamed))
+        return found
 
     @cached_property
     def answered(self) -> Mapping[str, pd.DataFrame]:
         """The rows of each vendor's answers."""
-        return {label: rows.loc[rows["ok"], _OF_ANSWERS] for label, rows in self.rows.items()}
+        return {label: rows[rows["ok"]] for label, rows in self.rows.items()}
 
     @cached_property
     def asked_twice(self) -> bool:
@@ -177,13 +186,33 @@ class ModelRun:
         return found
 
     @cached_property
+    def _triples(self) -> dict[str, pd.DataFrame]:
+        return {}
+
+    @cached_property
     def hindrances(self) -> Mapping[str, str | None]:
         """Why nothing can be compared with the baseline at each vendor, for a cause other than its own failures."""
         return {label: _hindrance(self, label) for label in self.labels}
 
+    def gave_up(self, label: str) -> bool:
+        """Whether the run stopped asking a vendor because every request failed by its own fault."""
+        rows = self.rows[label]
+        return not rows["ok"].any() and set(rows["charge"].dropna().astype(object)) == {"vendor", "unasked"}
+
+    def thin(self, label: str) -> str | None:
+        """Why a vendor's answers cannot be compared with the baseline's: a hindrance, or its own failures."""
+        answered, planned = int(self.rows[label]["ok"].sum()), self.planned.get(label, 0)
+        few = f"it answered {answered} of {planned} requests" if answered < LEAST_COMPARABLE * planned else None
+        return self.hindrances[label] or few
+
     @cached_property
-    def _triples(self) -> dict[str, pd.DataFrame]:
-        return {}
+    def faults(self) -> Sequence[Fault]:
+        """What makes the baseline unsound."""
+        return list(_faults(self))
+
+    def fault(self, facet: FacetName) -> str | None:
+        """The first reason why a facet cannot be judged by the baseline; None where it can."""
+        return next((fault.reason for fault in self.faults if facet in fault.facets), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +224,6 @@ class Test:
     ``counts`` is False where neither side has an event, so that it takes no share of the correction.
     """
 
-    vendor: str
     facet: FacetName
     name: str
     text: str
@@ -211,7 +239,6 @@ class Test:
 
 
 def compared(
-    label: str,
     facet: FacetName,
     name: str,
     text: str,
@@ -223,28 +250,19 @@ def compared(
 ) -> Test:
     """A test by a comparison, which may be ``differs`` where its interval lies above ``line``."""
     return Test(
-        vendor=label, facet=facet, name=name, text=text, p_value=found.p_value, beyond=found.low > line, counts=counts,
+        facet=facet, name=name, text=text, p_value=found.p_value, beyond=found.low > line, counts=counts,
         value=found.value, low=found.low, high=found.high, n=found.n, samples=samples,
     )  # fmt: skip
 
 
 def hit_more_often(
-    label: str,
-    facet: FacetName,
-    name: str,
-    text: str,
-    samples: pd.Series[Any],
-    hit: pd.Series[bool],
-    base_hit: pd.Series[bool],
-    line: float = np.inf,
+    facet: FacetName, name: str, text: str, rows: pd.DataFrame, hit: Any, base_hit: Any, line: float = np.inf
 ) -> Test:
-    """A test whether something happens more often at the vendor than at the baseline (Fisher)."""
+    """A test whether something happens more often at the vendor than at the baseline (Fisher); ``hit`` is by row."""
     hits, base_hits = int(hit.sum()), int(base_hit.sum())
-    whole = f"{hits} of {len(hit)} {text} (baseline {base_hits} of {len(base_hit)})."
+    text = f"{hits} of {len(hit)} {text} (baseline {base_hits} of {len(base_hit)})."
     found = more_often(hits, len(hit), base_hits, len(base_hit))
-    return compared(
-        label, facet, name, whole, found, line=line, counts=hits + base_hits > 0, samples=shown(samples[hit])
-    )
+    return compared(facet, name, text, found, line=line, counts=hits + base_hits > 0, samples=shown(rows[hit]))
 
 
 def with_anomaly(rows: pd.DataFrame, name: str) -> pd.Series[bool]:
@@ -262,19 +280,12 @@ class Reach:
     mean to measure (``meant`` False) does not count.
     """
 
-    vendor: str
-    facet: FacetName
     enough: bool
     text: str
     value: float | None = None
     n: int = 0
     meant: bool = True
     needed: int | None = None
-
-
-def hindrance(run: ModelRun, label: str) -> str | None:
-    """Why nothing can be compared with the baseline at a vendor, for a cause other than its own failures."""
-    return run.hindrances[label]
 
 
 def _hindrance(run: ModelRun, label: str) -> str | None:
@@ -284,7 +295,7 @@ def _hindrance(run: ModelRun, label: str) -> str | None:
         planned, rows = run.planned.get(name, 0), run.rows[name]
         lost = Counter(rows["charge"].dropna().astype(object))
         lost["missing"] = max(0, planned - len(rows))
-        if gave_up(rows):
+        if run.gave_up(name):
             del lost["unasked"]
         del lost["vendor"]
         if lost["account"]:
@@ -292,31 +303,13 @@ def _hindrance(run: ModelRun, label: str) -> str | None:
             lost["account"] += lost.pop("unasked", 0)
         if lost.total() > (1 - LEAST_COMPARABLE) * planned:
             cause = max(lost, key=lambda each: lost[each])
-            why = _refused(rows) if cause == "account" else _OURS[cause]
-            return f"{lost.total()} of {planned} {whose}answers are missing; {why}"
+            if set(rows["failure"][rows["charge"] == "account"]) == {"no_credit"} and cause == "account":
+                cause = "no_credit"
+            return f"{lost.total()} of {planned} {whose}answers are missing; {_OURS[cause]}"
     answered = int(run.reference["ok"].sum())
     if answered < LEAST_COMPARABLE * len(run.reference):
         return f"the baseline answered {answered} of {len(run.reference)} requests"
     return None
-
-
-def _refused(rows: pd.DataFrame) -> str:
-    """What to do about a key or an account that a vendor refused."""
-    if set(rows["failure"][rows["charge"] == "account"]) == {"no_credit"}:
-        return "your account has no credit (402): top it up, then run again with --incremental"
-    return "your key was rejected (401 or 403): fix it in .env, then run again with --incremental"
-
-
-def thin(run: ModelRun, label: str) -> str | None:
-    """Why a vendor's answers cannot be compared with the baseline's: a hindrance, or its own failures."""
-    answered, planned = int(run.rows[label]["ok"].sum()), run.planned.get(label, 0)
-    few = f"it answered {answered} of {planned} requests" if answered < LEAST_COMPARABLE * planned else None
-    return hindrance(run, label) or few
-
-
-def gave_up(rows: pd.DataFrame) -> bool:
-    """Whether the run stopped asking a vendor because every request failed by its own fault."""
-    return not rows["ok"].any() and set(rows["charge"].dropna().astype(object)) == {"vendor", "unasked"}
 
 
 def main_failure(rows: pd.DataFrame) -> tuple[str, str]:
@@ -331,51 +324,25 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if abs(share) >= 0.095 else f"{100 * share:.2g} %"
 
 
-def shown(samples: pd.Series[Any], most: int = 10) -> tuple[str, ...]:
-    """The first of these samples, each once."""
-    return tuple(dict.fromkeys(samples.head(10 * most).astype(object)))[:most]
+def shown(rows: pd.DataFrame, most: int = 10) -> tuple[str, ...]:
+    """The first samples of these rows, each once."""
+    return tuple(dict.fromkeys(rows["sample"].head(10 * most).astype(object)))[:most]
 
 
-MOST_FAILURES = 0.1
-CERTAIN = 0.001
-LEAST_PAIRS = 40
-Fault = tuple[tuple[FacetName, ...], str]
-
-
-def faults(run: ModelRun) -> list[Fault]:
-    """What makes the baseline unsound: the facets that cannot be judged by it, and a reason without a full stop."""
-    return [*_names(run), *_agreement(run), *_failures(run)]
-
-
-def fault(run: ModelRun, facet: FacetName) -> str | None:
-    """The first reason why a facet cannot be judged by the baseline; None where it can."""
-    return next((reason for facets, reason in faults(run) if facet in facets), None)
-
-
-def changed(run: ModelRun) -> bool:
-    """Whether the baseline surely is not one model (p ≤ 0.1 %), so that even a difference from it says nothing."""
-    return bool([*_names(run), *_agreement(run, CERTAIN)])
-
-
-def _names(run: ModelRun) -> Iterator[Fault]:
+def _faults(run: ModelRun) -> Iterator[Fault]:
     names = [str(name) for name in run.reference["served_model"].dropna().unique()]
     others = [name for name in names[1:] if not same_model(names[0], name)]
     if others:
-        yield ("model", "tool_calls"), f"the baseline served {names[0]} and {others[0]}"
-
-
-def _agreement(run: ModelRun, level: float = LEVEL) -> Iterator[Fault]:
-    """Two answers to one question agree less, or more, in the second half of the run (Mann–Whitney)."""
+        yield Fault(("model", "tool_calls"), f"the baseline served {names[0]} and {others[0]}", is_sure=True)
+    # Two answers to one question agree less, or more, in the second half of the run.
     found = np.array(list(run.agreements.values()))
-    if found.size < LEAST_PAIRS or not np.ptp(found):
-        return
-    first, second = np.array_split(found, 2)
-    if float(scipy.stats.mannwhitneyu(first, second).pvalue) <= level:
-        halves = f"{percent(float(first.mean()))} in the first half, {percent(float(second.mean()))} in the second"
-        yield ("model", "tool_calls"), f"the baseline changed during the run: it agrees with itself by {halves}"
-
-
-def _failures(run: ModelRun) -> Iterator[Fault]:
+    if found.size >= LEAST_PAIRS and np.ptp(found):
+        first, second = np.array_split(found, 2)
+        p_value = float(scipy.stats.mannwhitneyu(first, second).pvalue)
+        if p_value <= LEVEL:
+            halves = f"{percent(float(first.mean()))} in the first half, {percent(float(second.mean()))} in the second"
+            reason = f"the baseline changed during the run: it agrees with itself by {halves}"
+            yield Fault(("model", "tool_calls"), reason, is_sure=p_value <= CERTAIN)
     failed = int((run.reference["charge"] == "vendor").sum())
     if failed > MOST_FAILURES * len(run.reference):
-        yield ("reliability",), f"the baseline failed {failed} of {len(run.reference)} requests"
+        yield Fault(("reliability",), f"the baseline failed {failed} of {len(run.reference)} requests")

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from vendor_verifier.findings.base import ModelRun, Reach, Test, hindrance, percent, shown, with_anomaly
+from vendor_verifier.findings.base import ModelRun, Reach, Test, percent, shown, with_anomaly
 from vendor_verifier.scoring.money import costs_usd
 from vendor_verifier.stats.compare import slope
 from vendor_verifier.stats.intervals import mean_interval, quantile
@@ -29,25 +29,13 @@ _END_TOKENS = 2
 _LEAST_CHARACTERS, _MOST_UNLIKE = 20, 1.5
 
 
-def bill_tests(run: ModelRun) -> list[Test]:
-    """Facts and tests on every vendor; what speaks for the baseline, too, does not count."""
-    return [
-        test
-        for label in run.vendors
-        for each in (_prompt_tokens, _output_tokens, _hidden_tokens, _cached_tokens, _failed_attempts, _charged)
-        for test in each(run, label)
-    ]
-
-
-def bill_reach(run: ModelRun) -> list[Reach]:
-    """Whether each vendor's prompt tokens could be compared with the baseline's."""
-    found = []
-    for label in run.vendors:
-        n = len(_pairs(run, label, "input_tokens"))
-        why = hindrance(run, label) or f"both sides report tokens for {counted(n, 'prompt')}; {LEAST} would do"
-        text = f"1 % more prompt tokens would have been seen ({counted(n, 'prompt')})." if n >= LEAST else why
-        found.append(Reach(label, "bill", n >= LEAST, text, value=TOKEN_LINE, n=n))
-    return found
+def reach(run: ModelRun, label: str) -> Reach:
+    """Whether the vendor's prompt tokens could be compared with the baseline's."""
+    n = len(_pairs(run, label, "input_tokens"))
+    if n >= LEAST:
+        return Reach(True, f"1 % more prompt tokens would have been seen ({counted(n, 'prompt')}).", TOKEN_LINE, n)
+    few = f"both sides report tokens for {counted(n, 'prompt')}; {LEAST} would do"
+    return Reach(False, run.hindrances[label] or few, TOKEN_LINE, n)
 
 
 def _pairs(run: ModelRun, label: str, column: str) -> pd.DataFrame:
@@ -56,7 +44,7 @@ def _pairs(run: ModelRun, label: str, column: str) -> pd.DataFrame:
     return rows[(rows["turns"] == 1) & (rows["turns_one"] == 1) & (rows[column] > 0) & (rows[f"{column}_one"] > 0)]
 
 
-def _prompt_tokens(run: ModelRun, label: str) -> Iterator[Test]:
+def prompt_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     """Tokens counted beyond the baseline's: more than 1 % of a prompt, or more than 20 a request.
 
     The slope over the baseline's count is tested by Kendall's tau of what is left beyond 1 %, with the interval of
@@ -87,17 +75,17 @@ def _prompt_tokens(run: ModelRun, label: str) -> Iterator[Test]:
         paid, due = (float(costs_usd(side, price).sum()) for side in (rows, rows.assign(input_tokens=base)))
     text += f", which cost {percent(paid / due - 1)} more." if due else "."
     yield Test(
-        vendor=label, facet="bill", name="more_prompt_tokens", text=text, p_value=min(1.0, 2 * p_value),
+        facet="bill", name="more_prompt_tokens", text=text, p_value=min(1.0, 2 * p_value),
         beyond=is_sloped or many > len(more) / 2, counts=bool((more > 0).any()), value=value, low=ratio.low,
         high=ratio.high, n=len(rows), samples=_most(rows, more),
     )  # fmt: skip
     is_alike = more.max() - more.min() <= REQUEST_LINE and (np.sign(more) == np.sign(each)).mean() >= 0.9
     if is_alike and 0 < abs(each) <= REQUEST_LINE:
         text = f"Counts {more.min():+.0f} to {more.max():+.0f} prompt tokens a request: another chat template."
-        yield _noted(label, "template_tokens", text, each)
+        yield _noted("template_tokens", text, each)
 
 
-def _output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
+def output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     """More output tokens for as much text as the baseline's: signed ranks of the log ratio (Wilcoxon 1945), line 1 %.
 
     Compared are answers to one question whose lengths are similar; ``_END_TOKENS`` are granted, and answers that bill
@@ -116,7 +104,7 @@ def _output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
         return
     value, low, high = (math.expm1(end) for end in quantile(np.asarray(excess, dtype=np.float64), 0.5))
     yield Test(
-        vendor=label, facet="bill", name="more_output_tokens",
+        facet="bill", name="more_output_tokens",
         text=f"Bills {percent(value)} more output tokens for as much text ({len(excess)} answers compared).",
         p_value=float(scipy.stats.wilcoxon(excess - math.log1p(TOKEN_LINE), alternative="greater").pvalue),
         beyond=low > TOKEN_LINE, counts=bool((excess > 0).any()), value=value, low=low, high=high, n=len(excess),
@@ -124,7 +112,7 @@ def _output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     )  # fmt: skip
 
 
-def _hidden_tokens(run: ModelRun, label: str) -> Iterator[Test]:
+def hidden_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     """Answers that bill more output tokens than their text can hold, where the baseline's do not."""
     own, base = run.answered[label], run.reference[run.reference["ok"]]
     hidden, usual = with_anomaly(own, "tokens_not_shown"), with_anomaly(base, "tokens_not_shown")
@@ -132,33 +120,33 @@ def _hidden_tokens(run: ModelRun, label: str) -> Iterator[Test]:
         text = f"{hidden.sum()} of {len(own)} answers bill more output tokens than their text can hold "
         text += f"(baseline {usual.sum()} of {len(base)})."
         yield Test(
-            vendor=label, facet="bill", name="hidden_tokens", text=text, value=float(hidden.mean()), n=len(own),
-            samples=shown(own["sample"][hidden]),
+            facet="bill", name="hidden_tokens", text=text, value=float(hidden.mean()), n=len(own),
+            samples=shown(own[hidden]),
         )  # fmt: skip
 
 
-def _cached_tokens(run: ModelRun, label: str) -> Iterator[Test]:
+def cached_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     """More cached tokens than the prompt has."""
     own, base = (rows[rows["cached_tokens"] > rows["input_tokens"]] for rows in (run.rows[label], run.reference))
     if len(own) and not len(base):
         text = f"{counted(len(own), 'answer')} with more cached tokens than the prompt has."
         yield Test(
-            vendor=label, facet="bill", name="cached_tokens", text=text, status="check", value=float(len(own)),
-            n=len(run.rows[label]), samples=shown(own["sample"]),
+            facet="bill", name="cached_tokens", text=text, status="check", value=float(len(own)),
+            n=len(run.rows[label]), samples=shown(own),
         )  # fmt: skip
 
 
-def _failed_attempts(run: ModelRun, label: str) -> Iterator[Test]:
+def failed_attempts(run: ModelRun, label: str) -> Iterator[Test]:
     """Noted: tokens of attempts that gave no answer, as the vendor itself reports them."""
     rows = run.answered[label]
     spent = run.attempts[(run.attempts["label"] == label) & run.attempts["suite"].isin(rows["suite"].unique())]
     lost, used = (float(side[["input_tokens", "output_tokens"]].sum().sum()) for side in (spent, rows))
     if lost > MONEY_LINE * (lost + used):
         text = f"{percent(lost / (lost + used))} of the tokens it reports are of attempts that gave no answer."
-        yield _noted(label, "failed_attempts", text, lost / (lost + used))
+        yield _noted("failed_attempts", text, lost / (lost + used))
 
 
-def _charged(run: ModelRun, label: str) -> Iterator[Test]:
+def charged(run: ModelRun, label: str) -> Iterator[Test]:
     """What the vendor says it charged, against the price list: a fact beyond 5 %."""
     money = run.money.get(label)
     if money is None or money.reported_ratio is None or abs(money.reported_ratio - 1) <= MONEY_LINE:
@@ -167,14 +155,17 @@ def _charged(run: ModelRun, label: str) -> Iterator[Test]:
     text = f"Charges {percent(abs(more))} {'more' if more > 0 else 'less'} than its price list"
     text += ": cached tokens at the full price." if full is not None and abs(full - 1) <= TOKEN_LINE else "."
     if more > 0:
-        yield Test(vendor=label, facet="bill", name="charged", text=text, value=more, n=money.requests)
+        yield Test(facet="bill", name="charged", text=text, value=more, n=money.requests)
     else:
-        yield _noted(label, "charged", text, more)
+        yield _noted("charged", text, more)
 
 
-def _noted(label: str, name: str, text: str, value: float) -> Test:
-    return Test(vendor=label, facet="bill", name=name, text=text, status="matches", value=value)
+def _noted(name: str, text: str, value: float) -> Test:
+    return Test(facet="bill", name=name, text=text, status="matches", value=value)
 
 
 def _most(rows: pd.DataFrame, by: pd.Series[float]) -> tuple[str, ...]:
-    return shown(rows.loc[by.sort_values(ascending=False, kind="stable").index, "sample"])
+    return shown(rows.loc[by.sort_values(ascending=False, kind="stable").index])
+
+
+TESTS = (prompt_tokens, output_tokens, hidden_tokens, cached_tokens, failed_attempts, charged)

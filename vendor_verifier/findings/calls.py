@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple, Protocol
 
 import pandas as pd
 
-from vendor_verifier.findings.base import (
-    ModelRun,
-    Reach,
-    Test,
-    compared,
-    fault,
-    hindrance,
-    hit_more_often,
-    shown,
-    thin,
-    with_anomaly,
-)
+from vendor_verifier.findings.base import LEVEL, ModelRun, Reach, Test, compared, hit_more_often, shown, with_anomaly
 from vendor_verifier.records.results import FacetName
+from vendor_verifier.stats import decisions as tests
 from vendor_verifier.stats.compare import paired
-from vendor_verifier.stats.decisions import (
-    POWER,
-    SIZES,
-    odd_one_out,
-    odd_power,
-    share_power,
-    sign_power,
-    sign_test,
-    smallest,
-)
 
 FACET: FacetName = "tool_calls"
 LINE = 0.05
@@ -42,57 +21,38 @@ LEAST_REPEATED = 0.25
 # The share of decisions that differ by chance, assumed where the baseline was asked once.
 _ASSUMED_NOISE = 0.05
 _TESTS = 4
+_Power = Callable[[float, float], float]
 
 
-def call_tests(run: ModelRun) -> list[Test]:
-    """Tests of every vendor; none without a baseline."""
-    made = (_decisions, _arguments, _invalid, _in_text) if run.baseline is not None else ()
-    return [test for label in run.vendors for each in made for test in each(run, label)]
-
-
-def _decisions(run: ModelRun, label: str) -> Iterator[Test]:
+def decisions(run: ModelRun, label: str) -> Iterator[Test]:
     """Whether to call a tool: odd-one-out, or the sign test where the baseline was asked once."""
     rows = run.triples(label)
     rows = rows[["sample", "called", "called_one", "called_two" if run.asked_twice else "called_one"]].dropna()
     if len(rows) < LEAST_TRIPLES:
         return
     own, one, two = (rows.iloc[:, place].to_numpy() for place in (1, 2, 3))
+    differs = (one == two) & (own != one)
+    missed, extra = int((differs & (own == 0)).sum()), int((differs & (own == 1)).sum())
     if run.asked_twice:
-        found, odd, noise = odd_one_out(own, one, two)
-        differs = (one == two) & (own != one)
-        missed, extra = int((differs & (own == 0)).sum()), int((differs & (own == 1)).sum())
-        against = f"the baseline disagrees with itself on {int((one != two).sum())}"
-        counts = odd + noise > 0
+        found, odd, noise = tests.odd_one_out(own, one, two)
+        against, counts = f"the baseline disagrees with itself on {int((one != two).sum())}", odd + noise > 0
     else:
-        found, missed, extra = sign_test(own, one)
-        differs = own != one
-        against = "the baseline was asked once"
-        counts = missed + extra > 0
+        found = tests.sign_test(own, one)
+        against, counts = "the baseline was asked once", missed + extra > 0
     text = f"{missed} calls missed and {extra} extra in {len(rows)} samples; {against}."
-    yield compared(
-        label, FACET, "decisions", text, found, line=LINE, counts=counts, samples=shown(rows["sample"][differs])
-    )
+    yield compared(FACET, "decisions", text, found, line=LINE, counts=counts, samples=shown(rows[differs]))
 
 
-def _arguments(run: ModelRun, label: str) -> Iterator[Test]:
+def arguments(run: ModelRun, label: str) -> Iterator[Test]:
     """Calls with their arguments in canonical JSON: odd-one-out where all three answers call a tool."""
     rows = run.triples(label)[["sample", "called", "call_digest", "call_digest_one", "call_digest_two"]].dropna()
     if run.redacted or not run.asked_twice or len(rows) < LEAST_TRIPLES:
         return
     own, one, two = (rows[name].to_numpy() for name in ("call_digest", "call_digest_one", "call_digest_two"))
-    found, odd, noise = odd_one_out(own, one, two)
-    differs, repeated = (one == two) & (own != one), int((one == two).sum())
-    text = f"Other arguments than the baseline's in {odd} of the {repeated} calls that it repeats exactly."
-    yield compared(
-        label,
-        FACET,
-        "arguments",
-        text,
-        found,
-        line=LINE,
-        counts=odd + noise > 0,
-        samples=shown(rows["sample"][differs]),
-    )
+    found, odd, noise = tests.odd_one_out(own, one, two)
+    text = f"Other arguments than the baseline's in {odd} of the {(one == two).sum()} calls that it repeats exactly."
+    samples = shown(rows[(one == two) & (own != one)])
+    yield compared(FACET, "arguments", text, found, line=LINE, counts=odd + noise > 0, samples=samples)
 
 
 def _judged(run: ModelRun, label: str) -> pd.DataFrame:
@@ -102,72 +62,54 @@ def _judged(run: ModelRun, label: str) -> pd.DataFrame:
     return rows[rows["bad_call"].notna() & ~rows["reworded"].isin(reworded)]
 
 
-def _invalid(run: ModelRun, label: str) -> Iterator[Test]:
+def invalid(run: ModelRun, label: str) -> Iterator[Test]:
     """Answers with a call that breaks its tool's schema."""
     own, base = _judged(run, label), _judged(run, run.baseline or "")
     if min(len(own), len(base)) >= LEAST_CALLS:
-        bad, base_bad = own["bad_call"] > 0, base["bad_call"] > 0
         text = "answers with calls break the tool's schema"
-        yield hit_more_often(label, FACET, "invalid_calls", text, own["sample"], bad, base_bad, LINE)
+        yield hit_more_often(FACET, "invalid_calls", text, own, own["bad_call"] > 0, base["bad_call"] > 0, LINE)
 
 
-def _in_text(run: ModelRun, label: str) -> Iterator[Test]:
+def in_text(run: ModelRun, label: str) -> Iterator[Test]:
     """Answers whose text holds the markup of a tool call."""
     own, base = run.answered[label], run.answered[run.baseline or ""]
     if min(len(own), len(base)) >= LEAST_CALLS:
         leaked, base_leaked = with_anomaly(own, "markup_in_text"), with_anomaly(base, "markup_in_text")
         text = "answers have a tool call in their text"
-        yield hit_more_often(label, FACET, "calls_in_text", text, own["sample"], leaked, base_leaked, LINE)
+        yield hit_more_often(FACET, "calls_in_text", text, own, leaked, base_leaked, LINE)
 
 
-class _PowerOf(Protocol):
-    def __call__(self, difference: float, times: float) -> float: ...
-
-
-class _Power(NamedTuple):
-    """What one test finds: its power at a difference and a multiple of the samples, and the difference it must find."""
-
-    of: _PowerOf
-    enough: float
-    unit: str
-
-
-def call_reach(run: ModelRun) -> list[Reach]:
+def reach(run: ModelRun, label: str) -> Reach:
     """The smallest differences that the run finds, from what the baseline answered and the plan."""
     base = run.answers.get(run.baseline or "")
     if base is not None and base["called"].isna().all() and base["bad_call"].isna().all():
-        return [Reach(label, FACET, False, "no sample offers tools", meant=False) for label in run.vendors]
+        return Reach(False, "no sample offers tools", meant=False)
     pairs = run.pairs.dropna(subset=["called_one", *(["called_two"] if run.asked_twice else [])])
-    reason = fault(run, FACET)
-    if reason is None and not run.asked_twice and len(pairs):
-        reason = "the baseline was asked once, so arguments cannot be compared: set --baseline-repeats 2"
-    if reason is None and run.redacted and len(pairs):
-        reason = "the texts are redacted, so arguments cannot be compared"
+    n, why = len(pairs), run.thin(label) or run.fault(FACET)
+    if why is None and n and not run.asked_twice:
+        why = "the baseline was asked once, so arguments cannot be compared: set --baseline-repeats 2"
+    if why is None and n and run.redacted:
+        why = "the texts are redacted, so arguments cannot be compared"
+    if why is not None:
+        return Reach(False, why)
     powers = _powers(run, pairs)
-    found = [smallest(partial(each.of, times=1.0)) for each in powers]
-    parts = [f"{100 * share:.0f} {each.unit}" for share, each in zip(found, powers, strict=True) if share is not None]
-    enough = all(share is not None and share <= each.enough for share, each in zip(found, powers, strict=True))
-    points = found[0] if found else None
-    text = f"Differences of {', '.join(parts)} would have been seen."
-    n, needed = len(pairs), None
-    if not enough:
-        text = f"{n} samples are too few to see a difference of {100 * ENOUGH:.0f} points"
-        sizes = (size for size in SIZES if size > n and all(p.of(p.enough, size / max(1, n)) >= POWER for p in powers))
-        needed = next(sizes, None)
-    reaches = []
-    for label in run.vendors:
-        why = thin(run, label) or reason
-        if why is None:
-            reaches.append(Reach(label, FACET, enough, text, points, n, needed=needed))
-        else:
-            reaches.append(Reach(label, FACET, False, why))
-    return reaches
+    seen = [tests.smallest(partial(power, 1.0)) for power, _, _ in powers]
+    points = seen[0] if seen else None
+    if all(share is not None and share <= enough for share, (_, enough, _) in zip(seen, powers, strict=True)):
+        parts = [f"{100 * (share or 0):.0f} {unit}" for share, (_, _, unit) in zip(seen, powers, strict=True)]
+        return Reach(True, f"Differences of {', '.join(parts)} would have been seen.", points, n)
+
+    def is_enough(size: int) -> bool:
+        return all(power(size / max(1, n), enough) >= tests.POWER for power, enough, _ in powers)
+
+    text = f"{n} samples are too few to see a difference of {100 * ENOUGH:.0f} points"
+    return Reach(False, text, points, n, needed=tests.needed_size(n, is_enough))
 
 
-def _powers(run: ModelRun, pairs: pd.DataFrame) -> list[_Power]:
-    """Of decisions, schema validity and arguments, where the baseline has them."""
+def _powers(run: ModelRun, pairs: pd.DataFrame) -> list[tuple[_Power, float, str]]:
+    """Of decisions, schema validity and arguments, where the baseline has them: the test's power at a multiple of the
+    samples and a difference, the difference that it must find, and its unit."""
     alpha, n = run.alpha(_TESTS), len(pairs)
-    found = []
     apart = (float((pairs["called_one"] != pairs["called_two"]).sum()) + 0.5) / (n + 1)
     noise = round(apart if run.asked_twice else _ASSUMED_NOISE, 3)
     calls = run.answers[run.baseline]["bad_call"].dropna() if run.baseline else pd.Series(dtype=float)
@@ -177,83 +119,82 @@ def _powers(run: ModelRun, pairs: pd.DataFrame) -> list[_Power]:
     # Of answers drawn with chances p the odd one of three comes with Σ p² (1 − p) ≤ same · (1 − same).
     odd = min((1 - same) / 2, same * (1 - same))
 
-    def decisions(difference: float, times: float) -> float:
+    def of_decisions(times: float, difference: float) -> float:
         if not run.asked_twice:
-            return sign_power(round(times * n), noise, difference, alpha / 2)
-        return odd_power(round(times * n), noise / 2 + difference * (1 - noise), noise, alpha)
+            return tests.sign_power(round(times * n), noise, difference, alpha / 2)
+        return tests.odd_power(round(times * n), noise / 2 + difference * (1 - noise), noise, alpha)
 
-    def schema(difference: float, times: float) -> float:
-        return share_power(round(times * calls_each), broken, difference, alpha)
+    def of_schema(times: float, difference: float) -> float:
+        return tests.share_power(round(times * calls_each), broken, difference, alpha)
 
-    def arguments(difference: float, times: float) -> float:
+    def of_arguments(times: float, difference: float) -> float:
         rest = (1 - difference) * odd
-        return odd_power(round(times * len(both)), difference * same + rest, 2 * rest, alpha)
+        return tests.odd_power(round(times * len(both)), difference * same + rest, 2 * rest, alpha)
 
+    found: list[tuple[_Power, float, str]] = []
     if n:
-        found.append(_Power(decisions, ENOUGH, "points in decisions"))
+        found.append((of_decisions, ENOUGH, "points in decisions"))
     if len(calls):
-        found.append(_Power(schema, ENOUGH, "points in schema validity"))
+        found.append((of_schema, ENOUGH, "points in schema validity"))
     if same >= LEAST_REPEATED:
-        found.append(_Power(arguments, ENOUGH_ARGUMENTS, "% changed arguments"))
+        found.append((of_arguments, ENOUGH_ARGUMENTS, "% changed arguments"))
     return found
 
 
-def evaluation_tests(run: ModelRun) -> list[Test]:
-    """Of every vendor in every evaluation: its score is below the baseline's, paired over samples (Miller 2024)."""
-    found = []
-    for label, suite in _asked(run):
-        pairs = _pairs(run, label, suite)
+def scores(run: ModelRun, label: str) -> Iterator[Test]:
+    """In every evaluation: the score is below the baseline's, paired over samples (Miller 2024)."""
+    for suite in _scored(run):
+        both = {"own": _scores(run, label, suite), "base": _scores(run, run.baseline, suite)}
+        pairs = pd.DataFrame(both).dropna().reset_index()
         if len(pairs) < LEAST_SCORES:
             continue
-        result = paired(pairs["own"].to_numpy(float), pairs["base"].to_numpy(float))
-        lost = pairs[pairs["own"] < pairs["base"]].assign(by=lambda rows: rows["own"] - rows["base"])
+        own, base = pairs["own"], pairs["base"]
+        found = paired(own.to_numpy(float), base.to_numpy(float))
+        lost = pairs[own < base]
         text = (
-            f"{suite}: scores {pairs['own'].mean():.3g}, the baseline {pairs['base'].mean():.3g} "
-            f"({-100 * result.value:.2g} points lower; lower in {len(lost)} of {len(pairs)} samples)."
+            f"{suite}: scores {own.mean():.3g}, the baseline {base.mean():.3g} "
+            f"({-100 * found.value:.2g} points lower; lower in {len(lost)} of {len(pairs)} samples)."
         )
-        found.append(
-            Test(
-                vendor=label, facet=FACET, name="score", text=text, p_value=result.p_value, beyond=result.high < -LINE,
-                counts=bool((pairs["own"] != pairs["base"]).any()), value=result.value, low=result.low,
-                high=result.high, n=result.n, samples=shown(lost.sort_values("by", kind="stable")["sample"]),
-            )
+        worst = lost.loc[(own - base)[lost.index].sort_values(kind="stable").index]
+        yield Test(
+            facet=FACET, name="score", text=text, p_value=found.p_value, beyond=found.high < -LINE,
+            counts=bool((own != base).any()), value=found.value, low=found.low, high=found.high, n=found.n,
+            samples=shown(worst),
         )  # fmt: skip
-    return found
 
 
-def evaluation_reach(run: ModelRun) -> list[Reach]:
+def score_reaches(run: ModelRun, label: str) -> Iterator[Reach]:
     """The smallest loss of score that each evaluation finds, by the sign test.
 
     How often a vendor like the baseline scores otherwise by chance is taken as half of what independent answers with
     the baseline's mean would: p (1 − p).
     """
-    asked = _asked(run)
-    found = []
-    for label, suite in asked:
+    suites = _scored(run)
+    for suite in suites:
         base = _scores(run, run.baseline, suite)
-        why, n = hindrance(run, label), len(base)
+        why, n = run.hindrances[label], len(base)
         if why is not None:
-            found.append(Reach(label, FACET, False, why, n=n))
+            yield Reach(False, why, n=n)
             continue
-        share, alpha = float(base.mean()), 0.01 / len(asked)
-        noise = round(share * (1 - share), 2)
-        points = _seen_loss(n, noise, alpha)
-        enough = points is not None and points <= ENOUGH
-        sizes = (size for size in SIZES if size > n and (_seen_loss(size, noise, alpha) or 1.0) <= ENOUGH)
-        needed = None if enough else next(sizes, None)
-        seen = "no loss" if points is None else f"a loss of {100 * points:.0f} points"
-        text = f"{suite}: {seen} would have been seen in {n} samples."
-        found.append(Reach(label, FACET, enough, text, points, n, needed=needed))
-    return found
+        noise = round(float(base.mean()) * (1 - float(base.mean())), 2)
+        seen = partial(_seen_loss, noise=noise, alpha=LEVEL / (len(suites) * len(run.vendors)))
+        points = seen(n)
+        enough = (points or 1.0) <= ENOUGH
+        needed = (
+            None if enough else next((size for size in tests.SIZES if size > n and (seen(size) or 1.0) <= ENOUGH), None)
+        )
+        loss = "no loss" if points is None else f"a loss of {100 * points:.0f} points"
+        yield Reach(enough, f"{suite}: {loss} would have been seen in {n} samples.", points, n, needed=needed)
 
 
 def _seen_loss(n: int, noise: float, alpha: float) -> float | None:
-    return smallest(lambda points: sign_power(n, noise, points, alpha))
+    return tests.smallest(lambda points: tests.sign_power(n, noise, points, alpha))
 
 
-def _asked(run: ModelRun) -> list[tuple[str, str]]:
+def _scored(run: ModelRun) -> list[str]:
+    """The evaluations in which the baseline has a score."""
     scored = run.records[run.records["score"].notna() & (run.records["label"] == run.baseline)]
-    return [(label, str(suite)) for label in run.vendors for suite in scored["suite"].unique()]
+    return [str(suite) for suite in scored["suite"].unique()]
 
 
 def _scores(run: ModelRun, label: str | None, suite: str) -> pd.Series[float]:
@@ -263,6 +204,4 @@ def _scores(run: ModelRun, label: str | None, suite: str) -> pd.Series[float]:
     return rows.astype({"sample": str}).groupby("sample")["score"].mean()
 
 
-def _pairs(run: ModelRun, label: str, suite: str) -> pd.DataFrame:
-    both = {"own": _scores(run, label, suite), "base": _scores(run, run.baseline, suite)}
-    return pd.DataFrame(both).dropna().reset_index()
+TESTS = (decisions, arguments, invalid, in_text)

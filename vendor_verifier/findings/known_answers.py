@@ -29,13 +29,6 @@ _SHORT, _SOONER = 0.95, 0.7
 _PLACES = {10: "beginning", 50: "middle", 90: "end"}
 
 
-def known_answer_tests(run: ModelRun) -> list[Test]:
-    """Facts and tests on every vendor that was asked, where the baseline was, too."""
-    made = (_copied_arguments, _long_prompts, _cache)
-    asked = () if run.baseline is None or run.apart.empty else run.vendors
-    return [test for label in asked for each in made for test in each(run, label)]
-
-
 def _rows(run: ModelRun, label: str | None, kind: str) -> pd.DataFrame:
     rows = probes_of(run, label)
     return rows[
@@ -43,7 +36,7 @@ def _rows(run: ModelRun, label: str | None, kind: str) -> pd.DataFrame:
     ]
 
 
-def _copied_arguments(run: ModelRun, label: str) -> Iterator[Test]:
+def copied_arguments(run: ModelRun, label: str) -> Iterator[Test]:
     """Texts that were to be copied into a tool call: a change in all texts that hold a word is a fact, else a test."""
     own, base = _rows(run, label, ECHO), _rows(run, run.baseline, ECHO)
     if own.empty or base.empty:
@@ -51,17 +44,15 @@ def _copied_arguments(run: ModelRun, label: str) -> Iterator[Test]:
     changed, base_changed = own["status"] == "broken", base["status"] == "broken"
     found = _rewritten(own, base, run.probe_texts)
     if not found:
-        yield hit_more_often(
-            label, "tool_calls", "copied_arguments", "copied arguments changed", own["sample"], changed, base_changed,
-            line=CALL_LINE,
-        )  # fmt: skip
+        text = "copied arguments changed"
+        yield hit_more_often("tool_calls", "copied_arguments", text, own, changed, base_changed, CALL_LINE)
         return
     examples = listed([f"`{old}` → `{new}`" for old, new in found], 3)
     others = f"{base_changed.sum()} of {len(base)}" if base_changed.any() else "none"
     text = f"Changed {changed.sum()} of {len(own)} copied arguments; the baseline {others}: {examples}."
     yield Test(
-        vendor=label, facet="tool_calls", name="rewritten_arguments", text=text, value=float(changed.mean()),
-        n=len(own), samples=shown(own["sample"][changed]),
+        facet="tool_calls", name="rewritten_arguments", text=text, value=float(changed.mean()),
+        n=len(own), samples=shown(own[changed]),
     )  # fmt: skip
 
 
@@ -93,7 +84,7 @@ def _changes(rows: pd.DataFrame) -> dict[tuple[str, str], set[str]]:
     return found
 
 
-def _long_prompts(run: ModelRun, label: str) -> Iterator[Test]:
+def long_prompts(run: ModelRun, label: str) -> Iterator[Test]:
     """Codes in long prompts that a vendor does not give back and the baseline does.
 
     Counted only where, from some length on, each prompt lost the same part, which no shorter one lost. That is what a
@@ -135,8 +126,8 @@ def _long_prompts(run: ModelRun, label: str) -> Iterator[Test]:
     what = "are refused" if refused.issuperset(longer) else f"lose {part}"
     text = f"{limit} {what} ({listed([length_name(each) for each in longer])} asked){billed}."
     yield Test(
-        vendor=label, facet="model", name="lost_prompts", text=text, value=float(first), n=len(own),
-        status="differs" if count >= LEAST_LOST else "check", samples=shown(own["sample"][own["status"] == "broken"]),
+        facet="model", name="lost_prompts", text=text, value=float(first), n=len(own),
+        status="differs" if count >= LEAST_LOST else "check", samples=shown(own[own["status"] == "broken"]),
     )  # fmt: skip
 
 
@@ -155,7 +146,7 @@ def _length_of(group: str) -> int:
     return read_lengths(group.partition("-")[2])[0]
 
 
-def _cache(run: ModelRun, label: str) -> Iterator[Test]:
+def cache(run: ModelRun, label: str) -> Iterator[Test]:
     """What became of a repeated prompt; noted only, since a cache is a price and no fault."""
     sides = [_repeats(_rows(run, name, CACHE)) for name in (label, run.baseline)]
     if sides[0] is None:
@@ -166,7 +157,7 @@ def _cache(run: ModelRun, label: str) -> Iterator[Test]:
     if sooner is not None and sooner <= _SOONER:
         text = f"{text[:-1]}; the first token comes after {percent(sooner)} of the time."
     yield Test(
-        vendor=label, facet="bill", name="repeated_prompts", text=text, status="matches", value=hit,
+        facet="bill", name="repeated_prompts", text=text, status="matches", value=hit,
         n=len(_rows(run, label, CACHE)),
     )  # fmt: skip
 
@@ -189,3 +180,6 @@ def _repeats(rows: pd.DataFrame) -> tuple[float, float | None] | None:
     if not shares:
         return None
     return sum(shares) / len(shares), sum(ratios) / len(ratios) if ratios else None
+
+
+TESTS = (copied_arguments, long_prompts, cache)

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 import scipy
 
-from vendor_verifier.findings.base import ModelRun, Reach, Test, fault, percent, shown, thin
+from vendor_verifier.findings.base import ModelRun, Reach, Test, percent, shown
 from vendor_verifier.records.plan import same_model
 from vendor_verifier.records.results import FacetName
-from vendor_verifier.stats.answers import LEAST, leanings, odd_one_out, reach
+from vendor_verifier.stats.answers import LEAST, leanings, odd_one_out
+from vendor_verifier.stats.answers import reach as smallest_share
 from vendor_verifier.stats.intervals import wilson
 from vendor_verifier.text import counted, listed
 
@@ -29,13 +30,7 @@ _REPEATS = (
 _LOSS, _LOST_TOKENS, _NEAR, _NEAR_TOKENS, _LEAST_CUT, _MOSTLY = 0.05, 20, 0.02, 8, 3, 0.9
 
 
-def model_tests(run: ModelRun) -> list[Test]:
-    """Facts and tests of every vendor."""
-    made = (_served, _fingerprint, _cut_prompts, _answers)
-    return [test for label in run.vendors for each in made for test in each(run, label)]
-
-
-def _served(run: ModelRun, label: str) -> Iterator[Test]:
+def served(run: ModelRun, label: str) -> Iterator[Test]:
     """Answers that name another model than was asked for, and none that the baseline names, too."""
     asked = run.model_ids.get(label, run.model)
     usual = [asked, run.model, *map(str, run.reference["served_model"].dropna().unique())]
@@ -45,25 +40,25 @@ def _served(run: ModelRun, label: str) -> Iterator[Test]:
     if strange:
         rows = named[named["served_model"].isin(strange)]
         yield Test(
-            vendor=label, facet=FACET, name="another_model", value=len(rows) / len(named), n=len(named),
+            facet=FACET, name="another_model", value=len(rows) / len(named), n=len(named),
             text=f"{len(rows)} of {len(named)} answers come from {listed(strange)}, not from {asked}.",
-            samples=shown(rows["sample"]),
+            samples=shown(rows),
         )  # fmt: skip
 
 
-def _fingerprint(run: ModelRun, label: str) -> Iterator[Test]:
+def fingerprint(run: ModelRun, label: str) -> Iterator[Test]:
     """Noted: answers that carry the baseline's own system fingerprint come from the same servers."""
     own = run.rows[label]["fingerprint"].dropna()
     same = int(own.isin(run.reference["fingerprint"].dropna().unique()).sum())
     if same >= LEAST_FINGERPRINTS:
         text = f"A reseller of the official API: {same} of {len(own)} answers carry the baseline's own fingerprint."
         yield Test(
-            vendor=label, facet=FACET, name="baseline_fingerprint", status="matches", text=text, value=same / len(own),
+            facet=FACET, name="baseline_fingerprint", status="matches", text=text, value=same / len(own),
             n=len(own),
         )  # fmt: skip
 
 
-def _cut_prompts(run: ModelRun, label: str) -> Iterator[Test]:
+def cut_prompts(run: ModelRun, label: str) -> Iterator[Test]:
     """Prompts counted short, the longest only, and all at one ceiling (Mann–Whitney on the baseline's count).
 
     An honest host with a shorter template counts the same number less at every length.
@@ -86,12 +81,12 @@ def _cut_prompts(run: ModelRun, label: str) -> Iterator[Test]:
         f"for which the baseline counts up to {base.max():.0f}."
     )
     yield Test(
-        vendor=label, facet=FACET, name="cut_prompts", text=text, p_value=p_value, beyond=True, value=ceiling,
-        n=len(rows), samples=shown(rows[short].sort_values("input_tokens_one", ascending=False)["sample"]),
+        facet=FACET, name="cut_prompts", text=text, p_value=p_value, beyond=True, value=ceiling,
+        n=len(rows), samples=shown(rows[short].sort_values("input_tokens_one", ascending=False)),
     )  # fmt: skip
 
 
-def _answers(run: ModelRun, label: str) -> Iterator[Test]:
+def answers(run: ModelRun, label: str) -> Iterator[Test]:
     """The answers test (:mod:`vendor_verifier.stats.answers`): never worse than *check*, for want of a line."""
     samples, triples = _texts(run, label)
     if len(triples) < LEAST or _not_comparable(run) is not None:
@@ -107,7 +102,7 @@ def _answers(run: ModelRun, label: str) -> Iterator[Test]:
         name, how = "answers_too_near", "Answers are nearer to the baseline's than it is to itself: colder sampling"
     telling = np.argsort(-found[:, 0] if result.z > 0 else found[:, 0], kind="stable")[:10]
     yield Test(
-        vendor=label, facet=FACET, name=name, p_value=result.p_value, value=result.z, n=result.n,
+        facet=FACET, name=name, p_value=result.p_value, value=result.z, n=result.n,
         text=f"{how} ({own} of {len(triples)} are equal to it; {base} of its own are).",
         samples=tuple(samples[place] for place in telling),
     )  # fmt: skip
@@ -146,41 +141,26 @@ def _not_comparable(run: ModelRun) -> str | None:
     return None
 
 
-def _equal_reach(run: ModelRun, label: str) -> Reach | None:
-    """What equal answers show where the baseline repeats itself: at most the others come from another model.
-
-    None where too many are not equal; other hardware does that as well as another model.
-    """
-    _, triples = _texts(run, label)
-    unequal = sum(own != one for own, one, _ in triples)
-    share = wilson(unequal, len(triples))[1] if len(triples) >= LEAST else 1.0
-    if share > ENOUGH:
-        return None
-    text = (
-        f"{len(triples) - unequal} of {len(triples)} answers equal the baseline's word for word: another model behind "
-        f"{percent(share)} of the answers would have been seen."
-    )
-    return Reach(label, FACET, True, text, share, len(triples))
-
-
-def model_reach(run: ModelRun) -> list[Reach]:
+def reach(run: ModelRun, label: str) -> Reach:
     """The share of answers by another model that the answers test finds, from the baseline's agreement with itself."""
-    meant = run.asked_twice or bool((run.reference["decision"] != "undecided").any())
-    reason = fault(run, FACET) or _not_comparable(run)
+    why = run.thin(label) or run.fault(FACET) or _not_comparable(run)
+    if why == _REPEATS:
+        # Equal answers show that at most the others come from another model. Unequal ones may, as from other hardware.
+        _, triples = _texts(run, label)
+        equal = sum(own == one for own, one, _ in triples)
+        share = wilson(len(triples) - equal, len(triples))[1] if len(triples) >= LEAST else 1.0
+        if share <= ENOUGH:
+            text = f"{equal} of {len(triples)} answers equal the baseline's word for word: another model behind "
+            return Reach(True, f"{text}{percent(share)} of the answers would have been seen.", share, len(triples))
+    if why is not None:
+        meant = run.asked_twice or bool((run.reference["decision"] != "undecided").any())
+        return Reach(False, why, meant=meant)
     agreement = np.array(list(run.agreements.values()))
-    n, share = len(agreement), 1.0 if reason else reach(agreement, run.alpha(_TESTS))
-    text, needed = f"Another model behind {percent(share)} of the answers would have been seen.", None
-    if share > ENOUGH:
-        text = f"{counted(n, 'sample')} are too few to see another model behind half of the answers"
-        needed = math.ceil(n * (share / ENOUGH) ** 2)
-    reaches = []
-    for label in run.vendors:
-        why = thin(run, label) or reason
-        equal = None if why is None or why != _REPEATS else _equal_reach(run, label)
-        if equal is not None:
-            reaches.append(equal)
-        elif why is None:
-            reaches.append(Reach(label, FACET, share <= ENOUGH, text, share, n, needed=needed))
-        else:
-            reaches.append(Reach(label, FACET, False, why, meant=meant))
-    return reaches
+    n, share = len(agreement), smallest_share(agreement, run.alpha(_TESTS))
+    if share <= ENOUGH:
+        return Reach(True, f"Another model behind {percent(share)} of the answers would have been seen.", share, n)
+    text = f"{counted(n, 'sample')} are too few to see another model behind half of the answers"
+    return Reach(False, text, share, n, needed=math.ceil(n * (share / ENOUGH) ** 2))
+
+
+TESTS = (served, fingerprint, cut_prompts, answers)

@@ -46,28 +46,18 @@ _PATTERNS: Mapping[str, tuple[FacetName, Status, str]] = {
 Counts = list[NDArray[np.int64]]
 
 
-def probe_tests(run: ModelRun) -> list[Test]:
-    """Facts and tests on every vendor that was asked, where the baseline was, too."""
-    made = (_tokenizer, _answers, _features)
-    asked = () if run.baseline is None or run.apart.empty else run.vendors
-    return [test for label in asked for each in made for test in each(run, label)]
-
-
-def probe_reach(run: ModelRun) -> list[Reach]:
-    """The share of answers by another model that the probes find; nothing for a vendor that was asked none."""
-    found = []
-    for label in () if run.apart.empty else run.vendors:
-        asked = probes_of(run, label)
-        asked = asked[asked["group"].map(is_question).astype(bool)]
-        if run.baseline is None or asked.empty:
-            continue
-        counts = _counts(run, label)
-        share = mixture_reach(counts, run.alpha(2)) if len(counts) >= LEAST_PROBES else None
-        text = "too few probes were answered by both sides, or all in the same way"
-        if share is not None:
-            text = f"Another model behind {percent(share)} of the answers to probes would have been seen."
-        found.append(Reach(label, "model", share is not None and share <= ENOUGH, text, share, len(asked)))
-    return found
+def reach(run: ModelRun, label: str) -> Reach | None:
+    """The share of answers by another model that the probes find; None of a vendor that was asked none."""
+    asked = probes_of(run, label)
+    asked = asked[asked["group"].map(is_question).astype(bool)]
+    if run.baseline is None or asked.empty:
+        return None
+    counts = _counts(run, label)
+    share = mixture_reach(counts, run.alpha(2)) if len(counts) >= LEAST_PROBES else None
+    if share is None:
+        return Reach(False, "too few probes were answered by both sides, or all in the same way", n=len(asked))
+    text = f"Another model behind {percent(share)} of the answers to probes would have been seen."
+    return Reach(share <= ENOUGH, text, share, len(asked))
 
 
 def probes_of(run: ModelRun, label: str | None) -> pd.DataFrame:
@@ -78,7 +68,7 @@ def probes_of(run: ModelRun, label: str | None) -> pd.DataFrame:
     return rows.assign(group=rows["sample"].astype(str).map(group_of))
 
 
-def _tokenizer(run: ModelRun, label: str) -> Iterator[Test]:
+def tokenizer(run: ModelRun, label: str) -> Iterator[Test]:
     """Prompt tokens that are not the baseline's up to one constant.
 
     There is no finding where the baseline itself counts one prompt in two ways (a cache taken off, several hosts).
@@ -99,7 +89,7 @@ def _tokenizer(run: ModelRun, label: str) -> Iterator[Test]:
             f"({pairs['delta'].min():+.0f} to {pairs['delta'].max():+.0f} tokens, mostly {template:+.0f}): {meaning}."
         )
         yield Test(
-            vendor=label, facet=facet, name="tokenizer", text=text, status=status, value=unequal / len(pairs),
+            facet=facet, name="tokenizer", text=text, status=status, value=unequal / len(pairs),
             n=len(pairs),
         )  # fmt: skip
 
@@ -146,7 +136,7 @@ def _on_a_line(x: NDArray[Any], y: NDArray[Any], least_factor: float = 0.0) -> b
     return abs(factor - 1) >= least_factor and bool((np.abs(y - constant - factor * x) <= _ROUNDING).all())
 
 
-def _answers(run: ModelRun, label: str) -> Iterator[Test]:
+def answers(run: ModelRun, label: str) -> Iterator[Test]:
     """Whether answers to probes come with the baseline's frequencies: never worse than *check*, for want of a line."""
     counts = _counts(run, label)
     found = unlikeness(counts, np.random.default_rng(run.seed)) if len(counts) >= LEAST_PROBES else None
@@ -154,7 +144,7 @@ def _answers(run: ModelRun, label: str) -> Iterator[Test]:
         n = int(sum(each[0].sum() for each in counts))
         text = f"Answers to {len(counts)} probes come with other frequencies than the baseline's ({n} answers)."
         yield Test(
-            vendor=label, facet="model", name="probe_answers", text=text, p_value=found[1], value=found[0], n=n,
+            facet="model", name="probe_answers", text=text, p_value=found[1], value=found[0], n=n,
         )  # fmt: skip
 
 
@@ -239,7 +229,7 @@ def mixture_reach(counts: Counts, level: float) -> float | None:
     return share if share <= 1 else None
 
 
-def _features(run: ModelRun, label: str) -> Iterator[Test]:
+def features(run: ModelRun, label: str) -> Iterator[Test]:
     """Features that a server enforces: the baseline keeps each in all its answers, the vendor breaks it in all."""
     rows = run.apart[run.apart["suite"] == "contract"]
     statuses: dict[tuple[str, str], set[str]] = {}
@@ -252,4 +242,7 @@ def _features(run: ModelRun, label: str) -> Iterator[Test]:
     for facet, names in broken.items():
         text = f"Breaks {listed(names)}, which the baseline keeps."
         samples = tuple(f"contract-{name}" for name in names)
-        yield Test(vendor=label, facet=facet, name="features", text=text, status="check", n=len(names), samples=samples)
+        yield Test(facet=facet, name="features", text=text, status="check", n=len(names), samples=samples)
+
+
+TESTS = (tokenizer, answers, features)

@@ -9,26 +9,9 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from vendor_verifier.findings.base import (
-    ModelRun,
-    Reach,
-    Test,
-    compared,
-    fault,
-    hit_more_often,
-    shown,
-    thin,
-    with_anomaly,
-)
+from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, hit_more_often, shown, with_anomaly
 from vendor_verifier.records.results import FacetName
-from vendor_verifier.stats.compare import (
-    LEAST_TIMES,
-    WINDOWS,
-    Floats,
-    correlated_more,
-    slower,
-    window_differences,
-)
+from vendor_verifier.stats.compare import LEAST_TIMES, WINDOWS, Floats, correlated_more, slower, window_differences
 from vendor_verifier.stats.decisions import slower_power, smallest
 from vendor_verifier.text import counted
 
@@ -47,12 +30,6 @@ _RATIOS = tuple(1 + step / 20 for step in range(6, 61))
 _LATE_MS, _MOST_LATE = 5, 0.2
 
 
-def speed_tests(run: ModelRun) -> list[Test]:
-    """Tests of every vendor; none without a baseline."""
-    made = (_slow, _under_load, _late, _faked, _not_streamed) if run.baseline is not None else ()
-    return [test for label in run.vendors for each in made for test in each(run, label)]
-
-
 def _times(rows: pd.DataFrame, name: str) -> pd.Series[float]:
     """Milliseconds to the first token, or for each token after it; missing where they were not measured."""
     if name == "slow_first_token":
@@ -67,7 +44,7 @@ def _timed(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats]:
     return np.asarray(rows["sent_s"][known], float), np.asarray(times[known], float)
 
 
-def _slow(run: ModelRun, label: str) -> Iterator[Test]:
+def slow(run: ModelRun, label: str) -> Iterator[Test]:
     """First token and decoding, by batch means against the line."""
     rows = run.answered[label]
     for name in ("slow_first_token", "slow_decoding"):
@@ -84,11 +61,11 @@ def _slow(run: ModelRun, label: str) -> Iterator[Test]:
         else:
             speeds = f"{1e3 / median:.0f} tokens/s to {1e3 / base_median:.0f}"
             text = f"Generates {found.value:.1f}× slower than the baseline ({speeds})."
-        slowest = rows["sample"].loc[_times(rows, name).sort_values(ascending=False).index]
-        yield compared(label, FACET, name, text, found._replace(n=own[1].size), samples=shown(slowest))
+        slowest = rows.loc[_times(rows, name).sort_values(ascending=False).index]
+        yield compared(FACET, name, text, found._replace(n=own[1].size), samples=shown(slowest))
 
 
-def _under_load(run: ModelRun, label: str) -> Iterator[Test]:
+def under_load(run: ModelRun, label: str) -> Iterator[Test]:
     """First tokens that come the later the more requests are in flight (Spearman), by more than at the baseline."""
     series = []
     for name in (label, run.baseline or ""):
@@ -101,10 +78,10 @@ def _under_load(run: ModelRun, label: str) -> Iterator[Test]:
         return
     found = correlated_more(series[0], series[1], series[2], series[3], LOAD_LINE)
     text = f"First tokens come later the more requests are in flight (rank correlation {found.value:.2f})."
-    yield compared(label, FACET, "slow_under_load", text, found)
+    yield compared(FACET, "slow_under_load", text, found)
 
 
-def _late(run: ModelRun, label: str) -> Iterator[Test]:
+def late(run: ModelRun, label: str) -> Iterator[Test]:
     """First tokens later than six times the vendor's own median."""
     own, base = (
         run.answered[name][["sample", "ttft_ms"]].dropna().sort_values("ttft_ms", ascending=False)
@@ -114,10 +91,10 @@ def _late(run: ModelRun, label: str) -> Iterator[Test]:
         return
     late, base_late = (each["ttft_ms"] > LATE * each["ttft_ms"].median() for each in (own, base))
     text = f"first tokens took over {LATE}× the median"
-    yield hit_more_often(label, FACET, "late_first_tokens", text, own["sample"], late, base_late)
+    yield hit_more_often(FACET, "late_first_tokens", text, own, late, base_late)
 
 
-def _faked(run: ModelRun, label: str) -> Iterator[Test]:
+def faked(run: ModelRun, label: str) -> Iterator[Test]:
     """First tokens that come the later the longer the answer is (Spearman): it is generated before it is streamed.
 
     Not where reasoning is billed. Answers with calls, which honest hosts may read whole first, count only where the
@@ -136,39 +113,35 @@ def _faked(run: ModelRun, label: str) -> Iterator[Test]:
         f"Faked stream: the longer the answer, the later its first token (rank correlation {found.value:.2f}); it is "
         "generated before it is sent."
     )
-    longest = own.sort_values("output_tokens", ascending=False)["sample"]
-    yield compared(label, FACET, "faked_stream", text, found, samples=shown(longest))
+    longest = own.sort_values("output_tokens", ascending=False)
+    yield compared(FACET, "faked_stream", text, found, samples=shown(longest))
 
 
-def _not_streamed(run: ModelRun, label: str) -> Iterator[Test]:
+def not_streamed(run: ModelRun, label: str) -> Iterator[Test]:
     """Streamed answers that came in one piece."""
     own, base = run.answered[label], run.answered[run.baseline or ""]
     if min(len(own), len(base)) >= LEAST_STREAMED:
         whole, base_whole = with_anomaly(own, "buffered"), with_anomaly(base, "buffered")
         text = "answers came in one piece, not as a stream"
-        yield hit_more_often(label, FACET, "not_streamed", text, own["sample"], whole, base_whole)
+        yield hit_more_often(FACET, "not_streamed", text, own, whole, base_whole)
 
 
-def speed_reach(run: ModelRun) -> list[Reach]:
+def reach(run: ModelRun, label: str) -> Reach:
     """The smallest slowdown that the run finds, from how much the baseline's own times vary between windows."""
+    why, needed, ratio = run.thin(label) or run.fault(FACET), None, _seen(run)
     meant = bool(run.records["ttft_ms"].notna().any()) or _is_busy(run.records)
-    unsound = fault(run, FACET)
-    timed, ratio = len(_timed(run.answered.get(run.baseline or "", run.reference), "slow_first_token")[0]), _seen(run)
-    reaches = []
-    for label in run.vendors:
-        why, needed = thin(run, label) or unsound, None
-        n = min(timed, len(_timed(run.answered[label], "slow_first_token")[0]))
-        if why is None and not meant:
-            why = "no streamed answers with times"
-        elif why is None and n < LEAST_TIMES and (_is_busy(run.rows[label]) or _is_busy(run.reference)):
-            why = "this machine was too busy to time answers: run again on an idle machine"
-        elif why is None and n < LEAST_TIMES:
-            why, needed = f"{counted(n, 'timed answer')}, it takes {LEAST_TIMES}", LEAST_TIMES
-        elif why is None and (ratio is None or ratio > ENOUGH):
-            why, needed = "the baseline's own times vary too much to see a vendor that is twice as slow", 2 * n
-        text = why or f"{ratio:.2g} times slower would have been seen."
-        reaches.append(Reach(label, FACET, why is None, text, ratio, n, meant=meant, needed=needed))
-    return reaches
+    base = run.answered.get(run.baseline or "", run.reference)
+    n = min(len(_timed(rows, "slow_first_token")[0]) for rows in (base, run.answered[label]))
+    if why is None and not meant:
+        why = "no streamed answers with times"
+    elif why is None and n < LEAST_TIMES and (_is_busy(run.rows[label]) or _is_busy(run.reference)):
+        why = "this machine was too busy to time answers: run again on an idle machine"
+    elif why is None and n < LEAST_TIMES:
+        why, needed = f"{counted(n, 'timed answer')}, it takes {LEAST_TIMES}", LEAST_TIMES
+    elif why is None and (ratio is None or ratio > ENOUGH):
+        why, needed = "the baseline's own times vary too much to see a vendor that is twice as slow", 2 * n
+    text = why or f"{ratio:.2g} times slower would have been seen."
+    return Reach(why is None, text, ratio, n, meant=meant, needed=needed)
 
 
 def _is_busy(rows: pd.DataFrame) -> bool:
@@ -192,3 +165,6 @@ def _seen(run: ModelRun) -> float | None:
             found = smallest(partial(slower_power, error, WINDOWS, LINE, alpha), _RATIOS)
             ratios.append(math.inf if found is None else found)
     return max(ratios, default=None)
+
+
+TESTS = (slow, under_load, late, faked, not_streamed)

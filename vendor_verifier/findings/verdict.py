@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vendor_verifier.findings.base import ModelRun, Reach, Test, changed, faults, main_failure
-from vendor_verifier.findings.bill import bill_reach, bill_tests
-from vendor_verifier.findings.calls import call_reach, call_tests, evaluation_reach, evaluation_tests
-from vendor_verifier.findings.known_answers import known_answer_tests
-from vendor_verifier.findings.model import model_reach, model_tests
-from vendor_verifier.findings.probes import probe_reach, probe_tests
-from vendor_verifier.findings.reliability import failed_more, reliability_reach, reliability_tests
-from vendor_verifier.findings.speed import speed_reach, speed_tests
+from vendor_verifier.findings import bill, calls, known_answers, model, probes, reliability, speed
+from vendor_verifier.findings.base import CERTAIN, LEVEL, ModelRun, Reach, Test, main_failure
 from vendor_verifier.records.results import (
     FACETS,
     WORST_FIRST,
@@ -29,12 +23,14 @@ from vendor_verifier.records.results import (
 from vendor_verifier.stats.compare import holm
 from vendor_verifier.text import listed
 
-CHECK, DIFFERS = 0.01, 0.001
+# By what they are about; the earlier one is named where two findings weigh the same.
 _TESTS = (
-    model_tests, probe_tests, known_answer_tests, call_tests, evaluation_tests, bill_tests, reliability_tests,
-    speed_tests,
+    model.TESTS, probes.TESTS, known_answers.TESTS, calls.TESTS, (calls.scores,), bill.TESTS, reliability.TESTS,
+    speed.TESTS,
 )  # fmt: skip
-_REACHES = (model_reach, probe_reach, call_reach, evaluation_reach, bill_reach, reliability_reach, speed_reach)
+# Facts need no baseline.
+_FACTS = {*model.TESTS, *bill.TESTS, reliability.down}
+_OF_PROBES = {*probes.TESTS, *known_answers.TESTS}
 
 
 @dataclass(frozen=True)
@@ -48,56 +44,73 @@ class ModelVerdict:
 
 def judge(run: ModelRun, results: Mapping[str, VendorResult]) -> ModelVerdict:
     """The verdict on every vendor; ``results`` are for the advice."""
-    needing: tuple[str, ...] = ("model", "tool_calls") if changed(run) else ()
-    made = [test for each in _TESTS for test in each(run)]
-    # Facts need no baseline.
-    tests = [test for test in made if test.p_value is None or test.facet not in needing]
-    reaches = [reach for each in _REACHES for reach in each(run)]
-    findings = _findings(run, tests)
+    findings = _findings(run)
+    reaches = {label: reaches_of(run, label) for label in run.vendors}
     verdicts = {
-        label: _verdict(
-            [each for each in findings if each.vendor == label], [each for each in reaches if each.vendor == label]
-        )
-        for label in run.vendors
+        label: _verdict([each for each in findings if each.vendor == label], reaches[label]) for label in run.vendors
     }
     if run.baseline is not None:
-        reason = "; ".join(reason for _, reason in faults(run)) or "the reference of the others"
+        reason = "; ".join(fault.reason for fault in run.faults) or "the reference of the others"
         facets = {name: Facet(status="reference", reason=reason) for name in FACETS}
         verdicts[run.baseline] = Verdict("reference", reason, facets)
     verdicts = {label: verdicts[label] for label in run.labels}
     return ModelVerdict(tuple(findings), verdicts, choice_of(run, results, verdicts, reaches))
 
 
-def _findings(run: ModelRun, tests: Sequence[Test]) -> list[Finding]:
+def every_test(run: ModelRun) -> Iterator[tuple[str, Test]]:
+    """Every vendor's facts and tests, with its label."""
+    for group in _TESTS:
+        for label in run.vendors:
+            for each in group:
+                if (run.baseline or each in _FACTS) and not (run.apart.empty and each in _OF_PROBES):
+                    yield from ((label, test) for test in each(run, label))
+
+
+def reaches_of(run: ModelRun, label: str) -> Mapping[FacetName, Sequence[Reach]]:
+    """What would have been found at a vendor, by facet. Each evaluation has its reach; probes have one if asked."""
+    of_probes = None if run.apart.empty else probes.reach(run, label)
+    return {
+        "model": [model.reach(run, label), *([] if of_probes is None else [of_probes])],
+        "tool_calls": [calls.reach(run, label), *calls.score_reaches(run, label)],
+        "bill": [bill.reach(run, label)],
+        "reliability": [reliability.reach(run, label)],
+        "speed": [speed.reach(run, label)],
+    }
+
+
+def _findings(run: ModelRun) -> list[Finding]:
     """Facts as they are, and the tests whose p-value, corrected within the facet, is at most 1 %; worst first."""
-    found = [_finding(run, test, test.status, None) for test in tests if test.p_value is None]
+    # Where the baseline is not one model even a difference from it says nothing.
+    untested = {facet for fault in run.faults if fault.is_sure for facet in fault.facets}
+    tests = [(label, test) for label, test in every_test(run) if test.p_value is None or test.facet not in untested]
+    found = [_finding(run, label, test, test.status, None) for label, test in tests if test.p_value is None]
     for facet in FACETS:
-        family = [test for test in tests if test.facet == facet and test.p_value is not None and test.counts]
-        for test, p_value in zip(family, holm([test.p_value or 0.0 for test in family]), strict=True):
-            if p_value <= CHECK:
-                differs = p_value <= DIFFERS and test.beyond and facet != "speed"
-                found.append(_finding(run, test, "differs" if differs else "check", p_value))
+        family = [each for each in tests if each[1].facet == facet and each[1].p_value is not None and each[1].counts]
+        for (label, test), p_value in zip(family, holm([test.p_value or 0.0 for _, test in family]), strict=True):
+            if p_value <= LEVEL:
+                differs = p_value <= CERTAIN and test.beyond and facet != "speed"
+                found.append(_finding(run, label, test, "differs" if differs else "check", p_value))
     return sorted(found, key=lambda each: (WORST_FIRST.index(each.status), each.p_value or 0.0))
 
 
-def _finding(run: ModelRun, test: Test, status: Status, p_value: float | None) -> Finding:
-    words = ["agent-vendor-verifier", "explain", run.run, "--vendor", test.vendor, "--facet", test.facet]
+def _finding(run: ModelRun, label: str, test: Test, status: Status, p_value: float | None) -> Finding:
+    words = ["agent-vendor-verifier", "explain", run.run, "--vendor", label, "--facet", test.facet]
     return Finding(
-        model=run.model, vendor=test.vendor, facet=test.facet, name=test.name, status=status, text=test.text,
+        model=run.model, vendor=label, facet=test.facet, name=test.name, status=status, text=test.text,
         p_value=p_value, value=test.value, low=test.low, high=test.high, n=test.n, samples=test.samples,
         command=shlex.join(words),
     )  # fmt: skip
 
 
-def _verdict(findings: Sequence[Finding], reaches: Sequence[Reach]) -> Verdict:
+def _verdict(findings: Sequence[Finding], reaches: Mapping[FacetName, Sequence[Reach]]) -> Verdict:
     """The worst facet that counts: an untested bill and a facet that the run did not mean to measure do not."""
     facets: dict[FacetName, Facet] = {}
     counted: list[FacetName] = []
     for name in FACETS:
-        own = [reach for reach in reaches if reach.facet == name]
-        facets[name] = _facet([each for each in findings if each.facet == name and each.status != "matches"], own)
+        seen = [each for each in findings if each.facet == name and each.status != "matches"]
+        facets[name] = _facet(name, seen, reaches[name])
         untested = facets[name].status == "not_tested"
-        if not (untested and (name == "bill" or not any(reach.meant for reach in own))):
+        if not (untested and (name == "bill" or not any(reach.meant for reach in reaches[name]))):
             counted.append(name)
     if not counted:
         return Verdict("not_tested", "Nothing of this run is compared with a baseline.", facets)
@@ -111,7 +124,7 @@ def _verdict(findings: Sequence[Finding], reaches: Sequence[Reach]) -> Verdict:
     return Verdict(status, reason, facets)
 
 
-def _facet(findings: Sequence[Finding], reaches: Sequence[Reach]) -> Facet:
+def _facet(name: FacetName, findings: Sequence[Finding], reaches: Sequence[Reach]) -> Facet:
     """The worst finding; without any what would have been found, or why the facet is not tested.
 
     Every comparison of a facet needs its reach; of the model's either answers or probes will do.
@@ -123,10 +136,8 @@ def _facet(findings: Sequence[Finding], reaches: Sequence[Reach]) -> Facet:
             high=worst.high, n=worst.n, samples=worst.samples, command=worst.command,
         )  # fmt: skip
     meant = [reach for reach in reaches if reach.meant] or list(reaches)
-    if not meant:
-        return Facet(status="not_tested", reason="Not measured in this run.")
     lacking = [reach for reach in meant if not reach.enough]
-    enough = len(lacking) < len(meant) if meant[0].facet == "model" else not lacking
+    enough = len(lacking) < len(meant) if name == "model" else not lacking
     shown = next(reach for reach in meant if reach.enough) if enough else lacking[0]
     if enough and shown.meant:
         return Facet(status="matches", reason=shown.text, value=shown.value, n=shown.n)
@@ -146,12 +157,17 @@ _WORDS: Mapping[Status, tuple[str, str]] = {
 
 
 def choice_of(
-    run: ModelRun, results: Mapping[str, VendorResult], verdicts: Mapping[str, Verdict], reaches: Sequence[Reach]
+    run: ModelRun,
+    results: Mapping[str, VendorResult],
+    verdicts: Mapping[str, Verdict],
+    reaches: Mapping[str, Mapping[FacetName, Sequence[Reach]]],
 ) -> Choice:
     """The advice on a model, from the verdicts on its vendors."""
     status = {label: verdicts[label].status for label in sorted(run.vendors)}
     matching = tuple(label for label, each in status.items() if each == "matches")
-    clean = tuple(label for label, each in status.items() if each == "not_tested" and not failed_more(run, label))
+    clean = tuple(
+        label for label, each in status.items() if each == "not_tested" and not reliability.failed_more(run, label)
+    )
     answered = set(run.records["label"][run.records["ok"]]) | set(run.apart["label"])
     open_to = tuple(label for label in clean if label in answered)
     others = _tally([each for label, each in status.items() if label not in (matching or open_to)])
@@ -176,13 +192,13 @@ def choice_of(
         choice = Choice("nobody_answered", (), f"No vendor answered. {first}: {verdicts[first].reason}")
     elif open_to:
         text = f"Nothing was found against {listed(open_to, MOST_NAMED)}{others}, but nobody can be recommended yet: "
-        choice = Choice("undecided", open_to, text + _lacking(verdicts[open_to[0]], open_to[0], reaches))
+        choice = Choice("undecided", open_to, text + _lacking(verdicts[open_to[0]], reaches[open_to[0]]))
     else:
         text = (
             "No vendor can be recommended" if run.baseline is None else f"No vendor matches the baseline {run.baseline}"
         )
         choice = Choice("none", (), f"{text}{others}.")
-    unsound = [f"{reason[:1].upper()}{reason[1:]}." for _, reason in faults(run)]
+    unsound = [f"{reason[:1].upper()}{reason[1:]}." for _, reason, _ in run.faults]
     return Choice(choice.kind, choice.labels, " ".join([choice.text, *unsound, *_scores(results)]))
 
 
@@ -219,19 +235,19 @@ def _seen(verdict: Verdict) -> str:
     return next((verdict.facets[name].reason for name in _ORDER if verdict.facets[name].status == "matches"), "")
 
 
-def _lacking(verdict: Verdict, label: str, reaches: Sequence[Reach]) -> str:
+def _lacking(verdict: Verdict, reaches: Mapping[FacetName, Sequence[Reach]]) -> str:
     """The facets that lack data at a vendor, with the first reason that no more samples would mend, or their number."""
     lacking = [name for name in _ORDER if verdict.facets[name].status == "not_tested"]
     found = [
-        each for each in reaches if each.vendor == label and not each.enough and each.meant and each.facet in lacking
+        (name, each) for name in FACETS if name in lacking for each in reaches[name] if each.meant and not each.enough
     ]
-    names = listed([name.replace("_", " ") for name in _ORDER if name in {each.facet for each in found}], len(_ORDER))
-    cause = next((each.text for each in found if each.needed is None), None)
+    names = listed([name.replace("_", " ") for name in _ORDER if name in {facet for facet, _ in found}], len(_ORDER))
+    cause = next((each.text for _, each in found if each.needed is None), None)
     if not found:
         return verdict.reason
     if cause is not None:
         return f"{names} not tested ({cause})."
-    return f"{names} not tested; about {max(each.needed or 0 for each in found)} samples would do."
+    return f"{names} not tested; about {max(each.needed or 0 for _, each in found)} samples would do."
 
 
 def _tally(status: Sequence[Status]) -> str:

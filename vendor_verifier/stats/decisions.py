@@ -40,18 +40,17 @@ def odd_one_out(own: Values, one: Values, other: Values) -> tuple[Comparison, in
     return Comparison(p_value, value, value - margin, value + margin, n), odd, noise
 
 
-def sign_test(own: Values, base: Values) -> tuple[Comparison, int, int]:
+def sign_test(own: Values, base: Values) -> Comparison:
     """Whether a vendor's yes-or-no decisions lean to one side of the baseline's single answers (McNemar, exact).
 
-    Two-sided. The value is the share of questions by which one side outweighs the other. Also gives how often the
-    vendor alone said no, and how often it alone said yes.
+    Two-sided. The value is the share of questions by which one side outweighs the other.
     """
     n = own.size
     missed, extra = int(np.count_nonzero((base == 1) & (own == 0))), int(np.count_nonzero((base == 0) & (own == 1)))
     p_value = float(scipy.stats.binomtest(missed, missed + extra, 0.5).pvalue) if missed + extra else 1.0
     value = abs(missed - extra) / n
     margin = 1.96 * math.sqrt(max(missed + extra, 1)) / n
-    return Comparison(p_value, value, value - margin, value + margin, n), missed, extra
+    return Comparison(p_value, value, value - margin, value + margin, n)
 
 
 # Each power below is the chance that its test has a p-value of at most ``alpha``, given what the baseline shows and how
@@ -109,3 +108,8 @@ def smallest(power: Callable[[float], float], choice: Sequence[float] = _POINTS)
         else:
             low = middle + 1
     return choice[low] if low < len(choice) else None
+
+
+def needed_size(n: int, is_enough: Callable[[int], bool]) -> int | None:
+    """The smallest of ``SIZES`` above ``n`` that is enough; None where none is."""
+    return next((size for size in SIZES if size > n and is_enough(size)), None)
