@@ -21,7 +21,7 @@ from vendor_verifier.findings.verdict import judge
 from vendor_verifier.records.record import Attempt, Failure, Response, Timing, ToolCall, Usage
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS
+from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, RECORD_COLUMNS
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.known_answers import echo_text
 from vendor_verifier.suites.probes import ProbesSuite, is_question, is_string, probes_samples
@@ -140,7 +140,7 @@ def draw_run(
     return ModelRun(
         model="m", baseline=BASELINE, labels=(BASELINE, *vices), records=frame.iloc[:0], apart=frame,
         attempts=pd.DataFrame({each.name: [] for each in ATTEMPT_COLUMNS}),
-        evaluations=pd.DataFrame({each.name: [] for each in EVALUATION_COLUMNS}), planned={},
+        planned={},
         model_ids=dict.fromkeys((BASELINE, *vices), "m"),
         probe_texts={each.id.removeprefix("probes-"): str(each.turn.messages[-1]["content"]) for each in samples},
     )  # fmt: skip

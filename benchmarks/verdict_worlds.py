@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.records.results import VendorResult
-from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS
-from vendor_verifier.scoring.texts import AnswerText
+from vendor_verifier.scoring.answer import AnswerText
+from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, RECORD_COLUMNS
 
 FAMILIES = ("independent", "drifting", "real")
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "llmvv"
@@ -130,14 +130,12 @@ def draw_run(rng: np.random.Generator, world: World, vices: Sequence[Vice]) -> M
         if column.name not in records:
             records[column.name] = np.nan if column.dtype == "float64" else None
     records = records[[column.name for column in RECORD_COLUMNS]].astype({c.name: c.dtype for c in RECORD_COLUMNS})
-    empty = {c.name: pd.Series([], dtype=c.dtype) for c in EVALUATION_COLUMNS}
     return ModelRun(
         model=MODEL,
         baseline=BASELINE,
         labels=labels,
         records=records,
         attempts=_attempts(records),
-        evaluations=pd.DataFrame(empty),
         apart=records.iloc[:0],
         planned={label: world.n * (2 if label == BASELINE else 1) for label in labels},
         model_ids=dict.fromkeys(labels, MODEL),
@@ -284,7 +282,7 @@ def _said(
         characters = len(text) + max(0, len(call) - len(TOOL) - 2)
         said[:, i] = hash(call) & 0xFFFFFFFFFFF, characters, tokens
         if ok:
-            texts.setdefault((SUITE, f"s{i}"), {})[repetition] = AnswerText(text, "", call, characters, tokens)
+            texts.setdefault((SUITE, f"s{i}"), {})[repetition] = AnswerText(text, "", call)
     return said
 
 

@@ -156,7 +156,7 @@ def test_tokens_of_failed_attempts_are_noted() -> None:
     [(1.04, None, None), (1.12, None, "differs"), (1.6, 1.0, "differs"), (0.9, None, "matches")],
 )
 def test_charges_against_the_price_list(reported: float, full: float | None, found: str | None) -> None:
-    money = Money(1.0, 0.0, 1.0, 1.0, N, N, N, 0, reported_ratio=reported, undiscounted_ratio=full)
+    money = Money(1.0, 0.0, 1.0, 1.0, N, 0, reported_ratio=reported, undiscounted_ratio=full)
     run = model_run(records("v", N), twice(N), money={"v": money})
     assert seen(run).get("charged") == found
     if full is not None:

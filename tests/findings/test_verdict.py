@@ -15,8 +15,8 @@ from sampled_runs import BASELINE, altered, failing, model_run, results, typed
 from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.findings.verdict import ModelVerdict, judge
 from vendor_verifier.records.results import FacetName, Status, SuiteResult
+from vendor_verifier.scoring.answer import AnswerText
 from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS
-from vendor_verifier.scoring.texts import AnswerText
 
 Alteration = Callable[[ModelRun], ModelRun]
 HONEST = model_run(vendors=("v", "w"))
@@ -31,7 +31,7 @@ def judged(run: ModelRun) -> ModelVerdict:
 
 def with_texts(run: ModelRun, label: str, text: Callable[[int], str], repetition: int = 0) -> ModelRun:
     answers = {
-        question: {**both, repetition: AnswerText(text(int(question[1][1:])), "", "", 80, 30)}
+        question: {**both, repetition: AnswerText(text(int(question[1][1:])), "", "")}
         for question, both in run.texts[label].items()
     }
     return dataclasses.replace(run, texts={**run.texts, label: answers})

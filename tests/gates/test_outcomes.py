@@ -34,7 +34,7 @@ def result(label: str, **figures: Any) -> VendorResult:
 
 
 def judged(gate: str, own: pd.DataFrame, status: Status = "matches", **figures: Any) -> GateResult:
-    run = model_run(own, records("w", 1), money={"v": Money(1.0, 0.0, 7.0, 0.002, 100, 100, 100, 0)})
+    run = model_run(own, records("w", 1), money={"v": Money(1.0, 0.0, 7.0, 0.002, 100, 0)})
     verdicts = {"v": Verdict(status, "because")}
     (found,) = judge_gates(run, {"v": result("v", **figures)}, verdicts, parse_gate(gate, ["toolbench"]))
     return found

@@ -58,7 +58,7 @@ def small(demo: ScoredRun) -> ScoredRun:
     records.loc[failed, ["failure", "ok"]] = ["timeout_total", False]
     samples = tuple(demo.samples["trigger"].ids[:2])
     raw = {**demo.manifest.raw, "score": {"slos": ["ttft_ms <= 60"]}}
-    money = {(MODEL, label): Money(3.2, 0.2, 1.5 + place, 0.002, 20, 15, 21, 0) for place, label in enumerate(VERDICTS)}
+    money = {(MODEL, label): Money(3.2, 0.2, 1.5 + place, 0.002, 20, 0) for place, label in enumerate(VERDICTS)}
     return replace(
         demo,
         manifest=manifest_of(raw),

@@ -47,7 +47,7 @@ def with_evidence(scored: ScoredRun) -> ScoredRun:
     """The run with prices, and with samples for every finding."""
     names = tuple(scored.samples["trigger"].ids[:4])
     money = {
-        (MODEL, label): Money(1.0, 0.0, 0.1 + place, 0.2, 20, 20, 20, 0)
+        (MODEL, label): Money(1.0, 0.0, 0.1 + place, 0.2, 20, 0)
         for place, label in enumerate(scored.report.models[MODEL].vendors)
     }
     return replace(

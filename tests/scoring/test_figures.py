@@ -18,7 +18,6 @@ from made_records import (
     WRONG,
     bad,
     everything,
-    frames,
     ok,
     record,
     result,
@@ -68,18 +67,6 @@ def test_a_vendor_that_always_fails_is_last() -> None:
     assert (list(scored.models["m"].vendors)[-1], dead.place, dead.failures) == ("dead", 3, {"http_5xx": 6})
 
 
-def test_a_vendor_without_records_has_no_figures() -> None:
-    """It was not measured."""
-    absent = result(score(everything(BASE)))
-    assert [*figures(absent), absent.irf, absent.place] == [None] * 8
-
-
-def test_nobody_answered() -> None:
-    """Where every request failed nobody has a place."""
-    scored = score([*everything(BASE, bad()), *everything(RIVAL, bad())])
-    assert [vendor.place for vendor in scored.models["m"].vendors.values()] == [None, None]
-
-
 @pytest.mark.parametrize(
     ("options", "success", "misses"),
     [
@@ -112,22 +99,6 @@ def test_refused_access(kind: str) -> None:
     assert [*figures(none), none.place] == [None] * 7
     once = result(score([*everything(BASE), record(RIVAL, 0, ok()), *refused[1:]]))
     assert (once.success_rate, once.place) == (pytest.approx(1 / 6), 2)
-
-
-def test_the_policy_on_undecided_answers() -> None:
-    """A failure is a miss, or left out."""
-    records = [*everything(BASE), record(RIVAL, 0, bad()), *everything(RIVAL)[1:]]
-    assert result(score(records)).f1 == pytest.approx(4 / 5)
-    assert result(score(records, undecided="exclude")).f1 == 1.0
-
-
-def test_f1_without_calls_of_the_baseline() -> None:
-    """Nobody has one, but the counts are there."""
-    scored = score([*everything(BASE, ok(())), *everything(RIVAL, ok())])
-    assert [vendor.f1 for vendor in scored.models["m"].vendors.values()] == [None, None]
-    counts = result(scored).counts
-    assert counts is not None
-    assert (counts.fp, counts.tn) == (6, 0)
 
 
 def test_f1_of_the_baseline_itself() -> None:
@@ -381,10 +352,3 @@ def test_rank_metrics_can_be_added() -> None:
     found = score_models(read_frames(records, suites, samples), plan).models["m"].vendors
     assert found["official"].irf == pytest.approx(6 / 6.5 + 1 / 6)
     assert found["rival"].irf == pytest.approx(6 / 6.5 + 1 / 7)
-
-
-def test_no_records_at_all() -> None:
-    """Everything is missing, and nothing fails."""
-    scored = score([])
-    assert [vendor.success_rate for vendor in scored.models["m"].vendors.values()] == [None, None]
-    assert frames([]).records.empty

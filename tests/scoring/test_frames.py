@@ -16,10 +16,9 @@ from msgspec import structs
 from vendor_verifier.records.manifest import EntryInfo
 from vendor_verifier.records.record import Attempt, Record, Score, ToolCall, TurnRecord, Usage
 from vendor_verifier.records.sample import Samples
-from vendor_verifier.scoring import table
-from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
+from vendor_verifier.scoring.answer import AnswerTexts
+from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS
 from vendor_verifier.scoring.table import read_frames
-from vendor_verifier.scoring.texts import AnswerTexts
 from vendor_verifier.suites.trigger import TriggerSuite
 
 THIRD = EntryInfo("m", "third", "third", "m-1")
@@ -74,25 +73,6 @@ def test_columns_and_types(count: int) -> None:
 
 WORDS = st.one_of(st.none(), st.text(max_size=2))
 NUMBERS = st.one_of(st.none(), st.floats(allow_nan=False, width=32))
-
-
-@given(st.lists(st.tuples(WORDS, NUMBERS, NUMBERS, st.integers(0, 9)), max_size=30), st.integers(1, 7))
-def test_chunks_change_nothing(rows: list[tuple[Any, ...]], chunk: int) -> None:
-    """The frame holds what was added, however it was cut."""
-    columns = tuple(
-        Column(name, dtype, "", "")
-        for name, dtype in (("word", "category"), ("a", "float64"), ("b", "float32"), ("n", "int32"))
-    )
-    made = table._Rows(columns)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table, "CHUNK", chunk)
-        for row in rows:
-            made.add(row)
-    frame = made.frame()
-    assert [None if isinstance(word, float) else word for word in frame["word"].tolist()] == [row[0] for row in rows]
-    assert list(frame["word"].cat.categories) == sorted({row[0] for row in rows} - {None})
-    for name, at, dtype in (("a", 1, np.float64), ("b", 2, np.float32), ("n", 3, np.int32)):
-        np.testing.assert_array_equal(frame[name].to_numpy(), np.array([row[at] for row in rows], dtype=dtype))
 
 
 ATTEMPTS = st.sampled_from([ok(), ok(()), bad(), bad("rate_limited", 429)])

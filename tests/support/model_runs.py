@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from vendor_verifier.findings.base import ModelRun
-from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
+from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, RECORD_COLUMNS, Column
 
 BASE = "official"
 _USUAL: Mapping[str, Any] = {
@@ -46,7 +46,6 @@ def model_run(*parts: pd.DataFrame, baseline: str | None = BASE, **more: Any) ->
         "records": whole[~is_apart],
         "apart": whole[is_apart],
         "attempts": _frame({}, ATTEMPT_COLUMNS, 0),
-        "evaluations": _frame({}, EVALUATION_COLUMNS, 0),
         "planned": whole[~is_apart].groupby("label", observed=True).size().to_dict(),
         "model_ids": dict.fromkeys(labels, "m"),
     }

@@ -14,8 +14,8 @@ import pandas as pd
 
 from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.records.results import VendorResult
-from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
-from vendor_verifier.scoring.texts import AnswerText
+from vendor_verifier.scoring.answer import AnswerText
+from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, RECORD_COLUMNS, Column
 
 MODEL, BASELINE = "m", "official"
 # What a failure leaves unknown.
@@ -37,10 +37,10 @@ def model_run(n: int = 315, vendors: Sequence[str] = ("v",), repeats: int = 2, s
             parts.append(_answers(rng, n, label, repetition))
             for i, wording in enumerate(rng.integers(0, 4, n)):
                 text = f"{i:>40}" * 2 + "abcd"[wording] * 40
-                texts[label]["trigger", f"s{i}"][repetition] = AnswerText(text, "", "", len(text), 30)
+                texts[label]["trigger", f"s{i}"][repetition] = AnswerText(text, "", "")
     return ModelRun(
         model=MODEL, baseline=BASELINE, labels=labels, records=typed(pd.concat(parts, ignore_index=True)),
-        attempts=typed(pd.DataFrame(), ATTEMPT_COLUMNS), evaluations=typed(pd.DataFrame(), EVALUATION_COLUMNS),
+        attempts=typed(pd.DataFrame(), ATTEMPT_COLUMNS),
         apart=typed(pd.DataFrame()), planned={label: n * (repeats if label == BASELINE else 1) for label in labels},
         model_ids=dict.fromkeys(labels, MODEL), texts=texts,
     )  # fmt: skip

@@ -15,8 +15,8 @@ import scipy
 from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.plan import same_model
 from vendor_verifier.records.results import FacetName, Status
+from vendor_verifier.scoring.answer import AnswerText
 from vendor_verifier.scoring.money import Money, Price
-from vendor_verifier.scoring.texts import AnswerText
 from vendor_verifier.stats.answers import similarity
 from vendor_verifier.stats.compare import Comparison, more_often
 
@@ -64,7 +64,6 @@ class ModelRun:
     labels: tuple[str, ...]
     records: pd.DataFrame
     attempts: pd.DataFrame
-    evaluations: pd.DataFrame
     apart: pd.DataFrame
     planned: Mapping[str, int]
     model_ids: Mapping[str, str]
@@ -72,7 +71,6 @@ class ModelRun:
     money: Mapping[str, Money] = field(default_factory=dict)
     prices: Mapping[str, Price] = field(default_factory=dict)
     probe_texts: Mapping[str, str] = field(default_factory=dict)
-    complete: bool = True
     redacted: bool = False
     run: str = "RUN"
     seed: int = 0

@@ -6,11 +6,9 @@ The steps: manifest → samples and suites → frames → figures → verdicts �
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from msgspec import structs, to_builtins
 
 from vendor_verifier.config.run_config import RunOptions
@@ -30,13 +28,12 @@ from vendor_verifier.records.results import Finding, GateResult, ModelResult, Re
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.reports import BY_DEFAULT, REPORTS
 from vendor_verifier.run.lag import MAX_CORE_SHARE, STALL_NS
+from vendor_verifier.scoring.answer import AnswerTexts
 from vendor_verifier.scoring.figures import Scored, ScorePlan, score_models
-from vendor_verifier.scoring.intervals import intervals
 from vendor_verifier.scoring.metrics import RANK_METRICS
 from vendor_verifier.scoring.money import Money, Price, input_price_usd
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.scoring.table import Frames, read_frames
-from vendor_verifier.scoring.texts import AnswerTexts
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
 from vendor_verifier.suites.probes import NAME, ProbesSuite, group_of, probes_samples
@@ -109,9 +106,24 @@ def score_folder(
     scored = score_models(frames, plan)
     prices = run_prices(manifest)
     money = run_money(manifest, frames, prices)
-    # By its id a run is found wherever its reports are read, and they show nobody where it lay.
-    name = (RUNS / manifest.run).as_posix()
-    judged = _judge_models(manifest, frames, scored, asked, money, prices, name)
+    models: dict[str, ModelResult] = {}
+    findings: list[Finding] = []
+    gates: list[GateResult] = []
+    for model, result in scored.models.items():
+        run = _model_run(model, result, manifest, frames, scored, asked, money, prices)
+        judged = judge(run, result.vendors)
+        vendors = {
+            label: structs.replace(
+                vendor,
+                verdict=judged.verdicts[label],
+                input_price_usd=input_price_usd(prices.get((model, label)), vendor.cached_share),
+            )
+            for label, vendor in result.vendors.items()
+        }
+        models[model] = structs.replace(result, vendors=vendors, choice=judged.choice)
+        findings += judged.findings
+        wanted = read_gates(manifest.score.gates_of(model), manifest.suites)
+        gates += judge_gates(run, vendors, judged.verdicts, wanted)
     # A redacted sample no longer shows what it can measure.
     noted = {} if manifest.redacted else suites
     notes = [words for name in noted for words in hooks_of(known_suite(name)).notes(suites[name], asked[name])]
@@ -119,13 +131,12 @@ def score_folder(
     warnings = [*run_warnings(manifest), *notes, *scored.warnings, *(outside if frames.outside else ()), *unread]
     report = Report(
         run=manifest.run,
-        complete=scored.complete,
         settings=_settings(manifest),
         warnings=tuple(dict.fromkeys(warnings)),
         dataset=tuple(dict.fromkeys(defect for task in manifest.tasks for defect in task.defects)),
         not_run={f"{task.suite} {name}": str(why) for task in manifest.tasks for name, why in task.not_run.items()},
-        models=judged.models,
-        gates=tuple(judged.gates),
+        models=models,
+        gates=tuple(gates),
     )
     return ScoredRun(
         manifest=manifest,
@@ -135,7 +146,7 @@ def score_folder(
         evaluations=frames.evaluations,
         samples=asked,
         texts=frames.texts,
-        findings=tuple(judged.findings),
+        findings=tuple(findings),
         money=money,
     )
 
@@ -190,49 +201,6 @@ def write_reports(folder: RunFolder, scored: ScoredRun, names: Sequence[str] = B
     return [folder.write(name, REPORTS[name](scored)) for name in names]
 
 
-@dataclass
-class _Judged:
-    """The results of all models with their verdicts, all findings, and the outcome of every gate."""
-
-    models: dict[str, ModelResult] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
-    gates: list[GateResult] = field(default_factory=list)
-
-
-def _judge_models(
-    manifest: Manifest,
-    frames: Frames,
-    scored: Scored,
-    samples: Mapping[str, Samples],
-    money: Mapping[EntryKey, Money],
-    prices: Mapping[EntryKey, Price],
-    run: str,
-) -> _Judged:
-    """Judge every model; ``run`` is how commands name the run."""
-    judged = _Judged()
-    for model, result in scored.models.items():
-        found = _model_run(model, result, manifest, frames, scored, samples, money, prices, run)
-        verdicts = judge(found, result.vendors)
-        spans = intervals(result, found.records, manifest.score.undecided)
-        vendors = {
-            label: structs.replace(
-                vendor,
-                verdict=verdicts.verdicts[label],
-                intervals=spans.get(label, {}),
-                input_price_usd=(
-                    input_price_usd(prices[model, label], vendor.cached_share) if (model, label) in prices else None
-                ),
-            )
-            for label, vendor in result.vendors.items()
-        }
-        judged.models[model] = structs.replace(result, vendors=vendors, choice=verdicts.choice)
-        judged.findings += verdicts.findings
-        gates = read_gates(manifest.score.gates_of(model), manifest.suites)
-        if gates:
-            judged.gates += judge_gates(found, vendors, verdicts.verdicts, gates)
-    return judged
-
-
 def _model_run(
     model: str,
     result: ModelResult,
@@ -242,10 +210,9 @@ def _model_run(
     samples: Mapping[str, Samples],
     money: Mapping[EntryKey, Money],
     prices: Mapping[EntryKey, Price],
-    run: str,
 ) -> ModelRun:
     # Answers of another provider than the pinned one say nothing of the vendor.
-    records = _of_model(frames.records[~scored.records["misrouted"]], model)
+    records = frames.records[(frames.records["model"] == model) & ~scored.records["misrouted"]]
     apart = records["suite"].isin([name for name in samples if (kind := suite_kind(name)) is None or kind.apart])
     entries = [entry for entry in manifest.entries if entry.model == model]
     return ModelRun(
@@ -253,8 +220,7 @@ def _model_run(
         baseline=result.baseline,
         labels=tuple(entry.label for entry in entries),
         records=records[~apart],
-        attempts=_of_model(frames.attempts, model),
-        evaluations=frames.evaluations[frames.evaluations["record"].isin(records.index)],
+        attempts=frames.attempts[frames.attempts["model"] == model],
         apart=records[apart],
         planned={label: vendor.planned for label, vendor in result.vendors.items()},
         model_ids={entry.label: entry.model_id for entry in entries},
@@ -262,15 +228,11 @@ def _model_run(
         money={label: spent for (name, label), spent in money.items() if name == model},
         prices={label: price for (name, label), price in prices.items() if name == model},
         probe_texts=_probe_texts(manifest),
-        complete=scored.complete,
         redacted=manifest.redacted,
-        run=run,
+        # By its id a run is found wherever its reports are read, and they show nobody where it lay.
+        run=(RUNS / manifest.run).as_posix(),
         seed=abs(manifest.settings.seed or 0),
     )
-
-
-def _of_model(frame: pd.DataFrame, model: str) -> pd.DataFrame:
-    return frame[frame["model"] == model]
 
 
 def _probe_texts(manifest: Manifest) -> Mapping[str, str]:

@@ -6,11 +6,12 @@ They take the rows of one model as figures read them (``Scored.records`` without
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from vendor_verifier.findings.gates import Gate, meets
 from vendor_verifier.scoring.answer import MOST_DISCARDED
 from vendor_verifier.scoring.columns import of_words
 
@@ -32,17 +33,6 @@ REQUEST_VALUES: Mapping[str, tuple[_Rows, str]] = {
 }
 _SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 _SPREADS = ("ttft_ms", "ttft_due_ms", "ttfat_ms", "tpot_ms", "request_tps", "e2e_ms", "connect_ms")
-
-
-class Limit(Protocol):
-    """An SLO: a limit of a metric of every single request."""
-
-    @property
-    def metric(self) -> str: ...
-    @property
-    def comparison(self) -> Literal["<=", ">="]: ...
-    @property
-    def limit(self) -> float: ...
 
 
 def distributions(records: pd.DataFrame, by: str = "label") -> pd.DataFrame:
@@ -133,7 +123,7 @@ def pace(records: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_dict(found, orient="index")
 
 
-def goodput(records: pd.DataFrame, slos: Sequence[Limit]) -> pd.DataFrame:
+def goodput(records: pd.DataFrame, slos: Sequence[Gate]) -> pd.DataFrame:
     """By label: asked, good, failed, unmeasured and their ``share`` good ÷ asked.
 
     A request is good when it succeeded and keeps every SLO; unmeasured when it breaks none and some cannot be measured.
@@ -143,19 +133,13 @@ def goodput(records: pd.DataFrame, slos: Sequence[Limit]) -> pd.DataFrame:
     kept, broken, late = own["ok"].copy(), ~own["ok"], pd.Series(False, index=own.index)
     for slo in slos:
         values, discarded = _values(own, slo.metric)
-        keeps = values <= slo.limit if slo.comparison == "<=" else values >= slo.limit
-        kept &= keeps
-        broken |= values.notna() & ~keeps
+        met = meets(slo, values)
+        kept &= met == 1
+        broken |= met == 0
         late |= discarded
-    ours = late & ~kept & ~broken
-    table = pd.DataFrame(
-        {
-            "label": own["label"],
-            "asked": ~ours,
-            "good": kept,
-            "failed": ~own["ok"],
-            "unmeasured": own["ok"] & ~kept & ~broken & ~ours,
-        }
+    unknown = ~kept & ~broken
+    table = own[["label"]].assign(
+        asked=~(late & unknown), good=kept, failed=~own["ok"], unmeasured=own["ok"] & unknown & ~late
     )
     sums = table.groupby("label", observed=True).sum()
     sums["share"] = sums["good"] / sums["asked"].where(sums["asked"] > 0)

@@ -17,6 +17,7 @@ A pair whose baseline failed, was cut or is missing says nothing and is dropped.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -68,25 +69,32 @@ def compared_repetitions(repeat: int, begun: int | None, samples: int) -> list[i
     return [place * (whole - 1) // (MOST_TIMED - 1) for place in range(MOST_TIMED)]
 
 
+def triggers_of(
+    decided: Mapping[str, Decisions], baseline: str, undecided: Undecided, *, against_itself: bool
+) -> dict[str, Triggers]:
+    """The counts of every vendor against the baseline's decisions.
+
+    The baseline's own F1 is 1 by definition, not a measurement, and None if it never called. ``against_itself``: its
+    repetitions, where there are several, are compared with one another, which shows noise alone.
+    """
+    expected = decided[baseline]
+    found = {label: trigger_counts(expected, own, undecided) for label, own in decided.items()}
+    if against_itself and len(expected) > 1:
+        pairs = [(i, j) for i in range(len(expected)) for j in range(len(expected)) if i != j]
+        noise = _counts(expected, expected, pairs, undecided)
+        found[baseline] = noise._replace(compared=noise.counts.tp + noise.counts.tn)
+    else:
+        called, not_called = int((expected == CALLED).sum()), int((expected == NOT_CALLED).sum())
+        rate = 1.0 if called else None
+        counts = TriggerCounts(tp=called, tn=not_called, precision=rate, recall=rate, pairs=len(expected))
+        found[baseline] = Triggers(counts, rate, called + not_called)
+    return found
+
+
 def trigger_counts(baseline: Decisions, vendor: Decisions, undecided: Undecided = "missed") -> Triggers:
     """Compare every repetition of the vendor with every one of the baseline."""
     pairs = [(i, j) for i in range(len(baseline)) for j in range(len(vendor))]
     return _counts(baseline, vendor, pairs, undecided)
-
-
-def self_counts(baseline: Decisions, undecided: Undecided = "missed") -> Triggers:
-    """The baseline's repetitions against one another, every ordered pair of different ones, which shows noise alone."""
-    pairs = [(i, j) for i in range(len(baseline)) for j in range(len(baseline)) if i != j]
-    found = _counts(baseline, baseline, pairs, undecided)
-    return found._replace(compared=found.counts.tp + found.counts.tn)
-
-
-def baseline_counts(baseline: Decisions) -> Triggers:
-    """The baseline's own counts: F1 is 1 by definition, not a measurement, and None if it never called."""
-    called, not_called = int((baseline == CALLED).sum()), int((baseline == NOT_CALLED).sum())
-    rate = 1.0 if called else None
-    counts = TriggerCounts(tp=called, tn=not_called, precision=rate, recall=rate, pairs=len(baseline))
-    return Triggers(counts, rate, called + not_called)
 
 
 def _counts(baseline: Decisions, vendor: Decisions, pairs: list[tuple[int, int]], undecided: Undecided) -> Triggers:

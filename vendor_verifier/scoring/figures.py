@@ -16,7 +16,7 @@ Which records a figure is taken over:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -29,10 +29,9 @@ from vendor_verifier.records.results import Choice, ModelResult, SuiteResult, Ve
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.scoring.answer import MOST_DISCARDED
 from vendor_verifier.scoring.columns import counted_calls, valid_calls
-from vendor_verifier.scoring.f1 import Decisions, baseline_counts, compared_repetitions, decisions, self_counts
-from vendor_verifier.scoring.f1 import trigger_counts as trigger_counts
+from vendor_verifier.scoring.f1 import Decisions, Triggers, compared_repetitions, decisions, triggers_of
+from vendor_verifier.scoring.intervals import intervals
 from vendor_verifier.scoring.metrics import RANK_METRICS, irf
-from vendor_verifier.scoring.money import Money as Money
 from vendor_verifier.scoring.set_aside import excuse_refused_access, set_misrouted_aside, withhold_speeds
 from vendor_verifier.scoring.table import Frames
 from vendor_verifier.suites import TRIGGER, suite_kind
@@ -87,21 +86,15 @@ class Scored:
     withheld: Mapping[EntryKey, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class _Entry:
-    """One entry with the places of its rows: those of ranked evaluations, misrouted ones included (``every``) or not
-    (``rows``), and those of checks and probes. ``charged`` marks the rows that say something of the vendor."""
+class _Entry(NamedTuple):
+    """One entry's rows: those of ranked evaluations, misrouted ones included (``every``) or not (``rows``), and those
+    of checks and probes (``apart``). ``charged`` marks the rows that say something of the vendor."""
 
     info: EntryInfo
-    records: pd.DataFrame
-    every: Any
-    rows: Any
-    charged: Any
-    apart: Any
-
-    def __getitem__(self, name: str) -> pd.Series[Any]:
-        """A column of the entry's rows; a frame of them would be a copy of nearly everything."""
-        return self.records[name].take(self.rows)
+    every: pd.DataFrame
+    rows: pd.DataFrame
+    charged: pd.Series[bool]
+    apart: pd.DataFrame
 
 
 class _Time(NamedTuple):
@@ -135,7 +128,13 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
     excuse_refused_access(records, places)
     withheld = withhold_speeds(records, places, {model: info.label for model, info in baselines.items()})
     warnings += [f"{model}: TPS of {label} was not measured: {why}" for (model, label), why in withheld.items()]
-    entries = {(info.model, info.label): _entry(info, records, places) for info in plan.entries}
+    entries = {}
+    stand_apart = records["suite"].isin([suite for suite in records["suite"].cat.categories if is_apart(str(suite))])
+    for info in plan.entries:
+        own = records.iloc[places[info.model, info.label]]
+        every, apart = own[~stand_apart[own.index]], own[stand_apart[own.index]]
+        rows = every[~every["misrouted"]]
+        entries[info.model, info.label] = _Entry(info, every, rows, rows["charge"] != "us", apart)
     complete = plan.complete
     if complete is None:
         complete = all(
@@ -147,35 +146,34 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
     samples = list(plan.samples[TRIGGER].ids) if TRIGGER in plan.samples else []
     models: dict[str, ModelResult] = {}
     for model in dict.fromkeys(info.model for info in plan.entries):
-        own = [entry for entry in entries.values() if entry.info.model == model]
-        baseline = baselines.get(model)
-        expected = None if baseline is None else entries[model, baseline.label]
-        times = {entry.info.label: _times(entry, plan.ttft) for entry in own}
-        decided = {
-            entry.info.label: _decisions(plan, entry, samples, complete=complete)
-            for entry in own
-            if expected is not None and samples
-        }
-        vendors = [_vendor(plan, entry, expected, times, decided, sums, complete=complete) for entry in own]
+        own_entries = {label: entry for (name, label), entry in entries.items() if name == model}
+        expected = baselines[model].label if model in baselines else None
+        times = {label: _times(entry, plan.ttft) for label, entry in own_entries.items()}
+        triggers: dict[str, Triggers] = {}
+        if expected is not None and samples:
+            decided = {
+                label: _decisions(plan, entry, samples, complete=complete) for label, entry in own_entries.items()
+            }
+            triggers = triggers_of(decided, expected, plan.undecided, against_itself=plan.baseline_f1 == "self")
+        vendors = [
+            _vendor(plan, entry, times[label], triggers.get(label), sums, complete=complete, baseline=expected)
+            for label, entry in own_entries.items()
+        ]
         lost = {name for found in times.values() for name, time in found.items() if time.discarded and not time.n}
-        warnings += [*_late_warnings(model, times), *_unread_calls(own)]
-        models[model] = ModelResult(
-            baseline=None if baseline is None else baseline.label,
+        warnings += [*_late_warnings(model, times), *_unread_calls(own_entries.values())]
+        result = ModelResult(
+            baseline=expected,
             choice=Choice("undecided"),
             vendors={vendor.label: vendor for vendor in _placed(vendors, plan.rank_metrics, lost)},
             unranked=tuple(sorted(lost)),
         )
+        ranked = records[(records["model"] == model) & ~stand_apart & ~records["misrouted"]]
+        spans = intervals(result, ranked, plan.undecided)
+        vendors_of = {
+            label: structs.replace(each, intervals=spans.get(label, {})) for label, each in result.vendors.items()
+        }
+        models[model] = structs.replace(result, vendors=vendors_of)
     return Scored(models, complete, warnings, records, withheld)
-
-
-def _entry(info: EntryInfo, records: pd.DataFrame, places: Mapping[EntryKey, Any]) -> _Entry:
-    own = places[info.model, info.label]
-    suites = records["suite"]
-    stand_apart = [suite for suite in suites.cat.categories if is_apart(suite)]
-    apart = suites.take(own).isin(stand_apart).to_numpy()
-    every = own[~apart]
-    rows = every[~records["misrouted"].to_numpy()[every]]
-    return _Entry(info, records, every, rows, (records["charge"].take(rows) != "us").to_numpy(), own[apart])
 
 
 def _planned(plan: ScorePlan, entry: _Entry, *, apart: bool = False) -> int:
@@ -188,12 +186,11 @@ def _planned(plan: ScorePlan, entry: _Entry, *, apart: bool = False) -> int:
 
 def _times(entry: _Entry, ttft: str) -> dict[str, _Time]:
     """Mean TTFT, and TPS as a ratio of sums; None where too many rows were discarded for the rest to say anything."""
-    first, after, seconds = entry[ttft].dropna(), entry["tokens_after"], entry["decode_s"].dropna()
-    discarded = entry["discarded"].value_counts()
-    found = {}
+    rows, discarded, found = entry.rows, entry.rows["discarded"].value_counts(), {}
+    first, seconds = rows[ttft].dropna(), rows["decode_s"].dropna()
     for name, column, value, n in (
         ("avg_ttft_ms", ttft, first.mean(), len(first)),
-        ("tps", "decode_s", after.sum() / (seconds.sum() or 1.0), len(seconds)),
+        ("tps", "decode_s", rows["tokens_after"].sum() / (seconds.sum() or 1.0), len(seconds)),
     ):
         late = int(sum(count for names, count in discarded.items() if column in str(names).split(",")))
         is_lost = late > MOST_DISCARDED * (late + n)
@@ -204,46 +201,40 @@ def _times(entry: _Entry, ttft: str) -> dict[str, _Time]:
 def _vendor(
     plan: ScorePlan,
     entry: _Entry,
-    baseline: _Entry | None,
-    times_of: Mapping[str, Mapping[str, _Time]],
-    decided: Mapping[str, Decisions],
+    times: Mapping[str, _Time],
+    triggers: Triggers | None,
     sums: pd.DataFrame,
     *,
     complete: bool,
+    baseline: str | None,
 ) -> VendorResult:
     """The result of one entry, without its place."""
-    info, rows, times = entry.info, entry.rows, times_of[entry.info.label]
+    info, rows = entry.info, entry.rows
     lost_rows_count = complete and not plan.imported and len(rows) > 0
-    succeeded, uncharged = int(entry["ok"].sum()), int((~entry.charged).sum())
+    succeeded, uncharged = int(rows["ok"].sum()), int((~entry.charged).sum())
     whole = _planned(plan, entry) - (len(entry.every) - len(rows)) if lost_rows_count else len(rows)
     # A vendor that refused everything has rows, and none of them is charged to it.
     asked = whole - uncharged if entry.charged.any() else 0
-    valid, judged = (of(entry["classes"], plan.schema_policy) for of in (valid_calls, counted_calls))
-    tokens = (entry["input_tokens"] + entry["output_tokens"]).dropna()
-    triggers = None
-    if baseline is not None and info.label in decided:
-        own = decided[info.label]
-        if entry is not baseline:
-            triggers = trigger_counts(decided[baseline.info.label], own, plan.undecided)
-        elif plan.baseline_f1 == "self" and len(own) > 1:
-            triggers = self_counts(own, plan.undecided)
-        else:
-            triggers = baseline_counts(own)
+    valid, judged = (of(rows["classes"], plan.schema_policy) for of in (valid_calls, counted_calls))
+    tokens = (rows["input_tokens"] + rows["output_tokens"]).dropna()
+    # Of all answers that report both, also those of probes.
+    cache = pd.concat([entry.every, entry.apart])[["input_tokens", "cached_tokens"]].dropna()
+    took, cached = float(cache["input_tokens"].sum()), cache["cached_tokens"].clip(upper=cache["input_tokens"]).sum()
     suites = _suites(plan, entry, sums, lost_rows_count=lost_rows_count)
-    failures = entry["failure"].value_counts()
+    failures = rows["failure"].value_counts()
     return VendorResult(
         label=info.label,
         vendor=info.vendor,
         model_id=info.model_id,
         provider=info.provider,
-        is_baseline=entry is baseline,
+        is_baseline=info.label == baseline,
         f1=None if triggers is None else triggers.f1,
         success_rate=succeeded / asked if asked else None,
         schema_accuracy=float(valid.sum() / judged.sum()) if judged.sum() else None,
         avg_tokens=float(tokens.mean()) if len(tokens) else None,
         avg_ttft_ms=times["avg_ttft_ms"].value,
         tps=times["tps"].value,
-        cached_share=_cached_share(entry),
+        cached_share=float(cached) / took if took else None,
         counts=None if triggers is None else triggers.counts,
         measured={
             "f1": 0 if triggers is None else triggers.compared,
@@ -261,20 +252,12 @@ def _vendor(
     )
 
 
-def _cached_share(entry: _Entry) -> float | None:
-    """Cached ÷ input tokens of all answers that report both, also those of probes; None where none does."""
-    own = entry.records[["input_tokens", "cached_tokens"]].take([*entry.every, *entry.apart]).dropna()
-    took = float(own["input_tokens"].sum())
-    return float(own["cached_tokens"].clip(upper=own["input_tokens"]).sum()) / took if took else None
-
-
 def _decisions(plan: ScorePlan, entry: _Entry, samples: list[str], *, complete: bool) -> Decisions:
     """The entry's decisions; where the number of repetitions was not planned, no sample is missing."""
     info = entry.info
     each = sum(len(found) for suite, found in plan.samples.items() if not is_apart(suite))
     numbers = compared_repetitions(plan.repeat_of(info), info.begun, each)
-    names = ["sample", "repetition", "decision", "misrouted", "charge"]
-    own = entry.records[names].take(entry.every[(entry.records["suite"].take(entry.every) == TRIGGER).to_numpy()])
+    own = entry.every[entry.every["suite"] == TRIGGER]
     counts = ~own["misrouted"] & (own["charge"] != "us")
     lost = complete and not plan.imported and info.begun is None and len(entry.rows) > 0
     return decisions(own.assign(counts=counts), samples, numbers, missing_is_failed=lost)
@@ -302,7 +285,7 @@ def _suites(plan: ScorePlan, entry: _Entry, sums: pd.DataFrame, *, lost_rows_cou
             continue
         if not len(entry.rows):
             continue
-        recorded = int((entry.records["suite"].take(entry.every) == suite).sum())
+        recorded = int((entry.every["suite"] == suite).sum())
         planned = planned if info.begun is None else recorded
         lost = planned - recorded if lost_rows_count else 0
         key: Any = (info.model, info.label, suite)
@@ -310,7 +293,7 @@ def _suites(plan: ScorePlan, entry: _Entry, sums: pd.DataFrame, *, lost_rows_cou
             str(name): float(row["sum"] / (row["count"] + lost)) if row["count"] else None
             for name, row in (sums.loc[key].iterrows() if key in sums.index else ())
         }
-        judged = int(((entry["suite"] == suite).to_numpy() & entry.charged).sum())
+        judged = int(((entry.rows["suite"] == suite) & entry.charged).sum())
         found[suite] = SuiteResult(planned, judged, values.get(kind.ranks_by), values)
     return found
 
@@ -318,8 +301,7 @@ def _suites(plan: ScorePlan, entry: _Entry, sums: pd.DataFrame, *, lost_rows_cou
 def _checks(entry: _Entry, suite: str, samples: Samples, planned: int) -> SuiteResult:
     """``kept`` = kept ÷ (kept + broken). A row that another provider than the pinned one served measures nothing."""
     names = {sample.id: str(sample.tags.get("check", sample.id)) for sample in samples}
-    rows = entry.records[["suite", "sample", "status", "misrouted"]].take(entry.apart)
-    rows = rows[rows["suite"] == suite]
+    rows = entry.apart[entry.apart["suite"] == suite]
     statuses = rows["status"].astype(object).where(~rows["misrouted"]).fillna("not_measurable")
     found: dict[str, str] = dict.fromkeys(names.values(), "not_measurable")
     for name, part in statuses.groupby(rows["sample"].astype(object).map(names)):
@@ -376,15 +358,14 @@ def _late_warnings(model: str, times: Mapping[str, Mapping[str, _Time]]) -> Iter
         )
 
 
-def _unread_calls(entries: list[_Entry]) -> Iterator[str]:
+def _unread_calls(entries: Iterable[_Entry]) -> Iterator[str]:
     """One sentence for each vendor and evaluation of tool calls whose answers held no call that was read."""
     for entry in entries:
-        for suite in entry["suite"].unique():
+        for suite in entry.rows["suite"].unique():
             kind = suite_kind(str(suite))
             if kind is None or "answer_format" not in kind.judges_by:
                 continue
-            rows = entry.records[["ok", "decision", "score", "anomalies"]].take(entry.rows)
-            rows = rows[rows["ok"] & (entry["suite"] == suite)]
+            rows = entry.rows[entry.rows["ok"] & (entry.rows["suite"] == suite)]
             missed = rows[(rows["decision"] == "not_called") & (rows["score"] < 1)]
             if (rows["decision"] == "called").any():
                 continue

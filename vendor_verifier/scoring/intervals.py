@@ -28,7 +28,6 @@ RATIOS: Mapping[str, tuple[str, str]] = {
 """Each metric as a ratio of two sums."""
 # Shares, with the terms that one observation adds to the lower sum.
 SHARES = {"success_rate": 1, "f1": 2, "schema_accuracy": 1}
-NOT_CHARGED = ("us",)
 Floats = NDArray[np.float64]
 
 
@@ -80,7 +79,7 @@ def _terms(model: ModelResult, records: pd.DataFrame, undecided: str) -> pd.Data
     counts = share.notna() & (~failed | (undecided == "missed"))
     return records[["block", "label"]].assign(
         succeeded=records["ok"],
-        asked=records["ok"] | ~records["charge"].isin(NOT_CHARGED),
+        asked=records["ok"] | (records["charge"] != "us"),
         hits=np.where(counts & called, 2 * share, 0.0),
         decided=np.where(counts, np.where(failed, 1.0, called + share), 0.0),
         valid=valid_calls(records["classes"]),

@@ -43,8 +43,7 @@ class Money(msgspec.Struct, frozen=True):
     cost of a record without them, the price by the list; ``per_valid_call_usd`` divides everything by the valid tool
     calls. ``unpriced`` counts attempts whose tokens are unknown: they may have been billed and are in no sum.
     ``reported_ratio`` = the vendor's own cost ÷ ours, over attempts with both; ``undiscounted_ratio`` the same with no
-    token cached, None unless some were. ``tokens`` are those of all priced attempts. ``monthly_usd`` is the cost of the
-    buyer's own monthly volume, where it is known.
+    token cached, None unless some were. ``monthly_usd`` is the cost of the buyer's own monthly volume, where known.
     """
 
     total_usd: float
@@ -52,19 +51,17 @@ class Money(msgspec.Struct, frozen=True):
     per_1000_requests_usd: float | None
     per_valid_call_usd: float | None
     requests: int
-    valid_calls: int
-    attempts: int
     unpriced: int
-    reported_usd: float | None = None
     reported_ratio: float | None = None
     per_answer_usd: float | None = None
     undiscounted_ratio: float | None = None
-    tokens: int = 0
     monthly_usd: float | None = None
 
 
-def input_price_usd(price: Price, cached_share: float | None) -> float:
-    """US dollars for a million input tokens with this share of cached ones."""
+def input_price_usd(price: Price | None, cached_share: float | None) -> float | None:
+    """US dollars for a million input tokens with this share of cached ones; None without a price."""
+    if price is None:
+        return None
     cached = price.input if price.cached is None else price.cached
     share = cached_share or 0.0
     return price.rate * (price.input * (1 - share) + cached * share)
@@ -112,47 +109,37 @@ def money(
 
     A month costs what this run did on average: a request with its retries and failures; a token in the run's own mix.
     """
+    import pandas as pd
+
     from vendor_verifier.scoring.columns import valid_calls
 
     if not len(records):
         return None
+    names = ["input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "reported_usd"]
     useful, wasted = records[records["ok"]], attempts[attempts["billed"]]
-    ours = [costs_usd(part, price) for part in (useful, wasted)]
-    full = [costs_usd(part, price, discounted=False) for part in (useful, wasted)]
-    stated = [part["reported_usd"] for part in (useful, wasted)]
-    both = [mine.notna() & said.notna() for mine, said in zip(ours, stated, strict=True)]
-    resent = int(records["resent"].sum())
-    whole, answers = _sum(ours), int(ours[0].count())
-    is_priced = answers + ours[1].count() > 0
-    ours_too, said_too, full_too = (
-        _sum([part[there] for part, there in zip(parts, both, strict=True)]) for parts in (ours, stated, full)
-    )
-    tokens = [part["input_tokens"].fillna(0) + part["output_tokens"].fillna(0) for part in (useful, wasted)]
-    priced_tokens = int(_sum([part[mine.notna()] for part, mine in zip(tokens, ours, strict=True)]))
-    calls = int(valid_calls(records["classes"], policy).sum())
-    per_request = whole / len(records) if is_priced else None
+    paid = pd.concat({True: useful[[*names, "turns"]], False: wasted[names].assign(turns=1)}, names=["is_useful"])
+    cost, full, said = costs_usd(paid, price), costs_usd(paid, price, discounted=False), paid["reported_usd"]
+    is_useful = paid.index.get_level_values("is_useful").to_numpy(bool)
+    is_priced, both = cost.notna(), cost.notna() & said.notna()
+    whole, ours, undiscounted = float(cost.sum()), float(cost[both].sum()), float(full[both].sum())
+    tokens = float(paid.loc[is_priced, ["input_tokens", "output_tokens"]].sum().sum())
+    calls, answers = int(valid_calls(records["classes"], policy).sum()), int(is_priced[is_useful].sum())
+    per_request = whole / len(records) if is_priced.any() else None
     monthly = None
     if monthly_requests is not None:
         monthly = None if per_request is None else monthly_requests * per_request
-    elif monthly_tokens is not None and priced_tokens:
-        monthly = monthly_tokens * whole / priced_tokens
+    elif monthly_tokens is not None and tokens:
+        monthly = monthly_tokens * whole / tokens
     return Money(
         total_usd=whole,
-        wasted_usd=float(ours[1].sum()),
+        wasted_usd=float(cost[~is_useful].sum()),
         per_1000_requests_usd=None if per_request is None else 1000 * per_request,
-        per_valid_call_usd=whole / calls if calls and is_priced else None,
+        per_valid_call_usd=None if per_request is None or not calls else whole / calls,
         requests=len(records),
-        valid_calls=calls,
-        attempts=int(useful["turns"].sum()) + len(wasted) + resent,
-        unpriced=int(useful["turns"][ours[0].isna()].sum() + ours[1].isna().sum()) + resent,
-        reported_usd=_sum(stated) if any(part.notna().any() for part in stated) else None,
-        reported_ratio=said_too / ours_too if ours_too else None,
-        per_answer_usd=float(ours[0].sum()) / answers if answers else None,
-        undiscounted_ratio=said_too / full_too if full_too > ours_too > 0 else None,
-        tokens=priced_tokens,
+        # A request that was sent twice may have been billed twice.
+        unpriced=int(paid["turns"][~is_priced].sum() + records["resent"].sum()),
+        reported_ratio=float(said[both].sum()) / ours if ours else None,
+        per_answer_usd=float(cost[is_useful].sum()) / answers if answers else None,
+        undiscounted_ratio=float(said[both].sum()) / undiscounted if undiscounted > ours > 0 else None,
         monthly_usd=monthly,
     )
-
-
-def _sum(parts: list[pd.Series[Any]]) -> float:
-    return float(sum(part.sum() for part in parts))

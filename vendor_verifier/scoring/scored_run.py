@@ -10,8 +10,8 @@ import pandas as pd
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.results import Finding, Report
 from vendor_verifier.records.sample import Samples
+from vendor_verifier.scoring.answer import AnswerTexts
 from vendor_verifier.scoring.money import Money
-from vendor_verifier.scoring.texts import AnswerTexts
 
 EntryKey = tuple[str, str]
 

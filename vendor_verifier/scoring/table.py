@@ -18,11 +18,20 @@ import numpy as np
 import pandas as pd
 
 from vendor_verifier.loaders.building import parameter_defects
-from vendor_verifier.records.record import Attempt, Record, Score, Timing
+from vendor_verifier.records.record import Attempt, Record, Score
 from vendor_verifier.records.sample import Sample, Samples
-from vendor_verifier.scoring.answer import Answer, buffered, characters, is_billed, is_late, lateness_ns, reported_usage
+from vendor_verifier.scoring.answer import (
+    Answer,
+    AnswerTexts,
+    buffered,
+    canonical_call,
+    characters,
+    is_billed,
+    is_late,
+    lateness_ns,
+    reported_usage,
+)
 from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
-from vendor_verifier.scoring.texts import AnswerTexts, canonical_call
 from vendor_verifier.suites import Suite, suite_kind
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.trigger import KeptCheckers
@@ -42,13 +51,6 @@ class Frames:
     evaluations: pd.DataFrame
     texts: AnswerTexts
     outside: int = 0
-
-
-def records_frame(
-    records: Iterable[Record], suites: Mapping[str, Suite], samples: Mapping[str, Samples]
-) -> pd.DataFrame:
-    """One row a record of these evaluations: the columns of ``RECORD_COLUMNS``."""
-    return read_frames(records, suites, samples).records
 
 
 def read_frames(
@@ -95,15 +97,14 @@ def read_frames(
 
 
 class _Rows:
-    """Rows on their way into a frame: chunks of them are written to one growing array a column, words as numbers."""
+    """Rows on their way into a frame: chunks of them become an array a column, with words as numbers."""
 
     def __init__(self, columns: tuple[Column, ...]) -> None:
         self._columns = columns
         self._waiting: list[tuple[Any, ...]] = []
-        self._arrays: list[Any] = [None] * len(columns)
+        self._parts: list[list[Any]] = [[] for _ in columns]
         # Words are numbered as they come; None is no word.
         self._numbers: list[dict[Any, int]] = [defaultdict(count().__next__, {None: -1}) for _ in columns]
-        self._count = 0
 
     def add(self, row: tuple[Any, ...]) -> None:
         self._waiting.append(row)
@@ -111,44 +112,28 @@ class _Rows:
             self._write()
 
     def _write(self) -> None:
-        begin, end = self._count, self._count + len(self._waiting)
         for place, values in enumerate(zip(*self._waiting, strict=True)):
-            dtype, numbers, array = self._columns[place].dtype, self._numbers[place], self._arrays[place]
+            dtype, numbers = self._columns[place].dtype, self._numbers[place]
             if dtype == "category":
-                found = np.array(list(map(numbers.__getitem__, values)))
-                dtype = str(np.min_scalar_type(-len(numbers)))
-            elif array is None and values.count(None) == len(values):
-                # No room for what nobody measured.
-                continue
+                codes = list(map(numbers.__getitem__, values))
+                self._parts[place].append(np.array(codes, np.min_scalar_type(-len(numbers))))
             else:
-                found = np.array(values, dtype=dtype)
-            if array is None or len(array) < end or array.dtype != dtype:
-                # The part that nothing is written to takes no memory.
-                larger = np.empty(max(end, 2 * begin), dtype=dtype)
-                if begin:
-                    larger[:begin] = np.nan if array is None else array[:begin]
-                array = self._arrays[place] = larger
-            array[begin:end] = found
-        self._count = end
+                self._parts[place].append(np.array(values, dtype))
         self._waiting.clear()
 
     def frame(self) -> pd.DataFrame:
         """All rows; nothing can be added any more."""
         self._write()
         frame: dict[str, Any] = {}
-        for place, column in enumerate(self._columns):
-            array, self._arrays[place] = self._arrays[place], None
-            if array is None:
-                dtype = "int8" if column.dtype == "category" else column.dtype
-                # One NaN that is seen everywhere.
-                is_float = dtype.startswith("float")
-                array = np.broadcast_to(np.array(np.nan, dtype), self._count) if is_float else np.empty(0, dtype)
-            array = array[: self._count]
-            if column.dtype == "category":
-                words = np.array([word for word in self._numbers[place] if word is not None], dtype=object)
+        for column, parts, numbers in zip(self._columns, self._parts, self._numbers, strict=True):
+            is_word = column.dtype == "category"
+            array: Any = np.concatenate(parts) if parts else np.empty(0, "int8" if is_word else column.dtype)
+            parts.clear()
+            if is_word:
+                words = np.array([word for word in numbers if word is not None], dtype=object)
                 order = np.argsort(words)
                 # The place of each word in the alphabet, and at the end that of None.
-                places = np.append(np.argsort(order), -1).astype(array.dtype)
+                places = np.append(np.argsort(order), -1)
                 array = pd.Categorical.from_codes(places[array], categories=pd.Index(words[order], dtype="str"))
             frame[column.name] = array
         return pd.DataFrame(frame, copy=False)
@@ -188,14 +173,20 @@ def _row(record: Record, score: Score, sample: Sample, checkers: KeptCheckers, m
         # A feature check may be refused at first; its last answer counts.
         answers = [Answer(final)]
     kind, charge = (None, None) if ok else _blame(finals, sample, checkers)
-    begun_s = sent_s(attempts[0]) if attempts else None
+    begun_s, ended_s, waited_ms = sent_s(attempts[0]) if attempts else None, None, None
+    if final is not None and timing is not None:
+        last_s = sent_s(final)
+        ended_s = None if last_s is None else last_s + timing.end_ns / 1e9
+        if record.offered_s is not None and timing.scheduled_ns is not None:
+            waited_ms = -timing.scheduled_ns / 1e6
+    limit = sample.turn.parameters.get("max_tokens")
     rewritten, details = [note for turn in turns for note in turn.rewritten], score.details
     return (
         record.model, record.label, record.suite, record.sample, record.repetition, record.block, record.region,
         begun_s,
-        _ended_s(final, begun_s if final is attempts[0] else sent_s(final)) if final is not None else None,
+        ended_s,
         record.offered_s,
-        None if record.offered_s is None or timing is None else _waited_ms(timing),
+        waited_ms,
         ok, kind, charge, len(turns), len(attempts), record.resent, ok and len(attempts) > len(turns),
         score.decision, len(score.calls), ",".join([call.verdict for call in score.calls]) or None,
         response is not None and bool(sample.turn.tools) and bool(score.calls or not response.tool_calls),
@@ -209,7 +200,7 @@ def _row(record: Record, score: Score, sample: Sample, checkers: KeptCheckers, m
         _anomalies(score, finals, answers),
         ",".join(sorted(set(rewritten))) or None,
         *_measured(record, answers),
-        _limit(sample), *_digests(answers),
+        limit if isinstance(limit, int) else None, *_digests(answers),
     )  # fmt: skip
 
 
@@ -299,19 +290,6 @@ def sent_s(attempt: Attempt) -> float | None:
     except ValueError:
         return None
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
-
-
-def _ended_s(final: Attempt, sent: float | None) -> float | None:
-    return None if sent is None or final.timing is None else sent + final.timing.end_ns / 1e9
-
-
-def _waited_ms(timing: Timing) -> float | None:
-    return None if timing.scheduled_ns is None else -timing.scheduled_ns / 1e6
-
-
-def _limit(sample: Sample) -> int | None:
-    found = sample.turn.parameters.get("max_tokens")
-    return found if isinstance(found, int) else None
 
 
 def _spent_attempts(record: Record) -> list[tuple[Any, ...]]:
