@@ -148,7 +148,7 @@ def test_longer_answers_are_compared_by_their_first_sign(billed: dict[str, Any])
         (side("v", status="not_measurable"), side(BASE)),
         (side("v", problem="7"), side(BASE, problem="7")),
         (side("v", status=None, input_tokens=None), side(BASE)),
-        (side("v"), records("w", 3)),
+        (side("v"), records(BASE, 3)),
     ],
     ids=["no visible token", "one answer to all", "nothing answered", "no baseline asked"],
 )

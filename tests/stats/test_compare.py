@@ -47,7 +47,7 @@ def odd(rng: Generator, more: float) -> float:
 
 def sign(rng: Generator, more: float) -> float:
     own, base = (rng.random(200) < 0.5 for _ in range(2))
-    return decisions.sign_test(own & (rng.random(200) >= more), base)[0].p_value
+    return decisions.sign_test(own & (rng.random(200) >= more), base).p_value
 
 
 def scores(rng: Generator, more: float) -> float:
