@@ -106,24 +106,7 @@ def score_folder(
     scored = score_models(frames, plan)
     prices = run_prices(manifest)
     money = run_money(manifest, frames, prices)
-    models: dict[str, ModelResult] = {}
-    findings: list[Finding] = []
-    gates: list[GateResult] = []
-    for model, result in scored.models.items():
-        run = _model_run(model, result, manifest, frames, scored, asked, money, prices)
-        judged = judge(run, result.vendors)
-        vendors = {
-            label: structs.replace(
-                vendor,
-                verdict=judged.verdicts[label],
-                input_price_usd=input_price_usd(prices.get((model, label)), vendor.cached_share),
-            )
-            for label, vendor in result.vendors.items()
-        }
-        models[model] = structs.replace(result, vendors=vendors, choice=judged.choice)
-        findings += judged.findings
-        wanted = read_gates(manifest.score.gates_of(model), manifest.suites)
-        gates += judge_gates(run, vendors, judged.verdicts, wanted)
+    models, findings, gates = _judged(manifest, frames, scored, asked, money, prices)
     # A redacted sample no longer shows what it can measure.
     noted = {} if manifest.redacted else suites
     notes = [words for name in noted for words in hooks_of(known_suite(name)).notes(suites[name], asked[name])]
@@ -199,6 +182,36 @@ def write_reports(folder: RunFolder, scored: ScoredRun, names: Sequence[str] = B
         StorageError: the disk refused.
     """
     return [folder.write(name, REPORTS[name](scored)) for name in names]
+
+
+def _judged(
+    manifest: Manifest,
+    frames: Frames,
+    scored: Scored,
+    asked: Mapping[str, Samples],
+    money: Mapping[EntryKey, Money],
+    prices: Mapping[EntryKey, Price],
+) -> tuple[dict[str, ModelResult], list[Finding], list[GateResult]]:
+    """The results of every model with their verdicts, all findings, and the outcome of every gate."""
+    models: dict[str, ModelResult] = {}
+    findings: list[Finding] = []
+    gates: list[GateResult] = []
+    for model, result in scored.models.items():
+        run = _model_run(model, result, manifest, frames, scored, asked, money, prices)
+        judged = judge(run, result.vendors)
+        vendors = {
+            label: structs.replace(
+                vendor,
+                verdict=judged.verdicts[label],
+                input_price_usd=input_price_usd(prices.get((model, label)), vendor.cached_share),
+            )
+            for label, vendor in result.vendors.items()
+        }
+        models[model] = structs.replace(result, vendors=vendors, choice=judged.choice)
+        findings += judged.findings
+        wanted = read_gates(manifest.score.gates_of(model), manifest.suites)
+        gates += judge_gates(run, vendors, judged.verdicts, wanted)
+    return models, findings, gates
 
 
 def _model_run(
