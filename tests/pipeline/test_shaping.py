@@ -134,6 +134,7 @@ def test_a_run_is_not_gone_on_with_under_another_load(bench: Any) -> None:
     bench.samples(2)
     paths = ("--test-file-path", "samples.jsonl", "-o", "run")
     assert bench(*paths, "--request-rate", "50", "--max-requests", "1")[0] == 3
+    assert not json.loads((bench.folder / "run" / "scores.json").read_text(encoding="utf-8"))["complete"]
     code, _, err = bench(*paths, "--incremental")
     assert code == 2
     assert "was sent as 50 requests per second (constant), this would be fixed concurrency" in err

@@ -114,6 +114,7 @@ def score_folder(
     warnings = [*run_warnings(manifest), *notes, *scored.warnings, *(outside if frames.outside else ()), *unread]
     report = Report(
         run=manifest.run,
+        complete=scored.complete,
         settings=_settings(manifest),
         warnings=tuple(dict.fromkeys(warnings)),
         dataset=tuple(dict.fromkeys(defect for task in manifest.tasks for defect in task.defects)),
