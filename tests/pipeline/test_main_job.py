@@ -24,6 +24,7 @@ from vendor_verifier.pipeline.latest_run import point_to, pointed_to, run_named
 from vendor_verifier.run.journal import locked
 from vendor_verifier.store import RunFolder
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 REPORTS = ("manifest.json", "samples/trigger.jsonl", "records.jsonl", "scores.json", "ranking.csv", "report.md")
 
 
@@ -194,7 +195,7 @@ def test_an_interrupted_run_exits_with_its_signal_prints(bench: Any, first: sign
         "--test-file-path", str(bench.folder / "samples.jsonl"), "-o", str(bench.folder / "run"),
     ]  # fmt: skip
     with subprocess.Popen(
-        command, cwd=bench.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_environment()
+        command, cwd=bench.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
     ) as process:
         _wait_for_records(bench.folder / "run" / "records.jsonl", 10)
         process.send_signal(first)
@@ -208,11 +209,6 @@ def test_an_interrupted_run_exits_with_its_signal_prints(bench: Any, first: sign
     assert code == 0
     assert {figures["succeeded"] for figures in vendors_of(scores).values()} == {200}
     assert vendors_of(scores)["slow"]["f1"] == 1.0
-
-
-def _environment() -> dict[str, str]:
-    root = str(Path(__file__).parents[2])
-    return {**os.environ, "PYTHONPATH": root}
 
 
 def _wait_for_records(path: Path, count: int) -> None:

@@ -91,7 +91,7 @@ def case(demo: ScoredRun, name: str) -> ScoredRun:
         "demo": demo,
         "evidence": with_evidence(demo),
         "hostile": as_hostile(with_evidence(demo)),
-        "empty": replace(demo, report=Report(run="r")),
+        "empty": replace(demo, report=Report(run="r", complete=True)),
         "no vendors": with_report(demo, models={MODEL: empty}),
         "unmeasured": replace(demo, records=demo.records.iloc[:0], attempts=demo.attempts.iloc[:0], findings=()),
     }[name]

@@ -38,7 +38,13 @@ def models(count: int, vendors: int) -> Report:
 
 @pytest.mark.parametrize(
     "shown",
-    [report(*crowd(3)), report(*crowd(40), warnings=(LONG,) * 20), models(3, 9), models(30, 5), Report(run="empty")],
+    [
+        report(*crowd(3)),
+        report(*crowd(40), warnings=(LONG,) * 20),
+        models(3, 9),
+        models(30, 5),
+        Report(run="empty", complete=True),
+    ],
     ids=["few vendors", "many vendors", "three models", "thirty models", "nothing"],
 )
 def test_25_lines_of_100_columns(shown: Report) -> None:

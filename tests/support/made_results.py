@@ -69,4 +69,4 @@ def report(*vendors: VendorResult, text: str = "Nobody can be recommended.", **c
     baseline = next((each.label for each in vendors if each.verdict.status == "reference"), None)
     by_label = {each.label: each for each in vendors}
     model = ModelResult(baseline=baseline, choice=Choice("none", (), text), vendors=by_label)
-    return Report(run="20261122T020000Z", **{"models": {"model-1": model}, **changes})
+    return Report(run="20261122T020000Z", **{"complete": True, "models": {"model-1": model}, **changes})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, get_args
 
@@ -16,6 +17,7 @@ from vendor_verifier.features.data import TableFormat
 from vendor_verifier.pipeline.latest_run import run_named
 from vendor_verifier.pipeline.score import score_folder, write_reports
 from vendor_verifier.reports import FORMATS, REPORTS
+from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 
 _REPORTS = ("terminal", *FORMATS)
@@ -70,14 +72,8 @@ def report_command(
         RunFolder(folder), gates=gate, monthly_requests=monthly_requests, monthly_tokens=monthly_tokens
     )
     files = [FORMATS[name] for name in wanted if name in FORMATS]
-    if output is not None and len(files) == 1 and output.suffix == Path(files[0]).suffix and not output.is_dir():
-        RunFolder(output.parent).create()
-        say(str(RunFolder(output.parent).write(output.name, REPORTS[files[0]](scored))))
-    elif output is not None:
-        target = RunFolder(output)
-        target.create()
-        for path in write_reports(target, scored, files):
-            say(str(path))
+    if output is not None:
+        _write(scored, files, output)
     if not files or "terminal" in wanted:
         print_report(scored, run=folder, as_json=False)
     if output is None:
@@ -85,6 +81,18 @@ def report_command(
             sys.stdout.write(REPORTS[name](scored))
     # The gates of the run itself were judged when it was scored.
     return gates_exit_code(scored.report) if gate else EXIT_OK
+
+
+def _write(scored: ScoredRun, files: Sequence[str], output: Path) -> None:
+    """Write the reports into a folder, or the only one to the file of its kind that ``output`` names."""
+    if len(files) == 1 and output.suffix == Path(files[0]).suffix and not output.is_dir():
+        RunFolder(output.parent).create()
+        say(str(RunFolder(output.parent).write(output.name, REPORTS[files[0]](scored))))
+        return
+    target = RunFolder(output)
+    target.create()
+    for path in write_reports(target, scored, files):
+        say(str(path))
 
 
 def _open(folder: Path) -> int:

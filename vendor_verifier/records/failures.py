@@ -262,8 +262,6 @@ def kinds_where(chosen: Callable[[Kind], bool]) -> frozenset[FailureKind]:
 
 # Failures that are ours: nothing was asked of the vendor, so nothing is held against it.
 NOT_CHARGED = kinds_where(lambda kind: kind.charge == "us")
-# Our key or our credit was refused.
-DENIED = kinds_where(lambda kind: kind.charge == "account")
 # Nothing was sent, or asking again would give the same result.
 NOT_SENT = kinds_where(lambda kind: kind.charge in ("us", "unasked"))
 # Refusals that a sample with an unusable tool schema or parameter brings upon itself.

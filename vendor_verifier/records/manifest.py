@@ -295,7 +295,3 @@ def load_text(load: Mapping[str, Any]) -> str:
     if load.get("ramp_up_s"):
         words += f", ramp-up {load['ramp_up_s']:g} s"
     return words + (f", {load['warmup']} warm-up requests" if load.get("warmup") else "")
-
-
-# The manifest of what was scored without a run folder.
-NO_MANIFEST = Manifest(run="", entries=[], tasks=[], settings=StoredSettings(repeat=1))

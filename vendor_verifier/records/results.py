@@ -178,7 +178,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: int = 2
     run: str
-    complete: bool = True
+    complete: bool
     settings: Mapping[str, Any] = {}
     warnings: tuple[str, ...] = ()
     dataset: tuple[str, ...] = ()

@@ -113,12 +113,7 @@ def is_apart(suite: str) -> bool:
 
 def score_models(frames: Frames, plan: ScorePlan) -> Scored:
     """The results of every model, best vendor first, over the frames of its records."""
-    baselines: dict[str, EntryInfo] = {}
-    warnings: list[str] = []
-    for info in plan.entries:
-        if info.is_baseline and baselines.setdefault(info.model, info) is not info:
-            first = baselines[info.model].label
-            warnings.append(f"{info.model}: {first} and {info.label} are both baselines; {first} is used")
+    baselines, warnings = _baselines(plan.entries)
     records = frames.records.assign(misrouted=False)
     places = {
         (info.model, info.label): np.flatnonzero((records["model"] == info.model) & (records["label"] == info.label))
@@ -126,7 +121,7 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
     }
     warnings += set_misrouted_aside(records, places, plan.entries)
     excuse_refused_access(records, places)
-    withheld = withhold_speeds(records, places, {model: info.label for model, info in baselines.items()})
+    withheld = withhold_speeds(records, places, baselines)
     warnings += [f"{model}: TPS of {label} was not measured: {why}" for (model, label), why in withheld.items()]
     entries = {}
     stand_apart = records["suite"].isin([suite for suite in records["suite"].cat.categories if is_apart(str(suite))])
@@ -147,7 +142,7 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
     models: dict[str, ModelResult] = {}
     for model in dict.fromkeys(info.model for info in plan.entries):
         own_entries = {label: entry for (name, label), entry in entries.items() if name == model}
-        expected = baselines[model].label if model in baselines else None
+        expected = baselines.get(model)
         times = {label: _times(entry, plan.ttft) for label, entry in own_entries.items()}
         triggers: dict[str, Triggers] = {}
         if expected is not None and samples:
@@ -174,6 +169,17 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
         }
         models[model] = structs.replace(result, vendors=vendors_of)
     return Scored(models, complete, warnings, records, withheld)
+
+
+def _baselines(entries: Iterable[EntryInfo]) -> tuple[dict[str, str], list[str]]:
+    """The label of each model's baseline, and a warning for every second one."""
+    found: dict[str, str] = {}
+    warnings = []
+    for info in entries:
+        if info.is_baseline and found.setdefault(info.model, info.label) != info.label:
+            first = found[info.model]
+            warnings.append(f"{info.model}: {first} and {info.label} are both baselines; {first} is used")
+    return found, warnings
 
 
 def _planned(plan: ScorePlan, entry: _Entry, *, apart: bool = False) -> int:

@@ -210,7 +210,11 @@ class HttpConnection(asyncio.Protocol):
     def _unpack(self, data: bytes, receiver: Receiver, unpacker: zlib._Decompress) -> None:
         """Hand on what is packed in ``data``, until the receiver wants no more."""
         try:
-            while self._receiver is not None and (plain := unpacker.decompress(data, _UNPACKED_BYTES)):
+            # What follows the end is padding, and would be kept.
+            while self._receiver is not None and not unpacker.eof:
+                plain = unpacker.decompress(data, _UNPACKED_BYTES)
+                if not plain:
+                    return
                 data = unpacker.unconsumed_tail
                 receiver.on_data(self.answered_ns, plain, is_last=False)
         except zlib.error as error:

@@ -57,7 +57,10 @@ def night(*vendors: VendorResult, run: str, gates: tuple[GateResult, ...] = ()) 
     official = structs.replace(vendor("official"), is_baseline=True, verdict=Verdict("reference", "the baseline"))
     found = {each.label: each for each in (official, *vendors)}
     return Report(
-        run=run, models={"m": ModelResult(baseline="official", choice=Choice("none"), vendors=found)}, gates=gates
+        run=run,
+        complete=True,
+        models={"m": ModelResult(baseline="official", choice=Choice("none"), vendors=found)},
+        gates=gates,
     )
 
 

@@ -30,18 +30,22 @@ _MOST_ALIKE = 0.95
 
 
 def change_points(
-    series: Sequence[float] | NDArray[np.float64], *, least_effect: float, p_value: float = P_VALUE, alike: float = 0.0
+    series: Sequence[float] | NDArray[np.float64],
+    *,
+    least_effect: float,
+    p_value: float = P_VALUE,
+    correlation: float = 0.0,
 ) -> list[tuple[int, float]]:
     """(first index of the new level, p) of every change of level, in order.
 
-    A change stays if Student's t-test between the levels on both of its sides, widened by a correlation of ``alike``
-    between neighbouring nights, has p < ``p_value`` and their means differ by at least ``least_effect``. ``series`` has
+    A change stays if Student's t-test between the levels on both of its sides, widened by the ``correlation`` between
+    neighbouring nights, has p < ``p_value`` and their means differ by at least ``least_effect``. ``series`` has
     shape (runs,).
     """
     values = np.asarray(series, dtype=np.float64)
     points = sorted(_splits(values, 0, len(values)))
     while points:
-        tests = [_change(*pair, least_effect, alike) for pair in pairwise(np.split(values, points))]
+        tests = [_change(*pair, least_effect, correlation) for pair in pairwise(np.split(values, points))]
         weakest = max(range(len(points)), key=tests.__getitem__)
         if tests[weakest] < p_value:
             return list(zip(points, tests, strict=True))
@@ -105,12 +109,12 @@ def _best_split(values: NDArray[np.float64]) -> int:
     return int(m[np.argmax(left * right / n * energy)])
 
 
-def _change(before: NDArray[np.float64], after: NDArray[np.float64], least_effect: float, alike: float) -> float:
+def _change(before: NDArray[np.float64], after: NDArray[np.float64], least_effect: float, correlation: float) -> float:
     """p of the change between two levels; 1 if it is too small, or rests on one run only.
 
     Each run of a level of two must show the least effect, and a third of the whole: one outlier is no level.
     """
-    p_value, effect = _t_test(before, after, alike)
+    p_value, effect = _t_test(before, after, correlation)
     is_change = abs(effect) >= least_effect
     sign, shown = math.copysign(1, effect), max(least_effect, abs(effect) / 3)
     for level, moved in ((after, sign * (after - np.median(before))), (before, sign * (np.median(after) - before))):
@@ -118,23 +122,23 @@ def _change(before: NDArray[np.float64], after: NDArray[np.float64], least_effec
     return p_value if is_change else 1.0
 
 
-def _t_test(before: NDArray[np.float64], after: NDArray[np.float64], alike: float = 0.0) -> tuple[float, float]:
+def _t_test(before: NDArray[np.float64], after: NDArray[np.float64], correlation: float = 0.0) -> tuple[float, float]:
     """Two-sided p of Student's t-test with pooled variance, and the difference of means after − before.
 
-    With a correlation of ``alike`` between neighbours the means vary by v(m), and the squares are worth
+    With a correlation of ``correlation`` between neighbours the means vary by v(m), and the squares are worth
     (1 − ρ²) ÷ (1 + ρ²) as many degrees of freedom (Bartlett, J. Roy. Stat. Soc. 98, 1935).
     """
     effect = float(after.mean() - before.mean())
     squares = float(((before - before.mean()) ** 2).sum() + ((after - after.mean()) ** 2).sum())
     if squares <= 1e-24:
         return (1.0 if effect == 0 else 0.0), effect
-    spread = [_mean_variance(len(level), alike) for level in (before, after)]
+    spread = [_mean_variance(len(level), correlation) for level in (before, after)]
     free = sum(len(level) * (1 - own) for level, own in zip((before, after), spread, strict=True))
     error = math.sqrt(squares / free * sum(spread))
-    degrees = max(1.0, free * (1 - alike**2) / (1 + alike**2))
+    degrees = max(1.0, free * (1 - correlation**2) / (1 + correlation**2))
     return float(2 * stdtr(degrees, -abs(effect) / error)), effect
 
 
-def _mean_variance(nights: int, alike: float) -> float:
+def _mean_variance(nights: int, correlation: float) -> float:
     """v(m): the variance of the mean of this number of nights, in units of one night's variance."""
-    return (1 + 2 * sum((1 - k / nights) * alike**k for k in range(1, nights) if alike**k > 1e-6)) / nights
+    return (1 + 2 * sum((1 - k / nights) * correlation**k for k in range(1, nights) if correlation**k > 1e-6)) / nights

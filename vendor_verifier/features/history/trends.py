@@ -94,10 +94,10 @@ def trends(
         relative = levels - _common_shift(levels)
         present = [relative[label].dropna() for label in relative if not np.isnan(relative[label].iloc[-1])]
         long = [series.to_numpy() for series in present if len(series) >= LEAST_RUNS]
-        alike = likeness(long, ALONE if judged == 1 else AMONG)
+        correlation = likeness(long, ALONE if judged == 1 else AMONG)
         for label in found:
             series = pd.DataFrame({"value": values[label], "plain": levels[label], "relative": relative[label]})
-            result.append(_trend((model, label, figure), series.dropna(), judged, alike))
+            result.append(_trend((model, label, figure), series.dropna(), judged, correlation))
     return result
 
 
@@ -119,8 +119,8 @@ def _shift(row: NDArray[np.float64]) -> float:
     return float(min(max(np.median(ordered), 2 * down), 2 * up))
 
 
-def _trend(about: tuple[str, str, str], series: pd.DataFrame, judged: int, alike: float) -> Trend:
-    """The trend of one of ``judged`` series; ``alike`` is the correlation of neighbouring nights."""
+def _trend(about: tuple[str, str, str], series: pd.DataFrame, judged: int, correlation: float) -> Trend:
+    """The trend of one of ``judged`` series; ``correlation`` is the correlation of neighbouring nights."""
     figure, count = about[2], len(series)
     plain, relative = series["plain"].to_numpy(), series["relative"].to_numpy()
     least, worse = least_change(figure), -1.0 if is_higher_better(figure) else 1.0
@@ -128,7 +128,10 @@ def _trend(about: tuple[str, str, str], series: pd.DataFrame, judged: int, alike
     reason, points, z = f"{count} of the {LEAST_RUNS} comparable runs that it takes", [], None
     if count >= LEAST_RUNS:
         verdict, reason = "steady", f"no change of level in the last {RECENT_RUNS} of {count} runs"
-        points = [at for at, _ in change_points(relative, least_effect=least, p_value=P_VALUE / judged, alike=alike)]
+        points = [
+            at
+            for at, _ in change_points(relative, least_effect=least, p_value=P_VALUE / judged, correlation=correlation)
+        ]
         z = min(worse * _newest_z(values, least) for values in (relative, plain))
         if z > max(_Z_LIMIT, -float(special.stdtrit(_Z_DEGREES, _Z_P_VALUE / judged))):
             verdict, reason = "warning", f"this run alone is an outlier (z {z:.1f}); a lasting change takes two runs"
