@@ -45,13 +45,6 @@ async def test_a_vendor_that_is_down_is_stopped_and_the_rest_skipped(server: Fau
     assert ran.end.stopped["down"].startswith(f"not reached for {DOWN_AFTER} samples in a row, last: connect_refused")
 
 
-async def test_a_short_outage_that_retries_survive_stops_nobody(server: FaultServer) -> None:
-    """What counts is how samples ended after all their tries, not single attempts."""
-    server.answer = lambda seen: Script((), "close") if seen.number < 15 else GOOD
-    ran = await run([entry(server, "a")], 20, retry=RetryRules(8, max_wait_s=0.02), request_concurrency=5)
-    assert ran.kinds("a") == [None] * 20
-
-
 async def test_a_rate_limited_account_gets_fewer_places_and_says_so(server: FaultServer) -> None:
     """An account that keeps refusing comes down to fewer requests at a time, another keeps its own."""
     late: list[int] = []

@@ -71,16 +71,6 @@ def test_no_minute_holds_more_tokens_than_the_budget(
     assert all(tokens <= per_minute + most for tokens, most in most_in_a_minute(moments, weights))
 
 
-@pytest.mark.parametrize(("bucket", "ask"), [(Bucket(600), Ask(0)), (Bucket(60_000, tokens=True), Ask(0, 100))])
-def test_a_budget_is_used_up_evenly(bucket: Bucket, ask: Ask) -> None:
-    """Whoever always has something to send gets the budget but for half a percent, and no burst."""
-    now, count = 0.0, 0
-    while (now := begun(bucket, now)) < 300:
-        bucket.begin(now, ask)
-        count += 1
-    assert 0.995 * 600 <= count / 5 <= 600
-
-
 def answered(sent: int, output: int) -> Attempt:
     return Attempt(1, response=Response("x", usage=Usage(sent, output)))
 

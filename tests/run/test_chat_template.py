@@ -101,17 +101,14 @@ def test_templates_that_want_arguments_as_text(library: Library) -> None:
     assert library.rendered[0][0][1]["tool_calls"][0]["function"]["arguments"] == '{"x": 1}'
 
 
-@pytest.mark.parametrize(
-    "error", [TemplateError("roles must alternate"), TypeError("x"), KeyError("x"), ValueError("x")]
-)
-def test_a_template_that_refuses(library: Library, error: Exception) -> None:
+def test_a_template_that_refuses(library: Library) -> None:
     """The template's refusal is one error with its words, so that the sample counts as untranslatable."""
 
     def refuse(messages: Any) -> None:
-        raise error
+        raise TemplateError("roles must alternate")
 
     library.on_render = refuse
-    with pytest.raises(CannotRender, match=type(error).__name__):
+    with pytest.raises(CannotRender, match="TemplateError"):
         load_renderer("some/model")(TURN)
 
 

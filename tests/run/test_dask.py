@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import pickle
 import re
-import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from clusters import ROOT, Cluster, Site, cluster_of, keys_of, site, vendors, workers_of
+from clusters import Site, cluster_of, keys_of, site, vendors, workers_of
 from costs import PATIENCE_S
 from msgspec import structs
 
@@ -28,7 +27,6 @@ from vendor_verifier.run.shards import Shard, check_workers, shards_of, without_
 
 __all__ = ["site", "vendors"]
 
-CERTIFICATES = re.compile(r"```sh tls\n(.*?)```", re.DOTALL)
 KEY = "sk-proj-Kx7Qm2Vt9Lp4Zr8Wn3Bd"
 
 
@@ -192,62 +190,36 @@ def test_workers_end_with_their_run(busy: Site, number: signal.Signals) -> None:
         assert kept == asked, "what was in flight was finished"
 
 
-@pytest.fixture
-def tls(busy: Site) -> Iterator[Cluster]:
-    """An encrypted scheduler with two workers, by the page's own certificates; the workers have the keys."""
-    if shutil.which("openssl") is None:
-        pytest.skip("there is no openssl command here")
-    found = CERTIFICATES.search((ROOT / "docs" / "load.md").read_text(encoding="utf-8"))
-    assert found is not None
-    subprocess.run(["sh", "-e", "-c", found.group(1)], cwd=busy.folder, check=True, capture_output=True)
-    files = [str(busy.folder / name) for name in ("ca.pem", "cert.pem", "key.pem")]
-    options = [word for pair in zip(("--tls-ca-file", "--tls-cert", "--tls-key"), files, strict=True) for word in pair]
-    with cluster_of(busy.folder / "tls", 0, scheme="tls", options=tuple(options)) as cluster:
-        for _ in range(2):
-            cluster.start_worker(**KEYS)
-        cluster.wait_for_workers()
-        yield cluster
-
-
-def certificates(site: Site) -> dict[str, str]:
-    prefix = "DASK_DISTRIBUTED__COMM__TLS__"
-    names = {"CA_FILE": "ca.pem", "CLIENT__CERT": "cert.pem", "CLIENT__KEY": "key.pem"}
-    return {f"{prefix}{name}": str(site.folder / file) for name, file in names.items()}
-
-
 @pytest.mark.slow
-def test_a_scheduler_that_dies_and_comes_back(busy: Site, tls: Cluster) -> None:
-    """Over TLS: what came back is kept, ``--incremental`` asks the rest over the new scheduler, and no key travels."""
-    from distributed import Client, Security
+def test_a_scheduler_that_dies_and_comes_back(busy: Site) -> None:
+    """What came back is kept, ``--incremental`` asks the rest over the new scheduler, and no key travels."""
+    from distributed import Client
 
-    words = ("--workers", tls.address)
-    process = busy.start("run", *words, **KEYS, **certificates(busy))
-    until_records(busy, "run", 60, process)
-    assert tls.scheduler is not None
-    tls.scheduler.kill()
-    _, err = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 4, err
-    assert "the Dask scheduler went away" in err
-    tls.stop()
-    tls.start_scheduler()
-    tls.start_worker(**KEYS)
-    tls.start_worker(**KEYS)
-    code, err = busy.run("run", *words, "--incremental", **KEYS, **certificates(busy))
-    assert code == 0, err
-    counts = keys_of(busy.records("run"))
-    assert len(counts) == 300
-    assert set(counts.values()) == {1}
-    assert max(busy.vendors.most_in_flight.values()) <= 5
-    assert busy.vendors.authorizations == {f"Bearer {key}" for key in KEYS.values()}
-    files = [str(busy.folder / name) for name in ("ca.pem", "cert.pem", "key.pem")]
-    security = Security(tls_ca_file=files[0], tls_client_cert=files[1], tls_client_key=files[2])
-    with Client(tls.address, security=security, set_as_default=False) as client:
-        events = repr(client.get_events())
-    environment = (Path("/proc") / str(tls.scheduler.pid) / "environ").read_text()
-    everything = events + environment + "".join(log.read_text() for log in tls.folder.glob("*.log"))
+    with cluster_of(busy.folder / "cluster", 0) as cluster:
+        cluster.start_worker(**KEYS)
+        cluster.wait_for_workers()
+        words = ("--workers", cluster.address)
+        process = busy.start("run", *words, **KEYS)
+        until_records(busy, "run", 60, process)
+        cluster.stop()
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 4, err
+        assert "the Dask scheduler went away" in err
+        cluster.start_scheduler()
+        cluster.start_worker(**KEYS)
+        code, err = busy.run("run", *words, "--incremental", **KEYS)
+        assert code == 0, err
+        counts = keys_of(busy.records("run"))
+        assert len(counts) == 300
+        assert set(counts.values()) == {1}
+        assert max(busy.vendors.most_in_flight.values()) <= 5
+        assert busy.vendors.authorizations == {f"Bearer {key}" for key in KEYS.values()}
+        with Client(cluster.address, set_as_default=False) as client:
+            events = repr(client.get_events())
+    everything = "".join(log.read_text() for log in (busy.folder / "cluster").glob("*.log"))
     everything += "".join(path.read_text() for path in (busy.folder / "run").iterdir() if path.is_file())
     assert "records of" in events
-    assert KEY not in everything
+    assert KEY not in everything + events
 
 
 @pytest.mark.slow

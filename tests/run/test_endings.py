@@ -69,14 +69,8 @@ async def interrupted(
 
     It fails when the process does not end: a wait that it should not make takes an hour.
     """
-    command = [
-        sys.executable,
-        "-c",
-        CHILD,
-        str(Path(asking.__file__).parent),
-        f"http://127.0.0.1:{server.port}",
-        str(grace_s),
-    ]
+    support, address = Path(asking.__file__).parent, f"http://127.0.0.1:{server.port}"
+    command = [sys.executable, "-c", CHILD, str(support), address, str(grace_s)]
     async with await anyio.open_process(command, stdout=subprocess.PIPE, stderr=None) as process:
         assert process.stdout is not None
         try:
@@ -111,13 +105,8 @@ async def test_the_first_signal_finishes_what_is_in_flight(server: FaultServer, 
     assert len(server.seen) == 10
 
 
-async def test_what_does_not_finish_in_time_is_cancelled(server: FaultServer) -> None:
-    """After the grace period the rest is given up without a record."""
+@pytest.mark.parametrize(("signals", "grace_s"), [(1, 0.3), (2, LONG_S)], ids=["grace", "second signal"])
+async def test_what_hangs_is_given_up(server: FaultServer, signals: int, grace_s: float) -> None:
+    """After the grace period, or at once after a second signal, the rest ends without a record."""
     server.answer = lambda seen: say(GOOD) if seen.number < 6 else Script((), "hang")
-    assert await interrupted(server, 1, signal.SIGINT, 0.3) == (signal.SIGINT, [True] * 6)
-
-
-async def test_the_second_signal_ends_at_once(server: FaultServer) -> None:
-    """Whoever presses twice does not wait for the grace period, and loses no record."""
-    server.answer = lambda seen: say(GOOD) if seen.number < 6 else Script((), "hang")
-    assert await interrupted(server, 2, signal.SIGINT, LONG_S) == (signal.SIGINT, [True] * 6)
+    assert await interrupted(server, signals, signal.SIGINT, grace_s) == (signal.SIGINT, [True] * 6)

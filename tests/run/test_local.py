@@ -203,13 +203,3 @@ async def test_the_order_is_one_for_all_and_blocks_are_labels(server: FaultServe
     assert Counter(blocks["fast"].values()) == {0: 25, 1: 25, 2: 25, 3: 25, 4: 10}
     first = {label: [asked_of(seen) for seen in server.by_vendor(label)[:5]] for label in ("fast", "slow")}
     assert sorted(first["fast"]) == sorted(first["slow"])
-
-
-async def test_a_stopped_vendor_hands_its_slot_over_at_once(server: FaultServer) -> None:
-    """With one slot, a vendor that refuses the key is asked for no turn's worth of samples; the next one begins."""
-    server.answer = lambda seen: refusal(401) if seen.vendor == "a" else after(0.002)
-    ran = await run([entry(server, label) for label in "ab"], 200, vendor_concurrency=1, request_concurrency=3)
-    assert server.most_vendors_in_flight == 1
-    assert len(server.by_vendor("a")) <= 2 * 3
-    assert Counter(ran.kinds("a"))["skipped"] == 200 - len(server.by_vendor("a"))
-    assert ran.kinds("b") == [None] * 200

@@ -126,15 +126,13 @@ class Cluster:
     """A scheduler and workers, each a process of its own."""
 
     folder: Path
-    scheme: str = "tcp"
-    options: tuple[str, ...] = ()
     port: int = field(default_factory=free_port)
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
     scheduler: subprocess.Popen[bytes] | None = None
 
     @property
     def address(self) -> str:
-        return f"{self.scheme}://127.0.0.1:{self.port}"
+        return f"tcp://127.0.0.1:{self.port}"
 
     def start_scheduler(self) -> None:
         self.scheduler = self._start(
@@ -159,7 +157,7 @@ class Cluster:
     def _start(self, log: str, command: str, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
         with (self.folder / f"{log}.log").open("ab") as out:
             return subprocess.Popen(
-                [sys.executable, "-m", "dask", command, *arguments, *self.options],
+                [sys.executable, "-m", "dask", command, *arguments],
                 stdout=out, stderr=out, cwd=self.folder,
                 env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
             )  # fmt: skip
@@ -255,10 +253,10 @@ def keys_of(records: list[dict[str, Any]]) -> Counter[tuple[str, str, int]]:
 
 
 @contextlib.contextmanager
-def cluster_of(folder: Path, workers: int, **fields: Any) -> Iterator[Cluster]:
+def cluster_of(folder: Path, workers: int) -> Iterator[Cluster]:
     """A cluster with this number of workers on their way up."""
     folder.mkdir(exist_ok=True)
-    cluster = Cluster(folder, **fields)
+    cluster = Cluster(folder)
     try:
         cluster.start_scheduler()
         for _ in range(workers):

@@ -10,7 +10,7 @@ from types import TracebackType
 from urllib.parse import urlsplit
 
 import pytest
-from asking import KEY, ask, entry, run
+from asking import ask, entry, run
 from fault_server import DONE, FaultServer, say, stream, text
 from made_values import replace
 
@@ -250,30 +250,6 @@ async def test_a_proxy_that_does_not_let_us_through_is_nobodys_failure(
     assert status is None or str(status) in asked.attempt.failure.message
 
 
-async def _no_tls(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    writer.write(b"SSH-2.0-OpenSSH\r\n")
-    await writer.drain()
-    writer.close()
-
-
-@pytest.mark.anyio
-async def test_a_tunnel_carries_the_answer(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Behind a proxy that lets us through a good answer is one, and what breaks at the far end is the vendor's."""
-    server.answer = lambda _: say(stream(text("hello"), DONE))
-    async with (
-        await asyncio.start_server(_no_tls, "127.0.0.1", 0) as deaf,
-        ProxyServer(server.port) as proxy,
-        ProxyServer(deaf.sockets[0].getsockname()[1]) as other,
-        FastTransport(LIMITS) as transport,
-    ):
-        monkeypatch.setenv("http_proxy", proxy.url)
-        monkeypatch.setenv("https_proxy", other.url)
-        good = await ask("http://vendor.invalid/v", transport, LIMITS)
-        no_tls = await ask("https://vendor.invalid/v", transport, LIMITS)
-    assert (good.kind, no_tls.kind) == (None, "tls")
-    assert server.seen[0].key == KEY
-
-
 @pytest.mark.anyio
 async def test_a_webhook_goes_through_the_same_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     """It asks the proxy that the one reader names, and none for a host that is exempt."""
@@ -304,12 +280,3 @@ async def test_a_proxy_in_the_way_stops_the_vendor_and_every_sample(
     assert ran.end is not None
     assert "all_proxy" in ran.end.stopped["a"]
     assert all(record.succeeded or len(record.turns[0].attempts) == 1 for record in ran.records)
-
-
-@pytest.mark.anyio
-async def test_a_socks_proxy_that_cannot_connect_is_nobodys_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its reply says that the host refused; whose fault that is nobody knows here. It looks the name up."""
-    async with SocksServer(0, 5) as proxy, FastTransport(LIMITS) as transport:
-        monkeypatch.setenv("ALL_PROXY", proxy.url.replace("http://", "socks5h://"))
-        asked = await ask("http://vendor.invalid/v", transport, LIMITS)
-    assert (proxy.asked, asked.kind) == (["vendor.invalid"], "proxy")

@@ -185,15 +185,6 @@ async def test_what_failed_without_an_sdk_stays_what_it_was(
     assert len(server.seen) == 2
 
 
-async def test_a_request_the_sdk_cannot_send_is_our_failure(server: FaultServer) -> None:
-    """A lone surrogate in a prompt: the SDK gives up before the network, and the record says so."""
-    exchanged = await exchange(server, turn=Turn(({"role": "user", "content": "\ud800"},)))
-    assert exchanged.failure is not None
-    assert exchanged.failure.kind == "harness"
-    assert "UnicodeEncodeError" in exchanged.failure.message
-    assert server.seen == []
-
-
 async def test_a_wire_without_an_sdk_is_refused_before_anything() -> None:
     """Gemini has no client here: said at once, naming the wires that have one."""
     with pytest.raises(UsageError, match=r"gemini.*openai_responses"):

@@ -5,22 +5,18 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-import time
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from asking import QUICK, TURN, Asked, ask
+from asking import QUICK, Asked, ask
 from costs import least_of
 from fault_server import DONE, END, FaultServer, Script, chunk, head, say, stream, text
 
-from vendor_verifier.records.request import Endpoint
 from vendor_verifier.transport import connect
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.connection import Origin
-from vendor_verifier.transport.policy import ProgressMeter, Sending
-from vendor_verifier.wire.openai_chat import OpenAIChat
 
 pytestmark = pytest.mark.anyio
 
@@ -74,19 +70,6 @@ async def test_connecting_is_not_latency(server: FaultServer, monkeypatch: pytes
         return measured.first_token_ns
 
     assert await least_of(first_token_ns, 100_000_000) < 100_000_000
-
-
-async def test_cancelling_the_caller_cancels_the_exchange(server: FaultServer) -> None:
-    """The caller's own end is not a vendor's failure: it goes through as a cancellation."""
-    server.answer = lambda _: Script((), "hang")
-    wire = OpenAIChat()
-    request = wire.request(TURN, Endpoint(server.url(), "m"))
-    async with FastTransport(QUICK) as transport:
-        exchange = None
-        with anyio.move_on_after(0.1) as scope:
-            exchange = await transport.exchange(Sending(request, ProgressMeter(wire.reader()), time.perf_counter_ns()))
-    assert scope.cancelled_caught
-    assert exchange is None
 
 
 async def fast(*urls: str) -> list[Asked]:

@@ -51,14 +51,10 @@ class RunClosed(Exception):
 
 
 class Due(msgspec.Struct, frozen=True):
-    """When a play was due: on ``perf_counter_ns``, and in seconds after the schedule's start.
-
-    ``taken_ns`` is since when it could begin, which is later only where as many waited before it as may wait at a time.
-    """
+    """When a play was due: on ``perf_counter_ns``, and in seconds after the schedule's start."""
 
     due_ns: int
     offered_s: float
-    taken_ns: int
 
 
 @dataclass(slots=True)
@@ -66,7 +62,7 @@ class _Question:
     """One turn ready to be asked of one entry, as often as it takes.
 
     ``most_tokens`` is its limit where tokens are counted, ``due_ns`` when it was due by a schedule. ``begun_late_ns``
-    is how long it took to be ready once it could begin, where it is the first turn of what was due.
+    is how long after that it was ready, where it is the first turn of what was due.
     """
 
     target: Target
@@ -152,14 +148,13 @@ class Conversation:
         Raises:
             RunClosed: no more permits were given before the play was over.
         """
-        due_ns, taken_ns = (None, None) if due is None else (due.due_ns, due.taken_ns)
+        due_ns = None if due is None else due.due_ns
         turns: list[TurnRecord] = []
         try:
             step = next(play)
             while True:
                 if isinstance(step, Turn):
-                    turns.append(await self._send(step, target, total_s, due_ns, taken_ns))
-                    taken_ns = None
+                    turns.append(await self._send(step, target, total_s, due_ns, is_first=not turns))
                     step = play.send(turns[-1].attempts[-1])
                     continue
                 began_ns = time.perf_counter_ns()
@@ -186,7 +181,7 @@ class Conversation:
         return ToolRun(tuple(results), ran.failure)
 
     async def _send(
-        self, turn: Turn, target: Target, total_s: float | None, due_ns: int | None, taken_ns: int | None
+        self, turn: Turn, target: Target, total_s: float | None, due_ns: int | None, *, is_first: bool
     ) -> TurnRecord:
         entry = target.entry
         try:
@@ -203,7 +198,7 @@ class Conversation:
         if request.untranslatable:
             words = "not expressible on this wire: " + ", ".join(request.untranslatable)
             return TurnRecord((Attempt(1, failure=Failure.of("untranslatable", words)),))
-        begun_late_ns = None if taken_ns is None else max(0, time.perf_counter_ns() - taken_ns)
+        begun_late_ns = max(0, time.perf_counter_ns() - due_ns) if is_first and due_ns is not None else None
         question = _Question(target, endpoint, request, turn, total_s, most_tokens, due_ns, begun_late_ns)
         attempts = [await self._attempt(1, question)]
         if should_retry(attempts[0]):

@@ -37,7 +37,7 @@ from vendor_verifier.run.conversation import Emit
 from vendor_verifier.run.interruption import STOP_REQUEST, StopRequest, interruptible, run_to_end
 from vendor_verifier.run.local import RunEnd, run_local
 from vendor_verifier.run.queue import WorkQueue
-from vendor_verifier.run.shards import Job, OpenJob, Shard, keys_of, shards_of, without_secrets
+from vendor_verifier.run.shards import Job, OpenJob, Shard, shards_of, without_secrets
 from vendor_verifier.store import decode_record, encode_record
 from vendor_verifier.transport.proxies import is_loopback
 
@@ -76,7 +76,6 @@ class DaskRun:
         self._workers: dict[str, dict[str, Any]] = {}
         self._unfit: dict[str, str] = {}
         self._lost: list[dict[str, str]] = []
-        self._duplicates = 0
         self._is_stopped = False
 
     async def run(self, address: str, security: Security | None) -> RunEnd:
@@ -117,7 +116,6 @@ class DaskRun:
             "workers": [worker for address, worker in self._workers.items() if address not in self._unfit],
             "refused": list(self._unfit.values()),
             "lost_sessions": self._lost,
-            "duplicates": self._duplicates,
         }
 
     async def _first_workers(self) -> int:
@@ -178,8 +176,7 @@ class DaskRun:
             key
             for target, each in enumerate(self._queue.targets)
             if each.entry.account in accounts
-            for key in keys_of(self._queue, self._job.run, target)
-            if not self._queue.awaits(key)
+            for key in self._queue.done_of(target, self._job.run)
         )
         job = replace(self._job, plan=plan, done=done)
         shard.number, shard.begun, shard.ended = len(self._submitted), False, asyncio.get_running_loop().create_future()
@@ -223,7 +220,6 @@ class DaskRun:
             shard, address, _ = self._submitted[number]
             if kind == "records":
                 records = [record for record in map(decode_record, content) if self._is_new(record)]
-                self._duplicates += len(content) - len(records)
                 self._workers[address]["records"] += len(records)
                 shard.kept += len(records)
                 self._emit(records)

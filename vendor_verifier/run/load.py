@@ -31,8 +31,7 @@ from vendor_verifier.run.queue import BLOCK, WorkItem, WorkQueue
 
 EntryKey = tuple[str, str]
 
-# Plays of one entry that may wait beyond its places. Further ones are begun when one of these gets its turn: they begin
-# no later for it, and a rate that is too high fills neither memory nor the event loop.
+# Plays of one entry that may wait beyond its places, so that a rate that is too high fills neither memory nor the loop.
 MOST_WAITING = 10_000
 # What a play ends in once nothing more goes to its vendor.
 _OF_A_STOPPED_VENDOR = kinds_where(lambda kind: kind.stops) & NOT_SENT
@@ -160,14 +159,12 @@ class Load:
                 due_ns = zero_ns + int(due_s * 1e9)
                 if not lane.is_stopped:
                     await self._wait_until(due_ns)
-                is_full = room.locked()
                 await room.acquire()
-                taken_ns = max(due_ns, time.perf_counter_ns()) if is_full else due_ns
                 # Lets the others run, when many are due at once or none has to be waited for.
                 await asyncio.sleep(0)
                 if self._over.is_set() or not lane.goes_on(due_s):
                     return
-                group.create_task(play(*lane.draw(), Due(due_ns, due_s, taken_ns)))
+                group.create_task(play(*lane.draw(), Due(due_ns, due_s)))
 
     async def _by_places(self, lane: _Lane) -> None:
         zero_ns = time.perf_counter_ns()

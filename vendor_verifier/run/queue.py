@@ -84,18 +84,27 @@ class WorkQueue:
         """The number of items crossed off of one target."""
         return len(self._done[target])
 
-    def awaits(self, key: RecordKey) -> bool:
-        """Whether the item that makes this record is still left."""
-        found = self._find(key)
-        return found is not None and found[1] not in self._done[found[0]]
+    def done_of(self, target: int, run: str) -> Iterator[RecordKey]:
+        """The keys of the records whose items were crossed off, of one target."""
+        entry = self.targets[target].entry
+        for number in sorted(self._done[target]):
+            place, repetition = divmod(number, self._most)
+            suite = self.parts[bisect_right(self._begins, place) - 1].suite
+            yield run, entry.model, entry.label, suite.name, self._ids[place], repetition
 
     def cross_off(self, key: RecordKey) -> bool:
         """Leave out the item that makes this record; False when there is none, or none any more."""
-        found = self._find(key)
-        if found is None or found[1] in self._done[found[0]]:
+        _, model, label, suite, sample_id, repetition = key
+        target, part = self._target_of.get((model, label)), self._part_of.get(suite)
+        if target is None or part is None:
             return False
-        self._done[found[0]].add(found[1])
-        return True
+        place = self.parts[part].samples.place_of(sample_id)
+        if place is None or not 0 <= repetition < self.repeats[target]:
+            return False
+        number, done = (self._begins[part] + place) * self._most + repetition, self._done[target]
+        is_new = number not in done
+        done.add(number)
+        return is_new
 
     def order(self, seed: int) -> Sequence[int]:
         """All places in random order, those of one sample together."""
@@ -127,17 +136,6 @@ class WorkQueue:
         part = self.parts[number]
         sample = part.samples[place - self._begins[number]]
         return WorkItem(self.targets[target], part.suite, sample, repetition, part.total_s)
-
-    def _find(self, key: RecordKey) -> tuple[int, int] | None:
-        """The target of a record, and its place and repetition as one number; None where none was planned."""
-        _, model, label, suite, sample_id, repetition = key
-        target, part = self._target_of.get((model, label)), self._part_of.get(suite)
-        if target is None or part is None:
-            return None
-        place = self.parts[part].samples.place_of(sample_id)
-        if place is None or not 0 <= repetition < self.repeats[target]:
-            return None
-        return target, (self._begins[part] + place) * self._most + repetition
 
     def _left_at(self, target: int, place: int) -> Sequence[int]:
         """The repetitions left at one place of a target."""

@@ -7,10 +7,9 @@ equally. It opens no connection and does not need Dask.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from itertools import product
 from math import inf
 from pathlib import Path
 from typing import NamedTuple
@@ -106,14 +105,6 @@ class Shard:
     share: Spending = field(default_factory=Spending)
     before: tuple[int, float] = (0, 0.0)
     kept: int = 0
-
-
-def keys_of(queue: WorkQueue, run: str, target: int) -> Iterator[RecordKey]:
-    """The key of every record of one entry."""
-    entry = queue.targets[target].entry
-    for part in queue.parts:
-        for sample, repetition in product(part.samples.ids, range(queue.repeats[target])):
-            yield run, entry.model, entry.label, part.suite.name, sample, repetition
 
 
 def shards_of(plan: Plan, workers: int) -> list[Shard]:
