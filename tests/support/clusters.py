@@ -110,9 +110,10 @@ class WatchedVendors:
         self.most_in_flight.clear()
         self.authorizations.clear()
 
-    def asked_more_than_once(self) -> int:
-        """Requests beyond the first for the same question to the same persona."""
-        return sum(count - 1 for count in self.asked.values())
+    def asked_twice(self) -> set[tuple[str, str]]:
+        """Persona and number of each record that was asked for more than once."""
+        twice = [question for question, count in self.asked.items() if count > 1]
+        return {(persona, str(data).partition("record ")[2].partition(".")[0]) for persona, data in twice}
 
 
 def free_port() -> int:
