@@ -5,11 +5,13 @@ The package index has an older product under the same name, so until a release t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from vendor_verifier.records.manifest import Executor
 
 
 class VerifierError(Exception):
@@ -72,7 +74,7 @@ class ClusterError(VerifierError):
     ``executor`` is the manifest's entry on this session: workers, versions, regions, losses.
     """
 
-    executor: Mapping[str, Any] = MappingProxyType({})
+    executor: Executor | None = None
 
 
 class NobodyToSend(ClusterError):

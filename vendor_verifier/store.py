@@ -12,7 +12,6 @@ runs/<timestamp>/
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -22,11 +21,11 @@ from typing import Any
 import msgspec
 
 from vendor_verifier.errors import DataError, RunFolderError, StorageError
-from vendor_verifier.records.manifest import Manifest, UnreadableManifest, manifest_of
+from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.record import RECORD_SCHEMA, Record
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.sample_store import lines_of, open_lines, read_samples, zstd_module
-from vendor_verifier.wire.payload import parse_json, well_formed
+from vendor_verifier.wire.payload import well_formed
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -38,6 +37,7 @@ PACKED = ".zst"
 _MOST_LINE_BYTES = 256 * 1024**2
 
 _decode_record = msgspec.json.Decoder(Record).decode
+_decode_manifest = msgspec.json.Decoder(Manifest).decode
 # Told of a line that is no record, as ``records.jsonl:17``, and of the reason.
 OnBadLine = Callable[[str, str], None]
 
@@ -81,10 +81,14 @@ class UnreadableLine(ValueError):
 
 def encode_record(record: Record) -> bytes:
     """One line, newline included, UTF-8. A lone surrogate in it, which UTF-8 cannot write, becomes U+FFFD."""
+    return _encoded(record) + b"\n"
+
+
+def _encoded(value: Record | Manifest) -> bytes:
     try:
-        return msgspec.json.encode(record) + b"\n"
+        return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_well_formed_value(msgspec.to_builtins(record))) + b"\n"
+        return msgspec.json.encode(_well_formed_value(msgspec.to_builtins(value)))
 
 
 def decode_record(line: bytes) -> Record:
@@ -163,9 +167,7 @@ class RunFolder(msgspec.Struct, frozen=True):
             raise StorageError(f"cannot write into {place}: it leads out of {self.path}")
 
     def write_manifest(self, manifest: Manifest) -> None:
-        """Write the manifest; a number without JSON form is a ValueError."""
-        text = json.dumps(manifest.raw, indent=2, ensure_ascii=False, allow_nan=False)
-        self.write(self.manifest_file.name, text + "\n")
+        self.write(self.manifest_file.name, msgspec.json.format(_encoded(manifest), indent=2) + b"\n")
 
     def read_manifest(self) -> Manifest:
         """The manifest.
@@ -174,18 +176,14 @@ class RunFolder(msgspec.Struct, frozen=True):
             RunFolderError: there is none, or it cannot be read.
         """
         try:
-            raw = parse_json(self.manifest_file.read_text(encoding="utf-8"))
-            if not isinstance(raw, dict):
-                raise UnreadableManifest("is not a JSON object")
-            # A lone surrogate has no UTF-8 form, and values read here are written elsewhere.
-            return manifest_of(_well_formed_value(raw))
+            return _decode_manifest(self.manifest_file.read_bytes())
         except FileNotFoundError:
             is_sweep = (self.path / "capacity.json").exists()
             hint = "; it holds a capacity sweep, whose runs are in its folders" if is_sweep else ""
             raise RunFolderError(f"{self.path} is not a run folder: it holds no manifest.json{hint}") from None
-        except UnreadableManifest as error:
-            raise RunFolderError(f"{self.manifest_file} {error}") from None
-        except (OSError, ValueError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise RunFolderError(f"{self.manifest_file} is damaged, or no run of this tool: {error}") from None
+        except OSError as error:
             raise RunFolderError(f"{self.manifest_file} cannot be read: {error}") from None
 
     def write_samples(self, suite: str, samples: Iterable[Sample]) -> None:

@@ -22,7 +22,7 @@ VALUES = (None, True, 1, -1, 1.5, 10**7, "x", "", [], {"a": "b"}, {"input": 1}, 
 READ_LATER = "suites"
 # Whole floats are whole numbers to JSON Schema; names, addresses and keys it can only know to be text.
 BEYOND_A_SCHEMA = ("unknown validator", "no url for", "expected a url", "would be sent", "must not be in this file",
-                   "is known: ask")  # fmt: skip
+                   "is known: ask", "needs both `input`")  # fmt: skip
 
 
 def documents() -> Iterator[tuple[str, Any]]:

@@ -98,7 +98,7 @@ MANIFESTS = [
     ("tasks.0.count", -1, "$.tasks[0].count"),
     ("settings.repeat", 10**30, "$.settings.repeat"),
     ("settings.load", "x", "$.settings.load"),
-    ("score.schema_policy", "\ud800", "$.score.schema_policy"),
+    ("score.schema_policy", "both", "$.score.schema_policy"),
     ("score.model_gates", {"m": 3}, "$.score.model_gates"),
     ("load", -1, "$.load"),
     ("stopped", [], "$.stopped"),

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from msgspec.structs import replace
 from pyarrow import parquet
 from scored import MODEL, write_demo
@@ -90,8 +91,8 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> RunData:
     """The stored demo run, with one vendor under a hostile name."""
     folder = RunFolder(write_demo(tmp_path_factory.mktemp("export")))
     manifest = folder.read_manifest()
-    entries = [each | {"label": LABEL} if each["label"] == "cutter" else each for each in manifest.raw["entries"]]
-    folder.write_manifest(manifest.changed(entries=entries))
+    entries = [structs.replace(each, label=LABEL) if each.label == "cutter" else each for each in manifest.entries]
+    folder.write_manifest(structs.replace(manifest, entries=entries))
     records = list(folder.read_records(lambda *_: None))
     renamed = [replace(each, label=LABEL) if each.label == "cutter" else each for each in records]
     folder.records_file.write_bytes(b"".join(map(encode_record, renamed)))

@@ -180,11 +180,10 @@ def test_a_sample_is_found_by_each_of_its_names(
 def test_the_curl_has_the_settings_of_the_entry(known: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
     """The key as a variable, the parameters, the extra body, and the names of headers, whose values are not stored."""
     manifest = known.read_manifest()
-    entries = manifest.raw["entries"]
-    entry = next(each for each in entries if each["label"] == "slow")
-    entry |= {"url": "https://vendor.invalid/v1", "key_name": "OTHER_KEY", "extra_headers": ["x-team"]}
-    entry |= {"parameters": {"max_tokens": 7}, "extra_body": {"provider": {"only": ["x"]}}}
-    known.write_manifest(manifest.changed(entries=entries))
+    changes = {"url": "https://vendor.invalid/v1", "key_name": "OTHER_KEY", "extra_headers": ["x-team"]}
+    changes |= {"parameters": {"max_tokens": 7}, "extra_body": {"provider": {"only": ["x"]}}}
+    entries = [structs.replace(each, **changes) if each.label == "slow" else each for each in manifest.entries]
+    known.write_manifest(structs.replace(manifest, entries=entries))
     out = explained(capsys, known, "--vendor", "slow", "--sample", SAMPLE)
     assert '-H "authorization: Bearer ${OTHER_KEY}"' in out
     assert "x-team" in out

@@ -12,7 +12,8 @@ from model_runs import BASE, attempts, model_run, records, twice
 from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.findings.bill import reach
 from vendor_verifier.findings.verdict import every_test, judge
-from vendor_verifier.scoring.money import Money, Price
+from vendor_verifier.records.plan import Price
+from vendor_verifier.scoring.money import Money
 
 N = 200
 RNG = np.random.default_rng(1)

@@ -36,12 +36,6 @@ def test_sixty_of_the_shipped_samples_hold_both_classes() -> None:
     assert classes_of(planned(limit=60, head=True).plan.tasks[0].samples) == {True}
 
 
-def test_a_seed_does_not_change_which_samples_are_asked() -> None:
-    """The seed orders the questions; the same ones are asked every night."""
-    ids = [[one.id for one in planned(limit=60, seed=seed).plan.tasks[0].samples] for seed in (0, 7)]
-    assert ids[0] == ids[1]
-
-
 def test_a_choice_without_one_class_is_warned_of() -> None:
     """The head of the shipped file cannot show a false call, and says so; a choice with both classes says nothing."""
     (words,) = planned(limit=60, head=True).plan.warnings
@@ -65,7 +59,6 @@ def test_a_choice_without_one_class_is_warned_of() -> None:
         ({"filter_difficulty": ("extreme",)}, "there is `easy`, `hard`, `medium`"),
         ({"sample_ids": "885230638322f857-9"}, "(did you mean `885230638322f857-1`?)"),
         ({"filter_tags": ("no such word",)}, "--filter-tags: read 'no such word', which fits no sample"),
-        ({"head": True}, "run.head: says which samples of a limit; add --limit N, or leave it out"),
         (
             {"filter_category": ("single_call",), "filter_difficulty": ("hard",)},
             "none of its 315 samples passes all the filters together",
@@ -73,7 +66,7 @@ def test_a_choice_without_one_class_is_warned_of() -> None:
     ],
 )
 def test_a_choice_that_cannot_be_meant_is_refused(choice: dict[str, Any], words: str) -> None:
-    """A misspelt word would choose nothing; a share or a head needs a limit."""
+    """A misspelt word would choose nothing; filters together may leave nothing."""
     with pytest.raises(ProblemsError) as caught:
         planned(**choice)
     assert words in str(caught.value)
@@ -122,28 +115,6 @@ def test_the_pages_filters_choose_the_pages_rows(
     """Easy is every single-step row whatever its own difficulty, hard and medium every multi-step one."""
     assert count > 0
     assert _asked(capsys, "--benchmark", "mcptoolbench", *words) == count
-
-
-@pytest.mark.usefixtures("place")
-@pytest.mark.parametrize("word", ["fin", "?"])
-def test_a_category_that_fits_none_lists_those_there_are(word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Equality is asked for, so part of a category is none; the message has them all."""
-    assert run_app(["run", "-c", "config.yaml", "--benchmark", "mcptoolbench", "--filter-category", word]) == 2
-    told = capsys.readouterr().err
-    assert all(f"`{category}`" in told for category in {tags["category"] for tags in TAGS})
-
-
-def test_a_file_beside_several_evaluations_is_never_ignored(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The run says who reads it, or asks nothing."""
-    (place / "own.jsonl").write_text("\n".join(json.dumps(row) for row in ROWS[:4]))
-    file = ["--test-file-path", "own.jsonl", "--dry-run", "-c", "config.yaml"]
-    assert run_app(["run", "--suite", "trigger", "--suite", "mcptoolbench", *file]) == 0
-    told = capsys.readouterr().err
-    assert "Only trigger reads --test-file-path own.jsonl" in told
-    assert "mcptoolbench (mcp_toolbench.jsonl)" in told
-    named = ["--set", "mcptoolbench.test_file_path=own.jsonl"]
-    assert run_app(["run", "--suite", "trigger", "--suite", "mcptoolbench", *named, *file]) == 0
-    assert "Only trigger" not in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("place")

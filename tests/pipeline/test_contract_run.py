@@ -77,17 +77,6 @@ def test_a_limit_leaves_no_check_out(bench: Any) -> None:
     assert len({record["sample"] for record in map(json.loads, lines) if record["suite"] == "trigger"}) == 10
 
 
-def test_built_in_questions_take_no_file(bench: Any) -> None:
-    """A file for them would be read by nobody."""
-    configure(bench, chat="faithful")
-    code, _, err = bench(
-        *("--config-file-path", bench.folder / "config.yaml", "--suite", "contract", "--dry-run"),
-        *("--set", "contract.test_file_path=samples.jsonl"),
-    )
-    assert code == 2
-    assert "built in" in err
-
-
 def _figures(scores: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = scores["models"]["simulated-model"]["vendors"]["chat"]
     return found

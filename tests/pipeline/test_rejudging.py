@@ -66,29 +66,6 @@ def test_a_stored_run_is_judged_as_if_it_had_been_asked_so(run: Path, tmp_path: 
     assert _scores(run) == before
 
 
-def test_all_metrics_of_tool_correctness_come_from_one_run(run: Path) -> None:
-    """Each way to score differs where it must: in other order, with an extra call, with a wrong parameter."""
-    records = [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
-    for record in records:
-        calls = (record["turns"][0]["attempts"][-1].get("response") or {}).get("tool_calls") or []
-        if record["suite"] == "tool_correctness" and record["label"] == "reseller-a":
-            calls.reverse()
-        elif record["suite"] == "tool_correctness" and record["label"] == "slow" and calls:
-            calls.append(calls[0])
-    (run / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    paid = (run / "records.jsonl").read_bytes()
-    found = []
-    for word in ("exact_match=false", "check_ordering=true", "exact_match=true", "compare_parameters=true"):
-        assert run_app(["score", str(run), "--set", f"tool_correctness.{word}", "--history", "none"]) == 0
-        found.append({label: suites["tool_correctness"]["score"] for label, suites in _scores(run).items()})
-    free, ordered, exact, compared = found
-    assert free["official"] == compared["official"] == 1.0
-    assert free["reseller-a"] == 1.0 > ordered["reseller-a"]
-    assert free["slow"] == ordered["slow"] == 1.0 > exact["slow"]
-    assert exact["substitute"] > compared["substitute"]
-    assert (run / "records.jsonl").read_bytes() == paid
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -109,34 +86,6 @@ def test_what_decides_the_questions_is_refused(
     assert run_app(["score", str(run), *words, "--history", "none"]) == 2
     assert said in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()} == before
-
-
-def test_where_calls_are_read_may_change_later(run: Path) -> None:
-    """``native`` for ``auto`` asks the same, so it is an option of judging."""
-    assert run_app(["score", str(run), "--answer-format", "native", "--history", "none"]) == 0
-
-
-def test_a_run_without_answers_is_not_judged_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A redacted run keeps its verdicts and says why."""
-    shutil.copy("config_simulated.yaml", tmp_path / "config.yaml")
-    command = ["run", "--config-file-path", str(tmp_path / "config.yaml"), "--model", "simulated-model"]
-    command += [
-        "--vendor",
-        "official",
-        "--suite",
-        "toolbench",
-        "-n",
-        "3",
-        "--set",
-        "run.redact_content=true",
-        "-q",
-        "--history",
-        "none",
-    ]
-    assert run_app([*command, "-o", str(tmp_path / "run")]) == 0
-    capsys.readouterr()
-    assert run_app(["score", str(tmp_path / "run"), "--set", "toolbench.mode=strict"]) == 2
-    assert "redact_content" in capsys.readouterr().err
 
 
 SAMPLE = Sample("a-1", Turn(({"role": "user", "content": "?"},)), {"category": "multi_turn_base"})

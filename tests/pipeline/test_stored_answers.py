@@ -63,16 +63,6 @@ def test_stored_answers_are_scored_without_asking(
     assert list(found["scores"].values()) == [sum(scores) / 3]
 
 
-def test_the_same_rows_are_asked_of_a_vendor(file: Path, tmp_path: Path) -> None:
-    """A live run over the file: the faithful vendor is right everywhere."""
-    shutil.copy("config_simulated.yaml", tmp_path / "config.yaml")
-    command = ["run", "--config-file-path", str(tmp_path / "config.yaml"), "--model", "simulated-model"]
-    command += ["--vendor", "official", "--suite", "tool_correctness", "--test-file-path", str(file)]
-    assert run_app([*command, "-q", "--history", "none", "-o", str(tmp_path / "run")]) == 0
-    (model,) = json.loads((tmp_path / "run" / "scores.json").read_text())["models"].values()
-    assert model["vendors"]["official"]["suites"]["tool_correctness"]["values"]["score"] == 1.0
-
-
 @pytest.mark.parametrize(
     ("row", "words", "said"),
     [
@@ -132,15 +122,6 @@ def test_the_pages_command_writes_the_pages_fields(place: Path, name: str) -> No
     assert all(FIELDS[name] <= set(task) for task in called)
     assert {task["resolved"] for task in found["tasks"]} == {True, False}
     assert all("error" in task or "details" in task for task in found["tasks"] if not task["resolved"])
-
-
-def test_the_summary_is_of_the_scores(place: Path) -> None:
-    """The rate of each vendor is the mean over its tasks."""
-    assert _run("--suite", "toolbench", "--sample", "9", "-q", "-o", "results.json") == 0
-    found = _results(place / "results.json")
-    for one in found["summary"]:
-        own = [task["resolved"] for task in found["tasks"] if task["vendor"] == one["vendor"]]
-        assert (one["tasks"], one["resolved"]) == (len(own), sum(own) / len(own))
 
 
 def test_scoring_again_writes_it_anew(place: Path) -> None:

@@ -47,13 +47,6 @@ def test_defects_are_found_and_the_twin_has_none(judged: Any, bench: Any) -> Non
     assert (model["choice"]["kind"], model["choice"]["labels"]) == ("undecided", ["twin"])
 
 
-def test_the_baseline_is_asked_twice(judged: Any) -> None:
-    """Every other vendor is compared with both repetitions."""
-    vendors = judged()[1]["vendors"]
-    assert (vendors["official"]["planned"], vendors["twin"]["planned"]) == (80, 40)
-    assert {vendor["counts"]["pairs"] for vendor in vendors.values()} == {2}
-
-
 def test_a_resumed_run_asks_only_what_is_missing(judged: Any, bench: Any) -> None:
     """Records of the baseline's second repetition are due again when they are gone; another number is refused."""
     judged()
@@ -66,7 +59,7 @@ def test_a_resumed_run_asks_only_what_is_missing(judged: Any, bench: Any) -> Non
     paths = ("--test-file-path", "samples.jsonl", "-o", "run", "--quiet", "--incremental", "--temperature", "0")
     code, _, err = bench(*paths, "--baseline-repeats", "1")
     assert code == 2
-    assert "baseline_repeats" in err
+    assert "baseline-repeats was 2, is 1" in err
 
 
 def test_a_failed_gate_exits_with_1_and_an_undecided_one_with_0(judged: Any, bench: Any) -> None:
@@ -181,50 +174,3 @@ def test_cost_gates(bench: Any) -> None:
     assert outcomes(scores, "twin") == {cheap: "not_decided", dear: "not_decided"}
     stored = json.loads((bench.folder / "run" / "manifest.json").read_text(encoding="utf-8"))
     assert stored["entries"][0]["price"]["currency"] == "CNY"
-
-
-def test_gates_on_verdicts_change_no_verdict(bench: Any) -> None:
-    bench.configure("official: faithful", "swap: substitute")
-    bench.samples(40)
-    code, scores = bench.run("--gate", "verdict >= check", "--gate", "f1 >= 0.99")
-    verdict = scores["models"]["simulated-model"]["vendors"]["swap"]["verdict"]
-    assert (code, outcomes(scores, "swap")["verdict >= check"], verdict["status"]) == (1, "failed", "differs")
-    assert "f1 >= 0.99" not in json.dumps(verdict)
-
-
-def test_a_failed_gate_comes_before_an_incomplete_run(bench: Any) -> None:
-    bench.configure("official: faithful", "shut: locked")
-    bench.samples()
-    assert bench.run("--retries", "0", output="whole")[0] == 3
-    assert bench.run("--retries", "0", "--gate", "avg_tokens <= 1", output="both")[0] == 1
-
-
-@pytest.fixture
-def scattered(bench: Any) -> Any:
-    """A run of two priced vendors over six samples, whose records were then made in two regions."""
-    config = bench.configure("official: faithful", "twin: faithful")
-    price = "validator: openai\n      price: {input: 1.0, output: 2.0}\n"
-    config.write_text(config.read_text().replace("validator: openai\n", price))
-    bench.samples(6)
-    bench.run("--baseline-repeats", "1")
-    records = bench.folder / "run" / "records.jsonl"
-    rows = [json.loads(line) for line in records.read_bytes().splitlines()]
-    met: set[str] = set()
-    for row in rows:
-        # Each vendor's first record, whichever vendor was quicker.
-        row["region"] = "eu" if row["label"] in met else "us"
-        met.add(row["label"])
-    records.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    bench("score", "run", "--history", "none")
-    return bench
-
-
-def test_regions_are_in_the_reports(scattered: Any) -> None:
-    """By vendor and region; the counts are those of the records."""
-    scored = score_folder(RunFolder(scattered.folder / "run"))
-    assert scored.records.groupby(["label", "region"], observed=True).size().tolist() == [5, 1, 5, 1]
-    scattered("report", "run", "--format", "html,md")
-    for name in ("report.md", "report.html"):
-        text = (scattered.folder / "run" / name).read_text()
-        assert "Region" in text
-        assert "eu" in text

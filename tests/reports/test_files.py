@@ -64,7 +64,7 @@ def test_hostile_text_is_escaped(name: str) -> None:
 
 def test_no_file_holds_what_the_manifest_keeps(demo: ScoredRun) -> None:
     """Addresses, account digests, key names and request parameters are in no report."""
-    account = demo.manifest.raw["entries"][0]["account"]
+    account = demo.manifest.entries[0].account
     for render in REPORTS.values():
         text = render(demo)
         assert account not in text

@@ -12,7 +12,7 @@ from made_results import unmeasured, verdict
 from msgspec import structs
 from scored import MODEL
 
-from vendor_verifier.records.manifest import manifest_of
+from vendor_verifier.records.manifest import ScoreRequest, StoredLoad
 from vendor_verifier.records.results import FacetName, Finding, GateResult, Status, SuiteResult
 from vendor_verifier.reports import REPORTS, terminal
 from vendor_verifier.scoring.money import Money
@@ -57,11 +57,10 @@ def small(demo: ScoredRun) -> ScoredRun:
     records["failure"] = records["failure"].cat.add_categories(["timeout_total"])
     records.loc[failed, ["failure", "ok"]] = ["timeout_total", False]
     samples = tuple(demo.samples["trigger"].ids[:2])
-    raw = {**demo.manifest.raw, "score": {"slos": ["ttft_ms <= 60"]}}
     money = {(MODEL, label): Money(3.2, 0.2, 1.5 + place, 0.002, 20, 0) for place, label in enumerate(VERDICTS)}
     return replace(
         demo,
-        manifest=manifest_of(raw),
+        manifest=structs.replace(demo.manifest, score=ScoreRequest(slos=("ttft_ms <= 60",))),
         report=structs.replace(
             demo.report,
             models={MODEL: structs.replace(model, vendors=vendors)},
@@ -95,8 +94,8 @@ def small(demo: ScoredRun) -> ScoredRun:
 
 def under_load(scored: ScoredRun) -> ScoredRun:
     """The same run, sent at 50 requests a second."""
-    settings = {**scored.manifest.raw["settings"], "load": {"request_rate": 50, "arrival": "poisson"}}
-    return replace(scored, manifest=manifest_of({**scored.manifest.raw, "settings": settings}))
+    settings = structs.replace(scored.manifest.settings, load=StoredLoad(50, "poisson"))
+    return replace(scored, manifest=structs.replace(scored.manifest, settings=settings))
 
 
 @pytest.mark.parametrize("name", [*REPORTS, "terminal.txt", "terminal_load.txt"])

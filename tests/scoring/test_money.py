@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from made_records import CALL, RIVAL, WRONG, bad, frames, ok, record
 from msgspec import structs
 
+from vendor_verifier.records.plan import Price
 from vendor_verifier.records.record import Attempt, Record, Usage
-from vendor_verifier.scoring.money import Money, Price, cost_usd, costs_usd, money
+from vendor_verifier.scoring.money import Money, cost_usd, costs_usd, money
 
 PRICE = Price(input=1.0, output=10.0)
 LOST = structs.replace(ok(usage=Usage(1000, 100)), failure=bad("truncated", None).failure)

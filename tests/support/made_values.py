@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from vendor_verifier.records.manifest import Manifest, manifest_of
+from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, TurnRecord, Usage
 
 LEAST: dict[str, Any] = {"run": "r", "entries": [], "tasks": [], "settings": {"repeat": 1}}
@@ -22,7 +22,8 @@ def replace(value: Any, **changes: Any) -> Any:
 
 def some_manifest(**keys: Any) -> Manifest:
     """A manifest of nobody with these keys; ``settings`` are added to its own."""
-    return manifest_of({**LEAST, **keys, "settings": {**LEAST["settings"], **keys.get("settings", {})}})
+    settings = {**LEAST["settings"], **keys.get("settings", {})}
+    return msgspec.convert({**LEAST, **keys, "settings": settings}, Manifest)
 
 
 def answer(label: str, ttft_ms: float = 100, usage: Usage | None = None) -> Record:

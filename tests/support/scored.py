@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from made_values import replace
 
 from vendor_verifier.pipeline.score import score_folder
-from vendor_verifier.records.manifest import manifest_of
+from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.results import Choice, GateResult, Report
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.scoring.table import read_frames
@@ -45,7 +46,7 @@ def bare_run(report: Report, manifest: Mapping[str, Any] | None = None) -> Score
     keys = {"run": report.run, "entries": [], "tasks": [], "settings": {"repeat": 1}, **(manifest or {})}
     frames = read_frames([], {}, {})
     return ScoredRun(
-        manifest=manifest_of(keys),
+        manifest=msgspec.convert(keys, Manifest),
         report=report,
         records=frames.records,
         attempts=frames.attempts,

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
+
 from vendor_verifier.features.simulate.answer_key import AnswerKey, digest, known_answers
 from vendor_verifier.features.simulate.model import answer_to
 from vendor_verifier.features.simulate.personas import PERSONAS
@@ -19,7 +21,7 @@ from vendor_verifier.features.simulate.server import timed
 from vendor_verifier.loaders import read_dataset_file
 from vendor_verifier.pipeline.bfcl.data import answered_rows
 from vendor_verifier.pipeline.score import score_folder
-from vendor_verifier.records.manifest import manifest_of
+from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.plan import RetryRules, Task
 from vendor_verifier.records.record import Attempt, Exchange, Failure, Record, TurnRecord
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
@@ -145,7 +147,7 @@ def run_folder(
         "tasks": [task | {"skipped": [], "defects": [], "not_run": {}}], "settings": {"repeat": 1, "seed": 0},
         "score": {},
     }  # fmt: skip
-    folder.write_manifest(manifest_of(manifest))
+    folder.write_manifest(msgspec.convert(manifest, Manifest))
     with Journal(folder) as journal:
         for vendor in vendors:
             journal.append(vendor.records(samples, suite))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -32,10 +31,9 @@ from vendor_verifier.pipeline.estimate import (
     Forecast,
     forecast,
 )
-from vendor_verifier.pipeline.manifest import stored_load
 from vendor_verifier.pipeline.plan import Prepared, prepare
 from vendor_verifier.pipeline.run import RunOutcome, run, unfinished_vendors
-from vendor_verifier.records.manifest import load_text
+from vendor_verifier.records.manifest import StoredLoad
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.formats import usd
 from vendor_verifier.text import counted
@@ -98,7 +96,7 @@ def _print_dry_run(prepared: Prepared, *, as_json: bool) -> None:
     Raises:
         UsageError: a price of the config is invalid.
     """
-    foreseen = forecast(prepared, datetime.now(UTC))
+    foreseen = forecast(prepared)
     if as_json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(foreseen), indent=2).decode() + "\n")
         return
@@ -114,8 +112,8 @@ def _lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
         dataset = prepared.datasets[task.suite]
         times = "as often as time allows" if plan.load.plans_by_doing else counted(plan.repeat, "time")
         yield f"{task.suite}: {counted(len(task.samples), 'sample')} of {dataset.name}, sent {times}"
-    if (load := stored_load(plan.load)) is not None:
-        yield f"load: {load_text(load)}"
+    if load := StoredLoad.of(plan.load):
+        yield f"load: {load}"
     for entry, each in zip(plan.entries, foreseen.entries, strict=True):
         baseline = " (baseline)" if entry.is_baseline else ""
         key = f"key from {entry.key_name}" if entry.key_name else "no key"

@@ -23,7 +23,7 @@ from vendor_verifier.config.secret_text import (
     shown,
 )
 from vendor_verifier.config.yaml_source import Path
-from vendor_verifier.records.plan import Entry
+from vendor_verifier.records.plan import Entry, Price
 from vendor_verifier.records.request import Endpoint
 from vendor_verifier.registry import Registry
 
@@ -156,11 +156,23 @@ class EntryReader:
                 if (each := self.overrides.get(name, settings.get(name))) is not None
             },
             concurrency=settings.get("concurrency"),
-            price=settings.get("price"),
+            price=self._price(path, settings.get("price")),
             requests_per_minute=settings.get("rpm"),
             tokens_per_minute=settings.get("tpm"),
             header_templates={name: text for name, (_, text) in templates.items() if references(text)},
         )
+
+    def _price(self, path: Path, given: Mapping[str, Any] | None) -> Price | None:
+        """The price; a price per request alone makes tokens free."""
+        if given is None:
+            return None
+        currency = given.get("currency", "USD")
+        if currency != "USD" and "rate" not in given:
+            self.findings.problem((*path, "price"), f"is in {currency}; add `rate:`, US dollars for one {currency}")
+        if ("input" in given) != ("output" in given) or not {"input", "request"} & given.keys():
+            words = "needs both `input` and `output` per million tokens, or `request`"
+            self.findings.problem((*path, "price"), words)
+        return Price(**{"input": 0.0, "output": 0.0, **given})
 
     def report_missing(self) -> None:
         """One problem for each variable without a value, at the first entry that needs it."""

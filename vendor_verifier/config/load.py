@@ -289,21 +289,4 @@ def _warn(entries: Sequence[tuple[Written, Entry]], findings: Findings) -> None:
             findings.warn((*written.path, "provider"), words)
 
 
-def describe(entries: Iterable[Entry]) -> list[dict[str, Any]]:
-    """Entries as JSON-able mappings without any secret: no key, and of the headers only their names."""
-    same = ("model", "label", "vendor", "wire", "account", "is_baseline", "provider", "key_name", "concurrency")
-    return [
-        {
-            **{name: getattr(entry, name) for name in (*same, "requests_per_minute", "tokens_per_minute")},
-            "url": entry.endpoint.base_url,
-            "model_id": entry.endpoint.model_id,
-            "parameters": dict(entry.parameters),
-            "extra_body": dict(entry.endpoint.body),
-            "extra_headers": sorted(entry.endpoint.headers),
-            "price": dict(entry.price) if entry.price is not None else None,
-        }
-        for entry in entries
-    ]
-
-
-__all__ = ["Configuration", "describe", "load_config", "read_environment"]
+__all__ = ["Configuration", "load_config", "read_environment"]

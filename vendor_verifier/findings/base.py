@@ -13,10 +13,10 @@ import pandas as pd
 import scipy
 
 from vendor_verifier.records.failures import KINDS
-from vendor_verifier.records.plan import same_model
+from vendor_verifier.records.plan import Price, same_model
 from vendor_verifier.records.results import FacetName, Status
 from vendor_verifier.scoring.answer import AnswerText
-from vendor_verifier.scoring.money import Money, Price
+from vendor_verifier.scoring.money import Money
 from vendor_verifier.stats.answers import similarity
 from vendor_verifier.stats.compare import Comparison, more_often
 

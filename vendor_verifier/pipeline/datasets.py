@@ -150,17 +150,9 @@ def chosen_samples(kind: SuiteKind, dataset: Dataset, own: TaskOptions, options:
     """
     samples: Sequence[Sample] = dataset.samples
     run_limit = None if kind.whole else options.limit
-    for stated, limit, is_head in (
-        (own, own.sample_size, own.head or options.head),
-        (options, run_limit, options.head),
-    ):
-        samples = select(
-            samples,
-            **_filters(stated),
-            limit=limit,
-            head=is_head,
-            by_call_type=kind.by_call_type,
-        )
+    head = own.head or options.head
+    for stated, limit, is_head in ((own, own.sample_size, head), (options, run_limit, options.head)):
+        samples = select(samples, **_filters(stated), limit=limit, head=is_head, by_call_type=kind.by_call_type)
     if not samples:
         words = f"none of its {len(dataset.samples)} samples passes all the filters together; leave some out"
         raise DataError([Problem(words, Path(dataset.name))])
@@ -168,28 +160,19 @@ def chosen_samples(kind: SuiteKind, dataset: Dataset, own: TaskOptions, options:
 
 
 def check_choices(datasets: Mapping[str, Dataset], own: Mapping[str, SuiteOptions], options: RunOptions) -> list[str]:
-    """Refuse selections that match no sample or contradict themselves, naming the possible choices.
+    """Refuse selections that match no sample, naming the possible choices.
 
     A value of a filter that fits no sample next to one that fits is a warning; these are returned.
 
     Raises:
-        ProblemsError: a filter that fits no sample, or a head without a limit.
+        ProblemsError: a filter that fits no sample.
     """
     warnings: list[str] = []
     every = {name: dataset.samples for name, dataset in datasets.items()}
     flags = {name: "--" + option.replace("_", "-") for name, option in _FILTERS.items()}
-    # A head may be of the evaluations' own limits.
-    is_limited = any(
-        limit is not None for limit in (options.limit, *(each.chosen.sample_size for each in own.values()))
-    )
-    problems = [
-        *_limitless(options, is_limited, "run", "--limit N"),
-        *_misspelt(options, every, flags, warnings),
-    ]
+    problems = list(_misspelt(options, every, flags, warnings))
     for suite, each in own.items():
         keys = {name: f"suites.{suite}.{option}" for name, option in _FILTERS.items()}
-        size = each.chosen.sample_size
-        problems += _limitless(each.chosen, size is not None, f"suites.{suite}", f"suites.{suite}.sample_size")
         problems += _misspelt(each.chosen, {suite: datasets[suite].samples}, keys, warnings)
     if problems:
         raise ProblemsError(problems)
@@ -220,12 +203,6 @@ def _filters(stated: RunOptions | TaskOptions) -> dict[str, Sequence[str]]:
     """The words of each filter; ids may be one text with commas between."""
     found = {name: getattr(stated, option) or () for name, option in _FILTERS.items()}
     return {name: one_or_many(words) for name, words in found.items()}
-
-
-def _limitless(stated: RunOptions | TaskOptions, is_limited: bool, section: str, limit_key: str) -> Iterator[Problem]:
-    """The problem of a head without a limit."""
-    if stated.head and not is_limited:
-        yield Problem(f"says which samples of a limit; add {limit_key}, or leave it out", key=f"{section}.head")
 
 
 def _misspelt(

@@ -97,45 +97,36 @@ def _from_url(where: str) -> Place:
     if "@" in parts.netloc:
         raise _refused(shown, f"the address holds a user name or password; remove it, {_INSTEAD}")
     stated = _DIGEST.fullmatch(parts.fragment)
-    if parts.fragment and stated is None:
-        read = parts.fragment[:100]
-        raise _refused(shown, f"read #{read}, expected #sha256= and 64 hexadecimal digits, as sha256sum prints them")
+    if stated is None:
+        words = "the file may change, so a URL needs its SHA-256: add #sha256= and 64 hexadecimal digits, as sha256sum"
+        raise _refused(shown, f"{words} prints them")
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", parts.path.rpartition("/")[2])[-100:].lstrip(".") or "data"
-    expected = stated[1].lower() if stated else None
-    folder = user_cache_path(PRODUCT, appauthor=False) / "data"
-    if expected is not None:
-        kept = folder / expected / name
-        if kept.is_file() and file_digest(kept) == expected:
-            return Place(kept, f"{shown}#sha256={expected}")
-    url = urlunsplit((parts.scheme, parts.netloc, parts.path, parts.query, ""))
-    path, digest = _download(url, shown, folder, name)
-    if expected is None:
-        words = "a URL needs the SHA-256 of its file, because the file may change; it has"
-        size = path.stat().st_size
-        raise _refused(shown, f"{words} {size} bytes now: if you mean these, give {url}#sha256={digest}")
-    if digest != expected:
-        words = "the file was changed or is another one: check the address, or take the new digest if you trust it"
-        raise _refused(shown, f"expected SHA-256 {expected}, read {digest}; {words}")
-    return Place(path, f"{shown}#sha256={digest}")
+    expected = stated[1].lower()
+    kept = user_cache_path(PRODUCT, appauthor=False) / "data" / expected / name
+    if not kept.is_file() or file_digest(kept) != expected:
+        url = urlunsplit((parts.scheme, parts.netloc, parts.path, parts.query, ""))
+        _download(url, shown, kept, expected)
+    return Place(kept, f"{shown}#sha256={expected}")
 
 
-def _download(url: str, shown: str, folder: Path, name: str) -> tuple[Path, str]:
-    """The file in the cache and its digest; it appears there whole or not at all."""
+def _download(url: str, shown: str, target: Path, expected: str) -> None:
+    """Put the file into the cache; it appears there whole or not at all."""
     digest = hashlib.sha256()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as draft:
-            unfinished = Path(draft, name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as draft:
+            unfinished = Path(draft, target.name)
             with unfinished.open("wb") as file:
                 for piece in _pieces(url, shown):
                     digest.update(piece)
                     file.write(piece)
-            target = folder / digest.hexdigest() / name
-            target.parent.mkdir(exist_ok=True)
+            if digest.hexdigest() != expected:
+                words = "the file was changed or is another one: check the address, or take the new digest"
+                read = digest.hexdigest()
+                raise _refused(shown, f"expected SHA-256 {expected}, read {read}; {words} if you trust it")
             unfinished.replace(target)
     except OSError as error:
-        raise StorageError(f"{folder} cannot be written: {error.strerror or error}") from None
-    return target, digest.hexdigest()
+        raise StorageError(f"{target.parent} cannot be written: {error.strerror or error}") from None
 
 
 def _pieces(url: str, shown: str) -> Iterator[bytes]:
@@ -179,20 +170,11 @@ def _from_hub(where: str, *, whole: bool) -> Place:
 
     endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or None
     with _hub(where, name) as hub:
-        import httpx2
-
         asked: dict[str, Any] = {"repo_id": name, "repo_type": "dataset", "revision": revision or None}
-        found = hub.try_to_load_from_cache(filename=file, **asked) if file else None
-        cached = place(Path(found), Path(found).parts[-2 - file.count("/")], file) if isinstance(found, str) else None
-        # A commit never changes; of a branch the cache serves where the hub cannot be reached.
-        if cached is not None and is_pinned:
-            return cached
-        try:
-            info = hub.HfApi(endpoint).dataset_info(name, revision=revision or None, files_metadata=True, timeout=20)
-        except (httpx2.HTTPError, OSError) as error:
-            if cached is None or isinstance(error, hub.errors.HfHubHTTPError):
-                raise
-            return cached
+        # A commit never changes.
+        if file and is_pinned and isinstance(found := hub.try_to_load_from_cache(filename=file, **asked), str):
+            return place(Path(found), revision, file)
+        info = hub.HfApi(endpoint).dataset_info(name, revision=revision or None, files_metadata=True, timeout=20)
         sizes = {each.rfilename: each.size or 0 for each in info.siblings or ()}
         files = _wanted(where, name, f"{at}{revision}", file, sizes, whole=whole)
         _refuse_large(where, sum(sizes[each] for each in files))

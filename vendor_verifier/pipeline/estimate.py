@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from itertools import chain, islice, repeat
 
 import msgspec
@@ -17,14 +16,13 @@ from msgspec import structs
 
 from vendor_verifier.pipeline.load_profile import foreseen as foreseen_records
 from vendor_verifier.pipeline.plan import Prepared, wire_of
-from vendor_verifier.pipeline.prices import price_of
 from vendor_verifier.pipeline.suites import ready_suite
-from vendor_verifier.records.plan import Entry, Plan
+from vendor_verifier.records.plan import Entry, Plan, Price
 from vendor_verifier.records.record import Attempt, Response, ToolCall, Usage
 from vendor_verifier.records.request import ToolResult, Turn
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.run.conversation import with_parameters
-from vendor_verifier.scoring.money import Price, cost_usd
+from vendor_verifier.scoring.money import cost_usd
 from vendor_verifier.suites import Suite, compares, next_asked
 from vendor_verifier.suites.calls import read_calls
 from vendor_verifier.suites.mcp_live import McpLiveSuite
@@ -85,15 +83,11 @@ class Forecast(msgspec.Struct, frozen=True):
     max_cost_usd: float | None = None
 
 
-def forecast(prepared: Prepared, now: datetime) -> Forecast:
-    """The forecast of the plan, vendor by vendor, at prices of ``now``.
-
-    Raises:
-        UsageError: a price of the config is invalid.
-    """
+def forecast(prepared: Prepared) -> Forecast:
+    """The forecast of the plan, vendor by vendor."""
     plan = prepared.plan
     questions = list(_questions(prepared))
-    entries = tuple(_entry(entry, prepared, questions, now) for entry in plan.entries)
+    entries = tuple(_entry(entry, prepared, questions) for entry in plan.entries)
     compared = len({name for task in plan.tasks if compares(task.suite) for name in Samples(task.samples).ids})
     is_asked_twice = any(entry.is_baseline for entry in plan.entries) and max(plan.repeat, plan.baseline_repeats) > 1
     ceilings = [entry.cost_ceiling_usd for entry in entries]
@@ -141,7 +135,7 @@ def _turns(suite: Suite, sample: Sample) -> Iterator[Turn]:
         play.close()
 
 
-def _entry(entry: Entry, prepared: Prepared, questions: Sequence[tuple[int, Turn]], now: datetime) -> EntryForecast:
+def _entry(entry: Entry, prepared: Prepared, questions: Sequence[tuple[int, Turn]]) -> EntryForecast:
     plan = prepared.plan
     rounds = _rounds(plan, entry)
     wire = wire_of(entry, prepared.registry.vendor(entry.vendor), prepared.wires)
@@ -149,7 +143,7 @@ def _entry(entry: Entry, prepared: Prepared, questions: Sequence[tuple[int, Turn
     inputs = round(rounds * sum(math.ceil(size / BYTES_PER_TOKEN) for size, _ in questions))
     outputs = int(rounds * sum(min(ANSWER_TOKENS, each or math.inf) for each in budgets))
     most = None if None in budgets else round(rounds * sum(each for each in budgets if each is not None))
-    price = _FREE if entry.is_simulated and entry.price is None else price_of(entry, now)
+    price = _FREE if entry.is_simulated and entry.price is None else entry.price
     requests, concurrency = round(rounds * len(questions)), entry.concurrency or plan.request_concurrency
     paced_s = [
         60 * amount / per_minute
@@ -184,7 +178,7 @@ def _rounds(plan: Plan, entry: Entry) -> float:
     samples = samples_of(plan)
     if not plan.load.is_shaped or not samples:
         return plan.repeat_of(entry)
-    counted = foreseen_records(plan.load, plan.records_of(entry), plan.seed)
+    counted = foreseen_records(plan.load, plan.records_of(entry))
     if counted is None:
         places = entry.concurrency or plan.request_concurrency
         counted = places * math.ceil((plan.load.duration_s or 0.0) / ANSWER_S)

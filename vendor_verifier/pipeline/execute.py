@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import structs
@@ -19,6 +19,7 @@ from vendor_verifier.errors import ClusterError, UsageError
 from vendor_verifier.pipeline.plan import Prepared, run_wires, wire_of
 from vendor_verifier.pipeline.prices import costs_of
 from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.records.manifest import Executor
 from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.records.sample import Samples
@@ -43,7 +44,7 @@ class Sent(msgspec.Struct, frozen=True):
     """The end of sending and who sent, for the manifest."""
 
     end: RunEnd
-    executor: Mapping[str, Any]
+    executor: Executor
 
 
 def send(
@@ -71,7 +72,7 @@ def send(
     """
     if plan.workers == 1:
         here = partial(run_local, plan, queue, run, emit, scrubber, costs, in_flight, tools)
-        return Sent(run_to_end(here), {"name": "local"})
+        return Sent(run_to_end(here), Executor("local"))
     from vendor_verifier.run.dask import DaskRun, cluster_of
 
     dask_run = DaskRun(job_of(run, plan, prepared), queue, open_job, emit)
@@ -79,7 +80,7 @@ def send(
         try:
             return Sent(run_to_end(partial(dask_run.run, address, security)), dask_run.describe())
         except ClusterError as error:
-            error.executor = {**dask_run.describe(), "error": str(error)}
+            error.executor = structs.replace(dask_run.describe(), error=str(error))
             raise
 
 

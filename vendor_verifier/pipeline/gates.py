@@ -13,8 +13,6 @@ from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.findings.gates import Gate, parse_gate, parse_slo
 from vendor_verifier.records.manifest import ScoreRequest
 
-_Stated = Sequence[tuple[str, Problem]]
-
 
 def read_gates(texts: Sequence[str], suites: Collection[str]) -> tuple[Gate, ...]:
     """The gates in ``texts``, or of the presets named there; ``suites`` are evaluations whose scores may be named.
@@ -24,8 +22,9 @@ def read_gates(texts: Sequence[str], suites: Collection[str]) -> tuple[Gate, ...
     Raises:
         ProblemsError: all that do not follow the grammar.
     """
-    found, problems = _read(_stated((), texts, "gates"), lambda text: parse_gate(text, suites))
-    _raised(problems)
+    found, problems = _read((), texts, "gates", lambda text: parse_gate(text, suites))
+    if problems:
+        raise ProblemsError(problems)
     return tuple({(gate.subject, gate.comparison): gate for gate in found}.values())
 
 
@@ -35,8 +34,9 @@ def read_slos(texts: Sequence[str]) -> tuple[Gate, ...]:
     Raises:
         ProblemsError: all that do not follow the grammar or are not about one request.
     """
-    found, problems = _read(_stated((), texts, "slos"), lambda text: [parse_slo(text)])
-    _raised(problems)
+    found, problems = _read((), texts, "slos", lambda text: [parse_slo(text)])
+    if problems:
+        raise ProblemsError(problems)
     return tuple(dict.fromkeys(found))
 
 
@@ -64,9 +64,10 @@ def check_conditions(
     Raises:
         ProblemsError: all of both kinds that do not follow the grammar, each with its place.
     """
-    _, bad_gates = _read(_stated(gates, typed.gates, "--gate"), lambda text: parse_gate(text, suites))
-    _, bad_slos = _read(_stated(slos, typed.slos, "--slo"), lambda text: [parse_slo(text)])
-    _raised([*bad_gates, *bad_slos])
+    _, bad_gates = _read(gates, typed.gates, "--gate", lambda text: parse_gate(text, suites))
+    _, bad_slos = _read(slos, typed.slos, "--slo", lambda text: [parse_slo(text)])
+    if bad_gates or bad_slos:
+        raise ProblemsError([*bad_gates, *bad_slos])
 
 
 def check_rank_metrics(metrics: Sequence[str], suites: Collection[str]) -> None:
@@ -82,21 +83,14 @@ def check_rank_metrics(metrics: Sequence[str], suites: Collection[str]) -> None:
             raise ProblemsError([Problem(f"{metric!r} is no score that can rank; {which}", key="run.rank_metric")])
 
 
-def _stated(stated: Sequence[StatedGate], typed: Sequence[str], flag: str) -> _Stated:
-    return [(one.text, one.place) for one in stated] + [(text, Problem("", key=flag)) for text in typed]
-
-
-def _read(stated: _Stated, parse: Callable[[str], list[Gate]]) -> tuple[list[Gate], list[Problem]]:
-    """The gates or SLOs, and the problems of those that cannot be read."""
+def _read(
+    stated: Sequence[StatedGate], typed: Sequence[str], flag: str, parse: Callable[[str], list[Gate]]
+) -> tuple[list[Gate], list[Problem]]:
+    """The gates or SLOs of the config and of the command line, and the problems of those that cannot be read."""
     found, problems = [], []
-    for text, place in stated:
+    for text, place in [*((one.text, one.place) for one in stated), *((text, Problem("", key=flag)) for text in typed)]:
         try:
             found += parse(text)
         except UsageError as error:
             problems.append(replace(place, message=str(error)))
     return found, problems
-
-
-def _raised(problems: list[Problem]) -> None:
-    if problems:
-        raise ProblemsError(problems)

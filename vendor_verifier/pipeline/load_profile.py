@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from itertools import islice, takewhile
-from pathlib import Path
 
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import DataError, Problem, ProblemsError
 from vendor_verifier.loaders.base import read_schedule
-from vendor_verifier.records.plan import Entry, LoadShape, Plan
-from vendor_verifier.run.load import due_times, offered
+from vendor_verifier.records.plan import Entry, LoadShape
+from vendor_verifier.run.load import moment_of, offered
 from vendor_verifier.text import counted
 from vendor_verifier.transport.connect import most_connections
 
 # Default requests in flight per account: of a closed loop, and the most of an open one.
 PLACES = 5
 MOST_PLACES = 10_000
-# Requests of a rate that are counted one by one for a forecast: a tenth of a second's work.
-MOST_COUNTED = 100_000
 
 
 def read_load(options: RunOptions) -> LoadShape:
@@ -31,8 +26,13 @@ def read_load(options: RunOptions) -> LoadShape:
     """
     if problems := list(_problems(options)):
         raise ProblemsError(problems)
-    file = options.replay_schedule
-    schedule = () if file is None else read_schedule(_lines(file), file)
+    file, schedule = options.replay_schedule, tuple[float, ...]()
+    if file is not None:
+        try:
+            schedule = read_schedule(file.read_bytes().splitlines(), file)
+        except OSError as error:
+            words = f"cannot be read: {error.strerror or error}"
+            raise DataError([Problem(words, file, key="run.replay_schedule")]) from None
     if schedule and options.warmup >= len(schedule):
         planned = counted(len(schedule), "request")
         words = f"{options.warmup} of the schedule's {planned} would be warm-up; leave some that count"
@@ -55,36 +55,18 @@ def places(load: LoadShape, stated: int | None, entries: Sequence[Entry]) -> int
     return max(1, min(MOST_PLACES, most_connections() // accounts))
 
 
-def foreseen(load: LoadShape, planned: int, seed: int = 0) -> int | None:
-    """The number of counted requests an entry will get, ``planned`` without a time limit; None if the vendor decides.
-
-    Beyond ``MOST_COUNTED`` they are not counted one by one: the expected number of random arrivals is taken.
-    """
+def foreseen(load: LoadShape, planned: int) -> int | None:
+    """The number of counted requests an entry will get: ``planned`` without a time limit, as many as are expected where
+    they arrive at random, None where the vendor decides."""
     if not load.plans_by_doing:
         return planned
-    if not load.is_open:
+    if load.schedule:
+        due = load.schedule[load.warmup :]
+        return sum(load.duration_s is None or each < due[0] + load.duration_s for each in due)
+    if load.request_rate is None or load.duration_s is None:
         return None
-    counted = islice(due_times(load, seed), load.warmup, None)
-    first = next(counted)
-    until_s = math.inf if load.duration_s is None else first + load.duration_s
-    if load.request_rate is not None:
-        expected = offered(load, until_s) - offered(load, first)
-        if expected > MOST_COUNTED:
-            return math.ceil(expected)
-    return 1 + sum(1 for _ in takewhile(lambda due_s: due_s < until_s, counted))
-
-
-def due_in(plan: Plan) -> int | None:
-    """The number of records due per entry under a timed or scheduled load; None where the vendors' speed decides."""
-    return foreseen(plan.load, 0, plan.seed) if plan.load.plans_by_doing else None
-
-
-def _lines(path: Path) -> list[bytes]:
-    try:
-        return path.read_bytes().splitlines()
-    except OSError as error:
-        words = f"cannot be read: {error.strerror or error}"
-        raise DataError([Problem(words, path, key="run.replay_schedule")]) from None
+    first_s = moment_of(load.warmup, load.request_rate, load.ramp_up_s)
+    return round(offered(load, first_s + load.duration_s) - load.warmup)
 
 
 def _problems(options: RunOptions) -> Iterator[Problem]:

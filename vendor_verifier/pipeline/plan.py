@@ -17,6 +17,7 @@ from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_sam
 from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics, with_stated
 from vendor_verifier.pipeline.latest_run import RUNS, latest_run
 from vendor_verifier.pipeline.load_profile import places, read_load
+from vendor_verifier.pipeline.prices import with_prices
 from vendor_verifier.pipeline.simulated_vendors import known_answers
 from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of, ready_suite
 from vendor_verifier.pipeline.task_results import run_folder
@@ -135,9 +136,12 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
     tasks = [Task(name, chosen[name], each.own, each.chosen.timeout_seconds) for name, each in suites.items()]
     entries = configuration.entries
     entries = as_raw_completions(entries) if options.use_raw_completions else entries
+    entries = with_prices(entries, options.max_cost)
     known = known_answers(entries, tasks)
     warned = _warned_of(options, entries, tasks, datasets)
-    warnings = (*configuration.warnings, *_plugin_warnings(configuration.registry), *unfit, *warned)
+    broken = configuration.registry.broken
+    plugins = [f"Vendor plugin {plugin.source} cannot be used: {plugin.error}" for plugin in broken]
+    warnings = (*configuration.warnings, *plugins, *unfit, *warned)
     notes = [
         words
         for task in tasks
@@ -154,14 +158,16 @@ def _warned_of(
     options: RunOptions, entries: Sequence[Entry], tasks: Sequence[Task], datasets: Mapping[str, Dataset]
 ) -> Iterator[str]:
     """Warnings of the samples and of how they are asked."""
-    yield from _own_concurrency(options.request_concurrency, entries)
+    own = [entry for entry in entries if entry.concurrency not in (None, options.request_concurrency)]
+    if options.request_concurrency is not None and own:
+        words = ", ".join(f"{entry.model} / {entry.label} {entry.concurrency}" for entry in own)
+        yield f"--request-concurrency does not apply to entries with a `concurrency:` of their own: {words}"
     for dataset in datasets.values():
         yield from dataset.warnings
     yield from missing_classes(tasks, datasets)
     for task in tasks:
         if options.limit is not None and options.limit < len(task.samples) and known_suite(task.suite).whole:
             yield f"{task.suite} asks all of its {len(task.samples)} questions: --limit does not apply to it"
-    yield from _beside_the_file(options, tasks, datasets)
 
 
 def _question_seed(options: RunOptions) -> int:
@@ -292,36 +298,3 @@ def _readers(suites: Collection[str], words: Collection[str]) -> list[str]:
         words_ = f"the questions of {listed(suites)} are built in and take no file; leave it out"
         raise ProblemsError([Problem(words_, key="--test-file-path")])
     return [name for name in left if compares(name)] or left
-
-
-def _beside_the_file(options: RunOptions, tasks: Sequence[Task], datasets: Mapping[str, Dataset]) -> Iterator[str]:
-    """A warning where some evaluations ask rows that ship, although a file of samples is given for another."""
-    if options.test_file_path is None:
-        return
-    readers = _readers(options.suites, options.set)
-    others = [
-        task.suite
-        for task in tasks
-        if task.suite not in readers
-        and isinstance(known_suite(task.suite).dataset, str)
-        and not any(word.startswith(f"{task.suite}.test_file_path=") for word in options.set)
-    ]
-    if others:
-        own = ", ".join(f"{name} ({datasets[name].name})" for name in others)
-        yield (
-            f"Only {', '.join(readers)} reads --test-file-path {datasets[readers[0]].name}. Others use their own "
-            f"samples: {own}. Use --set {others[0]}.test_file_path=FILE for another file."
-        )
-
-
-def _own_concurrency(stated: int | None, entries: Sequence[Entry]) -> list[str]:
-    """A warning of the entries whose own concurrency goes before the ``stated`` one."""
-    own = [entry for entry in entries if entry.concurrency not in (None, stated)]
-    if stated is None or not own:
-        return []
-    words = ", ".join(f"{entry.model} / {entry.label} {entry.concurrency}" for entry in own)
-    return [f"--request-concurrency does not apply to entries with a `concurrency:` of their own: {words}"]
-
-
-def _plugin_warnings(registry: Registry) -> list[str]:
-    return [f"Vendor plugin {plugin.source} cannot be used: {plugin.error}" for plugin in registry.broken]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+from msgspec import structs
 
 from vendor_verifier.config.problems import listed
 from vendor_verifier.config.run_config import RunOptions
@@ -27,7 +29,10 @@ def rejudged(manifest: Manifest, folder: RunFolder, options: RunOptions) -> Mani
     if manifest.redacted:
         words = "stored with `redact_content`, so no answer is there to be judged otherwise; leave the option out"
         raise ProblemsError([Problem(words, folder.manifest_file)])
-    _require_suites(manifest.suites, options.set)
+    strange = [word for word in options.set if "." in word and word.partition(".")[0] not in manifest.suites]
+    if strange:
+        words = f"the run holds answers of {listed(manifest.suites)}"
+        raise ProblemsError([Problem(f"read {word!r}; {words}", key="--set") for word in strange])
     stored = {task.suite: task.options for task in manifest.tasks}
     stated, _ = stated_options(manifest.suites, stored, options.set, flags)
     problems = [
@@ -37,10 +42,7 @@ def rejudged(manifest: Manifest, folder: RunFolder, options: RunOptions) -> Mani
     ]
     if problems:
         raise ProblemsError(problems)
-    tasks = [
-        {**raw, "options": dict(stated[task.suite].own)}
-        for raw, task in zip(manifest.raw["tasks"], manifest.tasks, strict=True)
-    ]
+    tasks = [structs.replace(task, options=dict(stated[task.suite].own)) for task in manifest.tasks]
     warnings = list(manifest.warnings)
     for task in manifest.tasks:
         hooks, samples = hooks_of(known_suite(task.suite)), folder.read_samples(task.suite)
@@ -49,44 +51,26 @@ def rejudged(manifest: Manifest, folder: RunFolder, options: RunOptions) -> Mani
             for options in (task.options, stated[task.suite].own)
         )
         warnings = [*(words for words in warnings if words not in before), *after]
-    return manifest.changed(tasks=tasks, warnings=warnings)
-
-
-def _require_suites(suites: Sequence[str], words: Sequence[str]) -> None:
-    strange = [word for word in words if "." in word and word.partition(".")[0] not in suites]
-    if strange:
-        raise ProblemsError(
-            [Problem(f"read {word!r}; the run holds answers of {listed(suites)}", key="--set") for word in strange]
-        )
+    return structs.replace(manifest, tasks=tasks, warnings=warnings)
 
 
 def _asked_otherwise(
     task: StoredTask, own: Mapping[str, Any], typed: frozenset[str], folder: RunFolder
 ) -> Iterator[Problem]:
-    """A problem for each option that was typed and decides what is asked."""
+    """A problem for each option that was typed and decides what is asked, as some words for reading an answer do."""
     kind = known_suite(task.suite)
-    changed = sorted(name for name in typed if name not in own or own[name] != task.options.get(name))
-    yield from (_asks(kind, name) for name in changed if name not in kind.judges_by)
-    judging = [name for name in changed if name in kind.judges_by]
-    if not _asks_alike(kind, task.options, own, folder):
-        # Some words for reading an answer are also words for asking.
-        as_stored = {name: _with(own, name, task.options) for name in judging}
-        yield from (_asks(kind, name) for name in judging if _asks_alike(kind, task.options, as_stored[name], folder))
-
-
-def _with(own: Mapping[str, Any], name: str, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The options ``own``, except that one is as it is stored."""
-    others = {key: value for key, value in own.items() if key != name}
-    return {**others, name: stored[name]} if name in stored else others
-
-
-def _asks(kind: SuiteKind, option: str) -> Problem:
-    words = (
-        f"decides what is asked, and a stored run is not asked again; {kind.name} is judged by {listed(kind.judges_by)}"
-    )
-    if not kind.judges_by:
+    for name in sorted(typed):
+        if name in own and own[name] == task.options.get(name):
+            continue
+        options = {key: value for key, value in task.options.items() if key != name}
+        options |= {name: own[name]} if name in own else {}
+        if name in kind.judges_by and _asks_alike(kind, task.options, options, folder):
+            continue
         words = f"{kind.name} has no option of judging; leave it out"
-    return Problem(words, key=f"suites.{kind.name}.{option}")
+        if kind.judges_by:
+            judges = listed(kind.judges_by)
+            words = f"decides what is asked, and a stored run is not asked again; {kind.name} is judged by {judges}"
+        yield Problem(words, key=f"suites.{kind.name}.{name}")
 
 
 def _asks_alike(kind: SuiteKind, before: Mapping[str, Any], after: Mapping[str, Any], folder: RunFolder) -> bool:

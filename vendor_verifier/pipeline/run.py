@@ -18,17 +18,16 @@ from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import ClusterError, NobodyToSend, RunFolderError, UsageError
 from vendor_verifier.pipeline.execute import queue_of, send
 from vendor_verifier.pipeline.latest_run import RUNS, latest_run, point_to
-from vendor_verifier.pipeline.load_profile import due_in
+from vendor_verifier.pipeline.load_profile import foreseen
 from vendor_verifier.pipeline.manifest import (
-    keeps_texts,
+    hides,
     new_manifest,
     redactor,
     refuse_other_plan,
     with_ending,
-    with_executor,
 )
 from vendor_verifier.pipeline.plan import Prepared
-from vendor_verifier.pipeline.prices import costs_of, known_costs
+from vendor_verifier.pipeline.prices import costs_of
 from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
 from vendor_verifier.pipeline.suites import hooks_of
 from vendor_verifier.pipeline.task_results import TaskResults, results_file, run_folder
@@ -75,12 +74,12 @@ class Outlook(msgspec.Struct, frozen=True):
 def outlook_of(plan: Plan, queue: WorkQueue, in_flight: Mapping[Name, int] | None) -> Outlook:
     """The outlook of a plan and the ``queue`` of its entries."""
     names = [(entry.model, entry.label) for entry in plan.entries]
-    each = due_in(plan)
+    each = foreseen(plan.load, 0)
     by_doing = plan.load.plans_by_doing
     return Outlook(
         due={name: each if by_doing else queue.left_of(target) for target, name in enumerate(names)},
         done={name: queue.crossed_of(target) for target, name in enumerate(names)},
-        costs=known_costs(plan),
+        costs=costs_of(plan),
         in_flight=in_flight,
     )
 
@@ -120,29 +119,17 @@ def run(
         RunFolderError: the folder is locked, no run, or of another plan.
         StorageError: the disk refused a write; every record written before stays.
     """
-    require_proxies(entry.endpoint.base_url for entry in prepared.plan.entries)
+    plan = prepared.plan
+    require_proxies(entry.endpoint.base_url for entry in plan.entries)
     ensure_interruptible()
-    with _live(prepared) as (live, tools):
-        return _run(live, tools, on_start, on_record, security)
-
-
-@contextmanager
-def _live(prepared: Prepared) -> Iterator[tuple[Prepared, ToolRunner | None]]:
-    """The run with the tools that are really there, and what runs them until the block ends, if any are called."""
     with ExitStack() as stack:
-        plan, hooks = prepared.plan, prepared.hooks
-        found = [stack.enter_context(hooks[task.suite].live(task, plan.entries)) for task in plan.tasks]
-        runner = next((runner for _, runner in found if runner is not None), None)
-        tasks = tuple(task for task, _ in found)
-        yield replace(prepared, plan=structs.replace(plan, tasks=tasks)), runner
-
-
-def _run(
-    prepared: Prepared, tools: ToolRunner | None, on_start: OnStart, on_record: OnRecord, security: Security | None
-) -> RunOutcome:
-    folder = _folder(prepared)
-    with locked(folder), _withdrawn_if_refused(folder, prepared):
-        manifest, end = _fill(folder, prepared, tools, on_start, on_record, security)
+        # The tools that are really there, and what runs them.
+        live = [stack.enter_context(prepared.hooks[task.suite].live(task, plan.entries)) for task in plan.tasks]
+        tools = next((runner for _, runner in live if runner is not None), None)
+        prepared = replace(prepared, plan=structs.replace(plan, tasks=tuple(task for task, _ in live)))
+        folder = _folder(prepared)
+        with locked(folder), _withdrawn_if_refused(folder, prepared):
+            manifest, end = _fill(folder, prepared, tools, on_start, on_record, security)
     # pandas and scipy are loaded for scoring only, so that sending does not wait for them.
     from vendor_verifier.pipeline.score import score_folder, write_reports
 
@@ -172,20 +159,17 @@ def _fill(
             plan = structs.replace(prepared.plan, entries=entries)
             queue = queue_of(plan, prepared.registry, prepared.wires)
             found = _cross_off(queue, folder, journal)
-            manifest = manifest.changed(warnings=list(dict.fromkeys([*manifest.warnings, *found])))
+            manifest = structs.replace(manifest, warnings=list(dict.fromkeys([*manifest.warnings, *found])))
             folder.write_manifest(manifest)
             costs = costs_of(prepared.plan)
-            resent: Counter[str] = Counter(manifest.resent)
             in_flight: Counter[Name] | None = Counter() if plan.workers == 1 else None
-            redact = redactor(queue.parts) if plan.redact_content else None
+            redact = redactor(plan, queue.parts) if plan.redact_content else None
 
             def emit(records: Sequence[Record]) -> None:
                 if redact is not None:
                     records = [redact(record) for record in records]
                 journal.append(records)
                 for record in records:
-                    if record.resent:
-                        resent[f"{record.model}: {record.label}"] += record.resent
                     on_record(record)
 
             on_start(outlook_of(prepared.plan, queue, in_flight))
@@ -205,9 +189,11 @@ def _fill(
                     )
             except ClusterError as error:
                 # Its workers, versions, regions and losses are facts, too.
-                folder.write_manifest(with_executor(manifest, error.executor))
+                if error.executor is not None:
+                    executors = [*manifest.executors, error.executor]
+                    folder.write_manifest(structs.replace(manifest, executors=executors))
                 raise
-        manifest = with_ending(manifest, sent.end, prepared.plan, executor=sent.executor, resent=resent)
+        manifest = with_ending(manifest, sent.end, prepared.plan, sent.executor)
         folder.write_manifest(manifest)
     for task in manifest.tasks:
         # Who ends a run by a signal waits for no further requests.
@@ -231,15 +217,18 @@ def _begin(folder: RunFolder, prepared: Prepared) -> Manifest:
     """Write the samples of a new run into its locked folder, or check the one to resume; the manifest."""
     if prepared.options.incremental:
         score, manifest = prepared.score, folder.read_manifest()
-        refuse_other_plan(folder, manifest, prepared.plan)
-        gates = {"gates": score.gates, "model_gates": score.model_gates} if score.gates or score.model_gates else {}
-        slos = {"slos": score.slos} if score.slos else {}
-        return manifest.changed(status="running", score={**manifest.raw.get("score", {}), **gates, **slos})
+        refuse_other_plan(folder, manifest, new_manifest(manifest.run, prepared))
+        kept = manifest.score
+        if score.gates or score.model_gates:
+            kept = structs.replace(kept, gates=score.gates, model_gates=score.model_gates)
+        if score.slos:
+            kept = structs.replace(kept, slos=score.slos)
+        return structs.replace(manifest, status="running", score=kept)
     if folder.manifest_file.exists():
         raise RunFolderError(f"{folder.path} already holds a run; add --incremental to go on with it, or name another")
     for task in prepared.plan.tasks:
-        hide = prepared.plan.redact_content and not keeps_texts(task.suite)
-        folder.write_samples(task.suite, map(redacted_sample, task.samples) if hide else task.samples)
+        is_hidden = hides(prepared.plan, task.suite)
+        folder.write_samples(task.suite, map(redacted_sample, task.samples) if is_hidden else task.samples)
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
     return new_manifest(run_id, prepared)
 

@@ -19,11 +19,12 @@ from vendor_verifier.findings.verdict import judge
 from vendor_verifier.pipeline.gates import check_rank_metrics, read_gates, read_slos
 from vendor_verifier.pipeline.latest_run import RUNS
 from vendor_verifier.pipeline.manifest import stored_manifest
-from vendor_verifier.pipeline.prices import run_money, run_prices
+from vendor_verifier.pipeline.prices import run_money
 from vendor_verifier.pipeline.rejudging import rejudged
 from vendor_verifier.pipeline.suites import hooks_of, ready_suite
 from vendor_verifier.pipeline.task_results import TaskResults
 from vendor_verifier.records.manifest import Manifest
+from vendor_verifier.records.plan import Price
 from vendor_verifier.records.results import Finding, GateResult, ModelResult, Report
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.reports import BY_DEFAULT, REPORTS
@@ -31,7 +32,7 @@ from vendor_verifier.run.lag import MAX_CORE_SHARE, STALL_NS
 from vendor_verifier.scoring.answer import AnswerTexts
 from vendor_verifier.scoring.figures import Scored, ScorePlan, score_models
 from vendor_verifier.scoring.metrics import RANK_METRICS
-from vendor_verifier.scoring.money import Money, Price, input_price_usd
+from vendor_verifier.scoring.money import Money, input_price_usd
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.scoring.table import Frames, read_frames
 from vendor_verifier.store import RunFolder
@@ -45,6 +46,8 @@ _MOST_LAG_MS = STALL_NS / 1e6
 _STANDSTILL_MS = 1_000.0
 # Whether a run with this status is complete. One that was killed still says "running": its records decide.
 _COMPLETE = {"finished": True, "imported": True, "interrupted": False}
+# Settings of sending that decide no figure.
+_NOT_SHOWN = ("baseline_repeats", "client", "limits", "retry", "max_requests", "max_cost_usd", "stated")
 _VOLUMES = ("monthly_requests", "monthly_tokens")
 
 
@@ -104,9 +107,9 @@ def score_folder(
         listener=None if results is None else results.take,
     )
     scored = score_models(frames, plan)
-    prices = run_prices(manifest)
+    prices = {entry.key: entry.price for entry in manifest.entries if entry.price is not None}
     money = run_money(manifest, frames, prices)
-    models, findings, gates = _judged(manifest, frames, scored, asked, money, prices)
+    models, findings, gates = _judged(manifest, frames, scored, money, prices)
     # A redacted sample no longer shows what it can measure.
     noted = {} if manifest.redacted else suites
     notes = [words for name in noted for words in hooks_of(known_suite(name)).notes(suites[name], asked[name])]
@@ -138,7 +141,7 @@ def score_folder(
 def _score_plan(manifest: Manifest, asked: Mapping[str, Samples]) -> ScorePlan:
     score = manifest.score
     return ScorePlan(
-        entries=manifest.infos,
+        entries=tuple(manifest.entries),
         samples=asked,
         repeat=manifest.settings.repeat,
         # What a killed run under a timed load lacks cannot be seen from its records.
@@ -159,7 +162,7 @@ def _with_policies(manifest: Manifest, changes: Mapping[str, Any]) -> Manifest:
     if any(name in stated for name in _VOLUMES):
         # A volume is stated in requests or in tokens; the other one goes.
         stated |= {name: stated.get(name) for name in _VOLUMES}
-    return manifest.changed(score={**to_builtins(manifest.score), **stated}) if stated else manifest
+    return structs.replace(manifest, score=structs.replace(manifest.score, **stated))
 
 
 def _check_thresholds(manifest: Manifest) -> None:
@@ -173,7 +176,7 @@ def _settings(manifest: Manifest) -> dict[str, Any]:
     """What decides the figures: how it was sent and how it is scored, as far as it is stated."""
     sent, score = to_builtins(manifest.settings), to_builtins(manifest.score)
     stated = {**sent, **score, "suites": manifest.suites}
-    return {name: value for name, value in stated.items() if value not in (None, {}, (), [])}
+    return {name: value for name, value in stated.items() if name not in _NOT_SHOWN and value not in (None, {}, (), [])}
 
 
 def write_reports(folder: RunFolder, scored: ScoredRun, names: Sequence[str] = BY_DEFAULT) -> list[Path]:
@@ -189,7 +192,6 @@ def _judged(
     manifest: Manifest,
     frames: Frames,
     scored: Scored,
-    asked: Mapping[str, Samples],
     money: Mapping[EntryKey, Money],
     prices: Mapping[EntryKey, Price],
 ) -> tuple[dict[str, ModelResult], list[Finding], list[GateResult]]:
@@ -198,7 +200,7 @@ def _judged(
     findings: list[Finding] = []
     gates: list[GateResult] = []
     for model, result in scored.models.items():
-        run = _model_run(model, result, manifest, frames, scored, asked, money, prices)
+        run = _model_run(model, result, manifest, frames, scored, money, prices)
         judged = judge(run, result.vendors)
         vendors = {
             label: structs.replace(
@@ -221,13 +223,14 @@ def _model_run(
     manifest: Manifest,
     frames: Frames,
     scored: Scored,
-    samples: Mapping[str, Samples],
     money: Mapping[EntryKey, Money],
     prices: Mapping[EntryKey, Price],
 ) -> ModelRun:
     # Answers of another provider than the pinned one say nothing of the vendor.
     records = frames.records[(frames.records["model"] == model) & ~scored.records["misrouted"]]
-    apart = records["suite"].isin([name for name in samples if (kind := suite_kind(name)) is None or kind.apart])
+    apart = records["suite"].isin(
+        [name for name in manifest.suites if (kind := suite_kind(name)) is None or kind.apart]
+    )
     entries = [entry for entry in manifest.entries if entry.model == model]
     return ModelRun(
         model=model,
@@ -268,21 +271,15 @@ def run_warnings(manifest: Manifest) -> Iterator[str]:
         yield f"The run ended early: {manifest.limit}."
     for label, reason in manifest.stopped.items():
         yield f"{label} was stopped: {reason}"
-    for label, places in manifest.concurrency_lowered.items():
-        yield (
-            f"{label} limited our rate. Concurrency was lowered from {places.given} to {places.lowest} "
-            f"({places.last} at the end)."
-        )
-    for executor in manifest.executors or ():
+    for label, (given, lowest, last) in manifest.concurrency_lowered.items():
+        yield f"{label} limited our rate. Concurrency was lowered from {given} to {lowest} ({last} at the end)."
+    for executor in manifest.executors:
         for loss in executor.lost_sessions:
             yield f"Worker {loss.session} was lost ({loss.reason}). Other workers repeated its open requests."
     yield from _load_warnings(manifest)
     yield from _lag_warnings(manifest)
     if manifest.redacted:
         yield "Content is redacted: prompts and answers are shown as digests."
-    for executor in manifest.executors or ():
-        for run, labels in (executor.beside or {}).items():
-            yield f"Run {run} used the same accounts at the same time ({', '.join(labels)}); they saw the load of both."
     for task in manifest.tasks:
         for skipped in task.skipped:
             yield f"Sample left out: {skipped}"

@@ -28,11 +28,11 @@ def with_simulated_vendors(entries: Sequence[Entry], seed: int, known: str = "{}
 
     ``known`` is what :func:`known_answers` gave.
     """
-    if not is_simulated(entries):
+    if not any(entry.is_simulated for entry in entries):
         yield tuple(entries)
         return
     with _started(entries, seed, known) as base:
-        yield tuple(_resolved(entry, base) for entry in entries)
+        yield tuple(_resolved(entry, base) if entry.is_simulated else entry for entry in entries)
 
 
 @contextmanager
@@ -70,9 +70,9 @@ def _address(process: subprocess.Popen[str], known: str) -> str:
     return line.removeprefix(READY_PREFIX).strip()
 
 
-def is_simulated(entries: Sequence[Entry]) -> bool:
-    """Whether any of them is a simulated vendor."""
-    return any(entry.is_simulated for entry in entries)
+def _resolved(entry: Entry, base: str) -> Entry:
+    persona = entry.endpoint.base_url.removeprefix(SIMULATED).strip("/")
+    return structs.replace(entry, endpoint=replace(entry.endpoint, base_url=f"{base}/{persona}/v1"))
 
 
 def known_answers(entries: Sequence[Entry], tasks: Sequence[Task]) -> str:
@@ -81,19 +81,11 @@ def known_answers(entries: Sequence[Entry], tasks: Sequence[Task]) -> str:
     Raises:
         UsageError: a simulated vendor is asked over another wire than chat completions.
     """
-    for entry in entries:
-        if entry.is_simulated and entry.wire != "openai":
+    simulated = [entry for entry in entries if entry.is_simulated]
+    for entry in simulated:
+        if entry.wire != "openai":
             raise UsageError(
                 f"{entry.model} / {entry.label}: simulated vendors answer chat completions only; "
                 f"remove `validator: {entry.wire}` or --use-raw-completions"
             )
-    if not is_simulated(entries):
-        return "{}"
-    return json.dumps(registered("known answers")(tasks))
-
-
-def _resolved(entry: Entry, base: str) -> Entry:
-    if not entry.is_simulated:
-        return entry
-    persona = entry.endpoint.base_url.removeprefix(SIMULATED).strip("/")
-    return structs.replace(entry, endpoint=replace(entry.endpoint, base_url=f"{base}/{persona}/v1"))
+    return json.dumps(registered("known answers")(tasks)) if simulated else "{}"

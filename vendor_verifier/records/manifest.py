@@ -1,38 +1,31 @@
 """The manifest of a run: its entries, tasks, settings, versions and end, without any secret.
 
-It is checked here and nowhere else. Only keys that are read are described: unknown ones are kept and
-written again, because a later version may know more. A key that an earlier version or an importer leaves out has a
-default; a missing key that no run can do without is refused with its place.
+It is written and read as these structs; a key that is missing, or has a wrong value, is refused with its place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-MANIFEST_SCHEMA = 1
+from vendor_verifier.records.plan import Limits, LoadShape, Price, RetryRules
+
 _Count = Annotated[int, Meta(ge=0, le=2**53)]
+_Repeat = Annotated[int, Meta(ge=1, le=2**31)]
 _Number = Annotated[float, Meta(ge=-(2**53), le=2**53)]
-_Strings = list[str]
 Undecided = Literal["missed", "exclude"]
 SchemaPolicy = Literal["lenient", "strict"]
 BaselineF1 = Literal["fixed", "self"]
 
 
-class UnreadableManifest(ValueError):
-    """A text is no manifest; the message states the reason and the place."""
-
-
 class EntryInfo(msgspec.Struct, frozen=True):
-    """The facts of an entry that scoring uses: a line of the ranking without its endpoint, key or limits.
+    """One vendor's entry in the run: a line of the ranking.
 
     ``repeat`` is the number of times it was asked everything, ``None`` for the run's own number. ``begun`` is the
     number of records started where none was planned (by a duration or a schedule): the last repetition may be a part.
-    ``cap``: times that rank count from when requests were due, as the cap held others back;
-    ``None``: from sending (see :class:`Offered`).
+    ``cap`` limited requests in flight where times that rank count from when requests were due; ``None``: from sending.
     """
 
     model: str
@@ -41,74 +34,106 @@ class EntryInfo(msgspec.Struct, frozen=True):
     model_id: str
     provider: str | None = None
     is_baseline: bool = False
-    repeat: int | None = None
-    begun: int | None = None
-    cap: int | None = None
-
-
-class StoredEntry(msgspec.Struct):
-    """One vendor's entry in the run. ``repeat``, ``begun`` and ``whole``: see :class:`EntryInfo`."""
-
-    model: str
-    label: str
-    vendor: str
-    model_id: str
-    provider: str | None = None
-    is_baseline: bool = False
-    repeat: Annotated[int, Meta(ge=1, le=2**31)] | None = None
+    repeat: _Repeat | None = None
     begun: _Count | None = None
+    cap: _Count | None = None
     concurrency: _Count | None = None
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
     url: str | None = None
     wire: str | None = None
     key_name: str | None = None
     account: str | None = None
-    price: dict[str, float | str | None] | None = None
+    price: Price | None = None
     parameters: dict[str, Any] = {}
-    extra_body: dict[str, Any] | None = None
-    extra_headers: _Strings = []
+    extra_body: dict[str, Any] = {}
+    extra_headers: list[str] = []
 
     @property
     def key(self) -> tuple[str, str]:
         """(model, label), which no other entry has."""
         return self.model, self.label
 
+    @property
+    def name(self) -> str:
+        """Its key in the manifest's tables, such as ``model: label``."""
+        return f"{self.model}: {self.label}"
 
-class StoredTask(msgspec.Struct):
-    """One evaluation of the run; ``not_run`` are categories by task of a job, with the reason."""
+
+class StoredTask(msgspec.Struct, frozen=True):
+    """One evaluation of the run.
+
+    ``asked`` is a digest of the ids of its samples, ``source`` the address of its ``file``. ``not_run`` are categories
+    by task of a job, with the reason.
+    """
 
     suite: str
-    options: dict[str, Any]
-    skipped: _Strings
-    defects: _Strings
+    options: dict[str, Any] = {}
+    skipped: list[str] = []
+    defects: list[str] = []
     count: _Count = 0
+    asked: str = ""
     file: str | None = None
     sha256: str | None = None
-    not_run: dict[str, Any] = {}
+    source: str | None = None
+    not_run: dict[str, dict[str, str]] = {}
+    job: dict[str, Any] = {}
 
 
-class StoredLoad(msgspec.Struct):
-    """The load shape; of a schedule only the number of requests and the length."""
+class StoredLoad(msgspec.Struct, frozen=True):
+    """The load shape; of a schedule only the number of requests (``count``) and the length (``last_s``)."""
 
     request_rate: _Number | None = None
     arrival: str | None = None
     ramp_up_s: _Number = 0
     warmup: _Count = 0
     duration_s: _Number | None = None
-    schedule: dict[str, _Number] | None = None
+    schedule: dict[Literal["count", "last_s"], _Number] | None = None
+
+    @classmethod
+    def of(cls, load: LoadShape) -> StoredLoad | None:
+        """A load shape as it is stored; None where requests have no shape."""
+        if not load.is_shaped:
+            return None
+        times = load.schedule
+        schedule = {"count": len(times), "last_s": times[-1]} if times else None
+        return cls(**{**msgspec.structs.asdict(load), "schedule": schedule})
+
+    def __str__(self) -> str:
+        """In words, such as ``50 requests per second (poisson) for 60 s``."""
+        if self.schedule:
+            words = f"a schedule of {self.schedule['count']:g} requests in {self.schedule['last_s']:g} s"
+        elif self.request_rate:
+            words = f"{self.request_rate:g} requests per second ({self.arrival})"
+        else:
+            words = "fixed concurrency"
+        if self.duration_s is not None:
+            words += f" for {self.duration_s:g} s"
+        if self.ramp_up_s:
+            words += f", ramp-up {self.ramp_up_s:g} s"
+        return words + (f", {self.warmup} warm-up requests" if self.warmup else "")
 
 
-class StoredSettings(msgspec.Struct):
-    """The settings of sending: repetitions, seeds, concurrency and load.
+class StoredSettings(msgspec.Struct, frozen=True):
+    """The settings of sending.
 
-    ``question_seed`` is the one from which the questions of this run were made; None where none were made.
+    ``question_seed`` is the one from which the questions of this run were made; None where none were made. ``stated``
+    are the settings that the user gave.
     """
 
-    repeat: Annotated[int, Meta(ge=1, le=2**31)]
+    repeat: _Repeat
+    baseline_repeats: _Repeat | None = None
     seed: int | None = None
     question_seed: int | None = None
+    client: str | None = None
     request_concurrency: _Count | None = None
     vendor_concurrency: _Count | None = None
     load: StoredLoad | None = None
+    limits: Limits | None = None
+    retry: RetryRules | None = None
+    max_requests: _Count | None = None
+    max_cost_usd: _Number | None = None
+    stated: dict[str, Any] = {}
 
     @property
     def is_open(self) -> bool:
@@ -140,94 +165,92 @@ class ScoreRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.model_gates.get(model, self.gates)
 
 
-class Offered(msgspec.Struct):
-    """One entry's offered load: requests started, delayed and warmed up, and our own lag.
+class LoadReport(msgspec.Struct):
+    """The load offered to one entry.
 
-    ``by_schedule``: a cap that the user set held some of them back, so that times of the run that rank count from when
-    requests were due.
+    ``begun`` plays count, in ``repetitions`` of the samples; warm-up was thrown away. ``held_back`` of them found
+    ``cap`` others in flight when they were due. ``lag_p99_ms`` is from due to sent without the time to connect, None in
+    a closed loop.
     """
 
-    begun: _Count
-    cap: _Count
-    held_back: _Count
-    warmup: _Count
-    warmup_failed: _Count
-    lag_p99_ms: _Number | None
-    by_schedule: bool = False
+    begun: _Count = 0
+    repetitions: _Count = 0
+    cap: _Count = 0
+    held_back: _Count = 0
+    warmup: _Count = 0
+    warmup_failed: _Count = 0
+    lag_p99_ms: _Number | None = None
 
 
-class Loss(msgspec.Struct):
-    """A worker that was lost before the end."""
+class LoopReport(msgspec.Struct, frozen=True):
+    """The lag of the event loop found by one watch. ``core_share`` is CPU ÷ wall seconds of this process.
 
-    session: str
-    reason: str
-
-
-class StoredExecutor(msgspec.Struct):
-    """The executor of one session; ``beside``: concurrent runs that asked the same accounts, with labels.
-
-    ``workers`` are the processes or machines that sent, none where it was the command itself; ``cores`` are those here.
+    ``None`` in place of a number: not watched for long enough.
     """
-
-    name: str | None = None
-    cores: _Count | None = None
-    workers: list[Any] = []
-    lost_sessions: list[Loss] = []
-    beside: dict[str, _Strings] | None = None
-
-
-class StoredLoop(msgspec.Struct):
-    """The event loop's lag and its share of a core."""
 
     p99_ms: _Number | None = None
     max_ms: _Number | None = None
     core_share: _Number | None = None
 
 
-class Lowered(msgspec.Struct):
-    """The concurrency of an account that was lowered because of the vendor's rate limit."""
+class Loss(msgspec.Struct, frozen=True):
+    """A worker that was lost before the end."""
 
-    given: _Count
-    lowest: _Count
-    last: _Count
+    session: str
+    reason: str
 
 
-class Tool(msgspec.Struct):
+class Executor(msgspec.Struct, frozen=True):
+    """The executor of one session.
+
+    ``workers`` are the processes or machines that sent, none where it was the command itself; ``cores`` are those here.
+    ``refused`` says why others could not send.
+    """
+
+    name: str | None = None
+    cores: _Count | None = None
+    workers: list[dict[str, Any]] = []
+    refused: list[str] = []
+    lost_sessions: list[Loss] = []
+    error: str | None = None
+
+
+class Tool(msgspec.Struct, frozen=True):
     """The program that made the run."""
 
     name: str | None = None
     version: str | None = None
 
 
-class Manifest(msgspec.Struct, kw_only=True):
-    """A manifest as typed values, with ``raw`` as it is stored."""
+class Manifest(msgspec.Struct, kw_only=True, frozen=True):
+    """The manifest. ``load``, ``stopped`` and ``concurrency_lowered`` are by the entry's ``name``.
 
+    ``concurrency_lowered`` is what an account was given, the lowest, and that at the end, where a vendor limited our
+    rate. ``imported`` are name and digest of other people's files, by label.
+    """
+
+    schema: Literal[1] = 1
     run: str
-    entries: list[StoredEntry]
+    tool: Tool | None = None
+    python: str | None = None
+    platform: str | None = None
+    packages: dict[str, str | None] = {}
+    created_at: str | None = None
+    finished_at: str | None = None
+    status: str = ""
+    entries: list[EntryInfo]
     tasks: list[StoredTask]
     settings: StoredSettings
-    schema: int = MANIFEST_SCHEMA
-    created_at: str | None = None
-    status: str = ""
     score: ScoreRequest = ScoreRequest()
-    identity: dict[str, Any] | None = None
-    warnings: _Strings = []
+    warnings: list[str] = []
     stopped: dict[str, str] = {}
-    resent: dict[str, _Count] | None = None
     redacted: bool = False
     limit: str | None = None
-    concurrency_lowered: dict[str, Lowered] = {}
-    event_loop: StoredLoop | None = None
-    load: dict[str, Offered] | None = None
-    executors: list[StoredExecutor] | None = None
-    tool: Tool | None = None
-    packages: dict[str, str | None] | None = None
-    raw: dict[str, Any] = msgspec.field(name="as stored", default_factory=dict)
-
-    def changed(self, **keys: Any) -> Manifest:
-        """The manifest with other values of some stored keys."""
-        # A sentence of the catalogue is a str with attributes that are not stored: it is stored as plain text.
-        return manifest_of({**self.raw, **msgspec.to_builtins(keys, enc_hook=str)})
+    concurrency_lowered: dict[str, tuple[_Count, _Count, _Count]] = {}
+    event_loop: LoopReport | None = None
+    load: dict[str, LoadReport] | None = None
+    executors: list[Executor] = []
+    imported: dict[str, dict[str, str]] = {}
 
     @property
     def suites(self) -> tuple[str, ...]:
@@ -241,57 +264,6 @@ class Manifest(msgspec.Struct, kw_only=True):
         return load is not None and (load.duration_s is not None or bool(load.schedule))
 
     @property
-    def infos(self) -> tuple[EntryInfo, ...]:
-        """The entries as scoring takes them."""
-        names = [name for name in EntryInfo.__struct_fields__ if name != "cap"]
-        return tuple(
-            EntryInfo(**{name: getattr(entry, name) for name in names}, cap=self._cap(entry)) for entry in self.entries
-        )
-
-    def _cap(self, entry: StoredEntry) -> int | None:
-        """The cap on an entry's requests in flight where times that rank count from the schedule."""
-        load = self.load or {}
-        if not self.ranks_by_schedule:
-            return None
-        name = f"{entry.model}: {entry.label}"
-        return max(1, load[name].cap if name in load else max(each.cap for each in load.values()))
-
-    @property
     def ranks_by_schedule(self) -> bool:
-        """Whether times rank by what was waited from when requests were due: for all of the run, as like is compared
-        with like."""
-        return any(offered.by_schedule for offered in (self.load or {}).values())
-
-
-def manifest_of(raw: Mapping[str, Any]) -> Manifest:
-    """The manifest with these keys.
-
-    Raises:
-        UnreadableManifest: a key is missing or has a wrong value; with the place.
-    """
-    try:
-        manifest = msgspec.convert(raw, Manifest)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise UnreadableManifest(f"is damaged, or no run of this tool: {error}") from None
-    if manifest.schema > MANIFEST_SCHEMA:
-        raise UnreadableManifest(
-            f"is of schema {manifest.schema}, newer than this program's {MANIFEST_SCHEMA}; use a newer version"
-        )
-    manifest.raw = dict(raw)
-    return manifest
-
-
-def load_text(load: Mapping[str, Any]) -> str:
-    """A stored load shape in words, such as ``50 requests per second (poisson) for 60 s``."""
-    schedule = load.get("schedule")
-    if schedule:
-        words = f"a schedule of {schedule['count']:g} requests in {schedule['last_s']:g} s"
-    elif load.get("request_rate"):
-        words = f"{load['request_rate']:g} requests per second ({load['arrival']})"
-    else:
-        words = "fixed concurrency"
-    if load.get("duration_s") is not None:
-        words += f" for {load['duration_s']:g} s"
-    if load.get("ramp_up_s"):
-        words += f", ramp-up {load['ramp_up_s']:g} s"
-    return words + (f", {load['warmup']} warm-up requests" if load.get("warmup") else "")
+        """Whether times that rank count from when requests were due, for every entry."""
+        return any(entry.cap is not None for entry in self.entries)

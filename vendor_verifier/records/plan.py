@@ -21,6 +21,23 @@ Arrival = Literal["constant", "poisson"]
 SIMULATED = "sim://"
 
 
+class Price(msgspec.Struct, frozen=True):
+    """A vendor's prices per million tokens and per request, in ``currency``; ``rate`` is US dollars for one of it.
+
+    ``cached`` falls back to ``input`` and ``reasoning`` to ``output``, as vendors bill them. ``source`` is where the
+    price comes from.
+    """
+
+    input: float
+    output: float
+    cached: float | None = None
+    reasoning: float | None = None
+    request: float = 0.0
+    currency: str = "USD"
+    rate: float = 1.0
+    source: str = "config"
+
+
 class Entry(msgspec.Struct, frozen=True):
     """One vendor endpoint under one unified model name: a line of the ranking.
 
@@ -43,7 +60,7 @@ class Entry(msgspec.Struct, frozen=True):
     key_command: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = {}
     concurrency: int | None = None
-    price: Mapping[str, Any] | None = None
+    price: Price | None = None
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     header_templates: Mapping[str, str] = {}

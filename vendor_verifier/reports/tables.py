@@ -10,7 +10,6 @@ import pandas as pd
 
 from vendor_verifier.findings.gates import parse_slo
 from vendor_verifier.records.failures import KINDS
-from vendor_verifier.records.manifest import load_text
 from vendor_verifier.records.results import FACETS, WORST_FIRST, Finding, ModelResult, Status, VendorResult
 from vendor_verifier.reports import formats
 from vendor_verifier.reports.formats import FACET_TITLES
@@ -336,7 +335,7 @@ def conditions(scored: ScoredRun) -> list[str]:
     more = f", {counted(max(often), 'time')} to a baseline" if often else ""
     found.append(f"Each sample was sent {counted(settings.repeat, 'time')} to each vendor{more}.")
     if settings.load is not None:
-        found.append(f"Load: {load_text(msgspec.to_builtins(settings.load))}.")
+        found.append(f"Load: {settings.load}.")
     elif settings.request_concurrency:
         found.append(f"At most {counted(settings.request_concurrency, 'request')} in flight for each account.")
     loop = manifest.event_loop
@@ -345,7 +344,7 @@ def conditions(scored: ScoredRun) -> list[str]:
     policies = {name: value for name, value in scored.report.settings.items() if isinstance(value, (str, int, float))}
     if policies:
         found.append("Settings: " + ", ".join(f"{name} {value}" for name, value in sorted(policies.items())) + ".")
-    packages = {name: number for name, number in (manifest.packages or {}).items() if number}
+    packages = {name: number for name, number in manifest.packages.items() if number}
     tool = manifest.tool
     versions = [f"{tool.name} {tool.version}"] if tool is not None and tool.name else []
     versions += [f"{name} {number}" for name, number in packages.items()]

@@ -31,6 +31,7 @@ from msgspec import structs
 
 from vendor_verifier import __version__
 from vendor_verifier.errors import ClusterError, NobodyToSend, UsageError
+from vendor_verifier.records.manifest import Executor, Loss
 from vendor_verifier.records.record import Record
 from vendor_verifier.run.budgets import Spending
 from vendor_verifier.run.conversation import Emit
@@ -75,7 +76,7 @@ class DaskRun:
         self._present: dict[str, str] = {}
         self._workers: dict[str, dict[str, Any]] = {}
         self._unfit: dict[str, str] = {}
-        self._lost: list[dict[str, str]] = []
+        self._lost: list[Loss] = []
         self._is_stopped = False
 
     async def run(self, address: str, security: Security | None) -> RunEnd:
@@ -109,14 +110,15 @@ class DaskRun:
             {name: reason for end in self._ends for name, reason in end.refused.items()},
         )
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Executor:
         """The workers, and what was lost, for the manifest."""
-        return {
-            **({"name": "workers", "cores": os.cpu_count()} if self._processes else {"name": "dask"}),
-            "workers": [worker for address, worker in self._workers.items() if address not in self._unfit],
-            "refused": list(self._unfit.values()),
-            "lost_sessions": self._lost,
-        }
+        return Executor(
+            "workers" if self._processes else "dask",
+            os.cpu_count() if self._processes else None,
+            [worker for address, worker in self._workers.items() if address not in self._unfit],
+            list(self._unfit.values()),
+            self._lost,
+        )
 
     async def _first_workers(self) -> int:
         """The number of workers of a cluster, once there are any."""
@@ -239,7 +241,7 @@ class DaskRun:
     def _lose(self, shard: Shard, address: str, reason: str, losses: int) -> None:
         """Note a lost shard, and see to it that its worker sends nothing more."""
         worker, share = self._workers[address], shard.share
-        self._lost.append({"session": worker["name"], "reason": reason})
+        self._lost.append(Loss(worker["name"], reason))
         self._submitted[shard.number][-1].release()
         if self._processes and "pid" in worker:
             with suppress(ProcessLookupError):

@@ -10,8 +10,9 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from vendor_verifier.records.manifest import LoopReport
 
 if TYPE_CHECKING:
     import asyncio
@@ -27,18 +28,6 @@ MIN_WATCH_S = 2.0
 _KEPT = 100_000
 # A timer that is less late spoils no time.
 _LEAST_NS = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class LoopReport:
-    """The lag found by one watch. ``core_share`` is CPU ÷ wall seconds of this process.
-
-    ``None`` in place of a number: watched for less than ``MIN_WATCH_S``.
-    """
-
-    p99_ms: float | None = None
-    max_ms: float | None = None
-    core_share: float | None = None
 
 
 class LoopLag:

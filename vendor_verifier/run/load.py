@@ -24,6 +24,7 @@ from itertools import accumulate, count, repeat
 import anyio
 
 from vendor_verifier.records.failures import NOT_SENT, kinds_where
+from vendor_verifier.records.manifest import LoadReport
 from vendor_verifier.records.plan import Entry, LoadShape, Plan
 from vendor_verifier.records.record import Record
 from vendor_verifier.run.conversation import Conversation, Due, Emit
@@ -35,24 +36,6 @@ EntryKey = tuple[str, str]
 MOST_WAITING = 10_000
 # What a play ends in once nothing more goes to its vendor.
 _OF_A_STOPPED_VENDOR = kinds_where(lambda kind: kind.stops) & NOT_SENT
-
-
-@dataclass(slots=True)
-class LoadReport:
-    """The load offered to one entry.
-
-    ``begun`` plays count, in ``repetitions`` of the samples; warm-up was thrown away. ``held_back`` of them found
-    ``cap`` others in flight when they were due. ``lag_p99_ms`` is from due to sent without the time to connect, None in
-    a closed loop.
-    """
-
-    begun: int = 0
-    repetitions: int = 0
-    cap: int = 0
-    held_back: int = 0
-    warmup: int = 0
-    warmup_failed: int = 0
-    lag_p99_ms: float | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -238,10 +221,10 @@ def due_times(shape: LoadShape, seed: int) -> Iterator[float]:
     if shape.arrival == "poisson":
         rng = random.Random(f"arrivals {seed}")  # noqa: S311 a schedule, not a secret
         units = accumulate(rng.expovariate(1.0) for _ in repeat(None))
-    return (_moment_of(number, rate, ramp_s) for number in units)
+    return (moment_of(number, rate, ramp_s) for number in units)
 
 
-def _moment_of(units: float, rate: float, ramp_s: float) -> float:
+def moment_of(units: float, rate: float, ramp_s: float) -> float:
     """The second by which ``units`` requests have been offered."""
     if units < rate * ramp_s / 2:
         return math.sqrt(2 * ramp_s * units / rate)

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from vendor_verifier.records.manifest import LoadReport, LoopReport
 from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.request import ToolRunner
@@ -25,9 +26,9 @@ from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import CostOf, Spending
 from vendor_verifier.run.conversation import Conversation, Emit
 from vendor_verifier.run.interruption import interruptible
-from vendor_verifier.run.lag import LoopLag, LoopReport
+from vendor_verifier.run.lag import LoopLag
 from vendor_verifier.run.limits import Limiter
-from vendor_verifier.run.load import Load, LoadReport
+from vendor_verifier.run.load import Load
 from vendor_verifier.run.queue import BLOCK, WorkItem, WorkQueue
 from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.connect import ensure_descriptors

@@ -12,28 +12,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from vendor_verifier.records.manifest import SchemaPolicy
+from vendor_verifier.records.plan import Price
 from vendor_verifier.records.record import Usage
 
 if TYPE_CHECKING:
     # Prices are known while requests are sent, which must not wait for pandas.
     import pandas as pd
-
-
-class Price(msgspec.Struct, frozen=True):
-    """A vendor's prices per million tokens and per request, in ``currency``; ``rate`` is US dollars for one of it.
-
-    ``cached`` falls back to ``input`` and ``reasoning`` to ``output``, as vendors bill them. ``source`` is where the
-    price comes from.
-    """
-
-    input: float
-    output: float
-    cached: float | None = None
-    reasoning: float | None = None
-    request: float = 0.0
-    currency: str = "USD"
-    rate: float = 1.0
-    source: str = "config"
 
 
 class Money(msgspec.Struct, frozen=True):

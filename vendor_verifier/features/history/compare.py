@@ -183,8 +183,8 @@ def _judged(change: MetricChange, p_value: float) -> MetricChange:
 def _setting_changes(before: Manifest, after: Manifest) -> Iterator[SettingChange]:
     """The differences between two manifests; entries are joined by model and label, evaluations by name."""
     sides = []
-    for manifest in (before.raw, after.raw):
-        chosen = {name: manifest.get(name) for name in _CHOSEN}
+    for manifest in map(msgspec.to_builtins, (before, after)):
+        chosen = {name: manifest[name] for name in _CHOSEN}
         chosen["entries"] = {f"{entry['model']} / {entry['label']}": entry for entry in manifest["entries"]}
         chosen["tasks"] = {task["suite"]: task for task in manifest["tasks"]}
         flat = pd.json_normalize(chosen).iloc[0].to_dict()

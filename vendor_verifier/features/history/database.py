@@ -128,10 +128,8 @@ def run_document(scored: ScoredRun, folder: RunFolder | None = None) -> dict[str
 
 def question_of(manifest: Manifest) -> str:
     """16 hex digits of a digest of samples, evaluations, repetitions, rules of scoring and load, but of no entry."""
-    identity = manifest.identity or {}
     asked = [
-        identity.get("samples") or [[task.suite, task.sha256, task.count] for task in manifest.tasks],
-        identity.get("suites"),
+        [[task.suite, task.asked or task.sha256, task.count, task.options] for task in manifest.tasks],
         manifest.settings.repeat,
         manifest.score.undecided,
         manifest.score.schema_policy,
