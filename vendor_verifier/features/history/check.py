@@ -20,11 +20,7 @@ from vendor_verifier.text import counted, listed
 
 CheckStatus = Literal["passed", "failed", "incomplete", "interrupted", "error"]
 MOST_LINES = 10
-_WORDS: Mapping[str, str] = {
-    **{status: status for status in WORST_FIRST},
-    "check": "to check",
-    "not_tested": "not tested",
-}
+_WORDS = {**{status: status for status in WORST_FIRST}, "check": "to check", "not_tested": "not tested"}
 _TESTED = ("down", "differs", "check", "matches")
 Names = Mapping[tuple[str, str], str]
 
@@ -55,7 +51,7 @@ class FacetChange(msgspec.Struct, frozen=True):
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a check; ``check.json`` and the webhook's document are this value.
 
-    ``headline`` and ``lines`` are what is printed. ``trends`` are those with a change or a warning.
+    ``headline`` and ``lines`` are what is printed. ``trends`` are those with a change.
     """
 
     schema: int = 2
@@ -110,7 +106,6 @@ def judge_check(
         *(f"{names[gate.model, gate.vendor]}: gate {gate.text} failed: {gate.reason}" for gate in missed),
         *(f"incomplete: {sentence}" for sentence in unfinished),
         *(change_line(change, names) for change in rest),
-        *(f"{names[one.model, one.label]}: {one.figure}: {one.reason}." for one in watched if one.verdict == "warning"),
         *([f"gates not decided by so few samples: {listed(undecided)}"] if undecided else []),
         *(f"warning: {sentence}" for sentence in warnings),
     ]

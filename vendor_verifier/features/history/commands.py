@@ -168,18 +168,17 @@ def history_command(
     rows = database.read_history(history or database.default_history_file())
     if rows.empty:
         say("The history is empty. Every run adds itself to it, except with --history none.")
-    problems, shown = [], rows
+    shown = rows
     for key, wanted, columns in (("--model", model, ["model"]), ("--vendor", vendor, ["label", "vendor"])):
         known = sorted(set(rows[columns].to_numpy().ravel()))
-        unknown = [name for name in wanted if known and name not in known]
-        problems += [Problem(f"no run has `{name}`; known are {listed(known, 20)}", key=key) for name in unknown]
+        if wanted and known and not set(wanted) <= set(known):
+            raise ProblemsError([Problem(f"read {', '.join(wanted)}; known are {listed(known, 20)}", key=key)])
         shown = shown[shown[columns].isin(wanted).any(axis=1)] if wanted else shown
-    if problems:
-        raise ProblemsError(problems)
     if metric:
         suites = [name.removeprefix("scores.") for name in rows.columns if name.startswith("scores.")]
         figures = figure_names(metric, suites, "--metric")
-        found = trends(rows, figures, models=model, labels=vendor)
+        chosen = set(shown[["model", "label"]].itertuples(index=False, name=None))
+        found = [trend for trend in trends(rows, figures) if (trend.model, trend.label) in chosen]
         found.sort(key=lambda trend: TREND_ORDER.index(trend.verdict))
         _print(found, [trend_line(trend) for trend in found], as_json=json)
         for figure in [name for name in figures if all(trend.figure != name for trend in found)]:

@@ -28,10 +28,8 @@ from vendor_verifier.scoring.metrics import RANK_METRICS, is_share
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 
-SCHEMA = 2
 WAIT_S = 10.0
-# "AVVH": distinguishes our file from any other program's SQLite file.
-_APPLICATION_ID = 0x41565648
+_TABLE = "CREATE TABLE runs(run TEXT PRIMARY KEY, at TEXT, question TEXT, json TEXT)"
 _RUN_COLUMNS = ("run", "at", "question", "folder", "complete", "version")
 _ENTRY_COLUMNS = ("label", "vendor", "model_id", "is_baseline", "planned", "succeeded")
 
@@ -78,14 +76,12 @@ def remember(folder: RunFolder, scored: ScoredRun, file: Path | None, *, wait_s:
         with closing(sqlite3.connect(file, timeout=wait_s, isolation_level=None)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             if _is_new(connection):
-                connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-                connection.execute(f"PRAGMA user_version = {SCHEMA}")
-                connection.execute("CREATE TABLE runs(run TEXT PRIMARY KEY, at TEXT, question TEXT, json TEXT)")
+                connection.execute(_TABLE)
             row.append(msgspec.json.encode(document).decode())
             connection.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?)", row)
             connection.execute("COMMIT")
     except (sqlite3.Error, OSError) as error:
-        return f"The run is not in the history {file}: {_reason(error)}. Then `score {folder.path}` adds it."
+        return f"The run is not in the history {file}: {error}. Then `score {folder.path}` adds it."
     return None
 
 
@@ -151,7 +147,7 @@ def read_history(file: Path) -> pd.DataFrame:
             query = "SELECT run, at, question, json FROM runs ORDER BY at, run"
             rows = [] if _is_new(connection) else connection.execute(query).fetchall()
     except (sqlite3.Error, OSError) as error:
-        raise UsageError(f"the history {file} cannot be read: {_reason(error)}") from None
+        raise UsageError(f"the history {file} cannot be read: {error}") from None
     return history_frame(
         [{"run": run, "at": at, "question": question, **json.loads(text)} for run, at, question, text in rows]
     )
@@ -171,22 +167,11 @@ def history_frame(documents: list[dict[str, Any]]) -> pd.DataFrame:
 
 
 def _is_new(connection: sqlite3.Connection) -> bool:
-    """Whether the file is empty; an error where it is neither that nor a history of this schema."""
-    (owner,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if (owner, version) == (_APPLICATION_ID, SCHEMA):
-        return False
-    if owner or version or tables:
-        words = "another program, or another version of this one, wrote it. Name another file with --history"
-        raise sqlite3.DatabaseError(words)
-    return True
-
-
-def _reason(error: Exception) -> str:
-    if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-        return "it is damaged, or no history. Move it away, or name another file with --history"
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+    """Whether the file is empty; an error where it is neither that nor a history."""
+    tables = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'table'").fetchall()
+    if tables and tables != [(_TABLE,)]:
+        raise sqlite3.DatabaseError("another program wrote it. Name another file with --history")
+    return not tables
 
 
 def figure_names(words: Iterable[str], suites: Iterable[str], flag: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ within the levels of all vendors of a model.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
@@ -24,37 +24,31 @@ P_VALUE = 0.003
 _LAX_P_VALUE = 0.01
 # One night can be anything; a level takes two.
 LEAST_LEVEL = 2
-# Normal quantiles of the bound of the correlation: 87.5 % where one series is judged, 95 % where there are several.
-ALONE, AMONG = 1.15, 1.64
 _MOST_ALIKE = 0.95
+Floats = NDArray[np.float64]
 
 
 def change_points(
-    series: Sequence[float] | NDArray[np.float64],
-    *,
-    least_effect: float,
-    p_value: float = P_VALUE,
-    correlation: float = 0.0,
-) -> list[tuple[int, float]]:
-    """(first index of the new level, p) of every change of level, in order.
+    values: Floats, *, least_effect: float, p_value: float = P_VALUE, correlation: float = 0.0
+) -> list[int]:
+    """The first index of every new level, in order.
 
     A change stays if Student's t-test between the levels on both of its sides, widened by the ``correlation`` between
-    neighbouring nights, has p < ``p_value`` and their means differ by at least ``least_effect``. ``series`` has
+    neighbouring nights, has p < ``p_value`` and their means differ by at least ``least_effect``. ``values`` has
     shape (runs,).
     """
-    values = np.asarray(series, dtype=np.float64)
     points = sorted(_splits(values, 0, len(values)))
     while points:
         tests = [_change(*pair, least_effect, correlation) for pair in pairwise(np.split(values, points))]
         weakest = max(range(len(points)), key=tests.__getitem__)
         if tests[weakest] < p_value:
-            return list(zip(points, tests, strict=True))
+            break
         # Only the weakest goes: without it the levels next to it are longer and their tests stronger.
         del points[weakest]
-    return []
+    return points
 
 
-def likeness(series: Iterable[Sequence[float] | NDArray[np.float64]], bound: float) -> float:
+def likeness(series: Iterable[Floats], bound: float) -> float:
     """The upper bound of the correlation between neighbouring nights of one level, over all ``series``; 0 … 0.95.
 
     ``bound`` is the normal quantile of its confidence; the standard error is 1 ÷ √n. Levels are cut wherever one may
@@ -62,7 +56,7 @@ def likeness(series: Iterable[Sequence[float] | NDArray[np.float64]], bound: flo
     """
     products = squares = 0.0
     n = count = 0
-    for values in (np.asarray(each, dtype=np.float64) for each in series):
+    for values in series:
         for part in np.split(values, sorted(_splits(values, 0, len(values)))):
             level = part - part.mean()
             products += float((level[1:] * level[:-1]).sum())
@@ -75,14 +69,12 @@ def likeness(series: Iterable[Sequence[float] | NDArray[np.float64]], bound: flo
     return min(max(unbiased + bound / math.sqrt(n), 0.0), _MOST_ALIKE)
 
 
-def hodges_lehmann(
-    before: Sequence[float] | NDArray[np.float64], after: Sequence[float] | NDArray[np.float64]
-) -> float:
+def hodges_lehmann(before: Floats, after: Floats) -> float:
     """The median of all differences after − before (Hodges and Lehmann, Ann. Math. Stat. 34, 1963)."""
-    return float(np.median(np.subtract.outer(np.asarray(after), np.asarray(before))))
+    return float(np.median(np.subtract.outer(after, before)))
 
 
-def _splits(values: NDArray[np.float64], start: int, end: int) -> list[int]:
+def _splits(values: Floats, start: int, end: int) -> list[int]:
     if end - start < 2 * LEAST_LEVEL:
         return []
     split = start + _best_split(values[start:end])
@@ -91,14 +83,13 @@ def _splits(values: NDArray[np.float64], start: int, end: int) -> list[int]:
     return [split, *_splits(values, start, split), *_splits(values, split, end)]
 
 
-def _best_split(values: NDArray[np.float64]) -> int:
+def _best_split(values: Floats) -> int:
     """The split with the greatest energy distance between its sides, q = ml ÷ (m + l) · E(X, Y)."""
     n = len(values)
     distances = np.abs(np.subtract.outer(values, values))
     sums = distances.cumsum(axis=0).cumsum(axis=1)
     m = np.arange(LEAST_LEVEL, n - LEAST_LEVEL + 1)
-    left = m.astype(np.float64)
-    right = n - left
+    left, right = m.astype(float), n - m.astype(float)
     inside_left, up_to = sums[m - 1, m - 1], sums[m - 1, n - 1]
     inside_right = sums[n - 1, n - 1] - 2 * up_to + inside_left
     energy = (
@@ -109,7 +100,7 @@ def _best_split(values: NDArray[np.float64]) -> int:
     return int(m[np.argmax(left * right / n * energy)])
 
 
-def _change(before: NDArray[np.float64], after: NDArray[np.float64], least_effect: float, correlation: float) -> float:
+def _change(before: Floats, after: Floats, least_effect: float, correlation: float) -> float:
     """p of the change between two levels; 1 if it is too small, or rests on one run only.
 
     Each run of a level of two must show the least effect, and a third of the whole: one outlier is no level.
@@ -122,7 +113,7 @@ def _change(before: NDArray[np.float64], after: NDArray[np.float64], least_effec
     return p_value if is_change else 1.0
 
 
-def _t_test(before: NDArray[np.float64], after: NDArray[np.float64], correlation: float = 0.0) -> tuple[float, float]:
+def _t_test(before: Floats, after: Floats, correlation: float = 0.0) -> tuple[float, float]:
     """Two-sided p of Student's t-test with pooled variance, and the difference of means after − before.
 
     With a correlation of ``correlation`` between neighbours the means vary by v(m), and the squares are worth

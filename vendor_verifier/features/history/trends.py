@@ -5,10 +5,7 @@ Of complete runs that asked the same, per vendor and figure, quantities on a log
 - what three in four of the other vendors of a run, three at least, moved in common is taken out, because the network
   or the hour moves all of them;
 - from 8 runs on, a change of level (:mod:`vendor_verifier.features.history.level_changes`) within the last 7 runs is a
-  regression if it is worse by at least the least change, with the others' movement taken out and without;
-- else a newest run beyond the limit in both ways is a warning, by its robust z = (x − median) ÷ (1.4826 · MAD) over the
-  20 runs before it (Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993). The limit is 3, or what 0.01 ÷ the
-  number of series leaves of Student's t with 8 degrees of freedom, which is about how z falls on quiet nights.
+  regression if it is worse by at least the least change, with the others' movement taken out and without.
 
 The more series are judged at once, the more would alarm by chance: p is 0.003 ÷ their number.
 """
@@ -16,7 +13,7 @@ The more series are judged at once, the more would alarm by chance: p is 0.003 �
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from statistics import median
 from typing import Any, Literal
 
@@ -24,33 +21,25 @@ import msgspec
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import special
 
 from vendor_verifier.features.history.database import WATCHED, least_change, shown, shown_change
-from vendor_verifier.features.history.level_changes import (
-    ALONE,
-    AMONG,
-    P_VALUE,
-    change_points,
-    hodges_lehmann,
-    likeness,
-)
+from vendor_verifier.features.history.level_changes import P_VALUE, change_points, hodges_lehmann, likeness
 from vendor_verifier.scoring.metrics import is_higher_better, is_share
 
 LEAST_RUNS, RECENT_RUNS, LEAST_OTHERS = 8, 7, 3
 # Older runs tell little about the newest one, and a split costs the square of the length.
 _MOST_RUNS = 150
-_Z_RUNS, _Z_LIMIT, _Z_DEGREES, _Z_P_VALUE = 20, 3.0, 8, 0.01
-TrendVerdict = Literal["regression", "warning", "improvement", "steady", "too_few_runs"]
-TREND_ORDER: tuple[TrendVerdict, ...] = ("regression", "warning", "improvement", "steady", "too_few_runs")
+# Normal quantiles of the bound of the correlation: 87.5 % where one series is judged, 95 % where there are several.
+_ALONE, _AMONG = 1.15, 1.64
+TrendVerdict = Literal["regression", "improvement", "steady", "too_few_runs"]
+TREND_ORDER: tuple[TrendVerdict, ...] = ("regression", "improvement", "steady", "too_few_runs")
 _BARS = "▁▂▃▄▅▆▇█"
 
 
 class Trend(msgspec.Struct, frozen=True):
     """One figure of one vendor over the comparable runs, oldest first, and the verdict on its newest level.
 
-    ``changes`` are the places in ``values`` where a new level begins; ``z`` is the newest run's robust z, positive
-    where it is worse, None with fewer than 8 runs.
+    ``changes`` are the places in ``values`` where a new level begins.
     """
 
     model: str
@@ -61,13 +50,10 @@ class Trend(msgspec.Struct, frozen=True):
     runs: tuple[str, ...]
     values: tuple[float, ...]
     changes: tuple[int, ...] = ()
-    z: float | None = None
 
 
-def trends(
-    history: pd.DataFrame, figures: Iterable[str] = WATCHED, *, models: Sequence[str] = (), labels: Sequence[str] = ()
-) -> list[Trend]:
-    """The trends of the newest complete run's vendors, or of ``models`` and ``labels`` (or vendors) among them.
+def trends(history: pd.DataFrame, figures: Iterable[str] = WATCHED) -> list[Trend]:
+    """The trends of the newest complete run's vendors.
 
     Only runs that asked the same are comparable. A vendor without the figure in the newest run has no trend of it.
     """
@@ -77,8 +63,6 @@ def trends(
     nights = whole[whole["question"] == whole["question"].iloc[-1]]
     nights = nights[nights["run"].isin(nights["run"].unique()[-_MOST_RUNS:])]
     asked = nights[nights["run"] == nights["run"].iloc[-1]]
-    asked = asked[asked["model"].isin(models or asked["model"])]
-    asked = asked[asked["label"].isin(labels or asked["label"]) | asked["vendor"].isin(labels)]
     wanted = [
         (str(model), figure, list(rows["label"]))
         for model, part in asked.groupby("model", sort=False)
@@ -94,7 +78,7 @@ def trends(
         relative = levels - _common_shift(levels)
         present = [relative[label].dropna() for label in relative if not np.isnan(relative[label].iloc[-1])]
         long = [series.to_numpy() for series in present if len(series) >= LEAST_RUNS]
-        correlation = likeness(long, ALONE if judged == 1 else AMONG)
+        correlation = likeness(long, _ALONE if judged == 1 else _AMONG)
         for label in found:
             series = pd.DataFrame({"value": values[label], "plain": levels[label], "relative": relative[label]})
             result.append(_trend((model, label, figure), series.dropna(), judged, correlation))
@@ -125,16 +109,10 @@ def _trend(about: tuple[str, str, str], series: pd.DataFrame, judged: int, corre
     plain, relative = series["plain"].to_numpy(), series["relative"].to_numpy()
     least, worse = least_change(figure), -1.0 if is_higher_better(figure) else 1.0
     verdict: TrendVerdict = "too_few_runs"
-    reason, points, z = f"{count} of the {LEAST_RUNS} comparable runs that it takes", [], None
+    reason, points = f"{count} of the {LEAST_RUNS} comparable runs that it takes", []
     if count >= LEAST_RUNS:
         verdict, reason = "steady", f"no change of level in the last {RECENT_RUNS} of {count} runs"
-        points = [
-            at
-            for at, _ in change_points(relative, least_effect=least, p_value=P_VALUE / judged, correlation=correlation)
-        ]
-        z = min(worse * _newest_z(values, least) for values in (relative, plain))
-        if z > max(_Z_LIMIT, -float(special.stdtrit(_Z_DEGREES, _Z_P_VALUE / judged))):
-            verdict, reason = "warning", f"this run alone is an outlier (z {z:.1f}); a lasting change takes two runs"
+        points = change_points(relative, least_effect=least, p_value=P_VALUE / judged, correlation=correlation)
     recent = [point for point in points if count - point <= RECENT_RUNS]
     if recent:
         # The net of all recent changes decides, so that a drop that came back is none.
@@ -147,14 +125,7 @@ def _trend(about: tuple[str, str, str], series: pd.DataFrame, judged: int, corre
             verdict, reason = "regression", change
         elif max(worse * shift for shift in shifts) <= -least:
             verdict, reason = "improvement", change
-    return Trend(*about, verdict, reason, tuple(series.index), tuple(series["value"]), tuple(points), z)
-
-
-def _newest_z(values: NDArray[np.float64], least: float) -> float:
-    """The robust z of the newest value; equal nights have no spread, so a third of ``least`` is the smallest."""
-    before = values[-1 - _Z_RUNS : -1]
-    spread = 1.4826 * float(np.median(np.abs(before - np.median(before))))
-    return float(values[-1] - np.median(before)) / max(spread, least / _Z_LIMIT)
+    return Trend(*about, verdict, reason, tuple(series.index), tuple(series["value"]), tuple(points))
 
 
 def trend_line(trend: Trend) -> str:
