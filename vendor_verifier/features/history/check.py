@@ -20,7 +20,7 @@ from vendor_verifier.text import counted, listed
 
 CheckStatus = Literal["passed", "failed", "incomplete", "interrupted", "error"]
 MOST_LINES = 10
-_WORDS = {**{status: status for status in WORST_FIRST}, "check": "to check", "not_tested": "not tested"}
+_WORDS: dict[str, str] = {**{status: status for status in WORST_FIRST}, "check": "to check", "not_tested": "not tested"}
 _TESTED = ("down", "differs", "check", "matches")
 Names = Mapping[tuple[str, str], str]
 
