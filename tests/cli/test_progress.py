@@ -61,7 +61,7 @@ def test_a_log_gets_plain_lines(capsys: pytest.CaptureFixture[str]) -> None:
         watcher.finished(failure("a"))
         watcher.finished(answer("a"))
     first, failed, last = capsys.readouterr().err.splitlines()
-    assert first == "2 samples to send to 1 vendor, 2 already answered"
+    assert first == "2 requests to send to 1 vendor, 2 already answered"
     assert failed == "m / a / s: overloaded (headers): 503 after 1 attempt"
     assert last == "4/4 done  1 failed  scoring"
 

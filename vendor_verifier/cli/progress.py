@@ -81,7 +81,7 @@ class Lines(Silent):
             name: Count(due, outlook.done[name], outlook.costs.get(name)) for name, due in outlook.due.items()
         }
         before, due = self.total()
-        work = "sending until the time is over" if due is None else f"{counted(due - before, 'sample')} to send"
+        work = "sending until the time is over" if due is None else f"{counted(due - before, 'request')} to send"
         already = f", {before} already answered" if before else ""
         self.show_start(f"{work} to {counted(len(self.counts), 'vendor')}{already}")
 

@@ -36,7 +36,7 @@ class ActiveExchange:
         self._total_s = sending.total_s or limits.total_s
         self._meter = sending.meter
         self._scheduled_at_ns = sending.scheduled_at_ns
-        self._sent_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._sent_at = datetime.now(UTC).isoformat(timespec="microseconds")
         self._begun_ns = self._zero_ns = self._progress_ns = self._look_ns = time.perf_counter_ns()
         self._headers_ns: int | None = None
         self._end_ns: int | None = None

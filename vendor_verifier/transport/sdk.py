@@ -102,7 +102,7 @@ class SdkTransport(httpx2.AsyncBaseTransport):
             raise call.bug
         if call.exchange is None:
             failure = Failure.of("harness", f"the SDK of {sending.wire} sent nothing: {_named(error)}")
-            return Exchange(sent_at=datetime.now(UTC).isoformat(timespec="milliseconds"), end_ns=0, failure=failure)
+            return Exchange(sent_at=datetime.now(UTC).isoformat(timespec="microseconds"), end_ns=0, failure=failure)
         failed = call.exchange.failure or _sdk_failure(call.exchange, sending, error, has_items=has_items)
         return structs.replace(call.exchange, failure=failed)
 
