@@ -30,7 +30,7 @@ FAULTS = (
     Fault("scoring/metrics.py", "better + (equal + 1) / 2", "better + 1", "scoring"),
     Fault("scoring/metrics.py", "1.0 / (rank + k)", "1.0 / rank", "scoring"),
     Fault("scoring/f1.py", "UNDECIDED if missing_is_failed else NOT_SENT", "NOT_SENT", "scoring"),
-    Fault("scoring/money.py", "clip(upper=took) * discounted", "clip(upper=took)", "scoring"),
+    Fault("scoring/money.py", "clip(upper=took)", "clip(upper=1)", "scoring"),
     Fault("scoring/figures.py", "succeeded / asked if asked", "succeeded / len(rows) if len(rows)", "scoring"),
     Fault("run/conversation.py", "if failure is None or has_token:", "if failure is None:", "run/test_retry.py faults/test_matrix.py"),
     Fault("run/conversation.py", "and failure.status != 403", "", "run faults/test_matrix.py"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -42,18 +41,3 @@ def test_every_format_can_be_read_as_what_it_is(demo: Path, tmp_path: Path) -> N
     assert run_app(["report", str(demo), "--format", "md", "-o", str(tmp_path / "page.md")]) == 0
     assert (tmp_path / "page.md").read_text() == texts["report.md"]
     assert [(name, label) for name, text in texts.items() for label in labels if label not in text] == []
-
-
-def test_a_monthly_volume_is_kept_with_the_run(demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """``score`` stores it, ``report`` shows another one and stores nothing."""
-    run = shutil.copytree(demo, tmp_path / "run")
-    manifest = json.loads((run / "manifest.json").read_text())
-    manifest["entries"] = [{**entry, "price": {"input": 1.0, "output": 4.0}} for entry in manifest["entries"]]
-    (run / "manifest.json").write_text(json.dumps(manifest))
-    assert run_app(["score", str(run), "--monthly-requests", "30000", "--history", "none"]) == 0
-    stored = (run / "report.md").read_text()
-    assert "month" in stored.lower()
-    capsys.readouterr()
-    assert run_app(["report", str(run), "--monthly-tokens", "1000000", "--format", "md"]) == 0
-    assert capsys.readouterr().out != stored
-    assert json.loads((run / "manifest.json").read_text())["score"]["monthly_requests"] == 30000

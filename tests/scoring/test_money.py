@@ -92,18 +92,7 @@ def test_what_cannot_be_priced_is_counted() -> None:
 
 
 def test_what_the_vendor_says_it_charged() -> None:
-    """Its own statement ÷ our price, with and without the discount of a cache."""
+    """Its own statement ÷ our price."""
     price = Price(1.0, 10.0, cached=0.0)
     found = spent(record(RIVAL, 0, priced(said=0.003, cached=500)), record(RIVAL, 1, priced()), price=price)
     assert found.reported_ratio == pytest.approx(2.0)
-    assert found.undiscounted_ratio == pytest.approx(1.5)
-
-
-@pytest.mark.parametrize(
-    ("volume", "expected"),
-    [({"monthly_requests": 1_000_000}, 4000.0), ({"monthly_tokens": 1_100_000}, 2.0), ({}, None)],
-)
-def test_cost_of_a_month(volume: dict[str, int], expected: float | None) -> None:
-    """A request costs what one cost here, failures included; a token in the run's own mix."""
-    found = spent(record(RIVAL, 0, LOST, priced()), **volume)
-    assert found.monthly_usd == (None if expected is None else pytest.approx(expected))

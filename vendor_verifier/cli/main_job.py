@@ -39,7 +39,7 @@ from vendor_verifier.reports.formats import usd
 from vendor_verifier.text import counted
 
 # The options that a run keeps from its first session.
-_SCORING = frozenset({"undecided", "schema_policy", "rank_metric", "baseline_f1", "monthly_requests", "monthly_tokens"})
+_SCORING = frozenset({"undecided", "schema_policy", "rank_metric", "baseline_f1"})
 
 _WIDTH = 1_000
 # Below this a verdict has too little evidence, see docs/verdict.md.

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 
 from vendor_verifier.config.run_config import OUTPUT, RunOptions, flag, many, option
 
@@ -15,8 +14,6 @@ Json = Annotated[bool, flag("Print JSON instead of tables.", OUTPUT)]
 History = Annotated[Path | None, option("History file, or none. [default: in the user's data folder]", OUTPUT)]
 Gates = Annotated[tuple[str, ...], many('Exit 1 unless this holds: "f1 >= 0.9", or a preset (repeatable).', OUTPUT)]
 Slos = Annotated[tuple[str, ...], many('Per-request target, reported as goodput: "tps >= 30" (repeatable).', OUTPUT)]
-MonthlyRequests = Annotated[int | None, option("Estimate the monthly cost at N requests.", OUTPUT, check=Number(gte=1))]
-MonthlyTokens = Annotated[int | None, option("Estimate the monthly cost at N tokens.", OUTPUT, check=Number(gte=1))]
 
 
 @Parameter(name="*")

@@ -9,7 +9,7 @@ from typing import Annotated, get_args
 
 from cyclopts import Parameter
 
-from vendor_verifier.cli.options import Gates, MonthlyRequests, MonthlyTokens
+from vendor_verifier.cli.options import Gates
 from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_report, say
 from vendor_verifier.config.run_config import OUTPUT, flag, many, option
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
@@ -44,8 +44,6 @@ def report_command(
         ),
     ] = None,
     gate: Gates = (),
-    monthly_requests: MonthlyRequests = None,
-    monthly_tokens: MonthlyTokens = None,
 ) -> int:
     """Render a stored run in other formats, or write its tables. Nothing is sent.
 
@@ -68,9 +66,7 @@ def report_command(
         for kind in kinds or (None,):
             sys.stdout.writelines(f"{path}\n" for path in export_run(data, kind, table, output))
         return EXIT_OK
-    scored = score_folder(
-        RunFolder(folder), gates=gate, monthly_requests=monthly_requests, monthly_tokens=monthly_tokens
-    )
+    scored = score_folder(RunFolder(folder), gates=gate)
     files = [FORMATS[name] for name in wanted if name in FORMATS]
     if output is not None:
         _write(scored, files, output)

@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from vendor_verifier.cli.options import Gates, History, Json, MonthlyRequests, MonthlyTokens, Slos
+from vendor_verifier.cli.options import Gates, History, Json, Slos
 from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_report, warn
 from vendor_verifier.config.run_config import INPUT, OUTPUT, AnswerFormat, RunOptions, flag, many, option
 from vendor_verifier.errors import Problem, ProblemsError
@@ -36,8 +36,6 @@ def score_command(
     gate: Gates = (),
     slo: Slos = (),
     baseline_f1: Annotated[BaselineF1 | None, option("Baseline's F1 in the IRF: 1, or measured.", OUTPUT)] = None,
-    monthly_requests: MonthlyRequests = None,
-    monthly_tokens: MonthlyTokens = None,
     json: Json = False,
     history: History = None,
 ) -> int:
@@ -64,8 +62,6 @@ def score_command(
         gates=gate or None,
         slos=slo or None,
         baseline_f1=baseline_f1,
-        monthly_requests=monthly_requests,
-        monthly_tokens=monthly_tokens,
     )
     if (unkept := remember(folder, scored, file)) is not None:
         warn(unkept)

@@ -194,8 +194,6 @@ class RunConfig(BaseModel):
     baseline_f1: Annotated[
         BaselineF1, in_file("The baseline's F1 in the ranking: `fixed` at 1.0, or measured against its `self`.")
     ] = "fixed"
-    monthly_requests: Annotated[Count | None, in_file("Estimate the monthly cost at N requests.")] = None
-    monthly_tokens: Annotated[Count | None, in_file("Estimate the monthly cost at N tokens.")] = None
 
     filter_difficulty: Annotated[Words, many("Use only samples of this difficulty (repeatable).", EVALUATIONS)] = ()
     filter_category: Annotated[

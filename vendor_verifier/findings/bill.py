@@ -136,24 +136,13 @@ def cached_tokens(run: ModelRun, label: str) -> Iterator[Test]:
         )  # fmt: skip
 
 
-def failed_attempts(run: ModelRun, label: str) -> Iterator[Test]:
-    """Noted: tokens of attempts that gave no answer, as the vendor itself reports them."""
-    rows = run.answered[label]
-    spent = run.attempts[(run.attempts["label"] == label) & run.attempts["suite"].isin(rows["suite"].unique())]
-    lost, used = (float(side[["input_tokens", "output_tokens"]].sum().sum()) for side in (spent, rows))
-    if lost > MONEY_LINE * (lost + used):
-        text = f"{percent(lost / (lost + used))} of the tokens it reports are of attempts that gave no answer."
-        yield _noted("failed_attempts", text, lost / (lost + used))
-
-
 def charged(run: ModelRun, label: str) -> Iterator[Test]:
     """What the vendor says it charged, against the price list: a fact beyond 5 %."""
     money = run.money.get(label)
     if money is None or money.reported_ratio is None or abs(money.reported_ratio - 1) <= MONEY_LINE:
         return
-    more, full = money.reported_ratio - 1, money.undiscounted_ratio
-    text = f"Charges {percent(abs(more))} {'more' if more > 0 else 'less'} than its price list"
-    text += ": cached tokens at the full price." if full is not None and abs(full - 1) <= TOKEN_LINE else "."
+    more = money.reported_ratio - 1
+    text = f"Charges {percent(abs(more))} {'more' if more > 0 else 'less'} than its price list."
     if more > 0:
         yield Test(facet="bill", name="charged", text=text, value=more, n=money.requests)
     else:
@@ -168,4 +157,4 @@ def _most(rows: pd.DataFrame, by: pd.Series[float]) -> tuple[str, ...]:
     return shown(rows.loc[by.sort_values(ascending=False, kind="stable").index])
 
 
-TESTS = (prompt_tokens, output_tokens, hidden_tokens, cached_tokens, failed_attempts, charged)
+TESTS = (prompt_tokens, output_tokens, hidden_tokens, cached_tokens, charged)

@@ -231,8 +231,6 @@ def _score(options: RunOptions, configuration: Configuration) -> ScoreRequest:
         options.gate,
         options.baseline_f1,
         slos=options.slo,
-        monthly_requests=options.monthly_requests,
-        monthly_tokens=options.monthly_tokens,
     )
     check_conditions(said, options.suites, configuration.gates, configuration.slos)
     return with_stated(said, configuration.gates, configuration.slos)

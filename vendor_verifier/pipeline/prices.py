@@ -93,19 +93,12 @@ def run_money(
     manifest: Manifest, frames: Frames, prices: Mapping[tuple[str, str], Price]
 ) -> dict[tuple[str, str], Money]:
     """The cost of every vendor with a known price by (model, label)."""
-    score, found = manifest.score, {}
+    found = {}
     for (model, label), price in prices.items():
         records, attempts = (
             part[(part["model"] == model) & (part["label"] == label)] for part in (frames.records, frames.attempts)
         )
-        spent = money(
-            records,
-            attempts,
-            price,
-            policy=score.schema_policy,
-            monthly_requests=score.monthly_requests,
-            monthly_tokens=score.monthly_tokens,
-        )
+        spent = money(records, attempts, price, policy=manifest.score.schema_policy)
         if spent is not None:
             found[model, label] = spent
     return found

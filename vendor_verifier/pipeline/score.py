@@ -48,7 +48,6 @@ _STANDSTILL_MS = 1_000.0
 _COMPLETE = {"finished": True, "imported": True, "interrupted": False}
 # Settings of sending that decide no figure.
 _NOT_SHOWN = ("baseline_repeats", "client", "limits", "retry", "max_requests", "max_cost_usd", "stated")
-_VOLUMES = ("monthly_requests", "monthly_tokens")
 
 
 def score_again(folder: RunFolder, options: RunOptions | None = None, **changes: Any) -> ScoredRun:
@@ -159,9 +158,6 @@ def _with_policies(manifest: Manifest, changes: Mapping[str, Any]) -> Manifest:
     stated = {name: value for name, value in changes.items() if value not in (None, ())}
     if "gates" in stated:
         stated["model_gates"] = {}
-    if any(name in stated for name in _VOLUMES):
-        # A volume is stated in requests or in tokens; the other one goes.
-        stated |= {name: stated.get(name) for name in _VOLUMES}
     return structs.replace(manifest, score=structs.replace(manifest.score, **stated))
 
 

@@ -147,7 +147,7 @@ class ScoreRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``rank_metrics`` join the six of IRF (a suite's name means its main score). ``gates`` are thresholds or names
     of presets; ``model_gates`` replace them for models that have gates of their own. ``baseline_f1`` is the baseline's
     F1 in the ranking: 1.0 as published, or its own against its other runs. ``slos`` are thresholds for every single
-    request. One of ``monthly_requests`` and ``monthly_tokens`` is the buyer's own volume, at which costs are shown.
+    request.
     """
 
     undecided: Undecided = "missed"
@@ -157,8 +157,6 @@ class ScoreRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     baseline_f1: BaselineF1 = "fixed"
     model_gates: dict[str, tuple[str, ...]] = {}
     slos: tuple[str, ...] = ()
-    monthly_requests: int | None = None
-    monthly_tokens: int | None = None
 
     def gates_of(self, model: str) -> tuple[str, ...]:
         """The gates of the vendors of ``model``."""

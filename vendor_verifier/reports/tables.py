@@ -238,7 +238,6 @@ def costs(scored: ScoredRun, name: str) -> Table:
         Column("per_1000_requests_usd", "1,000 requests", formats.usd),
         Column("per_answer_usd", "1,000 answers", lambda usd: formats.usd(1000 * usd)),
         Column("per_valid_call_usd", "1,000 valid calls", lambda usd: formats.usd(1000 * usd)),
-        Column("monthly_usd", "A month of your volume", formats.usd),
         Column("reported_ratio", "Billed ÷ computed", formats.quantity),
         Column("unpriced", "Attempts without tokens", formats.count),
     )

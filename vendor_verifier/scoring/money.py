@@ -26,8 +26,7 @@ class Money(msgspec.Struct, frozen=True):
     ``wasted_usd`` is what attempts cost that are part of no success: retries and failures. ``per_answer_usd`` is the
     cost of a record without them, the price by the list; ``per_valid_call_usd`` divides everything by the valid tool
     calls. ``unpriced`` counts attempts whose tokens are unknown: they may have been billed and are in no sum.
-    ``reported_ratio`` = the vendor's own cost ÷ ours, over attempts with both; ``undiscounted_ratio`` the same with no
-    token cached, None unless some were. ``monthly_usd`` is the cost of the buyer's own monthly volume, where known.
+    ``reported_ratio`` = the vendor's own cost ÷ ours, over attempts with both.
     """
 
     total_usd: float
@@ -38,8 +37,6 @@ class Money(msgspec.Struct, frozen=True):
     unpriced: int
     reported_ratio: float | None = None
     per_answer_usd: float | None = None
-    undiscounted_ratio: float | None = None
-    monthly_usd: float | None = None
 
 
 def input_price_usd(price: Price | None, cached_share: float | None) -> float | None:
@@ -59,14 +56,11 @@ def cost_usd(usage: Usage, price: Price) -> float | None:
     return float(_cost(took, min(usage.cached or 0, took), gave, min(usage.reasoning or 0, gave), price, 1))
 
 
-def costs_usd(frame: pd.DataFrame, price: Price, *, discounted: bool = True) -> pd.Series[Any]:
-    """The same of every row of attempts, or of answers of ``turns`` requests; NaN where it is unknown.
-
-    Not ``discounted``: as if no token had been cached.
-    """
+def costs_usd(frame: pd.DataFrame, price: Price) -> pd.Series[Any]:
+    """The same of every row of attempts, or of answers of ``turns`` requests; NaN where it is unknown."""
     took = frame["input_tokens"] if price.input else frame["input_tokens"].fillna(0)
     gave = frame["output_tokens"] if price.output else frame["output_tokens"].fillna(0)
-    cached = frame["cached_tokens"].fillna(0).clip(upper=took) * discounted
+    cached = frame["cached_tokens"].fillna(0).clip(upper=took)
     thought = frame["reasoning_tokens"].fillna(0).clip(upper=gave)
     found: pd.Series[Any] = _cost(took, cached, gave, thought, price, frame.get("turns", 1))
     return found
@@ -81,18 +75,9 @@ def _cost(took: Any, cached: Any, gave: Any, thought: Any, price: Price, request
 
 
 def money(
-    records: pd.DataFrame,
-    attempts: pd.DataFrame,
-    price: Price,
-    *,
-    policy: SchemaPolicy = "lenient",
-    monthly_requests: int | None = None,
-    monthly_tokens: int | None = None,
+    records: pd.DataFrame, attempts: pd.DataFrame, price: Price, *, policy: SchemaPolicy = "lenient"
 ) -> Money | None:
-    """The cost of one vendor's records and spent attempts, rows of the frames; None of a vendor without records.
-
-    A month costs what this run did on average: a request with its retries and failures; a token in the run's own mix.
-    """
+    """The cost of one vendor's records and spent attempts, rows of the frames; None of a vendor without records."""
     import pandas as pd
 
     from vendor_verifier.scoring.columns import valid_calls
@@ -102,18 +87,12 @@ def money(
     names = ["input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "reported_usd"]
     useful, wasted = records[records["ok"]], attempts[attempts["billed"]]
     paid = pd.concat({True: useful[[*names, "turns"]], False: wasted[names].assign(turns=1)}, names=["is_useful"])
-    cost, full, said = costs_usd(paid, price), costs_usd(paid, price, discounted=False), paid["reported_usd"]
+    cost, said = costs_usd(paid, price), paid["reported_usd"]
     is_useful = paid.index.get_level_values("is_useful").to_numpy(bool)
     is_priced, both = cost.notna(), cost.notna() & said.notna()
-    whole, ours, undiscounted = float(cost.sum()), float(cost[both].sum()), float(full[both].sum())
-    tokens = float(paid.loc[is_priced, ["input_tokens", "output_tokens"]].sum().sum())
+    whole, ours = float(cost.sum()), float(cost[both].sum())
     calls, answers = int(valid_calls(records["classes"], policy).sum()), int(is_priced[is_useful].sum())
     per_request = whole / len(records) if is_priced.any() else None
-    monthly = None
-    if monthly_requests is not None:
-        monthly = None if per_request is None else monthly_requests * per_request
-    elif monthly_tokens is not None and tokens:
-        monthly = monthly_tokens * whole / tokens
     return Money(
         total_usd=whole,
         wasted_usd=float(cost[~is_useful].sum()),
@@ -124,6 +103,4 @@ def money(
         unpriced=int(paid["turns"][~is_priced].sum() + records["resent"].sum()),
         reported_ratio=float(said[both].sum()) / ours if ours else None,
         per_answer_usd=float(cost[is_useful].sum()) / answers if answers else None,
-        undiscounted_ratio=float(said[both].sum()) / undiscounted if undiscounted > ours > 0 else None,
-        monthly_usd=monthly,
     )
