@@ -41,11 +41,12 @@ def test_init_keeps_what_exists(bench: Any) -> None:
     code, _, err = bench("init", "--model", "kimi-k2.5")
     assert code == 0
     assert "wrote config.yaml" in err
-    assert "chmod 600" in err
     before = {name: (bench.folder / name).read_bytes() for name in NAMES}
     assert before[".env"] == b"openrouter=mine\n"
     assert b"kimi-k2.5:" in before["config.yaml"]
-    assert bench("init", "--model", "glm-4.7")[2].count("it exists") == 4
+    said = bench("init", "--model", "glm-4.7")[2]
+    assert said.count("it exists") == 4
+    assert "simulated" not in said
     assert {name: (bench.folder / name).read_bytes() for name in NAMES} == before
 
 

@@ -1,4 +1,4 @@
-"""``init --from``: keys of a configuration of 0.1.0 move to .env, and one of mcpbr becomes ours."""
+"""``init --from``: keys of a configuration of 0.1.0 move to .env."""
 
 from __future__ import annotations
 
@@ -34,15 +34,6 @@ minimax-m2.5:
       url: https://packy.example/v1
       validator: openai
       is_baseline: false
-"""
-OF_MCPBR = """
-benchmark: "mcptoolbench"
-sample_size: 20
-max_iterations: 20
-mcp_server:
-  command: "npx"
-  env: {TOKEN: sk-12345678901234567890}
-model: "sonnet"
 """
 
 
@@ -143,27 +134,3 @@ def test_no_key_is_lost_and_none_stays(vendors: list[tuple[str, str]], flow: boo
         else:
             assert env[name[1]].strip() == before["api_key"].strip()
             assert {**entry, "api_key": before["api_key"]} == before
-
-
-@pytest.mark.parametrize("suite", ["mcptoolbench", "toolbench"])
-def test_a_configuration_of_mcpbr_becomes_ours(suite: str, old: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In place of the file, with a backup; simulated vendors where it names no model that we know."""
-    text = OF_MCPBR.replace("mcptoolbench", suite)
-    (old / "config.yaml").write_text(text if suite == "mcptoolbench" else text.replace("sonnet", "nobody"))
-    assert run_app([*FROM, "--dry-run"]) == 0
-    assert [path.name for path in old.iterdir()] == ["config.yaml"]
-    assert run_app(FROM) == 0
-    assert "benchmark: " in (old / "config.yaml.backup").read_text()
-    said = capsys.readouterr().err
-    assert f"--suite {suite}" in said
-    assert "not carried over: mcp_server" in said
-    assert run_app(["--suite", suite, "--dry-run"]) == 0
-    asked = "claude-sonnet-5.5" if suite == "mcptoolbench" else "simulated-model"
-    assert f"{asked} / " in capsys.readouterr().out
-
-
-def test_a_model_of_such_a_name_is_a_model(tmp_path: Path) -> None:
-    """What has vendors is a model, whatever it is called."""
-    file = tmp_path / "config.yaml"
-    file.write_text("benchmark: {vendors: [{name: simulated, model_id: m, url: 'sim://faithful', is_baseline: true}]}")
-    assert run_app(["run", "-c", str(file), "--dry-run", "-n", "2"]) == 0

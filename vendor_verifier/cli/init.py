@@ -1,7 +1,7 @@
 """The command ``init``: writes a commented config.yaml, .env and .gitignore into a folder; it overwrites nothing.
 
-``--list`` prints the known vendors and models. ``--from`` moves the literal keys of a config.yaml to .env, or writes
-ours from a configuration of mcpbr; what could be lost is written before anything is replaced.
+``--list`` prints the known vendors and models. ``--from`` moves the literal keys of a config.yaml to .env; what could
+be lost is written before anything is replaced.
 """
 
 from __future__ import annotations
@@ -9,28 +9,27 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from vendor_verifier.cli.output import EXIT_OK, EXIT_USAGE, say, warn
-from vendor_verifier.config import old_files
 from vendor_verifier.config.load import load_config, read_environment
 from vendor_verifier.config.model_names import MODEL_IDS, series_of
+from vendor_verifier.config.old_files import NotMovable, move_keys
 from vendor_verifier.config.problems import reading
 from vendor_verifier.config.run_config import INPUT, RunOptions, flag, many, option
 from vendor_verifier.config.schema import json_schema
-from vendor_verifier.config.yaml_source import read_limited, read_yaml
+from vendor_verifier.config.yaml_source import read_limited
 from vendor_verifier.errors import ConfigError, Problem, ProblemsError, StorageError, UsageError
-from vendor_verifier.registry import Registry, find_vendors
+from vendor_verifier.registry import find_vendors
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.formats import aligned
 from vendor_verifier.resources import shipped
 from vendor_verifier.store import RunFolder
 
-_RULE = "# ---"
 IGNORED = ".env\n.env.*\n!.env.example\nruns/\n"
 _SCHEMA = "config.schema.json"
 _REAL_MODELS = [name for name in MODEL_IDS if not name.startswith("simulated-")]
@@ -44,10 +43,7 @@ def init_command(
     vendor: Annotated[tuple[str, ...], many("Only this vendor (repeatable). [default: all known]", INPUT)] = (),
     show_known: Annotated[bool, flag("List the known vendors and models; write nothing.", INPUT, "--list")] = False,
     vendor_path: Annotated[tuple[Path, ...], many("With --list: folder with vendor plugins (repeatable).", INPUT)] = (),
-    from_: Annotated[
-        Path | None,
-        option("Convert this config.yaml with literal keys, or of mcpbr; keep a backup.", INPUT, "--from"),
-    ] = None,
+    from_: Annotated[Path | None, option("Move the literal keys of this config.yaml to .env.", INPUT, "--from")] = None,
     env_file: Annotated[Path | None, option("With --from: .env to write. [default: next to the config]", INPUT)] = None,
     dry_run: Annotated[bool, flag("With --from: show what would change; write nothing.", INPUT)] = False,
 ) -> int:
@@ -55,27 +51,23 @@ def init_command(
 
     Existing files are kept. Without --model the configuration has simulated vendors and runs without a key.
     """
-    for words, is_idle in (
-        ("--env-file has no effect without --from", env_file is not None and from_ is None),
-        ("--vendor-path has no effect without --list", bool(vendor_path) and not show_known),
-    ):
-        if is_idle:
-            warn(words)
+    if env_file is not None and from_ is None:
+        warn("--env-file has no effect without --from")
+    if vendor_path and not show_known:
+        warn("--vendor-path has no effect without --list")
     if show_known:
-        print_known(find_vendors(vendor_path))
-        return EXIT_OK
-    if dry_run and from_ is None:
+        _print_known(vendor_path)
+    elif from_ is not None:
+        return _convert(from_, env_file, dry_run=dry_run)
+    elif dry_run:
         raise ProblemsError([Problem("needs --from, the file to convert", key="--dry-run")])
-    if from_ is not None:
-        return convert(from_, env_file, dry_run=dry_run)
-    write_first_files(folder, offers_of(model, vendor))
+    else:
+        _write_first_files(folder, _offers_of(model, vendor))
     return EXIT_OK
 
 
-def write_first_files(folder: Path, chosen: Mapping[str, Mapping[str, str]], suites: str = "", flags: str = "") -> None:
+def _write_first_files(folder: Path, chosen: Mapping[str, Mapping[str, str]]) -> None:
     """Write the first files for model → vendor → model_id, and say what to do next.
-
-    ``suites`` is a section of the configuration, ``flags`` are those that its run needs.
 
     A file that is there is kept, unless it is still as ``init`` without a model wrote it.
 
@@ -87,29 +79,35 @@ def write_first_files(folder: Path, chosen: Mapping[str, Mapping[str, str]], sui
         raise UsageError(f"{folder} is a file; name a folder")
     plugins = find_vendors(()).vendors
     keys = list(dict.fromkeys(plugins[name].vendor.key_name or name for ids in chosen.values() for name in ids))
-    schema = json.dumps(json_schema(), indent=2) + "\n"
+    examples = shipped(".env.example").read_text(encoding="utf-8")
+    env = "# Keys of the vendors in config.yaml, NAME=value, one a line. Only you can read this file.\n"
+    env += "".join(f"{name}=\n" for name in keys)
     files = {
-        "config.yaml": (config_text(chosen, suites), config_text({}), 0o644),
-        ".env": (_env_text(keys), _env_text(()), 0o600),
+        ".env": (env if keys else examples, examples, 0o600),
         ".gitignore": (IGNORED, "", 0o644),
-        _SCHEMA: (schema, "", 0o644),
+        _SCHEMA: (json.dumps(json_schema(), indent=2) + "\n", "", 0o644),
+        "config.yaml": (_config_text(chosen), _config_text({}), 0o644),
     }
+    is_new = False
     for name, (text, untouched, mode) in files.items():
-        path = folder / name
-        say(f"wrote {path}" if _create(path, text, untouched, mode) else f"kept {path}: it exists")
-    _warn_of_leaks(folder / ".gitignore", folder / ".env")
+        is_new = _create(folder / name, text, untouched, mode)
+        say(f"wrote {folder / name}" if is_new else f"kept {folder / name}: it exists")
+    ignored = {line.strip(" \t/") for line in (folder / ".gitignore").read_text(errors="replace").splitlines()}
+    if missing := [name for name in (".env", "runs") if name not in ignored and f"{name}*" not in ignored]:
+        ignore = folder / ".gitignore"
+        warn(f"{ignore} does not list {' and '.join(missing)}; add them, or keys and answers may be committed")
     config = "" if folder == Path() else f" -c {folder / 'config.yaml'}"
-    run = f"`agent-vendor-verifier{config}{flags}`"
-    if keys:
-        say(
-            f"next: set {', '.join(keys)} in {folder / '.env'}; then `agent-vendor-verifier doctor{config}`, then {run}"
-        )
+    if not is_new:
+        say(f"next: `agent-vendor-verifier{config} --dry-run` shows what {folder / 'config.yaml'} would send")
+    elif keys:
+        doctor = f"`agent-vendor-verifier doctor{config}`, then `agent-vendor-verifier{config}`"
+        say(f"next: set {', '.join(keys)} in {folder / '.env'}; then {doctor}")
     else:
-        say(f"next: {run} tests the simulated vendors of {folder / 'config.yaml'}")
+        say(f"next: `agent-vendor-verifier{config}` tests the simulated vendors of {folder / 'config.yaml'}")
         say("real vendors: `agent-vendor-verifier init --model kimi-k2.5`; `init --list` lists models and vendors")
 
 
-def offers_of(models: Sequence[str], vendors: Sequence[str] = ()) -> dict[str, dict[str, str]]:
+def _offers_of(models: Sequence[str], vendors: Sequence[str]) -> dict[str, dict[str, str]]:
     """model → vendor → the model's id at the vendor, of the vendors with a public address unless they are named.
 
     Raises:
@@ -135,38 +133,25 @@ def offers_of(models: Sequence[str], vendors: Sequence[str] = ()) -> dict[str, d
     return chosen
 
 
-def config_text(chosen: Mapping[str, Mapping[str, str]], suites: str = "") -> str:
-    """The comments of config_example.yaml, then a section for each model, or the simulated one."""
-    head, _, _ = shipped("config_example.yaml").read_text(encoding="utf-8").partition(_RULE)
-    sections = [_section(model, ids) for model, ids in chosen.items()] or [_simulated()]
-    schema = f"# yaml-language-server: $schema={_SCHEMA}\n"
-    return schema + head.rstrip() + "\n\n" + "\n".join([*([suites] if suites else []), *sections])
-
-
-def _simulated() -> str:
-    """The first three vendors of the demo."""
-    _, start, rest = shipped("config_simulated.yaml").read_text(encoding="utf-8").partition("simulated-model:\n")
-    entries = "    - name: ".join(rest.split("    - name: ")[:4])
-    return f"# Simulated vendors: no key, no network, no cost. Remove this section when yours are in.\n{start}{entries}"
-
-
-def _section(model: str, ids: Mapping[str, str]) -> str:
-    series = series_of(model)
-    baseline = next((maker for maker in series.makers if maker in ids), None) if series else None
-    lines = [f"{model}:", "  vendors:"]
-    for vendor, model_id in ids.items():
-        lines += [f"    - name: {vendor}", f"      model_id: {model_id}"]
-        if vendor == "openrouter":
-            lines.append("      # provider: <slug>          # without it the router picks, request by request")
-        if vendor == baseline:
-            lines.append("      is_baseline: true")
+def _config_text(chosen: Mapping[str, Mapping[str, str]]) -> str:
+    """The comments of config_example.yaml, then a section for each model, or three vendors of the demo."""
+    lines = [f"# yaml-language-server: $schema={_SCHEMA}"]
+    lines += [shipped("config_example.yaml").read_text(encoding="utf-8").partition("# ---")[0].rstrip()]
+    if not chosen:
+        _, start, rest = shipped("config_simulated.yaml").read_text(encoding="utf-8").partition("simulated-model:\n")
+        lines += ["", "# Simulated vendors: no key, no network, no cost. Remove this section when yours are in."]
+        lines.append(start + "    - name: ".join(rest.split("    - name: ")[:4]).rstrip())
+    for model, ids in chosen.items():
+        series = series_of(model)
+        baseline = next((maker for maker in series.makers if maker in ids), None) if series else None
+        lines += ["", f"{model}:", "  vendors:"]
+        for vendor, model_id in ids.items():
+            lines += [f"    - name: {vendor}", f"      model_id: {model_id}"]
+            if vendor == "openrouter":
+                lines.append("      # provider: <slug>          # without it the router picks, request by request")
+            if vendor == baseline:
+                lines.append("      is_baseline: true")
     return "\n".join(lines) + "\n"
-
-
-def _env_text(keys: Iterable[str]) -> str:
-    lines = "".join(f"{name}=\n" for name in keys)
-    head = "# Keys of the vendors in config.yaml, NAME=value, one a line. Only you can read this file.\n"
-    return head + lines if lines else shipped(".env.example").read_text(encoding="utf-8")
 
 
 def _create(path: Path, text: str, untouched: str, mode: int) -> bool:
@@ -185,17 +170,9 @@ def _create(path: Path, text: str, untouched: str, mode: int) -> bool:
     return True
 
 
-def _warn_of_leaks(ignore: Path, secrets: Path) -> None:
-    lines = {line.strip().strip("/") for line in ignore.read_text(encoding="utf-8", errors="replace").splitlines()}
-    missing = [name for name in (".env", "runs") if name not in lines and f"{name}*" not in lines]
-    if missing:
-        warn(f"{ignore} does not list {' and '.join(missing)}; add them, or keys and answers may be committed")
-    if os.name != "nt" and secrets.exists() and secrets.stat().st_mode & 0o077:
-        warn(f"{secrets} can be read by others on this machine; run: chmod 600 {secrets}")
-
-
-def print_known(registry: Registry) -> None:
+def _print_known(vendor_path: Sequence[Path]) -> None:
     """Print the vendor plugins as a table, then the model names with each vendor's ``model_id``."""
+    registry = find_vendors(vendor_path)
     table = [["VENDOR", "WIRE", "KEY", "ADDRESS", "FILE"]]
     for _, found in sorted(registry.vendors.items()):
         vendor = found.vendor
@@ -210,8 +187,8 @@ def print_known(registry: Registry) -> None:
     sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
-def convert(config: Path, env_file: Path | None, *, dry_run: bool) -> int:
-    """Convert ``config`` and return the exit code: 2 while the result has problems, which are named.
+def _convert(config: Path, env_file: Path | None, *, dry_run: bool) -> int:
+    """Move the keys of ``config`` and return the exit code: 2 while the result has problems, which are named.
 
     Keys go to ``env_file`` (default: .env next to the config); a backup is kept, and no key is printed.
 
@@ -222,19 +199,16 @@ def convert(config: Path, env_file: Path | None, *, dry_run: bool) -> int:
     # Links are followed: the file that is meant is changed, not the link replaced.
     config = config.resolve()
     env = (env_file or config.parent / ".env").resolve()
-    registry = find_vendors(())
     held = ""
     if env.exists():
         with reading(env):
             held = read_limited(env)
+    registry = find_vendors(())
     try:
         with reading(config):
             text = read_limited(config)
-            content = read_yaml(text).content
-            if old_files.is_of_mcpbr(content):
-                return _from_mcpbr(config, text, content, dry_run=dry_run)
-            moved = old_files.move_keys(text, held, lambda name: registry.vendor(name).key_name or name)
-    except old_files.NotMovable:
+            moved = move_keys(text, held, lambda name: registry.vendor(name).key_name or name)
+    except NotMovable:
         message = "its keys cannot be moved without changing more than them; write `NAME=<the key>` in .env yourself"
         raise ConfigError([Problem(message, config)]) from None
     for line, name in moved.keys:
@@ -247,7 +221,11 @@ def convert(config: Path, env_file: Path | None, *, dry_run: bool) -> int:
         say("dry run: nothing was written")
         return EXIT_OK
     if moved.keys:
-        _back_up(config, text)
+        backup = config.with_name(f"{config.name}.backup")
+        _ignore(backup)
+        if not _create(backup, text, "", 0o600):
+            raise UsageError(f"{backup} exists; move it away first, and run this again")
+        say(f"{backup} is the file as it was; git ignores it. Delete it when everything works.")
         _ignore(env)
         RunFolder(env.parent).write(env.name, moved.env)
         mode = config.stat().st_mode & 0o777
@@ -262,36 +240,6 @@ def convert(config: Path, env_file: Path | None, *, dry_run: bool) -> int:
         return EXIT_USAGE
     say("next: `agent-vendor-verifier doctor`, then `agent-vendor-verifier --dry-run`")
     return EXIT_OK
-
-
-def _from_mcpbr(source: Path, text: str, content: Mapping[str, Any], *, dry_run: bool) -> int:
-    """Write config.yaml next to a configuration of mcpbr, in place of it if that is its name."""
-    model, target = old_files.known_model(content), source.with_name("config.yaml")
-    chosen, suites = offers_of([model] if model else []), old_files.suites_section(content)
-    if left_out := old_files.left_out(content):
-        say(plain(f"not carried over: {', '.join(left_out[:10])}"))
-    if model is None:
-        say("it names no model that we know, so the simulated vendors are in; put yours in their place")
-    if dry_run:
-        say(f"dry run: nothing was written; {target} would be\n\n{config_text(chosen, suites)}")
-        return EXIT_OK
-    if target == source:
-        _back_up(source, text)
-        source.unlink()
-    elif target.exists():
-        raise UsageError(f"{target} exists; move it away first, and run this again")
-    folder = Path(os.path.relpath(target.parent))
-    write_first_files(folder, chosen, suites, f" --suite {old_files.suite_of(content)}")
-    return EXIT_OK
-
-
-def _back_up(config: Path, text: str) -> None:
-    """Copy a file that may hold keys next to it, where git ignores it."""
-    backup = config.with_name(f"{config.name}.backup")
-    _ignore(backup)
-    if not _create(backup, text, "", 0o600):
-        raise UsageError(f"{backup} exists; move it away first, and run this again")
-    say(f"{backup} is the file as it was; git ignores it. Delete it when everything works.")
 
 
 def _ignore(file: Path) -> None:
