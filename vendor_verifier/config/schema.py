@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
@@ -11,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from vendor_verifier.config.problems import listed, nearest
 from vendor_verifier.config.run_config import RunConfig, help_of
-from vendor_verifier.config.secret_text import abbreviated, is_placeholder, looks_secret, reference, references, shown
+from vendor_verifier.config.secret_text import is_placeholder, looks_secret, reference, references, shown
 from vendor_verifier.registry import WIRES
 from vendor_verifier.transport.proxies import is_loopback
 
@@ -44,41 +45,38 @@ def read_address(url: str) -> Address:
         if simulated is None:
             raise ValueError("a simulated vendor is written `sim://<persona>`, for example `sim://faithful`")
         return Address(url, url, simulated.group(1), local=True)
+    wrong = "expected a url such as https://api.example.com/v1"
     if not url.isascii() or not url.isprintable() or any(char in url for char in ' "<>\\^`{|}'):
-        raise ValueError("holds a space or another character that no url has")
+        raise ValueError(f"holds a space or another character that no url has; {wrong}")
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise ValueError("not a url; expected something like https://api.example.com/v1") from None
-    if parts.scheme not in _DEFAULT_PORTS:
-        raise ValueError("expected a url that starts with https:// (or http:// on loopback)")
-    if "@" in parts.netloc:
-        raise ValueError("holds a user name or password; remove it and give the key in .env")
-    if not parts.hostname or _HOST.fullmatch(parts.hostname) is None or port == 0:
-        raise ValueError("names no host; expected something like https://api.example.com/v1")
-    if "?" in url or "#" in url:
-        raise ValueError("holds a `?query` or `#fragment`; give the base only, as in https://api.example.com/v1")
-    host = parts.hostname.lower()
+        raise ValueError(wrong) from None
+    if parts.scheme not in _DEFAULT_PORTS or _HOST.fullmatch(parts.hostname or "") is None or port == 0:
+        raise ValueError(f"{wrong} (http:// is for this machine)")
+    if "@" in parts.netloc or "?" in url or "#" in url:
+        raise ValueError("holds a user name, a `?query` or a `#fragment`; give the base only, and the key in .env")
+    host = (parts.hostname or "").lower()
     shown_host = f"[{host}]" if ":" in host else host
     origin = f"{parts.scheme}://{shown_host}:{port or _DEFAULT_PORTS[parts.scheme]}"
     return Address(url.rstrip("/"), origin, host, is_loopback(host))
 
 
-def _url(url: str) -> str:
-    return read_address(url).url
+def _refused(is_wrong: Callable[[str], object], words: str) -> AfterValidator:
+    """A rule that refuses text with these words."""
+
+    def check(text: str) -> str:
+        if is_wrong(text):
+            raise ValueError(words)
+        return text
+
+    return AfterValidator(check)
 
 
-def _line(text: str) -> str:
-    if not text.isprintable() or text != text.strip():
-        raise ValueError("holds a control character, a line break or space at an end; remove it")
-    return text
-
-
-def _provider(text: str) -> str:
+def _slug(provider: str) -> str:
     """The slug of ``minimax/``."""
-    slug = _line(text).rstrip("/")
-    if not slug:
+    if not (slug := provider.rstrip("/")):
         raise ValueError("names no provider; write its slug, for example `minimax`")
     return slug
 
@@ -87,52 +85,6 @@ def _wire(name: str) -> str:
     if name not in WIRES:
         raise ValueError(f"unknown validator {shown(name)}{nearest(name, WIRES) or f'; known are {listed(WIRES)}'}")
     return name
-
-
-def _body_key(name: str) -> str:
-    if name in OWN_BODY_KEYS:
-        raise ValueError("would change the question itself, which must be the same for every vendor; remove it")
-    return name
-
-
-def _header_name(name: str) -> str:
-    if _HEADER_NAME.fullmatch(name) is None:
-        raise ValueError("not a header name; use letters, digits and dashes")
-    if name.lower() in _TRANSPORT_HEADERS:
-        raise ValueError("this header is set by the transport; remove it")
-    return name
-
-
-def _header_value(text: str) -> str:
-    if text.count("${") != len(references(text)):
-        raise ValueError("a variable is written `${NAME}`, with both braces")
-    if not text.isprintable() or not text.isascii():
-        raise ValueError("a header value is one line of ASCII text")
-    return text
-
-
-def _reference_to_key(text: str) -> str:
-    if is_placeholder(text) or reference(text) is not None:
-        return text
-    if text.startswith("$"):
-        raise ValueError("a variable is written `${NAME}`, with braces and nothing around or inside")
-    raise ValueError(_no_key_here(text))
-
-
-def _name_of_key(name: str) -> str:
-    if looks_secret(name):
-        raise ValueError(f"expected the name of a variable, this is a key: {_no_key_here(name)}")
-    if "$" in name:
-        raise ValueError("expected the bare name of a variable, without `${}`, such as MY_KEY")
-    return _line(name)
-
-
-def _no_key_here(key: str) -> str:
-    return (
-        f"a key ({abbreviated(key)}) must not be in this file, where it gets shared and committed; "
-        "write `<the vendor's name>=<the key>` in .env and delete this line, or name another variable: "
-        "`api_key: ${NAME}`; `agent-vendor-verifier init --from <this file>` moves every key of the file"
-    )
 
 
 def _command(text: str) -> str:
@@ -146,9 +98,34 @@ def _command(text: str) -> str:
     return text
 
 
-_Text = Annotated[str, Field(min_length=1)]
+_NO_LINE = "holds a control character, a line break or space at an end; remove it"
+_NO_BODY_KEY = "would change the question itself, which must be the same for every vendor; remove it"
+_NO_HEADER = "not a header to set: use letters, digits and dashes; the transport sets its own"
+_NO_VALUE = "a header value is one line of ASCII text, in which a variable is written `${NAME}`"
+_NO_KEY = (
+    "expected `${NAME}` with the name of a variable: a key must not be in this file, where it gets shared and "
+    "committed. Write `<the vendor's name>=<the key>` in .env and delete this line; "
+    "`agent-vendor-verifier init --from <this file>` moves every key of the file"
+)
+_NO_NAME = "expected the bare name of a variable, such as MY_KEY; keys belong in .env, never in this file"
+_Text = Annotated[
+    str, Field(min_length=1), _refused(lambda text: not text.isprintable() or text != text.strip(), _NO_LINE)
+]
 _Amount = Annotated[float, Field(ge=0)]
 _Count = Annotated[int, Field(ge=1)]
+_BodyKey = Annotated[str, _refused(lambda name: name in OWN_BODY_KEYS, _NO_BODY_KEY)]
+_HeaderName = Annotated[
+    str,
+    _refused(lambda name: not _HEADER_NAME.fullmatch(name) or name.lower() in _TRANSPORT_HEADERS, _NO_HEADER),
+]
+_HeaderValue = Annotated[
+    str,
+    _refused(
+        lambda text: not (text.isprintable() and text.isascii()) or text.count("${") != len(references(text)), _NO_VALUE
+    ),
+]
+_KeyReference = Annotated[str, _refused(lambda text: not is_placeholder(text) and reference(text) is None, _NO_KEY)]
+_KeyName = Annotated[_Text, _refused(lambda name: "$" in name or looks_secret(name), _NO_NAME)]
 
 
 class Part(BaseModel):
@@ -179,10 +156,8 @@ class Settings(Part):
     validator: Annotated[str, AfterValidator(_wire)] | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: _Count | None = None
-    extra_body: dict[Annotated[str, AfterValidator(_body_key)], Any] | None = None
-    extra_headers: (
-        dict[Annotated[str, AfterValidator(_header_name)], Annotated[str, AfterValidator(_header_value)]] | None
-    ) = None
+    extra_body: dict[_BodyKey, Any] | None = None
+    extra_headers: dict[_HeaderName, _HeaderValue] | None = None
     concurrency: _Count | None = None
     rpm: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
     tpm: Annotated[float, Field(gt=0, le=1_000_000_000)] | None = None
@@ -193,14 +168,14 @@ class Settings(Part):
 class VendorEntry(Settings):
     """One line under ``vendors:``, as written."""
 
-    name: Annotated[_Text, Field(max_length=80), AfterValidator(_line)]
-    model_id: Annotated[_Text, Field(max_length=300), AfterValidator(_line)] | None = None
-    url: Annotated[_Text, Field(max_length=2000), AfterValidator(_url)] | None = None
-    api_key: Annotated[str, AfterValidator(_reference_to_key)] | None = None
-    api_key_env: Annotated[_Text, AfterValidator(_name_of_key)] | None = None
+    name: Annotated[_Text, Field(max_length=80)]
+    model_id: Annotated[_Text, Field(max_length=300)] | None = None
+    url: Annotated[_Text, Field(max_length=2000), AfterValidator(lambda url: read_address(url).url)] | None = None
+    api_key: _KeyReference | None = None
+    api_key_env: _KeyName | None = None
     api_key_command: Annotated[_Text, Field(max_length=500), AfterValidator(_command)] | None = None
-    provider: Annotated[_Text, Field(max_length=100), AfterValidator(_provider)] | None = None
-    label: Annotated[_Text, Field(max_length=80), AfterValidator(_line)] | None = None
+    provider: Annotated[_Text, Field(max_length=100), AfterValidator(_slug)] | None = None
+    label: Annotated[_Text, Field(max_length=80)] | None = None
     is_baseline: bool | None = None
 
     @property
@@ -215,10 +190,8 @@ class VendorEntry(Settings):
 
     @model_validator(mode="after")
     def _has_one_key(self) -> Self:
-        if (
-            sum(each is not None for each in (reference(self.api_key or ""), self.api_key_env, self.api_key_command))
-            > 1
-        ):
+        stated = (reference(self.api_key or ""), self.api_key_env, self.api_key_command)
+        if sum(each is not None for each in stated) > 1:
             raise ValueError("give one of `api_key: ${NAME}`, `api_key_env: NAME` and `api_key_command`")
         return self
 
