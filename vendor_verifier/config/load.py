@@ -62,7 +62,7 @@ class Configuration:
     slos: tuple[StatedGate, ...] = ()
     warnings: tuple[str, ...] = ()
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
-    suite_lines: Mapping[str, int] = field(default_factory=dict)
+    suite_places: Mapping[str, Problem] = field(default_factory=dict)
     options: RunOptions = field(default_factory=RunOptions)
     registry: Registry = field(default_factory=lambda: Registry({}, ()))
 
@@ -141,7 +141,7 @@ def _besides_entries(
         suites=parts.get("suites") or {},
         gates=tuple(_stated_gates(content, "gates", findings)),
         slos=tuple(_stated_gates(content, "slos", findings)),
-        suite_lines={key_text(path): line for path, line in source.lines.items() if path[:1] == ("suites",)},
+        suite_places={key_text(path): findings.place(path) for path in source.lines if path[:1] == ("suites",)},
         options=options,
         registry=find_vendors(options.vendor_path) if registry is None else registry,
     )

@@ -74,9 +74,9 @@ def _literals(text: str) -> list[tuple[yaml.ScalarNode, str]]:
         vendors = _fields(section).get("vendors")
         for entry in vendors.value if isinstance(vendors, yaml.SequenceNode) else ():
             key, name = _fields(entry).get("api_key"), _fields(entry).get("name")
-            stated = key.value.strip() if isinstance(key, yaml.ScalarNode) else ""
-            if stated and not stated.startswith("$") and not is_placeholder(stated):
-                found[key.start_mark.index] = key, str(name.value) if name else "key"
+            if not isinstance(key, yaml.ScalarNode) or is_placeholder(key.value) or key.value.strip().startswith("$"):
+                continue
+            found[key.start_mark.index] = key, str(name.value) if name else "key"
     return [found[index] for index in sorted(found)]
 
 

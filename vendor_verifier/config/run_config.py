@@ -3,10 +3,10 @@
 
 # No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Self, get_origin
 
 from cyclopts import Group, Parameter, Token
 from cyclopts.validators import Number
@@ -96,6 +96,18 @@ def _text(_kind: Any, tokens: Sequence[Token]) -> str:
 def _body(help_text: str) -> Parameter:
     # Not read by cyclopts, which would take its keys for options.
     return Parameter(group=MODEL, help=help_text, converter=_text, accepts_keys=False, n_tokens=1)
+
+
+class Flag(NamedTuple):
+    """A flag of the run that states an ``option`` of evaluations: of those ``suites``, or of all that take it.
+
+    It takes the place of what the config states; without a ``value`` it only takes that away.
+    """
+
+    name: str
+    option: str
+    value: Any
+    suites: Collection[str] | None = None
 
 
 class RunConfig(BaseModel):
@@ -252,8 +264,8 @@ class RunConfig(BaseModel):
         meant = (kind.name for kind in SUITES if any(getattr(self, _field(flag)) for flag in kind.flags.values()))
         return tuple(dict.fromkeys(self.suite)) or (next(meant, TRIGGER),)
 
-    def suite_flags(self) -> Iterator[tuple[str, str, Any]]:
-        """(flag, option, value) of the given flags that state an option of evaluations."""
+    def suite_flags(self) -> Iterator[Flag]:
+        """The given flags that state an option of evaluations."""
         from vendor_verifier.suites import SUITES
 
         own = [(option, flag) for kind in SUITES for option, flag in kind.flags.items()]
@@ -261,7 +273,7 @@ class RunConfig(BaseModel):
         for option_name, flag_name in [*several, *own]:
             value = getattr(self, _field(flag_name))
             if value not in (None, False, ()):
-                yield flag_name, option_name, ",".join(value) if isinstance(value, tuple) else value
+                yield Flag(flag_name, option_name, ",".join(value) if isinstance(value, tuple) else value)
 
     def overrides(self) -> dict[str, Any]:
         """The model's settings that go before those of the entries and the samples."""

@@ -210,7 +210,7 @@ class Top(Part):
 
     defaults: Settings | None = None
     run: RunConfig | None = None
-    suites: dict[str, Any] | None = None
+    suites: dict[str, dict[str, Any] | None] | None = None
     gates: list[str] | None = None
     slos: list[str] | None = None
 

@@ -10,8 +10,8 @@ from msgspec import structs
 
 from vendor_verifier.config.load import Configuration, load_config
 from vendor_verifier.config.problems import listed
-from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.config.suite_options import Flag, Places, SuiteOptions, known_suite, placing, stated_options
+from vendor_verifier.config.run_config import Flag, RunOptions
+from vendor_verifier.config.suite_options import Places, SuiteOptions, known_suite, placing, stated_options
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_samples, missing_classes
 from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics, with_stated
@@ -259,18 +259,12 @@ def _suite_options(options: RunOptions, configuration: Configuration) -> tuple[d
     for name in options.suites:
         known_suite(name)
     return stated_options(
-        options.suites,
-        configuration.suites,
-        options.set,
-        _flags(options),
-        file=options.config_file_path,
-        lines=configuration.suite_lines,
+        options.suites, configuration.suites, options.set, _flags(options), configuration.suite_places
     )
 
 
 def _flags(options: RunOptions) -> Iterator[Flag]:
-    for flag, option, value in options.suite_flags():
-        yield Flag(flag, option, value)
+    yield from options.suite_flags()
     if options.test_file_path is not None:
         readers = _readers(options.suites, options.set)
         yield Flag("--test-file-path", "test_file_path", str(options.test_file_path), tuple(readers))

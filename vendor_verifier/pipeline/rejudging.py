@@ -9,7 +9,7 @@ from msgspec import structs
 
 from vendor_verifier.config.problems import listed
 from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.config.suite_options import Flag, build_suite, known_suite, stated_options
+from vendor_verifier.config.suite_options import build_suite, known_suite, stated_options
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.suites import hooks_of, ready_suite
 from vendor_verifier.records.manifest import Manifest, StoredTask
@@ -23,7 +23,7 @@ def rejudged(manifest: Manifest, folder: RunFolder, options: RunOptions) -> Mani
     Raises:
         ProblemsError: options that are invalid, of no evaluation of the run, or that decide what is asked.
     """
-    flags = [Flag(flag, option, value) for flag, option, value in options.suite_flags()]
+    flags = list(options.suite_flags())
     if not flags and not options.set:
         return manifest
     if manifest.redacted:

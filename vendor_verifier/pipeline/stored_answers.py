@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.config.suite_options import Flag, build_suite, known_suite, stated_options
+from vendor_verifier.config.suite_options import build_suite, known_suite, stated_options
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.loaders.base import data_error
 from vendor_verifier.loaders.tool_rows import CALLED
@@ -57,8 +57,7 @@ def evaluate_file(path: Path, options: RunOptions) -> tuple[ToolCorrectnessMetri
 
 
 def _metric(options: RunOptions) -> ToolCorrectnessMetric:
-    flags = [Flag(flag, option, value) for flag, option, value in options.suite_flags()]
-    stated, _ = stated_options((SUITE,), {}, options.set, flags)
+    stated, _ = stated_options((SUITE,), {}, options.set, options.suite_flags())
     own, chosen = stated[SUITE].own, stated[SUITE].typed
     kind = known_suite(SUITE)
     asking = [name for name in sorted(chosen) if name in _OF_ASKING or name not in kind.judges_by]
