@@ -32,13 +32,14 @@ Rewrite = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Vendor:
-    """``rewrite`` changes a tool call's text, ``keep`` is what a prompt's characters become.
+    """``rewrite`` changes a tool call's text, ``keep`` is what a prompt's characters become, ``caches`` a cache.
 
     A prompt of more than ``most`` characters is refused.
     """
 
     rewrite: Rewrite = str
     keep: Rewrite = str
+    caches: bool = False
     most: int | None = None
     reports_usage: bool = True
     bills_whole: bool = False
@@ -56,6 +57,7 @@ def drops_middle(text: str, most: int = 32_000) -> str:
 
 VENDORS: Mapping[str, Vendor] = {
     "honest": Vendor(),
+    "honest, with a cache": Vendor(caches=True),
     "one character in all calls": Vendor(rewrite=lambda text: text[:3] + "e" + text[4:]),
     "shell commands only": Vendor(rewrite=rewrites_shell),
     "package names of pip only": Vendor(
@@ -72,7 +74,7 @@ VENDORS: Mapping[str, Vendor] = {
 }
 
 
-def answer(vendor: Vendor, turn: Turn, rng: np.random.Generator, slip: float) -> Attempt:
+def answer(vendor: Vendor, turn: Turn, rng: np.random.Generator, slip: float, cached: set[str]) -> Attempt:
     """The answer to a turn by a model that slips with this rate, as the vendor passes it on."""
     content = str(turn.messages[-1]["content"])
     if vendor.most is not None and len(content) > vendor.most:
@@ -88,18 +90,23 @@ def answer(vendor: Vendor, turn: Turn, rng: np.random.Generator, slip: float) ->
     else:
         codes = re.findall(r"The code of the \w+ door is (\S+)\.", read)
         text = " ".join(code for code in codes if rng.random() >= slip) or "none"
-    usage = Usage(input=len(used) // 4, output=20) if vendor.reports_usage else None
-    return Attempt(1, Timing("2026-01-01T00:00:00+00:00", 10**9), Response(text, tool_calls=calls, usage=usage))
+    hit = vendor.caches and content in cached
+    cached.add(content)
+    usage = Usage(input=len(used) // 4, output=20, cached=(len(used) // 4 if hit else 0) if vendor.caches else None)
+    return Attempt(
+        1, Timing("2026-01-01T00:00:00+00:00", 10**9, first_token_ns=10**8 if hit else 3 * 10**8),
+        Response(text, tool_calls=calls, usage=usage if vendor.reports_usage else None),
+    )  # fmt: skip
 
 
 def rows_of(label: str, vendor: Vendor, samples: tuple[Sample, ...], seed: int, slip: float, again: int) -> list[dict]:
     """The rows of one vendor, as the frame of a run has them."""
-    rng, suite, rows = np.random.default_rng([seed, len(label), again]), ProbesSuite(), []
+    rng, cached, suite, rows = np.random.default_rng([seed, len(label), again]), set[str](), ProbesSuite(), []
     for sample in samples:
         attempts: list[Attempt] = []
         asked: list[Turn] = []
         while (score := replay(suite.play(sample), attempts, asked := [])) is None:
-            attempts.append(answer(vendor, asked[-1], rng, slip))
+            attempts.append(answer(vendor, asked[-1], rng, slip, cached))
         usage = attempts[-1].response.usage if attempts[-1].response else None
         rows.append({
             "model": "m", "label": label, "suite": "probes", "sample": sample.id, "repetition": again, "ok": True,
@@ -114,7 +121,7 @@ def draw_run(
     seed: int,
     slip: float,
     lengths: str = "4k,8k,12k,16k,32k",
-    baseline: Vendor = VENDORS["honest"],
+    baseline: Vendor = VENDORS["honest, with a cache"],
 ) -> ModelRun:
     """A run of the baseline, asked twice, and of these vendors."""
     drawn = probes_samples(2, 2, seed, lengths)

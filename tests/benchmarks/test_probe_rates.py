@@ -1,4 +1,4 @@
-"""Rewritten calls and cut prompts are found by probes with known answers, and honest vendors are not accused.
+"""Rewritten calls, cut prompts and caches are found by probes with known answers, and honest vendors are not accused.
 
 The rates over 200 runs are measured by benchmarks/probe_rates.py.
 """
@@ -11,11 +11,14 @@ from probe_rates import VENDORS, draw_run, found
 from vendor_verifier.findings.verdict import judge
 from vendor_verifier.suites.known_answers import changes
 
+HONEST = ("honest", "honest, with a cache")
 
+
+@pytest.mark.parametrize("label", HONEST)
 @pytest.mark.parametrize("slip", [0.0, 0.1])
-def test_honest_vendors_are_not_accused(slip: float) -> None:
+def test_honest_vendors_are_not_accused(label: str, slip: float) -> None:
     """Whatever the model's own slips are."""
-    assert [found(draw_run({"v": VENDORS["honest"]}, seed, slip))["v"] for seed in range(3)] == [{}, {}, {}]
+    assert [found(draw_run({label: VENDORS[label]}, seed, slip))[label] for seed in range(3)] == [{}, {}, {}]
 
 
 @pytest.mark.parametrize(
@@ -45,6 +48,16 @@ def test_what_the_baseline_does_too_is_no_finding() -> None:
     """Both pass the calls through one gateway that changes a name."""
     vendor = VENDORS["one package name only"]
     assert found(draw_run({"v": vendor}, 1, 0.0, baseline=vendor)) == {"v": {}}
+
+
+def test_a_cache_is_noted_and_no_fault() -> None:
+    """With the baseline's share next to it."""
+    vendors = {label: VENDORS[label] for label in HONEST}
+    noted = {each.vendor: each for each in judge(draw_run(vendors, 1, 0.0), {}).findings}
+    assert [noted[label].status for label in HONEST] == ["matches", "matches"]
+    assert "0 % of the tokens" in noted["honest"].text
+    assert "100 % of the tokens are billed as cached (baseline 100 %)" in noted["honest, with a cache"].text
+    assert "first token comes after 33 % of the time" in noted["honest, with a cache"].text
 
 
 def test_changes_are_words() -> None:

@@ -37,7 +37,7 @@ def judged(*attempts: Attempt) -> Score:
 
 def test_60_english_questions_20_times_and_24_strings() -> None:
     samples = probes_samples()
-    assert len({sample.id for sample in samples}) == 60 * 20 + 24 + 60 + 5
+    assert len({sample.id for sample in samples}) == 60 * 20 + 24 + 60 + 5 + 2
     assert sum(len(str(sample.turn.messages)) for sample in samples) / 4 < 150_000
     short = [sample for sample in samples if sample.tags["category"] in ("probe", "string")]
     groups = {group_of(sample.id): str(sample.turn.messages[0]["content"]) for sample in short}

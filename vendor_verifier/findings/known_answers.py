@@ -1,4 +1,4 @@
-"""What probes with known answers show: rewritten tool calls and cut prompts (``--suite probes``)."""
+"""What probes with known answers show: rewritten tool calls, cut prompts, caches (``--suite probes``)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,25 @@ from collections.abc import Iterator, Mapping
 import pandas as pd
 import scipy
 
-from vendor_verifier.findings.base import ModelRun, Test, hit_more_often, shown
+from vendor_verifier.findings.base import ModelRun, Test, hit_more_often, percent, shown
 from vendor_verifier.findings.probes import probes_of
-from vendor_verifier.suites.known_answers import DEPTHS, ECHO, NEEDLE, echo_text, length_name, read_lengths
+from vendor_verifier.suites.known_answers import (
+    CACHE,
+    DEPTHS,
+    ECHO,
+    NEEDLE,
+    echo_text,
+    length_name,
+    read_lengths,
+)
 from vendor_verifier.text import listed
 
 CALL_LINE = 0.05
 # The same change in this many texts is no slip; this many lost codes are more than one bad answer.
 LEAST_TEXTS, LEAST_SHARE, UNLIKELY = 2, 0.6, 0.005
 LEAST_LOST, CERTAIN = 3, 0.001
-# Prompts are billed short if they are so far below the baseline's.
-_SHORT = 0.95
+# Prompts are billed short if they are so far below the baseline's; a cache answers this much sooner.
+_SHORT, _SOONER = 0.95, 0.7
 _PLACES = {10: "beginning", 50: "middle", 90: "end"}
 
 
@@ -138,4 +146,40 @@ def _length_of(group: str) -> int:
     return read_lengths(group.partition("-")[2])[0]
 
 
-TESTS = (copied_arguments, long_prompts)
+def cache(run: ModelRun, label: str) -> Iterator[Test]:
+    """What became of a repeated prompt; noted only, since a cache is a price and no fault."""
+    sides = [_repeats(_rows(run, name, CACHE)) for name in (label, run.baseline)]
+    if sides[0] is None:
+        return
+    hit, sooner = sides[0]
+    others = "" if sides[1] is None else f" (baseline {percent(sides[1][0])})"
+    text = f"Of repeated prompts {percent(hit)} of the tokens are billed as cached{others}."
+    if sooner is not None and sooner <= _SOONER:
+        text = f"{text[:-1]}; the first token comes after {percent(sooner)} of the time."
+    yield Test(
+        facet="bill", name="repeated_prompts", text=text, status="matches", value=hit,
+        n=len(_rows(run, label, CACHE)),
+    )  # fmt: skip
+
+
+def _repeats(rows: pd.DataFrame) -> tuple[float, float | None] | None:
+    """Of repeated prompts (the share of cached tokens, TTFT ÷ that of the first time); None where none is known.
+
+    The evidence holds four answers: the first, the same again, another prompt, and the first once more.
+    """
+    shares, ratios = [], []
+    for evidence in rows["problem"].astype(str):
+        answers = [[None if each == "-" else float(each) for each in part.split("/")] for part in evidence.split()]
+        if len(answers) != 4:
+            continue
+        for took, cached, first_ms in (answers[1], answers[3]):
+            if took:
+                shares.append((cached or 0.0) / took)
+            if first_ms is not None and answers[0][2]:
+                ratios.append(first_ms / answers[0][2])
+    if not shares:
+        return None
+    return sum(shares) / len(shares), sum(ratios) / len(ratios) if ratios else None
+
+
+TESTS = (copied_arguments, long_prompts, cache)

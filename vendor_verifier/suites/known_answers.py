@@ -1,4 +1,4 @@
-"""Probes whose right answer is known: texts to copy into a tool call, and codes in long prompts.
+"""Probes whose right answer is known: texts to copy into a tool call, codes in long prompts, repeated prompts.
 
 The samples are drawn from a seed and read here; :mod:`vendor_verifier.findings.known_answers` compares vendors by them.
 """
@@ -9,16 +9,19 @@ import difflib
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TypeVar
+
+from msgspec import structs
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.records.record import Attempt, FeatureStatus, Response
 from vendor_verifier.records.request import Turn
 
-ECHO, NEEDLE = "echo", "needle"
+ECHO, NEEDLE, CACHE = "echo", "needle", "cache"
 DEPTHS = (10, 50, 90)  # per cent of a long prompt at which the codes are
 LENGTHS = "4k,8k,12k,16k,32k"
+CACHED_TOKENS = 2_600  # length of the prompt that is repeated; vendors cache from 1,024 tokens on
 _LONGEST = 2_000_000
 # English text has about four characters a token.
 _CHARACTERS = 4
@@ -218,3 +221,30 @@ def read_needle(turn: Turn, attempt: Attempt) -> tuple[FeatureStatus, str]:
     said = attempt.response.text.upper()
     lost = [str(depth) for depth, code in zip(DEPTHS, codes, strict=True) if code not in said]
     return ("broken" if lost else "kept"), ",".join(lost)
+
+
+def cache_turn(draws: Draws) -> Turn:
+    """A prompt that is long enough to be cached."""
+    content = needle_turn(CACHED_TOKENS, draws).messages[-1]["content"]
+    return Turn(({"role": "user", "content": content},), parameters={"max_tokens": 60})
+
+
+def play_cache(turn: Turn, *, again: bool) -> Generator[Turn, Attempt, tuple[FeatureStatus, str]]:
+    """Ask a prompt once; ``again`` asks it twice, then another one, then the first once more.
+
+    The evidence has ``input/cached/ttft_ms`` for each answer, ``-`` where it is not reported.
+    """
+    message = turn.messages[-1]
+    # Another prompt from its first token on.
+    reversed_lines = "\n".join(str(message["content"]).split("\n")[::-1])
+    other = structs.replace(turn, messages=({**message, "content": reversed_lines},))
+    found = []
+    for each in (turn, turn, other, turn) if again else (turn,):
+        attempt = yield each
+        if attempt.response is None or not attempt.succeeded or attempt.response.usage is None:
+            return "not_measurable", ""
+        usage, timing = attempt.response.usage, attempt.timing
+        first_ms = None if timing is None or timing.first_token_ns is None else round(timing.first_token_ns / 1e6)
+        figures: Sequence[int | None] = (usage.input, usage.cached, first_ms)
+        found.append("/".join("-" if figure is None else str(figure) for figure in figures))
+    return "kept", " ".join(found)

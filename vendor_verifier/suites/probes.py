@@ -65,10 +65,13 @@ class ProbesSuite:
     def play(self, sample: Sample) -> Generator[Turn, Attempt, Judgement]:
         """Ask with reasoning switched off where wire and vendor can, so that the first token is a visible one."""
         kind, turn = sample.tags["category"], structs.replace(sample.turn, thinking="off")
-        attempt = yield turn
-        if attempt.failure is not None and attempt.failure.kind in SETTLED - {"too_large"}:
-            attempt = yield sample.turn
-        status, evidence = _read(kind, sample.turn, attempt)
+        if kind == known_answers.CACHE:
+            status, evidence = yield from known_answers.play_cache(turn, again=sample.id.endswith("again"))
+        else:
+            attempt = yield turn
+            if attempt.failure is not None and attempt.failure.kind in SETTLED - {"too_large"}:
+                attempt = yield sample.turn
+            status, evidence = _read(kind, sample.turn, attempt)
         details = {"check": self.name, "status": status, "evidence": evidence}
         return partial(Score, self.name, values={}, details=details)
 
@@ -108,6 +111,8 @@ def probes_samples(
     known = [(f"echo-{number:02d}", turn) for number, turn in enumerate(known_answers.echo_turns(own))]
     for tokens in known_answers.read_lengths(lengths):
         known.append((f"needle-{known_answers.length_name(tokens)}", known_answers.needle_turn(tokens, own)))
+    cached = known_answers.cache_turn(own)
+    known += [("cache-again", cached), ("cache-later", cached)]
     return (*asked, *counted, *(_known(name, turn) for name, turn in known))
 
 
