@@ -1,4 +1,4 @@
-"""``init --from``: keys of a configuration of 0.1.0 move to .env."""
+"""``init --from``: keys of a configuration of 0.1.0 move to .env, and one of mcpbr becomes ours."""
 
 from __future__ import annotations
 
@@ -134,3 +134,25 @@ def test_no_key_is_lost_and_none_stays(vendors: list[tuple[str, str]], flow: boo
         else:
             assert env[name[1]].strip() == before["api_key"].strip()
             assert {**entry, "api_key": before["api_key"]} == before
+
+
+@pytest.mark.parametrize(("model", "asked"), [("sonnet", "claude-sonnet-5.5"), ("nobody", "simulated-model")])
+def test_a_configuration_of_mcpbr_becomes_ours(
+    model: str, asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a folder of its own; simulated vendors where it names no model that we know."""
+    monkeypatch.chdir(tmp_path)
+    Path("config.yaml").write_text(
+        f"benchmark: mcptoolbench\nsample_size: 5\nmcp_server: {{command: npx}}\nmodel: {model}\n"
+    )
+    assert run_app(["init", "new", "--from", "config.yaml", "--dry-run"]) == 0
+    assert not Path("new").exists()
+    assert run_app(["init", "new", "--from", "config.yaml"]) == 0
+    said = capsys.readouterr().err
+    assert "not carried over: mcp_server" in said
+    assert "--suite mcptoolbench" in said
+    assert run_app(["-c", "new/config.yaml", "--suite", "mcptoolbench", "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert f"{asked} / " in shown
+    assert "5 requests" in shown
+    assert run_app(["init", "--from", "config.yaml"]) == 2

@@ -1,7 +1,7 @@
 """The command ``init``: writes a commented config.yaml, .env and .gitignore into a folder; it overwrites nothing.
 
-``--list`` prints the known vendors and models. ``--from`` moves the literal keys of a config.yaml to .env; what could
-be lost is written before anything is replaced.
+``--list`` prints the known vendors and models. ``--from`` moves the literal keys of a config.yaml to .env, or writes
+ours from a configuration of mcpbr; what could be lost is written before anything is replaced.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from cyclopts import Parameter
 from vendor_verifier.cli.output import EXIT_OK, EXIT_USAGE, say, warn
 from vendor_verifier.config.load import load_config, read_environment
 from vendor_verifier.config.model_names import MODEL_IDS, series_of
-from vendor_verifier.config.old_files import NotMovable, move_keys
+from vendor_verifier.config.old_files import McpbrFile, NotMovable, move_keys, read_mcpbr
 from vendor_verifier.config.problems import reading
 from vendor_verifier.config.run_config import INPUT, RunOptions, flag, many, option
 from vendor_verifier.config.schema import json_schema
-from vendor_verifier.config.yaml_source import read_limited
+from vendor_verifier.config.yaml_source import read_limited, read_yaml
 from vendor_verifier.errors import ConfigError, Problem, ProblemsError, StorageError, UsageError
 from vendor_verifier.registry import find_vendors
 from vendor_verifier.reports.escape import plain
@@ -43,7 +43,10 @@ def init_command(
     vendor: Annotated[tuple[str, ...], many("Only this vendor (repeatable). [default: all known]", INPUT)] = (),
     show_known: Annotated[bool, flag("List the known vendors and models; write nothing.", INPUT, "--list")] = False,
     vendor_path: Annotated[tuple[Path, ...], many("With --list: folder with vendor plugins (repeatable).", INPUT)] = (),
-    from_: Annotated[Path | None, option("Move the literal keys of this config.yaml to .env.", INPUT, "--from")] = None,
+    from_: Annotated[
+        Path | None,
+        option("Move the literal keys of this config.yaml to .env, or convert a file of mcpbr.", INPUT, "--from"),
+    ] = None,
     env_file: Annotated[Path | None, option("With --from: .env to write. [default: next to the config]", INPUT)] = None,
     dry_run: Annotated[bool, flag("With --from: show what would change; write nothing.", INPUT)] = False,
 ) -> int:
@@ -58,7 +61,11 @@ def init_command(
     if show_known:
         _print_known(vendor_path)
     elif from_ is not None:
-        return _convert(from_, env_file, dry_run=dry_run)
+        with reading(from_):
+            of_mcpbr = read_mcpbr(read_yaml(read_limited(from_)).content)
+        if of_mcpbr is None:
+            return _convert(from_, env_file, dry_run=dry_run)
+        _from_mcpbr(of_mcpbr, folder, dry_run=dry_run)
     elif dry_run:
         raise ProblemsError([Problem("needs --from, the file to convert", key="--dry-run")])
     else:
@@ -66,9 +73,27 @@ def init_command(
     return EXIT_OK
 
 
-def _write_first_files(folder: Path, chosen: Mapping[str, Mapping[str, str]]) -> None:
+def _from_mcpbr(found: McpbrFile, folder: Path, *, dry_run: bool) -> None:
+    """Write the first files with the model and the options of a configuration of mcpbr."""
+    target, chosen = folder / "config.yaml", _offers_of([found.model] if found.model else [], ())
+    if found.left_out:
+        say(plain(f"not carried over: {', '.join(found.left_out[:10])}"))
+    if found.model is None:
+        say("it names no model that we know, so the simulated vendors are in; put yours in their place")
+    if target.exists():
+        raise UsageError(f"{target} exists; name another folder, as in `agent-vendor-verifier init NEW --from …`")
+    if dry_run:
+        say(f"dry run: nothing was written; {target} would be\n\n{_config_text(chosen, found.suites_section())}")
+    else:
+        _write_first_files(folder, chosen, found.suites_section(), f" --suite {found.suite}")
+
+
+def _write_first_files(
+    folder: Path, chosen: Mapping[str, Mapping[str, str]], suites: str = "", flags: str = ""
+) -> None:
     """Write the first files for model → vendor → model_id, and say what to do next.
 
+    ``suites`` is a section of the configuration, ``flags`` are those that its run needs.
     A file that is there is kept, unless it is still as ``init`` without a model wrote it.
 
     Raises:
@@ -86,7 +111,7 @@ def _write_first_files(folder: Path, chosen: Mapping[str, Mapping[str, str]]) ->
         ".env": (env if keys else examples, examples, 0o600),
         ".gitignore": (IGNORED, "", 0o644),
         _SCHEMA: (json.dumps(json_schema(), indent=2) + "\n", "", 0o644),
-        "config.yaml": (_config_text(chosen), _config_text({}), 0o644),
+        "config.yaml": (_config_text(chosen, suites), _config_text({}), 0o644),
     }
     is_new = False
     for name, (text, untouched, mode) in files.items():
@@ -97,13 +122,14 @@ def _write_first_files(folder: Path, chosen: Mapping[str, Mapping[str, str]]) ->
         ignore = folder / ".gitignore"
         warn(f"{ignore} does not list {' and '.join(missing)}; add them, or keys and answers may be committed")
     config = "" if folder == Path() else f" -c {folder / 'config.yaml'}"
+    run = f"`agent-vendor-verifier{config}{flags}`"
     if not is_new:
         say(f"next: `agent-vendor-verifier{config} --dry-run` shows what {folder / 'config.yaml'} would send")
     elif keys:
-        doctor = f"`agent-vendor-verifier doctor{config}`, then `agent-vendor-verifier{config}`"
-        say(f"next: set {', '.join(keys)} in {folder / '.env'}; then {doctor}")
+        doctor = f"`agent-vendor-verifier doctor{config}`"
+        say(f"next: set {', '.join(keys)} in {folder / '.env'}; then {doctor}, then {run}")
     else:
-        say(f"next: `agent-vendor-verifier{config}` tests the simulated vendors of {folder / 'config.yaml'}")
+        say(f"next: {run} tests the simulated vendors of {folder / 'config.yaml'}")
         say("real vendors: `agent-vendor-verifier init --model kimi-k2.5`; `init --list` lists models and vendors")
 
 
@@ -133,10 +159,11 @@ def _offers_of(models: Sequence[str], vendors: Sequence[str]) -> dict[str, dict[
     return chosen
 
 
-def _config_text(chosen: Mapping[str, Mapping[str, str]]) -> str:
-    """The comments of config_example.yaml, then a section for each model, or three vendors of the demo."""
+def _config_text(chosen: Mapping[str, Mapping[str, str]], suites: str = "") -> str:
+    """The comments of config_example.yaml, the suites, then a section for each model, or three vendors of the demo."""
     lines = [f"# yaml-language-server: $schema={_SCHEMA}"]
     lines += [shipped("config_example.yaml").read_text(encoding="utf-8").partition("# ---")[0].rstrip()]
+    lines += ["", suites.rstrip()] if suites else []
     if not chosen:
         _, start, rest = shipped("config_simulated.yaml").read_text(encoding="utf-8").partition("simulated-model:\n")
         lines += ["", "# Simulated vendors: no key, no network, no cost. Remove this section when yours are in."]

@@ -15,7 +15,7 @@ from msgspec import structs
 from vendor_verifier.config.entries import EntryReader, Written, read_models, refuse_literal_secrets
 from vendor_verifier.config.env_file import Variables, read_environment, read_variables
 from vendor_verifier.config.model_names import MODEL_IDS, default_baseline
-from vendor_verifier.config.old_files import of_mcpbr
+from vendor_verifier.config.old_files import read_mcpbr
 from vendor_verifier.config.problems import Findings, key_text, listed, nearest, reading
 from vendor_verifier.config.run_config import RunConfig, RunOptions
 from vendor_verifier.config.schema import OWN_BODY_KEYS, RESERVED, Settings, Top, read_address
@@ -194,7 +194,11 @@ def _content_of(options: RunOptions, variables: Variables) -> dict[str, Any]:
 def _read(path: Path) -> Source:
     with reading(path, _HOW_TO_START):
         source = read_yaml(read_limited(path))
-    if (words := of_mcpbr(source.content)) is not None:
+    if (found := read_mcpbr(source.content)) is not None:
+        words = (
+            f"this is a configuration of mcpbr; `agent-vendor-verifier init NEW --from {path.name}` writes one of ours "
+            f"into the folder NEW. Run that with `--suite {found.suite}`"
+        )
         raise ConfigError([Problem(words, file=path)])
     return source
 

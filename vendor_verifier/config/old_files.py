@@ -1,4 +1,4 @@
-"""Files of older tools: literal keys of a configuration of 0.1.0 moved to .env, and one of mcpbr named as such."""
+"""Files of other tools: literal keys of a configuration of 0.1.0 moved to .env, and a configuration of mcpbr."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from vendor_verifier.config.env_file import parse_env
+from vendor_verifier.config.model_names import MODEL_IDS
 from vendor_verifier.config.secret_text import has_known_form, is_placeholder
 from vendor_verifier.config.yaml_source import compose
 from vendor_verifier.suites import TRIGGER, suite_kind
@@ -85,15 +86,43 @@ def _fields(node: yaml.Node | None) -> dict[str, Any]:
     return {str(key.value): value for key, value in node.value} if isinstance(node, yaml.MappingNode) else {}
 
 
-def of_mcpbr(content: Any) -> str | None:
-    """What to do with a configuration of mcpbr, which names a benchmark or a server; None for any other content."""
+# Options of mcpbr that an evaluation takes under the same name.
+_CARRIED = (
+    "sample_size", "timeout_seconds", "filter_difficulty", "filter_category", "filter_tags", "agent_prompt",
+    "max_iterations",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class McpbrFile:
+    """What a configuration of mcpbr asks for; ``model`` is our name of its model, ``left_out`` are keys without use."""
+
+    suite: str
+    model: str | None
+    options: Mapping[str, Any]
+    left_out: tuple[str, ...]
+
+    def suites_section(self) -> str:
+        """The options as our ``suites:`` section; empty where there are none."""
+        content = {"suites": {self.suite: dict(self.options)}}
+        return yaml.safe_dump(content, sort_keys=False, allow_unicode=True) if self.options else ""
+
+
+def read_mcpbr(content: Any) -> McpbrFile | None:
+    """A configuration of mcpbr, which names a benchmark or a server; None for any other content."""
     if not isinstance(content, Mapping):
         return None
     benchmark, server = content.get("benchmark"), content.get("mcp_server")
     if not isinstance(benchmark, str) and not (isinstance(server, Mapping) and "vendors" not in server):
         return None
-    suite = benchmark if benchmark != TRIGGER and suite_kind(str(benchmark)) else "toolbench"
-    return (
-        "this is a configuration of mcpbr; `agent-vendor-verifier init --model MODEL` writes one of ours in an empty "
-        f"folder. Give its options as flags, as in `--suite {suite} --set {suite}.sample_size=20`"
-    )
+    suite = str(benchmark) if benchmark != TRIGGER and suite_kind(str(benchmark)) else "toolbench"
+    asked = str(content.get("model") or "").casefold()
+    # "sonnet", our own name, or a vendor's id, dated or not.
+    models = [
+        name
+        for name, ids in MODEL_IDS.items()
+        if asked and (asked in name.split("-") or any(asked.startswith(known) for known in (name, *ids.values())))
+    ]
+    options = {key: content[key] for key in _CARRIED if key in content}
+    left_out = tuple(key for key in content if key not in {"benchmark", "model", "provider", *options})
+    return McpbrFile(suite, models[-1] if models else None, options, left_out)
