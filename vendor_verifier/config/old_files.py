@@ -121,7 +121,7 @@ def read_mcpbr(content: Any) -> McpbrFile | None:
     models = [
         name
         for name, ids in MODEL_IDS.items()
-        if asked and (asked in name.split("-") or any(asked.startswith(known) for known in (name, *ids.values())))
+        if asked and (asked in (*name.split("-"), name.rpartition("-")[0]) or asked.startswith((name, *ids.values())))
     ]
     options = {key: content[key] for key in _CARRIED if key in content}
     left_out = tuple(key for key in content if key not in {"benchmark", "model", "provider", *options})
