@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -157,16 +157,18 @@ class ModelRun:
         joined: pd.DataFrame = first.join(keyed[turn % 2 == 1].add_suffix("_two"), how="left")
         return joined
 
-    def triples(self, label: str) -> pd.DataFrame:
-        """A vendor's successful answers, in the order of sending, next to two of the baseline's to the same question.
+    @cached_property
+    def triples(self) -> Mapping[str, pd.DataFrame]:
+        """Each vendor's successful answers, in the order of sending, next to two of the baseline's to the question.
 
         Only where all were asked in the same words and succeeded; the second may be missing throughout.
         """
-        if label not in self._triples:
+        found = {}
+        for label in self.vendors:
             both = self.answers[label].join(self.pairs, how="inner")
             same = both["ok"] & both["ok_one"] & (both["reworded"].cat.codes == both["reworded_one"].cat.codes)
-            self._triples[label] = both[same & both["ok_two"].eq(True)] if self.asked_twice else both[same]
-        return self._triples[label]
+            found[label] = both[same & both["ok_two"].eq(True)] if self.asked_twice else both[same]
+        return found
 
     @cached_property
     def agreements(self) -> Mapping[tuple[str, str], float]:
@@ -182,10 +184,6 @@ class ModelRun:
             if 0 in both and 1 in both:
                 found[question] = similarity(both[0].shown, both[1].shown)
         return found
-
-    @cached_property
-    def _triples(self) -> dict[str, pd.DataFrame]:
-        return {}
 
     @cached_property
     def hindrances(self) -> Mapping[str, str | None]:
@@ -206,14 +204,33 @@ class ModelRun:
     @cached_property
     def faults(self) -> Sequence[Fault]:
         """What makes the baseline unsound."""
-        return list(_faults(self))
+        found = []
+        names = [str(name) for name in self.reference["served_model"].dropna().unique()]
+        others = [name for name in names[1:] if not same_model(names[0], name)]
+        if others:
+            reason = f"the baseline served {names[0]} and {others[0]}"
+            found.append(Fault(("model", "tool_calls"), reason, is_sure=True))
+        # Two answers to one question agree less, or more, in the second half of the run.
+        agreements = np.array(list(self.agreements.values()))
+        if agreements.size >= LEAST_PAIRS and np.ptp(agreements):
+            halves = np.array_split(agreements, 2)
+            p_value = float(scipy.stats.mannwhitneyu(*halves).pvalue)
+            if p_value <= LEVEL:
+                first, second = (percent(float(half.mean())) for half in halves)
+                reason = "the baseline changed during the run: it agrees with itself by "
+                reason += f"{first} in the first half, {second} in the second"
+                found.append(Fault(("model", "tool_calls"), reason, is_sure=p_value <= CERTAIN))
+        failed = int((self.reference["charge"] == "vendor").sum())
+        if failed > MOST_FAILURES * len(self.reference):
+            found.append(Fault(("reliability",), f"the baseline failed {failed} of {len(self.reference)} requests"))
+        return found
 
     def fault(self, facet: FacetName) -> str | None:
         """The first reason why a facet cannot be judged by the baseline; None where it can."""
         return next((fault.reason for fault in self.faults if facet in fault.facets), None)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Test:
     """A comparison of a vendor with the baseline, or a fact about it, before its p-value is corrected.
 
@@ -225,6 +242,7 @@ class Test:
     facet: FacetName
     name: str
     text: str
+    _: KW_ONLY
     p_value: float | None = None
     beyond: bool = False
     counts: bool = True
@@ -248,8 +266,8 @@ def compared(
 ) -> Test:
     """A test by a comparison, which may be ``differs`` where its interval lies above ``line``."""
     return Test(
-        facet=facet, name=name, text=text, p_value=found.p_value, beyond=found.low > line, counts=counts,
-        value=found.value, low=found.low, high=found.high, n=found.n, samples=samples,
+        facet, name, text, p_value=found.p_value, beyond=found.low > line, counts=counts, value=found.value,
+        low=found.low, high=found.high, n=found.n, samples=samples,
     )  # fmt: skip
 
 
@@ -287,6 +305,7 @@ class Reach:
 
 
 def _hindrance(run: ModelRun, label: str) -> str | None:
+    """Why nothing can be compared at a vendor."""
     if run.baseline is None:
         return "no baseline to compare with: set --baseline"
     for name, whose in ((label, ""), (run.baseline, "baseline's ")):
@@ -325,22 +344,3 @@ def percent(share: float) -> str:
 def shown(rows: pd.DataFrame, most: int = 10) -> tuple[str, ...]:
     """The first samples of these rows, each once."""
     return tuple(dict.fromkeys(rows["sample"].head(10 * most).astype(object)))[:most]
-
-
-def _faults(run: ModelRun) -> Iterator[Fault]:
-    names = [str(name) for name in run.reference["served_model"].dropna().unique()]
-    others = [name for name in names[1:] if not same_model(names[0], name)]
-    if others:
-        yield Fault(("model", "tool_calls"), f"the baseline served {names[0]} and {others[0]}", is_sure=True)
-    # Two answers to one question agree less, or more, in the second half of the run.
-    found = np.array(list(run.agreements.values()))
-    if found.size >= LEAST_PAIRS and np.ptp(found):
-        first, second = np.array_split(found, 2)
-        p_value = float(scipy.stats.mannwhitneyu(first, second).pvalue)
-        if p_value <= LEVEL:
-            halves = f"{percent(float(first.mean()))} in the first half, {percent(float(second.mean()))} in the second"
-            reason = f"the baseline changed during the run: it agrees with itself by {halves}"
-            yield Fault(("model", "tool_calls"), reason, is_sure=p_value <= CERTAIN)
-    failed = int((run.reference["charge"] == "vendor").sum())
-    if failed > MOST_FAILURES * len(run.reference):
-        yield Fault(("reliability",), f"the baseline failed {failed} of {len(run.reference)} requests")

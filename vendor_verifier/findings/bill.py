@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from vendor_verifier.findings.base import ModelRun, Reach, Test, percent, shown, with_anomaly
+from vendor_verifier.findings.base import ModelRun, Reach, Test, compared, percent, shown, with_anomaly
 from vendor_verifier.scoring.money import costs_usd
-from vendor_verifier.stats.compare import slope
+from vendor_verifier.stats.compare import Comparison, slope
 from vendor_verifier.stats.intervals import mean_interval, quantile
 from vendor_verifier.text import counted
 
@@ -40,7 +40,7 @@ def reach(run: ModelRun, label: str) -> Reach:
 
 def _pairs(run: ModelRun, label: str, column: str) -> pd.DataFrame:
     """Answers for which vendor and baseline report these tokens; in a conversation they depend on what was answered."""
-    rows = run.triples(label)
+    rows = run.triples[label]
     return rows[(rows["turns"] == 1) & (rows["turns_one"] == 1) & (rows[column] > 0) & (rows[f"{column}_one"] > 0)]
 
 
@@ -75,14 +75,14 @@ def prompt_tokens(run: ModelRun, label: str) -> Iterator[Test]:
         paid, due = (float(costs_usd(side, price).sum()) for side in (rows, rows.assign(input_tokens=base)))
     text += f", which cost {percent(paid / due - 1)} more." if due else "."
     yield Test(
-        facet="bill", name="more_prompt_tokens", text=text, p_value=min(1.0, 2 * p_value),
-        beyond=is_sloped or many > len(more) / 2, counts=bool((more > 0).any()), value=value, low=ratio.low,
-        high=ratio.high, n=len(rows), samples=_most(rows, more),
+        "bill", "more_prompt_tokens", text, p_value=min(1.0, 2 * p_value), beyond=is_sloped or many > len(more) / 2,
+        counts=bool((more > 0).any()), value=value, low=ratio.low, high=ratio.high, n=len(rows),
+        samples=_most(rows, more),
     )  # fmt: skip
     is_alike = more.max() - more.min() <= REQUEST_LINE and (np.sign(more) == np.sign(each)).mean() >= 0.9
     if is_alike and 0 < abs(each) <= REQUEST_LINE:
         text = f"Counts {more.min():+.0f} to {more.max():+.0f} prompt tokens a request: another chat template."
-        yield _noted("template_tokens", text, each)
+        yield Test("bill", "template_tokens", text, status="matches", value=each)
 
 
 def output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
@@ -103,13 +103,11 @@ def output_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     if len(excess) < LEAST:
         return
     value, low, high = (math.expm1(end) for end in quantile(np.asarray(excess, dtype=np.float64), 0.5))
-    yield Test(
-        facet="bill", name="more_output_tokens",
-        text=f"Bills {percent(value)} more output tokens for as much text ({len(excess)} answers compared).",
-        p_value=float(scipy.stats.wilcoxon(excess - math.log1p(TOKEN_LINE), alternative="greater").pvalue),
-        beyond=low > TOKEN_LINE, counts=bool((excess > 0).any()), value=value, low=low, high=high, n=len(excess),
-        samples=_most(rows, excess),
-    )  # fmt: skip
+    text = f"Bills {percent(value)} more output tokens for as much text ({len(excess)} answers compared)."
+    p_value = float(scipy.stats.wilcoxon(excess - math.log1p(TOKEN_LINE), alternative="greater").pvalue)
+    found, counts = Comparison(p_value, value, low, high, len(excess)), bool((excess > 0).any())
+    samples = _most(rows, excess)
+    yield compared("bill", "more_output_tokens", text, found, line=TOKEN_LINE, counts=counts, samples=samples)
 
 
 def hidden_tokens(run: ModelRun, label: str) -> Iterator[Test]:
@@ -119,10 +117,8 @@ def hidden_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     if len(base) and hidden.sum() >= 3 and hidden.mean() > usual.mean() + MONEY_LINE:
         text = f"{hidden.sum()} of {len(own)} answers bill more output tokens than their text can hold "
         text += f"(baseline {usual.sum()} of {len(base)})."
-        yield Test(
-            facet="bill", name="hidden_tokens", text=text, value=float(hidden.mean()), n=len(own),
-            samples=shown(own[hidden]),
-        )  # fmt: skip
+        share = float(hidden.mean())
+        yield Test("bill", "hidden_tokens", text, value=share, n=len(own), samples=shown(own[hidden]))
 
 
 def cached_tokens(run: ModelRun, label: str) -> Iterator[Test]:
@@ -130,10 +126,8 @@ def cached_tokens(run: ModelRun, label: str) -> Iterator[Test]:
     own, base = (rows[rows["cached_tokens"] > rows["input_tokens"]] for rows in (run.rows[label], run.reference))
     if len(own) and not len(base):
         text = f"{counted(len(own), 'answer')} with more cached tokens than the prompt has."
-        yield Test(
-            facet="bill", name="cached_tokens", text=text, status="check", value=float(len(own)),
-            n=len(run.rows[label]), samples=shown(own),
-        )  # fmt: skip
+        n, value = len(run.rows[label]), float(len(own))
+        yield Test("bill", "cached_tokens", text, status="check", value=value, n=n, samples=shown(own))
 
 
 def charged(run: ModelRun, label: str) -> Iterator[Test]:
@@ -143,14 +137,7 @@ def charged(run: ModelRun, label: str) -> Iterator[Test]:
         return
     more = money.reported_ratio - 1
     text = f"Charges {percent(abs(more))} {'more' if more > 0 else 'less'} than its price list."
-    if more > 0:
-        yield Test(facet="bill", name="charged", text=text, value=more, n=money.requests)
-    else:
-        yield _noted("charged", text, more)
-
-
-def _noted(name: str, text: str, value: float) -> Test:
-    return Test(facet="bill", name=name, text=text, status="matches", value=value)
+    yield Test("bill", "charged", text, status="differs" if more > 0 else "matches", value=more, n=money.requests)
 
 
 def _most(rows: pd.DataFrame, by: pd.Series[float]) -> tuple[str, ...]:

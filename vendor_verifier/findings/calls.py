@@ -26,7 +26,7 @@ _Power = Callable[[float, float], float]
 
 def decisions(run: ModelRun, label: str) -> Iterator[Test]:
     """Whether to call a tool: odd-one-out, or the sign test where the baseline was asked once."""
-    rows = run.triples(label)
+    rows = run.triples[label]
     rows = rows[["sample", "called", "called_one", "called_two" if run.asked_twice else "called_one"]].dropna()
     if len(rows) < LEAST_TRIPLES:
         return
@@ -45,7 +45,7 @@ def decisions(run: ModelRun, label: str) -> Iterator[Test]:
 
 def arguments(run: ModelRun, label: str) -> Iterator[Test]:
     """Calls with their arguments in canonical JSON: odd-one-out where all three answers call a tool."""
-    rows = run.triples(label)[["sample", "called", "call_digest", "call_digest_one", "call_digest_two"]].dropna()
+    rows = run.triples[label][["sample", "called", "call_digest", "call_digest_one", "call_digest_two"]].dropna()
     if run.redacted or not run.asked_twice or len(rows) < LEAST_TRIPLES:
         return
     own, one, two = (rows[name].to_numpy() for name in ("call_digest", "call_digest_one", "call_digest_two"))
@@ -157,38 +157,37 @@ def scores(run: ModelRun, label: str) -> Iterator[Test]:
         )
         worst = lost.loc[(own - base)[lost.index].sort_values(kind="stable").index]
         yield Test(
-            facet=FACET, name="score", text=text, p_value=found.p_value, beyond=found.high < -LINE,
-            counts=bool((own != base).any()), value=found.value, low=found.low, high=found.high, n=found.n,
-            samples=shown(worst),
+            FACET, "score", text, p_value=found.p_value, beyond=found.high < -LINE, counts=bool((own != base).any()),
+            value=found.value, low=found.low, high=found.high, n=found.n, samples=shown(worst),
         )  # fmt: skip
 
 
-def score_reaches(run: ModelRun, label: str) -> Iterator[Reach]:
+def score_reaches(run: ModelRun, label: str) -> list[Reach]:
     """The smallest loss of score that each evaluation finds, by the sign test.
 
     How often a vendor like the baseline scores otherwise by chance is taken as half of what independent answers with
     the baseline's mean would: p (1 − p).
     """
     suites = _scored(run)
-    for suite in suites:
-        base = _scores(run, run.baseline, suite)
-        why, n = run.hindrances[label], len(base)
-        if why is not None:
-            yield Reach(False, why, n=n)
-            continue
-        noise = round(float(base.mean()) * (1 - float(base.mean())), 2)
-        seen = partial(_seen_loss, noise=noise, alpha=LEVEL / (len(suites) * len(run.vendors)))
-        points = seen(n)
-        enough = (points or 1.0) <= ENOUGH
-        needed = (
-            None if enough else next((size for size in tests.SIZES if size > n and (seen(size) or 1.0) <= ENOUGH), None)
-        )
-        loss = "no loss" if points is None else f"a loss of {100 * points:.0f} points"
-        yield Reach(enough, f"{suite}: {loss} would have been seen in {n} samples.", points, n, needed=needed)
+    return [_score_reach(run, label, suite, LEVEL / (len(suites) * len(run.vendors))) for suite in suites]
 
 
-def _seen_loss(n: int, noise: float, alpha: float) -> float | None:
-    return tests.smallest(lambda points: tests.sign_power(n, noise, points, alpha))
+def _score_reach(run: ModelRun, label: str, suite: str, alpha: float) -> Reach:
+    base, why = _scores(run, run.baseline, suite), run.hindrances[label]
+    n, mean = len(base), float(base.mean())
+    if why is not None:
+        return Reach(False, why, n=n)
+
+    def power(size: int, loss: float) -> float:
+        return tests.sign_power(size, round(mean * (1 - mean), 2), loss, alpha)
+
+    points = tests.smallest(partial(power, n))
+    loss = "no loss" if points is None else f"a loss of {100 * points:.0f} points"
+    text = f"{suite}: {loss} would have been seen in {n} samples."
+    if points is not None and points <= ENOUGH:
+        return Reach(True, text, points, n)
+    needed = tests.needed_size(n, lambda size: power(size, ENOUGH) >= tests.POWER)
+    return Reach(False, text, points, n, needed=needed)
 
 
 def _scored(run: ModelRun) -> list[str]:

@@ -175,19 +175,13 @@ def _outcome(run: ModelRun, result: VendorResult, verdict: Verdict, gate: Gate) 
         why = "no price is known; add `price:`" if gate.metric in COSTS else "too little was measured"
         return msgspec.structs.replace(found, reason=f"{what}: {why}")
     reason = f"{what}: {value:.4g} (95 % interval {low:.4g} to {high:.4g}, n = {figure.n})"
-    if (low >= limit) if is_least else (high <= limit):
+    if not is_least:
+        low, high, limit = -high, -low, -limit
+    if low >= limit:
         return msgspec.structs.replace(found, outcome="passed", reason=reason)
-    if (high < limit) if is_least else (low > limit):
+    if high < limit:
         return msgspec.structs.replace(found, outcome="failed", reason=reason)
-    if value == limit:
-        return msgspec.structs.replace(found, reason=f"{reason}; it lies on the limit")
-    # An interval shrinks as 1 ÷ √n, at the edge of a rate as 1 ÷ n.
-    times = abs((low if value > limit else high) - value) / abs(value - limit)
-    enough = math.ceil(figure.n * (times if value in (0.0, 1.0) else times**2))
-    more = (
-        f"about {enough} would decide" if enough <= 100 * max(1, figure.n) else "it is too close to the limit to decide"
-    )
-    return msgspec.structs.replace(found, reason=f"{reason}; {more}")
+    return msgspec.structs.replace(found, reason=f"{reason}; these are too few to decide")
 
 
 def measured(run: ModelRun, result: VendorResult, gate: Gate) -> Figure:

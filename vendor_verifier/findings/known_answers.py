@@ -9,15 +9,8 @@ import scipy
 
 from vendor_verifier.findings.base import ModelRun, Test, hit_more_often, percent, shown
 from vendor_verifier.findings.probes import probes_of
-from vendor_verifier.suites.known_answers import (
-    CACHE,
-    DEPTHS,
-    ECHO,
-    NEEDLE,
-    echo_text,
-    length_name,
-    read_lengths,
-)
+from vendor_verifier.records.results import Status
+from vendor_verifier.suites.known_answers import CACHE, DEPTHS, ECHO, NEEDLE, echo_text, length_name, read_lengths
 from vendor_verifier.text import listed
 
 CALL_LINE = 0.05
@@ -30,10 +23,7 @@ _PLACES = {10: "beginning", 50: "middle", 90: "end"}
 
 
 def _rows(run: ModelRun, label: str | None, kind: str) -> pd.DataFrame:
-    rows = probes_of(run, label)
-    return rows[
-        rows["group"].map(lambda group: group.startswith(kind)).astype(bool) & rows["status"].isin(["kept", "broken"])
-    ]
+    return probes_of(run, label, kind).query("status in ('kept', 'broken')")
 
 
 def copied_arguments(run: ModelRun, label: str) -> Iterator[Test]:
@@ -50,10 +40,8 @@ def copied_arguments(run: ModelRun, label: str) -> Iterator[Test]:
     examples = listed([f"`{old}` → `{new}`" for old, new in found], 3)
     others = f"{base_changed.sum()} of {len(base)}" if base_changed.any() else "none"
     text = f"Changed {changed.sum()} of {len(own)} copied arguments; the baseline {others}: {examples}."
-    yield Test(
-        facet="tool_calls", name="rewritten_arguments", text=text, value=float(changed.mean()),
-        n=len(own), samples=shown(own[changed]),
-    )  # fmt: skip
+    share = float(changed.mean())
+    yield Test("tool_calls", "rewritten_arguments", text, value=share, n=len(own), samples=shown(own[changed]))
 
 
 def _rewritten(own: pd.DataFrame, base: pd.DataFrame, texts: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -125,10 +113,9 @@ def long_prompts(run: ModelRun, label: str) -> Iterator[Test]:
     limit = f"Prompts over {length_name(below[-1])} tokens" if below else f"Prompts of {length_name(first)} tokens"
     what = "are refused" if refused.issuperset(longer) else f"lose {part}"
     text = f"{limit} {what} ({listed([length_name(each) for each in longer])} asked){billed}."
-    yield Test(
-        facet="model", name="lost_prompts", text=text, value=float(first), n=len(own),
-        status="differs" if count >= LEAST_LOST else "check", samples=shown(own[own["status"] == "broken"]),
-    )  # fmt: skip
+    status: Status = "differs" if count >= LEAST_LOST else "check"
+    samples = shown(own[own["status"] == "broken"])
+    yield Test("model", "lost_prompts", text, status=status, value=float(first), n=len(own), samples=samples)
 
 
 def _lost(rows: pd.DataFrame) -> dict[int, set[int]]:
@@ -156,10 +143,8 @@ def cache(run: ModelRun, label: str) -> Iterator[Test]:
     text = f"Of repeated prompts {percent(hit)} of the tokens are billed as cached{others}."
     if sooner is not None and sooner <= _SOONER:
         text = f"{text[:-1]}; the first token comes after {percent(sooner)} of the time."
-    yield Test(
-        facet="bill", name="repeated_prompts", text=text, status="matches", value=hit,
-        n=len(_rows(run, label, CACHE)),
-    )  # fmt: skip
+    n = len(_rows(run, label, CACHE))
+    yield Test("bill", "repeated_prompts", text, status="matches", value=hit, n=n)
 
 
 def _repeats(rows: pd.DataFrame) -> tuple[float, float | None] | None:

@@ -38,12 +38,9 @@ def served(run: ModelRun, label: str) -> Iterator[Test]:
     names = map(str, named["served_model"].unique())
     strange = [name for name in names if not any(same_model(each, name) for each in usual)]
     if strange:
-        rows = named[named["served_model"].isin(strange)]
-        yield Test(
-            facet=FACET, name="another_model", value=len(rows) / len(named), n=len(named),
-            text=f"{len(rows)} of {len(named)} answers come from {listed(strange)}, not from {asked}.",
-            samples=shown(rows),
-        )  # fmt: skip
+        rows, n = named[named["served_model"].isin(strange)], len(named)
+        text = f"{len(rows)} of {n} answers come from {listed(strange)}, not from {asked}."
+        yield Test(FACET, "another_model", text, value=len(rows) / n, n=n, samples=shown(rows))
 
 
 def fingerprint(run: ModelRun, label: str) -> Iterator[Test]:
@@ -52,10 +49,7 @@ def fingerprint(run: ModelRun, label: str) -> Iterator[Test]:
     same = int(own.isin(run.reference["fingerprint"].dropna().unique()).sum())
     if same >= LEAST_FINGERPRINTS:
         text = f"A reseller of the official API: {same} of {len(own)} answers carry the baseline's own fingerprint."
-        yield Test(
-            facet=FACET, name="baseline_fingerprint", status="matches", text=text, value=same / len(own),
-            n=len(own),
-        )  # fmt: skip
+        yield Test(FACET, "baseline_fingerprint", text, status="matches", value=same / len(own), n=len(own))
 
 
 def cut_prompts(run: ModelRun, label: str) -> Iterator[Test]:
@@ -63,7 +57,7 @@ def cut_prompts(run: ModelRun, label: str) -> Iterator[Test]:
 
     An honest host with a shorter template counts the same number less at every length.
     """
-    rows = run.triples(label)[["sample", "input_tokens", "input_tokens_one"]].dropna()
+    rows = run.triples[label][["sample", "input_tokens", "input_tokens_one"]].dropna()
     base, own = rows["input_tokens_one"].to_numpy(), rows["input_tokens"].to_numpy()
     short = (base - own > _LOSS * base) & (base - own > _LOST_TOKENS)
     cut = int(short.sum())
@@ -80,10 +74,8 @@ def cut_prompts(run: ModelRun, label: str) -> Iterator[Test]:
         f"Cuts prompts: counts at most about {ceiling:.0f} tokens in {cut} of {len(rows)} prompts, "
         f"for which the baseline counts up to {base.max():.0f}."
     )
-    yield Test(
-        facet=FACET, name="cut_prompts", text=text, p_value=p_value, beyond=True, value=ceiling,
-        n=len(rows), samples=shown(rows[short].sort_values("input_tokens_one", ascending=False)),
-    )  # fmt: skip
+    samples = shown(rows[short].sort_values("input_tokens_one", ascending=False))
+    yield Test(FACET, "cut_prompts", text, p_value=p_value, beyond=True, value=ceiling, n=len(rows), samples=samples)
 
 
 def answers(run: ModelRun, label: str) -> Iterator[Test]:
@@ -100,12 +92,10 @@ def answers(run: ModelRun, label: str) -> Iterator[Test]:
         name, how = "answers_differ", "Answers differ from the baseline's: another model, template or sampling"
     else:
         name, how = "answers_too_near", "Answers are nearer to the baseline's than it is to itself: colder sampling"
+    text = f"{how} ({own} of {len(triples)} are equal to it; {base} of its own are)."
     telling = np.argsort(-found[:, 0] if result.z > 0 else found[:, 0], kind="stable")[:10]
-    yield Test(
-        facet=FACET, name=name, p_value=result.p_value, value=result.z, n=result.n,
-        text=f"{how} ({own} of {len(triples)} are equal to it; {base} of its own are).",
-        samples=tuple(samples[place] for place in telling),
-    )  # fmt: skip
+    shown_first = tuple(samples[place] for place in telling)
+    yield Test(FACET, name, text, p_value=result.p_value, value=result.z, n=result.n, samples=shown_first)
 
 
 def _texts(run: ModelRun, label: str) -> tuple[list[str], list[tuple[str, str, str]]]:
@@ -113,7 +103,7 @@ def _texts(run: ModelRun, label: str) -> tuple[list[str], list[tuple[str, str, s
 
     Reasoning is compared only where all three sides show some.
     """
-    rows = run.triples(label)
+    rows = run.triples[label]
     rows = rows[["suite", "sample"]][rows["repetition"] == 0].astype(object)
     own, base = run.texts.get(label, {}), run.texts.get(run.baseline or "", {})
     found = []

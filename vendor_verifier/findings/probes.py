@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from vendor_verifier.findings.base import ModelRun, Reach, Test, percent
 from vendor_verifier.records.results import FacetName, Status
-from vendor_verifier.suites.probes import LENGTHS, group_of, is_question, is_string, kind_of
+from vendor_verifier.suites.probes import LENGTHS, STRING, group_of, is_string, kind_of
 from vendor_verifier.text import listed
 
 LEAST_PROBES, LEAST_STRINGS, DRAWS = 10, 8, 5_000
@@ -42,14 +42,14 @@ _PATTERNS: Mapping[str, tuple[FacetName, Status, str]] = {
     "formula": ("bill", "check", "counts follow from the length of the text"),
     "varying": ("bill", "check", "equal prompts get unequal counts"),
 }
+_QUESTIONS = r"\d"
 # A probe each: how often each token came, a row for the vendor and one for the baseline.
 Counts = list[NDArray[np.int64]]
 
 
 def reach(run: ModelRun, label: str) -> Reach | None:
     """The share of answers by another model that the probes find; None of a vendor that was asked none."""
-    asked = probes_of(run, label)
-    asked = asked[asked["group"].map(is_question).astype(bool)]
+    asked = probes_of(run, label, _QUESTIONS)
     if run.baseline is None or asked.empty:
         return None
     counts = _counts(run, label)
@@ -60,12 +60,13 @@ def reach(run: ModelRun, label: str) -> Reach | None:
     return Reach(share <= ENOUGH, text, share, len(asked))
 
 
-def probes_of(run: ModelRun, label: str | None) -> pd.DataFrame:
-    """The rows of a vendor's probes that were answered, with the ``group`` of each."""
+def probes_of(run: ModelRun, label: str | None, kind: str) -> pd.DataFrame:
+    """The rows of a vendor's probes that were answered, with the ``group`` of each, which matches ``kind``."""
     rows = run.apart[(run.apart["suite"] == "probes") & (run.apart["label"] == label)]
     # A probe is asked without reasoning first, which many refuse: its last answer counts.
     rows = rows[rows["status"].isin(["kept", "broken"]) | rows["input_tokens"].notna()]
-    return rows.assign(group=rows["sample"].astype(str).map(group_of))
+    rows = rows.assign(group=rows["sample"].astype(str).map(group_of))
+    return rows[rows["group"].str.match(kind).astype(bool)]
 
 
 def tokenizer(run: ModelRun, label: str) -> Iterator[Test]:
@@ -73,8 +74,8 @@ def tokenizer(run: ModelRun, label: str) -> Iterator[Test]:
 
     There is no finding where the baseline itself counts one prompt in two ways (a cache taken off, several hosts).
     """
-    sides = (probes_of(run, name) for name in (label, run.baseline))
-    own, base = (rows[rows["group"].map(_is_short).astype(bool)].groupby("group")["input_tokens"] for rows in sides)
+    sides = (probes_of(run, name, rf"{_QUESTIONS}|{STRING}") for name in (label, run.baseline))
+    own, base = (rows.groupby("group")["input_tokens"] for rows in sides)
     pairs = pd.concat({"base": base.median(), "own": own.median()}, axis=1).dropna().sort_index()
     if sum(map(is_string, pairs.index)) < LEAST_STRINGS or (base.nunique()[pairs.index] > 1).any():
         return
@@ -88,10 +89,7 @@ def tokenizer(run: ModelRun, label: str) -> Iterator[Test]:
             f"Counts {unequal} of {len(pairs)} probes otherwise than the baseline "
             f"({pairs['delta'].min():+.0f} to {pairs['delta'].max():+.0f} tokens, mostly {template:+.0f}): {meaning}."
         )
-        yield Test(
-            facet=facet, name="tokenizer", text=text, status=status, value=unequal / len(pairs),
-            n=len(pairs),
-        )  # fmt: skip
+        yield Test(facet, "tokenizer", text, status=status, value=unequal / len(pairs), n=len(pairs))
 
 
 def pattern_of(pairs: pd.DataFrame, template: float, texts: Mapping[str, str]) -> str:
@@ -124,10 +122,6 @@ def pattern_of(pairs: pd.DataFrame, template: float, texts: Mapping[str, str]) -
     return "tokenizer" if growing >= 3 and len(ratios) > 1 else "unclear"
 
 
-def _is_short(group: str) -> bool:
-    return is_question(group) or is_string(group)
-
-
 def _on_a_line(x: NDArray[Any], y: NDArray[Any], least_factor: float = 0.0) -> bool:
     """Whether y = constant + factor · x, rounded, with a factor that is so far from 1."""
     if np.ptp(x) == 0:
@@ -143,9 +137,7 @@ def answers(run: ModelRun, label: str) -> Iterator[Test]:
     if found is not None:
         n = int(sum(each[0].sum() for each in counts))
         text = f"Answers to {len(counts)} probes come with other frequencies than the baseline's ({n} answers)."
-        yield Test(
-            facet="model", name="probe_answers", text=text, p_value=found[1], value=found[0], n=n,
-        )  # fmt: skip
+        yield Test("model", "probe_answers", text, p_value=found[1], value=found[0], n=n)
 
 
 def _counts(run: ModelRun, label: str) -> Counts:
@@ -153,10 +145,7 @@ def _counts(run: ModelRun, label: str) -> Counts:
 
     Where only one side was held to one token, because a wire's smallest output is larger, the first signs are compared.
     """
-    sides = [
-        rows[(rows["status"] == "kept") & rows["group"].map(is_question).astype(bool)]
-        for rows in (probes_of(run, label), probes_of(run, run.baseline))
-    ]
+    sides = [probes_of(run, name, _QUESTIONS).query("status == 'kept'") for name in (label, run.baseline)]
     if any(side.empty for side in sides):
         return []
     short = [
@@ -242,7 +231,7 @@ def features(run: ModelRun, label: str) -> Iterator[Test]:
     for facet, names in broken.items():
         text = f"Breaks {listed(names)}, which the baseline keeps."
         samples = tuple(f"contract-{name}" for name in names)
-        yield Test(facet=facet, name="features", text=text, status="check", n=len(names), samples=samples)
+        yield Test(facet, "features", text, status="check", n=len(names), samples=samples)
 
 
 TESTS = (tokenizer, answers, features)

@@ -40,10 +40,8 @@ def down(run: ModelRun, label: str) -> Iterator[Test]:
     if all(third.mean() >= DOWN for third in np.array_split(failed, 3) if third.size):
         kinds, remedy = main_failure(rows)
         text = f"{int(failed.sum())} of {len(rows)} requests failed, throughout the run ({kinds}). {remedy}"
-        yield Test(
-            facet=FACET, name="down", status="down", text=text, value=float(failed.mean()), n=len(rows),
-            samples=shown(rows[failed]),
-        )  # fmt: skip
+        share, samples = float(failed.mean()), shown(rows[failed])
+        yield Test(FACET, "down", text, status="down", value=share, n=len(rows), samples=samples)
 
 
 def failures(run: ModelRun, label: str) -> Iterator[Test]:

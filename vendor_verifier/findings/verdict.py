@@ -198,7 +198,7 @@ def choice_of(
             "No vendor can be recommended" if run.baseline is None else f"No vendor matches the baseline {run.baseline}"
         )
         choice = Choice("none", (), f"{text}{others}.")
-    unsound = [f"{reason[:1].upper()}{reason[1:]}." for _, reason, _ in run.faults]
+    unsound = [f"{fault.reason[:1].upper()}{fault.reason[1:]}." for fault in run.faults]
     return Choice(choice.kind, choice.labels, " ".join([choice.text, *unsound, *_scores(results)]))
 
 
@@ -210,15 +210,10 @@ def _recommended(run: ModelRun, matching: Sequence[str], vendors: int) -> str:
 
 
 def _best(run: ModelRun, matching: Sequence[str]) -> str:
-    """The cheapest and, by a tenth, the fastest of several, and whether the baseline is cheaper."""
-    costs = {label: money.per_1000_requests_usd for label, money in run.money.items()}
-    own = costs.get(run.baseline or "")
-    others = [costs.get(label) for label in matching]
-    cheaper = own is not None and all(cost is not None and own < cost for cost in others)
-    maker = f"; the baseline {run.baseline} itself is cheaper" if cheaper else ""
+    """The cheapest and, by a tenth, the fastest of several."""
     if len(matching) == 1:
-        return maker
-    prices = {label: costs[label] for label in matching if label in costs}
+        return ""
+    prices = {label: run.money[label].per_1000_requests_usd for label in matching if label in run.money}
     seconds = {label: float(run.rows[label]["e2e_ms"].median()) for label in matching}
     parts = []
     for word, figures in (("cheapest", prices), ("fastest", seconds)):
@@ -227,7 +222,7 @@ def _best(run: ModelRun, matching: Sequence[str]) -> str:
         # Times differ by some per cent by chance; prices do not.
         if first < (0.9 if word == "fastest" else 1.0) * second:
             parts.append(f"; {word}: {min(known, key=lambda label: (known[label], label))}")
-    return "".join(parts) + maker
+    return "".join(parts)
 
 
 def _seen(verdict: Verdict) -> str:
