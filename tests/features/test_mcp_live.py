@@ -23,9 +23,8 @@ from vendor_verifier.records.record import Attempt, Failure, Record, Score, Turn
 from vendor_verifier.records.request import RunTools, ToolRequest, ToolResult, ToolRun, Turn
 from vendor_verifier.resources import shipped
 from vendor_verifier.store import decode_record, encode_record
-from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.mcp_live import MOST_CALLS, McpLiveSuite
-from vendor_verifier.suites.trigger import KeptCheckers
+from vendor_verifier.suites.trigger import judged
 
 ROWS = [json.loads(line) for line in shipped("datasets/mcp_live.jsonl").read_text("utf-8").splitlines()]
 TOOLS = ",".join(ROWS[0]["tools"])
@@ -158,7 +157,7 @@ def played(suite: McpLiveSuite, answers: Iterator[Attempt], calls: Any = TWO) ->
 def recorded(*turns: TurnRecord) -> Score:
     """The score of a record with these turns after a trip to disk."""
     record = decode_record(encode_record(Record("run", "m", "v", "v", "mcp_live", "s-1", 0, turns)))
-    return judged(record, McpLiveSuite(), sample(ONE), KeptCheckers())
+    return judged(record, McpLiveSuite(), sample(ONE))
 
 
 def test_a_model_that_calls_for_ever_is_stopped() -> None:

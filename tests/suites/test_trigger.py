@@ -10,9 +10,7 @@ from call_evaluations import SUITES, native, sample, text
 from vendor_verifier.records.record import Attempt, Failure, Record, Response, Score, ToolCall, TurnRecord
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.suites import replay
-from vendor_verifier.suites.judging import judged
-from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
+from vendor_verifier.suites.trigger import TriggerSuite, judged
 
 TOOLS = ({"type": "function", "function": {"name": "f", "parameters": {"required": ["a"]}}},)
 SAMPLE = Sample("s-1", Turn(({"role": "user", "content": "x"},), TOOLS))
@@ -21,9 +19,7 @@ CUT = ToolCall("f", '{"a": ')
 
 
 def judge(response: Response | None, failure: Failure | None = None) -> Score:
-    score = replay(TriggerSuite().play(SAMPLE), iter([Attempt(1, response=response, failure=failure)]))
-    assert score is not None
-    return score
+    return judged(record("trigger", Attempt(1, response=response, failure=failure)), TriggerSuite(), SAMPLE)
 
 
 def answer(finish: Any, *calls: ToolCall, **more: Any) -> Response:
@@ -98,8 +94,8 @@ def test_a_wrong_argument_is_told_beside_the_suite_s_own_score(make: Any) -> Non
     """The evaluation's values are its own; the verdicts on the calls come with them."""
     suite, question = make(), sample(turn=ASKED)
     answer = native(("a", '{"x": "one"}'), ("c", "{}"))
-    score = judged(record(suite.name, answer), suite, question, KeptCheckers())
+    score = judged(record(suite.name, answer), suite, question)
     assert [call.verdict for call in score.calls] == ["schema_mismatch", "unknown_tool"]
-    alone = judged(record(suite.name, text("no call")), suite, question, KeptCheckers())
+    alone = judged(record(suite.name, text("no call")), suite, question)
     assert alone.calls == ()
     assert set(alone.values) == set(score.values)

@@ -116,7 +116,7 @@ def options_of(kind: SuiteKind) -> dict[str, bool]:
     # Built-in questions and rows of one format have no format to name.
     reads_rows = isinstance(kind.samples, str) and ":" not in kind.samples
     every = [item.name for item in fields(TaskOptions) if reads_rows or item.name != "dataset_format"]
-    own = [item.name for item in fields(shape) if item.name not in ("name", "checkers")] if is_dataclass(shape) else []
+    own = [item.name for item in fields(shape) if item.name != "name"] if is_dataclass(shape) else []
     return {**dict.fromkeys(every, False), **dict.fromkeys(own, True)}
 
 

@@ -27,8 +27,7 @@ from vendor_verifier.records.sample import Sample
 from vendor_verifier.resources import shipped
 from vendor_verifier.sample_store import file_digest, open_lines
 from vendor_verifier.suites import SuiteKind, compares
-from vendor_verifier.suites.schema import dialect_notice
-from vendor_verifier.suites.trigger import KeptCheckers
+from vendor_verifier.suites.schema import checker_of, dialect_notice
 
 
 def load_dataset(path: str | PathLike[str], *, format: str | None = None, skip_bad: bool = False) -> LoadedSamples:
@@ -123,9 +122,9 @@ def built_in_dataset(suite: str, samples: tuple[Sample, ...], options: TaskOptio
 
 def sample_defects(samples: Iterable[Sample]) -> list[str]:
     """Defects of the samples themselves, each with its line in the file."""
-    checkers, dialects, defects = KeptCheckers(), list[tuple[str, ...]](), list[str]()
+    dialects, defects = list[tuple[str, ...]](), list[str]()
     for sample in samples:
-        checker = checkers(sample)
+        checker = checker_of(sample.turn.tools)
         where = f"line {sample.source.line}" if sample.source else sample.id
         defects += [f"{where}: {defect}" for defect in checker.defects]
         dialects.append(checker.dialect)

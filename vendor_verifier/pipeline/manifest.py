@@ -33,8 +33,8 @@ from vendor_verifier.records.record import Record
 from vendor_verifier.redaction import redacted_record, redacted_words
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import TRIGGER, suite_kind
-from vendor_verifier.suites.judging import judged
-from vendor_verifier.suites.trigger import KeptCheckers
+from vendor_verifier.suites.schema import checker_of
+from vendor_verifier.suites.trigger import judged
 
 if TYPE_CHECKING:
     from vendor_verifier.loaders.results import Imported
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 def redactor(plan: Plan, parts: Iterable[Part]) -> Callable[[Record], Record]:
     """A function that redacts a record of ``parts`` before it is written."""
     asked = {part.suite.name: (part.suite, part.samples) for part in parts}
-    checkers = KeptCheckers()
 
     def redact(record: Record) -> Record:
         if not hides(plan, record.suite):
@@ -54,8 +53,10 @@ def redactor(plan: Plan, parts: Iterable[Part]) -> Callable[[Record], Record]:
         suite, samples = asked[record.suite]
         sample = samples.named(record.sample)
         assert sample is not None
-        score = judged(record, suite, sample, checkers)
-        if _is_refused(record) and (checkers(sample).may_be_refused or parameter_defects(sample.turn.parameters)):
+        score = judged(record, suite, sample)
+        if _is_refused(record) and (
+            checker_of(sample.turn.tools).may_be_refused or parameter_defects(sample.turn.parameters)
+        ):
             score = structs.replace(score, anomalies=(*score.anomalies, "refused_defective_sample"))
         return redacted_record(record, score)
 

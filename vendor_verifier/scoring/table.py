@@ -33,8 +33,8 @@ from vendor_verifier.scoring.answer import (
 )
 from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
 from vendor_verifier.suites import Suite, suite_kind
-from vendor_verifier.suites.judging import judged
-from vendor_verifier.suites.trigger import KeptCheckers
+from vendor_verifier.suites.schema import checker_of
+from vendor_verifier.suites.trigger import judged
 
 CHUNK = 2_000
 _TAGS = ("category", "difficulty", "call_type", "id")
@@ -69,7 +69,7 @@ def read_frames(
     record of the plan and its score.
     """
     rows, tries, values = (_Rows(columns) for columns in (RECORD_COLUMNS, ATTEMPT_COLUMNS, EVALUATION_COLUMNS))
-    checkers, texts, outside, number = KeptCheckers(), texts or AnswerTexts(), 0, 0
+    texts, outside, number = texts or AnswerTexts(), 0, 0
     mains = {name: kind.ranks_by for name in suites if (kind := suite_kind(name)) is not None}
     for record in records:
         suite, known = suites.get(record.suite), samples.get(record.suite)
@@ -78,8 +78,8 @@ def read_frames(
         if suite is None or sample is None or not planned:
             outside += 1
             continue
-        score = judged(record, suite, sample, checkers)
-        rows.add(_row(record, score, sample, checkers, mains.get(record.suite)))
+        score = judged(record, suite, sample)
+        rows.add(_row(record, score, sample, mains.get(record.suite)))
         for name, value in score.values.items():
             values.add((number, name, value))
         for attempt in _spent_attempts(record):
@@ -162,7 +162,7 @@ def _charge_the_network(frame: pd.DataFrame) -> None:
         frame["charge"] = charges.astype("category")
 
 
-def _row(record: Record, score: Score, sample: Sample, checkers: KeptCheckers, main: str | None) -> tuple[Any, ...]:
+def _row(record: Record, score: Score, sample: Sample, main: str | None) -> tuple[Any, ...]:
     ok, turns = record.succeeded, record.turns
     attempts = turns[0].attempts if len(turns) == 1 else tuple(each for turn in turns for each in turn.attempts)
     finals = [turn.attempts[-1] for turn in turns if turn.attempts]
@@ -172,7 +172,7 @@ def _row(record: Record, score: Score, sample: Sample, checkers: KeptCheckers, m
     if main is None and not ok and final is not None and final.succeeded and "status" in score.details:
         # A feature check may be refused at first; its last answer counts.
         answers = [Answer(final)]
-    kind, charge = (None, None) if ok else _blame(finals, sample, checkers)
+    kind, charge = (None, None) if ok else _blame(finals, sample)
     begun_s, ended_s, waited_ms = sent_s(attempts[0]) if attempts else None, None, None
     if final is not None and timing is not None:
         last_s = sent_s(final)
@@ -204,7 +204,7 @@ def _row(record: Record, score: Score, sample: Sample, checkers: KeptCheckers, m
     )  # fmt: skip
 
 
-def _blame(finals: list[Attempt], sample: Sample, checkers: KeptCheckers) -> tuple[str, str]:
+def _blame(finals: list[Attempt], sample: Sample) -> tuple[str, str]:
     """The kind of a failure, and who answers for it."""
     failure = next((each.failure for each in finals if each.failure is not None), None)
     if failure is None:
@@ -212,7 +212,7 @@ def _blame(finals: list[Attempt], sample: Sample, checkers: KeptCheckers) -> tup
     charge: str = failure.rules.charge
     if charge == "question":
         # A sample that no vendor can take explains a refusal.
-        is_defective = checkers(sample).may_be_refused or parameter_defects(sample.turn.parameters)
+        is_defective = checker_of(sample.turn.tools).may_be_refused or parameter_defects(sample.turn.parameters)
         charge = "data" if is_defective else "vendor"
     return failure.kind, charge
 

@@ -7,8 +7,9 @@ other cases, draft 4's ``exclusiveMinimum: true`` and draft 7's tuples. What is 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -279,6 +280,16 @@ class ArgumentChecker:
             usable = meant is not None and meant.validator is not None
             self._compiled[name] = (plain, meant, words) if usable else (plain, None, ())
         return self._compiled[name]
+
+
+def checker_of(tools: Sequence[Mapping[str, Any]]) -> ArgumentChecker:
+    """The checker of the tools of a turn; those used last are kept, because many samples have the same tools."""
+    return _checker(json.dumps(tools))
+
+
+@lru_cache(maxsize=1000)  # a compiled schema takes tens of kB
+def _checker(tools: str) -> ArgumentChecker:
+    return ArgumentChecker(json.loads(tools))
 
 
 def dialect_notice(dialects: Sequence[tuple[str, ...]]) -> Iterator[str]:

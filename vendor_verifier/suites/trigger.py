@@ -1,4 +1,4 @@
-"""The suite ``trigger``: one turn, scored by whether the model calls a tool and whether the arguments fit.
+"""The suite ``trigger``, whose score is whether a model calls a tool; and the verdict on every call of any record.
 
 Outcome of a sample:
 
@@ -11,71 +11,44 @@ Where finish reason and content disagree the content decides and the disagreemen
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
-from typing import Any
 
-from vendor_verifier.records.record import Attempt, Decision, Response, Score, ToolCall
+from msgspec import structs
+
+from vendor_verifier.records.record import Attempt, CallVerdict, Decision, Record, Response, Score, ToolCall
+from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.suites import TRIGGER, Play
-from vendor_verifier.suites.schema import ArgumentChecker
+from vendor_verifier.suites import TRIGGER, Play, Suite, replay, suite_kind
+from vendor_verifier.suites.schema import checker_of
 from vendor_verifier.wire.payload import PayloadError, parse_json
-
-# A compiled schema takes tens of kB.
-_MOST_CHECKERS = 1000
-NOT_JUDGED = "arguments_not_judged"
-_VERDICT = attrgetter("verdict")
-
-
-Tools = Sequence[Mapping[str, Any]]
-
-
-class KeptCheckers:
-    """A cache of checkers by tool set, for callers that judge many samples with the same tools."""
-
-    def __init__(self) -> None:
-        self._by_tools: dict[str, ArgumentChecker] = {}
-
-    def __call__(self, sample: Sample) -> ArgumentChecker:
-        return self.of(sample.turn.tools)
-
-    def of(self, tools: Tools) -> ArgumentChecker:
-        """The checker of the tools of a turn."""
-        key = json.dumps(tools)
-        if key not in self._by_tools:
-            if len(self._by_tools) >= _MOST_CHECKERS:
-                self._by_tools.clear()
-            self._by_tools[key] = ArgumentChecker(tools)
-        return self._by_tools[key]
 
 
 @dataclass(frozen=True, slots=True)
 class TriggerSuite:
-    """Sends the sample as it is. ``checkers`` finds the argument checker of a sample."""
+    """Sends the sample as it is."""
 
     name: str = TRIGGER
-    checkers: KeptCheckers = field(default_factory=KeptCheckers, compare=False)
 
     def play(self, sample: Sample) -> Play:
         """Yield the sample's turn once and return the judgement of its answer."""
         attempt = yield sample.turn
-        return partial(self.judge, sample, attempt)
+        return partial(self.judge, attempt)
 
-    def judge(self, sample: Sample, attempt: Attempt) -> Score:
-        """The score of one final attempt. Calls of an answer that did not succeed are not judged."""
+    def judge(self, attempt: Attempt) -> Score:
+        """The score of one final attempt."""
         response = attempt.response
         if response is None or not attempt.succeeded:
             return Score(self.name)
         calls, anomalies = complete_calls(response)
-        decision = decide(response, calls)
-        checker = self.checkers(sample)
-        verdicts = tuple(map(checker.check, calls))
-        if "not_judged" in map(_VERDICT, verdicts):
-            anomalies = (*anomalies, NOT_JUDGED)
-        return Score(self.name, decision, verdicts, anomalies=(*anomalies, *_disagreements(response, calls)))
+        if calls and response.finish_reason != "tool_calls":
+            anomalies = (*anomalies, "calls_but_other_finish")
+        if not calls and response.finish_reason == "tool_calls":
+            anomalies = (*anomalies, "tool_calls_finish_without_call")
+        if not calls and response.reasoning and not response.text.strip():
+            anomalies = (*anomalies, "reasoning_only")
+        return Score(self.name, decide(response, calls), anomalies=anomalies)
 
 
 def decide(response: Response, calls: tuple[ToolCall, ...]) -> Decision:
@@ -93,26 +66,47 @@ def complete_calls(response: Response) -> tuple[tuple[ToolCall, ...], tuple[str,
     """
     calls = [call for call in response.tool_calls if call.name or call.arguments.strip()]
     anomalies = ["phantom_call"] if len(calls) < len(response.tool_calls) else []
-    if response.finish_reason == "length" and calls and not _is_json(calls[-1].arguments):
-        calls.pop()
-        anomalies.append("call_cut_by_length")
+    if response.finish_reason == "length" and calls:
+        try:
+            parse_json(calls[-1].arguments)
+        except PayloadError:
+            calls.pop()
+            anomalies.append("call_cut_by_length")
     return tuple(calls), tuple(anomalies)
 
 
-def _is_json(text: str) -> bool:
-    try:
-        parse_json(text)
-    except PayloadError:
-        return False
-    return True
+def judged(record: Record, suite: Suite, sample: Sample) -> Score:
+    """The score of one record: stored with it, else found by playing again; an unfinished recording decides nothing.
+
+    Calls are held against the tools of their own turn in every evaluation whose turns declare some.
+    """
+    if record.score is not None:
+        return record.score
+    asked: list[Turn] = []
+    score = replay(suite.play(sample), record.turns, asked) or Score(suite.name)
+    calls = tuple(verdict for _, _, verdict in _checked(record, sample, asked))
+    doubts = ("arguments_not_judged",) if any(call.verdict == "not_judged" for call in calls) else ()
+    return structs.replace(score, calls=calls, anomalies=(*score.anomalies, *doubts)) if calls else score
 
 
-def _disagreements(response: Response, calls: tuple[ToolCall, ...]) -> tuple[str, ...]:
-    found = []
-    if calls and response.finish_reason != "tool_calls":
-        found.append("calls_but_other_finish")
-    if not calls and response.finish_reason == "tool_calls":
-        found.append("tool_calls_finish_without_call")
-    if not calls and response.reasoning and not response.text.strip():
-        found.append("reasoning_only")
-    return tuple(found)
+def judged_calls(record: Record, suite: Suite, sample: Sample) -> Iterator[tuple[int, ToolCall, CallVerdict]]:
+    """Every call that counts, with its turn (from 0 on) and its verdict; none of a failure, nor of redacted texts."""
+    if record.score is None:
+        asked: list[Turn] = []
+        replay(suite.play(sample), record.turns, asked)
+        yield from _checked(record, sample, asked)
+
+
+def _checked(record: Record, sample: Sample, asked: Sequence[Turn]) -> Iterator[tuple[int, ToolCall, CallVerdict]]:
+    kind = suite_kind(record.suite)
+    # Questions that are meant to break something, and the types of Java and JavaScript, which are no JSON Schema.
+    is_foreign = record.suite == "bfcl" and "java" in str(sample.expected.get("category", ""))
+    if not record.succeeded or is_foreign or (kind is not None and kind.apart):
+        return
+    finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
+    # The play may have asked once more than was answered.
+    for number, (turn, attempt) in enumerate(zip(asked, finals, strict=False)):
+        if turn.tools and attempt.response is not None and attempt.response.tool_calls:
+            checker = checker_of(turn.tools)
+            for call in complete_calls(attempt.response)[0]:
+                yield number, call, checker.check(call)

@@ -19,8 +19,7 @@ from vendor_verifier.records.results import Report
 from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites.judging import judged_calls
-from vendor_verifier.suites.trigger import KeptCheckers
+from vendor_verifier.suites.trigger import judged_calls
 from vendor_verifier.wire.payload import well_formed
 
 KEY = ["model", "label", "suite", "sample", "repetition"]
@@ -208,7 +207,7 @@ class RunData:
             )  # fmt: skip
 
     def _call_rows(self) -> Iterator[Row]:
-        samples, checkers = self.scored.samples, KeptCheckers()
+        samples = self.scored.samples
         suites = {
             task.suite: ready_suite(task.suite, task.options, samples[task.suite], self._folder)
             for task in self.manifest.tasks
@@ -216,10 +215,9 @@ class RunData:
         for number, record in self._numbered_records():
             sample = samples[record.suite].named(record.sample)
             assert sample is not None
-            for position, each in enumerate(judged_calls(record, suites[record.suite], sample, checkers)):
-                call, verdict = each.call, each.verdict
-                shown = (call.name, call.arguments, verdict.verdict, verdict.message, verdict.pointer, call.id)
-                yield (*_key(number, record), each.turn, position, *shown)
+            for position, (turn, call, found) in enumerate(judged_calls(record, suites[record.suite], sample)):
+                shown = (call.name, call.arguments, found.verdict, found.message, found.pointer, call.id)
+                yield (*_key(number, record), turn, position, *shown)
 
     def _numbered_records(self) -> Iterator[tuple[int, Record]]:
         """Every record of the frame, read again, with the index of its row."""

@@ -23,8 +23,8 @@ from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import replay
-from vendor_verifier.suites.judging import judged
-from vendor_verifier.suites.trigger import KeptCheckers
+from vendor_verifier.suites.schema import checker_of
+from vendor_verifier.suites.trigger import judged
 
 BAD_CALLS = ("invalid_json", "unknown_tool", "schema_mismatch")
 _DID = {"called": "called a tool", "not_called": "called no tool"}
@@ -97,9 +97,9 @@ def judged_answers(
     sample = folder.read_samples(suite_name).named(sample_id)
     assert sample is not None
     task = next(each for each in manifest.tasks if each.suite == suite_name)
-    suite, checkers = ready_suite(suite_name, task.options, [sample], folder), KeptCheckers()
+    suite = ready_suite(suite_name, task.options, [sample], folder)
     baselines = {entry.key for entry in manifest.entries if entry.is_baseline}
-    scored = [(each, judged(each, suite, sample, checkers), (each.model, each.label) in baselines) for each in records]
+    scored = [(each, judged(each, suite, sample), (each.model, each.label) in baselines) for each in records]
     expected = {str(score.decision) for record, score, is_baseline in scored if is_baseline and record.succeeded}
     found = []
     for record, score, is_baseline in scored:
@@ -118,7 +118,7 @@ def judged_answers(
             is_baseline=is_baseline,
             asked=tuple(asked),
             wrong=tuple(_wrong(record, score, set() if is_baseline else expected)),
-            defects=() if redacted else checkers(sample).defects,
+            defects=() if redacted else checker_of(sample.turn.tools).defects,
             redacted=redacted,
             curl=curl,
             no_curl=no_curl,
