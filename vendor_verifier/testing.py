@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from vendor_verifier.records.record import Response
-from vendor_verifier.suites.calls import WRAPPER_KEYS, Call, first_problem, mcp_calls_in_text, read_call
+from vendor_verifier.suites.calls import WRAPPER_KEYS, Call, calls_in_text, first_problem, read_call
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessMetric
 
 
@@ -39,7 +39,7 @@ def assert_tool_calls(
     wanted = [read_call(item) for item in expected]
     if problem := next((call.problem for call in wanted if call.problem), None):
         raise ValueError(f"expected: {problem}")
-    called = mcp_calls_in_text(actual) if isinstance(actual, str) else tuple(map(read_call, _spelled(actual)))
+    called = calls_in_text(actual, ()) if isinstance(actual, str) else tuple(map(read_call, _spelled(actual)))
     unreadable = first_problem(called)
     metric = ToolCorrectnessMetric(threshold, exact_match, check_ordering, compare_parameters=True)
     result = metric.score(wanted, called)

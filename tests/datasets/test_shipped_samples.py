@@ -19,9 +19,8 @@ from vendor_verifier.pipeline.datasets import load_dataset, suite_dataset
 from vendor_verifier.records.record import Attempt, Response, Timing, ToolCall
 from vendor_verifier.suites import SUITES, replay
 from vendor_verifier.suites.calls import first_problem, read_calls
-from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
-from vendor_verifier.suites.toolbench import ToolBenchSuite
+from vendor_verifier.suites.toolbench import MCPToolBenchSuite, ToolBenchSuite
 
 ROOT = Path(__file__).resolve().parents[2]
 DATASETS = ROOT / "datasets"

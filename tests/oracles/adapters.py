@@ -15,7 +15,8 @@ from typing import Any
 import vendor_verifier
 from vendor_verifier import EvalTestCase, ToolCorrectnessMetric, VerifierError
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.suites import bfcl, mcp_toolbench, tool_correctness, toolbench
+from vendor_verifier.suites import bfcl
+from vendor_verifier.suites.toolbench import MCPToolBenchSuite, ToolBenchSuite, evaluate_text
 
 HERE = Path(__file__).parent
 RUN = ("run", "--config-file-path", "config.yaml", "--test-file-path", "samples.jsonl", "-q")
@@ -28,16 +29,16 @@ def rows(name: str) -> list[dict[str, Any]]:
 
 def tool_score(row: dict[str, Any]) -> dict[str, Any]:
     """The result of a tool evaluator for a row of ``tool_evaluators.jsonl``."""
-    if row["tool"] == "toolbench":
-        return toolbench.evaluate(row["task"], row["solution"])
-    if row["tool"] == "mcptoolbench":
-        return mcp_toolbench.evaluate(row["task"], row["solution"])
-    if row["tool"] == "tool_correctness":
-        result = tool_correctness.score(row["expected"], row["called"], **row["options"])
-        return {"score": result.score, "success": result.success, "error": result.reason}
-    cases, metrics = [EvalTestCase(**row["case"])], [ToolCorrectnessMetric(**row["options"])]
-    (result,) = asyncio.run(vendor_verifier.evaluate(cases, metrics))[0].results
-    return {"score": result.score, "success": result.success}
+    if row["tool"] in ("toolbench", "mcptoolbench"):
+        suite = ToolBenchSuite() if row["tool"] == "toolbench" else MCPToolBenchSuite()
+        return evaluate_text(suite, row["task"], row["solution"])
+    case = row.get("case") or {"tools_called": row["called"], "expected_tools": row["expected"]}
+    try:
+        metrics = [ToolCorrectnessMetric(**row["options"])]
+        (result,) = asyncio.run(vendor_verifier.evaluate([EvalTestCase(**case)], metrics))[0].results
+    except VerifierError as error:
+        return {"success": False, "error": str(error)}
+    return {"score": result.score, "success": result.success, "error": result.reason}
 
 
 def bfcl_verdict(row: dict[str, Any], calls: list[Any]) -> str | None:

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vendor_verifier.records.record import Attempt, Failure
-from vendor_verifier.suites import mcp_toolbench, replay, tool_correctness, toolbench
-from vendor_verifier.suites.calls import mcp_calls_in_text
-from vendor_verifier.suites.toolbench import ToolBenchSuite
+from vendor_verifier.suites import replay
+from vendor_verifier.suites.calls import calls_in_text, read_calls
+from vendor_verifier.suites.tool_correctness import ToolCorrectnessMetric
+from vendor_verifier.suites.toolbench import MCPToolBenchSuite, ToolBenchSuite, evaluate_text
 
 NO_CALLS = {"resolved": False, "error": "Could not extract tool calls from solution"}
 
@@ -28,11 +29,11 @@ def written(answer: Any) -> Any:
 
 def tools(expected: Any, answer: Any) -> dict[str, Any]:
     truth = [call(name) for name in expected] if isinstance(expected, str) else expected
-    return toolbench.evaluate({"ground_truth": truth}, written(answer))
+    return evaluate_text(ToolBenchSuite(), {"ground_truth": truth}, written(answer))
 
 
 def mcp(label: Any, answer: Any) -> dict[str, Any]:
-    return mcp_toolbench.evaluate({"function_call_label": label}, written(answer))
+    return evaluate_text(MCPToolBenchSuite(), {"function_call_label": label}, written(answer))
 
 
 def test_a_hostile_text_full_of_fences_is_read_in_no_time() -> None:
@@ -87,7 +88,7 @@ def test_mcptoolbench_rows(label: Any, answered: Any, selection: float, accuracy
 
 @pytest.mark.parametrize("prose", ["a(1)", "a(**{'x': 1})", "a(x=open)", "a(x=" + "-" * 1900 + "1)"])
 def test_written_calls_are_never_run(prose: str) -> None:
-    (found,) = mcp_calls_in_text(f"So {prose}.", {"a"})
+    (found,) = calls_in_text(f"So {prose}.", {"a"})
     assert found.problem
 
 
@@ -123,7 +124,8 @@ def test_no_evaluator_raises_on_any_json(expected: Any, answer: Any) -> None:
         assert found["resolved"] in (True, False)
         json.dumps(found)
     for options in ({}, {"exact_match": True}, {"check_ordering": True}):
-        assert 0.0 <= tool_correctness.score(expected, answer, **options).score <= 1.0
+        metric = ToolCorrectnessMetric(**options)
+        assert 0.0 <= metric.score(read_calls(expected), read_calls(answer)).score <= 1.0
 
 
 @pytest.mark.parametrize("make", SUITES)

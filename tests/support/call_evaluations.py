@@ -9,9 +9,8 @@ from vendor_verifier.records.record import Attempt, Failure, Response, Score, To
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites import Suite, replay
-from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
-from vendor_verifier.suites.toolbench import ToolBenchSuite
+from vendor_verifier.suites.toolbench import MCPToolBenchSuite, ToolBenchSuite
 
 TOOLS = tuple(
     {"type": "function", "function": {"name": name, "description": f"does {name}", "parameters": {"type": "object"}}}

@@ -135,7 +135,7 @@ SUITES: tuple[SuiteKind, ...] = (
     SuiteKind("toolbench", "toolbench:ToolBenchSuite", "datasets/toolbench.jsonl", "resolved", judges_by=_READING),
     SuiteKind(
         "mcptoolbench",
-        "mcp_toolbench:MCPToolBenchSuite",
+        "toolbench:MCPToolBenchSuite",
         "datasets/mcp_toolbench.jsonl",
         "resolved",
         judges_by=_READING,

@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from msgspec import structs
 
@@ -42,12 +42,6 @@ _WRITTEN_FORM = re.compile(
 )
 
 
-def tool_names(tools: Iterable[Mapping[str, Any]]) -> frozenset[str]:
-    """The names of declared tools."""
-    names = ((as_dict(tool.get("function")) or tool).get("name") for tool in tools)
-    return frozenset(name for name in names if isinstance(name, str) and name)
-
-
 def first_turn(turn: Turn, answer_format: str, agent_prompt: str | None) -> Turn:
     """The sample's turn in the wording and format asked for; as text the question lists the tools and declares none."""
     in_text = answer_format == "text"
@@ -72,9 +66,19 @@ def first_turn(turn: Turn, answer_format: str, agent_prompt: str | None) -> Turn
     return Turn(messages, (), {key: value for key, value in turn.parameters.items() if key not in of_tools})
 
 
-def next_turn(turn: Turn, response: Response, calls: Sequence[Call], texts: Sequence[str], *, in_text: bool) -> Turn:
-    """The turn after ``response``: what it called, natively or ``in_text``, and the tools' answers to it, in order."""
-    if in_text:
+class Answered(NamedTuple):
+    """What one answer called, and whether the calls were looked for in its text."""
+
+    decision: Decision
+    calls: tuple[Call, ...] = ()
+    anomalies: tuple[str, ...] = ()
+    in_text: bool = False
+
+
+def next_turn(turn: Turn, response: Response, answered: Answered, texts: Sequence[str]) -> Turn:
+    """The turn after ``response``: what it called, and the tools' answers to it, in order."""
+    calls = answered.calls
+    if answered.in_text:
         results = [f"{call.name}: {text}" for call, text in zip(calls, texts, strict=True)]
         go_on = "Go on in the same format with the calls that are still needed; answer [] if there are none."
         told = {"role": "user", "content": "\n".join(["Results of the tools:", *results, "", go_on])}
@@ -83,30 +87,8 @@ def next_turn(turn: Turn, response: Response, calls: Sequence[Call], texts: Sequ
     functions = [{"name": call.name, "arguments": json.dumps(call.parameters, ensure_ascii=False)} for call in calls]
     made = [{"id": one, "type": "function", "function": body} for one, body in zip(ids, functions, strict=True)]
     reply = {"role": "assistant", "content": response.text or None, "tool_calls": made}
-    answered = [{"role": "tool", "tool_call_id": one, "content": text} for one, text in zip(ids, texts, strict=True)]
-    return structs.replace(turn, messages=(*turn.messages, reply, *answered))
-
-
-def tool_results(expected: Sequence[Call], earlier: Sequence[Call], calls: Sequence[Call]) -> list[str]:
-    """The result of each of ``calls`` as JSON: the recorded output of the expected call it repeats, else a success.
-
-    Of several expected calls of one tool the n-th call of it, ``earlier`` ones counted, gets the n-th output.
-    """
-    outputs: dict[str, Iterator[Any]] = {}
-    for name in {call.name for call in expected}:
-        outputs[name] = iter([call.output for call in expected if call.name == name])
-    found = [next(outputs.get(call.name, iter(())), None) for call in (*earlier, *calls)][len(earlier) :]
-    return [json.dumps({"status": "ok"} if result is None else result, ensure_ascii=False) for result in found]
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """What one answer called, and whether the calls were looked for in its text."""
-
-    decision: Decision
-    calls: tuple[Call, ...] = ()
-    anomalies: tuple[str, ...] = ()
-    in_text: bool = False
+    results = [{"role": "tool", "tool_call_id": one, "content": text} for one, text in zip(ids, texts, strict=True)]
+    return structs.replace(turn, messages=(*turn.messages, reply, *results))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +106,8 @@ class CallSuite:
     VALUES: ClassVar[tuple[str, ...]] = ()
     # Why an answer cannot be scored where no call is expected.
     NOTHING_EXPECTED: ClassVar[str | None] = None
+    # Whether calls that the text only describes count.
+    READS_PROSE: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.answer_format not in ("auto", "native", "text"):
@@ -133,57 +117,51 @@ class CallSuite:
         if self.max_iterations < 1:
             raise UsageError(f"{self.name}: max_iterations is at least 1, read {self.max_iterations}")
 
-    @property
-    def reading(self) -> Literal["native", "text", "either"]:
-        """The place to read calls from; "either" means the text of an answer that makes no native call."""
-        if self.answer_format != "auto":
-            return self.answer_format
-        return "either" if _WRITTEN_FORM.search(self.agent_prompt or "") else "native"
-
     def evaluate(self, expected: Sequence[Call], called: Sequence[Call]) -> dict[str, Any]:
         """The details of a whole answer; values are read from it by name."""
         raise NotImplementedError
 
-    def read_text(self, text: str, tools: Collection[str]) -> tuple[Call, ...]:  # noqa: ARG002 - most read JSON alone
-        """The calls in the text of an answer to a question about these tools."""
-        return calls_in_text(text)
-
-    def read(self, response: Response, tools: Collection[str] = ()) -> Answered:
+    def read(self, sample: Sample, response: Response) -> Answered:
         """The calls of one answer. Those that were made where none are looked for are an anomaly and nothing more."""
         native, anomalies = complete_calls(response)
-        written = self.read_text(response.text, tools)
-        if self.reading == "native" or (self.reading == "either" and native):
-            unread = (CALLS_ONLY_IN_TEXT,) if written and not native else ()
-            return Answered(decide(response, native), tuple(map(read_call, native)), (*anomalies, *unread))
-        unread = (CALLS_ONLY_NATIVE,) if native and not written else ()
-        return Answered("called" if written else decide(response, ()), written, unread, in_text=True)
+        names = [as_dict(tool.get("function")).get("name") for tool in sample.turn.tools]
+        tools = {name for name in names if isinstance(name, str) and name} if self.READS_PROSE else None
+        written = calls_in_text(response.text, tools)
+        either = self.answer_format == "auto" and _WRITTEN_FORM.search(self.agent_prompt or "")
+        if self.answer_format == "text" or (either and not native):
+            unread = (CALLS_ONLY_NATIVE,) if native and not written else ()
+            return Answered("called" if written else decide(response, ()), written, unread, in_text=True)
+        unread = (CALLS_ONLY_IN_TEXT,) if written and not native else ()
+        return Answered(decide(response, native), tuple(map(read_call, native)), (*anomalies, *unread))
 
     def play(self, sample: Sample) -> AnyPlay:
-        """Yield the first turn and further ones while expected calls are missing, and return the judgement."""
+        """Yield the first turn and further ones while expected calls are missing, and return the judgement.
+
+        The n-th call of a tool gets the recorded output of the n-th expected call of it, else a neutral success.
+        """
         expected = read_calls(sample.expected.get("calls"))
-        tools = tool_names(sample.turn.tools)
+        missing = Counter(call.name for call in expected)
+        outputs = {name: iter([call.output for call in expected if call.name == name]) for name in missing}
         turn = first_turn(sample.turn, self.answer_format, self.agent_prompt)
         attempts: list[Attempt] = []
-        made: tuple[Call, ...] = ()
         while True:
             attempt = yield turn
             attempts.append(attempt)
             response = attempt.response
             if response is None or not attempt.succeeded or len(attempts) >= self.max_iterations or len(expected) < 2:
                 break
-            answered = self.read(response, tools)
-            results = tool_results(expected, made, answered.calls)
-            made = (*made, *answered.calls)
-            missing = Counter(call.name for call in expected) - Counter(call.name for call in made)
+            answered = self.read(sample, response)
+            missing -= Counter(call.name for call in answered.calls)
             if not answered.calls or not missing or first_problem(answered.calls):
                 break
-            turn = next_turn(turn, response, answered.calls, results, in_text=answered.in_text)
+            results = [next(outputs.get(call.name, iter(())), None) for call in answered.calls]
+            texts = [json.dumps({"status": "ok"} if each is None else each, ensure_ascii=False) for each in results]
+            turn = next_turn(turn, response, answered, texts)
         return partial(self.judge, sample, tuple(attempts))
 
     def judge(self, sample: Sample, attempts: Sequence[Attempt]) -> Score:
         """The score of the final attempts of all turns. One failed turn makes the whole sample undecided."""
-        tools = tool_names(sample.turn.tools)
-        turns = [self.read(one.response, tools) for one in attempts if one.succeeded and one.response is not None]
+        turns = [self.read(sample, one.response) for one in attempts if one.succeeded and one.response is not None]
         failure = attempts[-1].failure
         failed = None if attempts[-1].succeeded else failure.kind if failure else "no response"
         calls = tuple(call for turn in turns for call in turn.calls)
@@ -196,13 +174,11 @@ class CallSuite:
         if defect:
             return Score(self.name, decision, (), dict.fromkeys(self.VALUES), {"error": defect}, anomalies)
         details = self.evaluate(expected, () if decision == "undecided" else calls)
-        measured = {name: details.get(name, 0) for name in self.VALUES}
+        values = {name: details.get(name, 0) for name in self.VALUES}
         if decision == "undecided":
             # What no answer can reach stays None, so that a failure leaves no mean and raises none.
-            measured = {name: None if value is None else 0 for name, value in measured.items()}
-            details = {
-                "resolved": False,
-                "error": f"no answer: {failed}" if failed else "no call before the answer ended",
-            }
-        values = {name: None if value is None else float(value) for name, value in measured.items()}
-        return Score(self.name, decision, (), values, details, anomalies)
+            values = {name: None if value is None else 0 for name, value in values.items()}
+            problem = f"no answer: {failed}" if failed else "no call before the answer ended"
+            details = {"resolved": False, "error": problem}
+        measured = {name: None if value is None else float(value) for name, value in values.items()}
+        return Score(self.name, decision, (), measured, details, anomalies)

@@ -80,36 +80,29 @@ def first_problem(calls: Sequence[Call]) -> str | None:
     return next((f"call {at} is malformed: {call.problem}" for at, call in enumerate(calls, 1) if call.problem), None)
 
 
-def calls_in_text(text: object) -> tuple[Call, ...]:
-    """The calls in an answer's text as ToolBench reads them; never raises.
+def calls_in_text(text: object, tools: Collection[str] | None = None) -> tuple[Call, ...]:
+    """The calls in an answer's text; never raises.
 
-    The whole text is JSON, an array of calls or one call; else the first array or object in a fenced block counts. A
-    fence, bare or of ``json``, ends at the next one that begins a line.
+    The whole text is JSON: an array of calls, or an object that is a call; else the first array or object in a fenced
+    block counts. A fence, bare or of ``json``, ends at the next one that begins a line. With ``tools`` the text is read
+    as by MCPToolBench++: an object has ``tool_calls``, and without JSON every call of these tools that is written as
+    ``name(key="value")`` counts.
     """
     value = _json(text)
+    if tools is not None and value is not None:
+        return _text_calls(value.get("tool_calls") if isinstance(value, dict) else value)
     if isinstance(value, list):
         return _text_calls([item for item in value if isinstance(item, dict)])
     begin = 0
     while not isinstance(value, (list, dict)) and isinstance(text, str) and (fence := _FENCE.search(text, begin)):
         end = text.find("\n```", fence.end())
         if end < 0:
-            return ()
+            break
         value, begin = _json(text[fence.end() : end]), end + 4
-    return _text_calls([value] if isinstance(value, dict) else value)
-
-
-def mcp_calls_in_text(text: object, tools: Collection[str] = ()) -> tuple[Call, ...]:
-    """The calls in an answer's text as MCPToolBench++ reads them; never raises.
-
-    The whole text is JSON, an array of calls or an object with ``tool_calls``. In a text that is not JSON a fenced
-    block is read, else every call of these ``tools`` that is written as ``name(key="value")``.
-    """
-    value = _json(text)
-    if value is not None:
-        return _text_calls(value.get("tool_calls") if isinstance(value, dict) else value)
-    if found := calls_in_text(text):
+    found = _text_calls([value] if isinstance(value, dict) else value)
+    if found or not tools:
         return found
-    names = "|".join(re.escape(name) for name in sorted(tools, key=len, reverse=True)) or "(?!)"
+    names = "|".join(re.escape(name) for name in sorted(tools, key=len, reverse=True))
     matches = re.finditer(rf"(?<![\w.-])({names})\(([^()]{{0,2000}})\)", str(text))
     return tuple(
         _written_call(*each) for each in dict.fromkeys(match.groups() for match in islice(matches, _MOST_WRITTEN))

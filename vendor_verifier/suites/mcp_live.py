@@ -19,7 +19,7 @@ from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites import AnyPlay
 from vendor_verifier.suites.call_suite import first_turn, next_turn
 from vendor_verifier.suites.calls import first_problem
-from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
+from vendor_verifier.suites.toolbench import MCPToolBenchSuite
 
 # A model that calls for ever is asked no more; no honest answer to a row comes near.
 MOST_CALLS = 64
@@ -52,7 +52,7 @@ class McpLiveSuite(MCPToolBenchSuite):
             attempts.append(attempt)
             if attempt.response is None or not attempt.succeeded or len(attempts) >= self.max_iterations:
                 break
-            answered = self.read(attempt.response)
+            answered = self.read(sample, attempt.response)
             # A malformed call fails the sample whatever follows.
             if not answered.calls or first_problem(answered.calls) or len(results) + len(answered.calls) > MOST_CALLS:
                 break
@@ -60,7 +60,7 @@ class McpLiveSuite(MCPToolBenchSuite):
             results += ran
             # A record that was cut short has fewer results than calls.
             texts = [*(result.text for result in ran), *([""] * len(answered.calls))][: len(answered.calls)]
-            turn = next_turn(turn, attempt.response, answered.calls, texts, in_text=answered.in_text)
+            turn = next_turn(turn, attempt.response, answered, texts)
         return partial(self.judge_live, sample, attempts, results)
 
     def judge_live(self, sample: Sample, attempts: Sequence[Attempt], results: Sequence[ToolResult]) -> Score:

@@ -90,23 +90,6 @@ class ToolCorrectnessMetric:
         return right_parameters(wanted, given) / len(names)
 
 
-def score(
-    expected: Sequence[str] | None,
-    called: Sequence[str] | None,
-    *,
-    threshold: float = 0.5,
-    exact_match: bool = False,
-    check_ordering: bool = False,
-) -> ToolCorrectness:
-    """Score the names of tools called against those expected; None means none. What is no list of names fails."""
-    sides = [[] if names is None else names for names in (expected, called)]
-    for names in sides:
-        if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
-            return ToolCorrectness(0.0, False, f"Tools are a list of names, read {names!r:.60}.")
-    metric = ToolCorrectnessMetric(threshold, exact_match, check_ordering)
-    return metric.score(*([Call(name) for name in names] for names in sides))
-
-
 @dataclass(frozen=True, slots=True)
 class EvalTestCase:
     """One question with the tools that were called and those that should have been; None means none."""
