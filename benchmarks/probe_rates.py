@@ -23,8 +23,7 @@ from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, RECORD_COLUMNS
 from vendor_verifier.suites import replay
-from vendor_verifier.suites.known_answers import echo_text
-from vendor_verifier.suites.probes import ProbesSuite, is_question, is_string, probes_samples
+from vendor_verifier.suites.probes import ProbesSuite, echo_text, is_question, is_string, probes_samples
 
 BASELINE = "official"
 Rewrite = Callable[[str], str]

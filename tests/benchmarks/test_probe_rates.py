@@ -9,7 +9,7 @@ import pytest
 from probe_rates import VENDORS, draw_run, found
 
 from vendor_verifier.findings.verdict import judge
-from vendor_verifier.suites.known_answers import changes
+from vendor_verifier.suites.probes import changes
 
 HONEST = ("honest", "honest, with a cache")
 

@@ -8,15 +8,15 @@ import pytest
 
 from vendor_verifier.records.record import Attempt, Failure, Response, Score, ToolCall
 from vendor_verifier.records.request import Turn
-from vendor_verifier.suites.known_answers import read_echo
 from vendor_verifier.suites.probes import (
-    LENGTHS,
+    STRING_LENGTHS,
     ProbesSuite,
     first_token,
     group_of,
     is_string,
     kind_of,
     probes_samples,
+    read_echo,
 )
 
 SAMPLE = probes_samples(2, 2)[0]
@@ -43,7 +43,7 @@ def test_60_english_questions_20_times_and_24_strings() -> None:
     groups = {group_of(sample.id): str(sample.turn.messages[0]["content"]) for sample in short}
     assert len(set(groups.values())) == 84
     assert all(text.isascii() for group, text in groups.items() if not is_string(group))
-    assert [kind_of(name) for name in sorted(filter(is_string, groups))] == [*range(8)] * LENGTHS
+    assert [kind_of(name) for name in sorted(filter(is_string, groups))] == [*range(8)] * STRING_LENGTHS
 
 
 def test_the_seed_draws_the_questions() -> None:

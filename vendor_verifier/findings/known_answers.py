@@ -10,7 +10,7 @@ import scipy
 from vendor_verifier.findings.base import ModelRun, Test, hit_more_often, percent, shown
 from vendor_verifier.findings.probes import probes_of
 from vendor_verifier.records.results import Status
-from vendor_verifier.suites.known_answers import CACHE, DEPTHS, ECHO, NEEDLE, echo_text, length_name, read_lengths
+from vendor_verifier.suites.probes import CACHE, DEPTHS, ECHO, NEEDLE, echo_text, length_name, read_lengths
 from vendor_verifier.text import listed
 
 CALL_LINE = 0.05

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from vendor_verifier.findings.base import ModelRun, Reach, Test, percent
 from vendor_verifier.records.results import FacetName, Status
-from vendor_verifier.suites.probes import LENGTHS, STRING, group_of, is_string, kind_of
+from vendor_verifier.suites.probes import STRING, STRING_LENGTHS, group_of, is_string, kind_of
 from vendor_verifier.text import listed
 
 LEAST_PROBES, LEAST_STRINGS, DRAWS = 10, 8, 5_000
@@ -117,7 +117,7 @@ def pattern_of(pairs: pd.DataFrame, template: float, texts: Mapping[str, str]) -
     strings = pairs[[is_string(str(name)) for name in pairs.index]]
     for _, kind in strings.groupby([kind_of(str(name)) for name in strings.index]):
         gaps = (kind["delta"] - template).to_numpy()
-        growing += len(gaps) == LENGTHS and gaps[-1] != 0 and bool((np.diff(np.abs(gaps)) >= 0).all())
+        growing += len(gaps) == STRING_LENGTHS and gaps[-1] != 0 and bool((np.diff(np.abs(gaps)) >= 0).all())
         ratios.add(round(gaps[-1] / max(kind["base"].iloc[-1], 1.0), 1))
     return "tokenizer" if growing >= 3 and len(ratios) > 1 else "unclear"
 

@@ -81,14 +81,14 @@ def next_turn(turn: Turn, response: Response, answered: Answered, texts: Sequenc
     if answered.in_text:
         results = [f"{call.name}: {text}" for call, text in zip(calls, texts, strict=True)]
         go_on = "Go on in the same format with the calls that are still needed; answer [] if there are none."
-        told = {"role": "user", "content": "\n".join(["Results of the tools:", *results, "", go_on])}
-        return structs.replace(turn, messages=(*turn.messages, {"role": "assistant", "content": response.text}, told))
+        report = {"role": "user", "content": "\n".join(["Results of the tools:", *results, "", go_on])}
+        return structs.replace(turn, messages=(*turn.messages, {"role": "assistant", "content": response.text}, report))
     ids = [f"call_{len(turn.messages)}_{at}" for at in range(len(calls))]
     functions = [{"name": call.name, "arguments": json.dumps(call.parameters, ensure_ascii=False)} for call in calls]
     made = [{"id": one, "type": "function", "function": body} for one, body in zip(ids, functions, strict=True)]
     reply = {"role": "assistant", "content": response.text or None, "tool_calls": made}
-    results = [{"role": "tool", "tool_call_id": one, "content": text} for one, text in zip(ids, texts, strict=True)]
-    return structs.replace(turn, messages=(*turn.messages, reply, *results))
+    told = [{"role": "tool", "tool_call_id": one, "content": text} for one, text in zip(ids, texts, strict=True)]
+    return structs.replace(turn, messages=(*turn.messages, reply, *told))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
