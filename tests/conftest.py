@@ -14,6 +14,7 @@ import pytest
 from fault_server import FaultServer
 from hypothesis import settings
 from shared_vendors import OWN_COMMAND, SharedVendors
+from workbench import Bench
 
 from vendor_verifier.pipeline import simulated_vendors
 from vendor_verifier.run import lag
@@ -78,6 +79,13 @@ def _certificates_read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(client, "_tls_context", remembered)
         yield
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """A folder of its own, which is the working directory, and the command line in it."""
+    monkeypatch.chdir(tmp_path)
+    return Bench(tmp_path)
 
 
 @pytest.fixture

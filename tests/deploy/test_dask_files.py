@@ -9,16 +9,14 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from clusters import Site, free_port
+from workbench import ROOT, Bench, free_port
 
 from vendor_verifier.pipeline.execute import REGION
 
-ROOT = Path(__file__).parents[2]
 DASK = ROOT / "deploy" / "dask"
 MAIN = "vendor_verifier.cli.main"
 CERTIFICATES = re.compile(r"```sh tls\n(.*?)```", re.DOTALL)
@@ -93,37 +91,38 @@ def as_here(words: list[str], port: int) -> list[str]:
 @pytest.mark.slow  # a scheduler, a worker under its nanny and a run, each a process
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl command here")
 @pytest.mark.parametrize("system", ["compose", "kubernetes"])
-def test_the_commands_of_the_files_make_a_run(system: str, site: Site) -> None:
+def test_the_commands_of_the_files_make_a_run(system: str, bench: Bench) -> None:
     """With the environment of the files, the page's certificates and no home folder: encrypted, named and complete."""
-    site.configure("official: faithful", samples=5)
+    bench.configure("official: faithful", extra="run: {baseline_repeats: 1}\n")
+    bench.samples(5)
     page = (ROOT / "docs" / "load.md").read_text(encoding="utf-8")
     certificates = CERTIFICATES.search(page)
     assert certificates is not None
-    subprocess.run(["sh", "-e", "-c", certificates.group(1)], cwd=site.folder, check=True, capture_output=True)
-    settings = {name: value.replace("/certs/", f"{site.folder}/") for name, value in tls_settings().items()}
+    subprocess.run(["sh", "-e", "-c", certificates.group(1)], cwd=bench.folder, check=True, capture_output=True)
+    settings = {name: value.replace("/certs/", f"{bench.folder}/") for name, value in tls_settings().items()}
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": "/nonexistent", REGION: "here", **settings}
     words, port = commands(system), free_port()
     running: list[subprocess.Popen[bytes]] = []
-    with (site.folder / "cluster.log").open("wb") as log:
+    with (bench.folder / "cluster.log").open("wb") as log:
 
         def start(part: str, *more: str) -> subprocess.Popen[bytes]:
             command = [*as_here(words[part], port), *more]
             return subprocess.Popen(
-                command, cwd=site.folder, env=environment, stdout=log, stderr=log, start_new_session=True
+                command, cwd=bench.folder, env=environment, stdout=log, stderr=log, start_new_session=True
             )
 
         try:
             running += [start("scheduler"), start("worker")]
             arguments = ("-o", "run", "--quiet", "--history", "none", "--test-file-path", "samples.jsonl")
             running.append(start("run", *arguments))
-            assert running[-1].wait(90) == 0, (site.folder / "cluster.log").read_text()
+            assert running[-1].wait(90) == 0, (bench.folder / "cluster.log").read_text()
         finally:
             for process in running:
                 # A nanny and its worker are one group.
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait(10)
-    assert {record["region"] for record in site.records("run")} == {"here"}
-    assert len(site.records("run")) == 5
-    (worker,) = site.manifest("run")["executors"][-1]["workers"]
+    assert {record["region"] for record in bench.records()} == {"here"}
+    assert len(bench.records()) == 5
+    (worker,) = bench.manifest()["executors"][-1]["workers"]
     assert worker["address"].startswith("tls://")

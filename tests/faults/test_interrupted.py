@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from killing import Bench, final_records, outcome, play, simulated
+from killing import final_records, job, outcome, play, prepare
+from workbench import Bench, simulated
 
 from vendor_verifier.store import RunFolder
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
 SEED = 20_26
+PLANNED = 4
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +29,8 @@ def base() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def bench(base: str, tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    made = Bench(tmp_path_factory.mktemp("bench"), samples=2)
-    made.prepare(base)
+    made = Bench(tmp_path_factory.mktemp("bench"))
+    assert prepare(made, base, 2) == PLANNED
     return made
 
 
@@ -36,9 +38,9 @@ def bench(base: str, tmp_path_factory: pytest.TempPathFactory) -> Bench:
 def whole(bench: Bench) -> dict[str, Any]:
     """What the run comes to when nothing happens to it."""
     folder = bench.folder / "whole"
-    assert ending(bench, [{"arguments": bench.arguments(folder)}]) == [0]
+    assert ending(bench, [{"arguments": job(bench, folder)}]) == [0]
     found = outcome(folder)
-    assert len(found["answers"]) == bench.planned
+    assert len(found["answers"]) == PLANNED
     return found
 
 
@@ -46,13 +48,13 @@ def ending(bench: Bench, jobs: list[dict[str, Any]]) -> list[int]:
     """How the jobs end, after a run that warms the process."""
     warm = bench.folder / "warm"
     shutil.rmtree(warm, ignore_errors=True)
-    return play(bench.arguments(warm), jobs)
+    return play(job(bench, warm), jobs)
 
 
 def goes_on(bench: Bench, folders: list[Path], whole: dict[str, Any]) -> None:
     """Go on with every run; each must come to the same, and no line that was whole on disk may have changed."""
     kept = {folder: _whole_lines(folder) for folder in folders}
-    codes = ending(bench, [{"arguments": bench.arguments(folder)} for folder in folders])
+    codes = ending(bench, [{"arguments": job(bench, folder)} for folder in folders])
     for folder, code in zip(folders, codes, strict=True):
         assert code == 0, folder.name
         assert (folder / "records.jsonl").read_bytes().startswith(kept[folder]), folder.name
@@ -72,12 +74,12 @@ def test_killed_at_every_step_that_changes_the_disk(bench: Bench, whole: dict[st
     jobs, folders = [], []
     for step in range(30):
         folder = bench.folder / f"half-{step}"
-        jobs.append({"arguments": bench.arguments(folder), "kill": [step, "half"]})
+        jobs.append({"arguments": job(bench, folder), "kill": [step, "half"]})
         folders.append(folder)
     # Past the last step of a run nothing is killed any more.
     codes = ending(bench, jobs)
     killed = [folder for folder, code in zip(folders, codes, strict=True) if code == -signal.SIGKILL]
-    assert bench.planned + 8 < len(killed) < len(folders), "the run has fewer or more steps than are tried"
+    assert PLANNED + 8 < len(killed) < len(folders), "the run has fewer or more steps than are tried"
     assert codes[: len(killed)] == [-signal.SIGKILL] * len(killed)
     goes_on(bench, killed, whole)
 
@@ -89,13 +91,13 @@ def test_compressed_records_killed_at_every_step(bench: Bench, whole: dict[str, 
     jobs, folders = [], []
     for step in range(24):
         folder = bench.folder / f"packed-{step}"
-        jobs.append({"arguments": bench.arguments(folder, *more), "kill": [step, "half"]})
+        jobs.append({"arguments": job(bench, folder, *more), "kill": [step, "half"]})
         folders.append(folder)
     codes = ending(bench, jobs)
     killed = [folder for folder, code in zip(folders, codes, strict=True) if code == -signal.SIGKILL]
     read = {folder: list(RunFolder(folder).read_records(lambda _line, _reason: None)) for folder in killed}
-    assert max(map(len, read.values())) == bench.planned
-    codes = ending(bench, [{"arguments": bench.arguments(folder, *more)} for folder in killed])
+    assert max(map(len, read.values())) == PLANNED
+    codes = ending(bench, [{"arguments": job(bench, folder, *more)} for folder in killed])
     assert set(codes) == {0}
     for folder in killed:
         assert RunFolder(folder).records_file.name == "records.jsonl.zst"
@@ -113,7 +115,7 @@ def test_interrupted_at_random_moments(bench: Bench, whole: dict[str, Any]) -> N
     for number in range(20):
         folder = bench.folder / f"signal-{number}"
         which = rng.choice([signal.SIGINT, signal.SIGTERM])
-        jobs.append({"arguments": bench.arguments(folder), "signal": [int(which), rng.uniform(0.0, 0.3)]})
+        jobs.append({"arguments": job(bench, folder), "signal": [int(which), rng.uniform(0.0, 0.3)]})
         folders.append(folder)
     codes = ending(bench, jobs)
     assert set(codes) <= {0, 3, 130, 143, -signal.SIGTERM}
@@ -128,7 +130,7 @@ def test_a_disk_that_is_full_at_every_size(bench: Bench, whole: dict[str, Any]) 
     # Half of it: a run that was late says so on its page, and the next may have less to say.
     for number, size in enumerate((0, 100, 900, 1_700, 2_500, 4_000, biggest // 2)):
         folder = bench.folder / f"full-{number}"
-        jobs.append({"arguments": bench.arguments(folder), "file_size": size})
+        jobs.append({"arguments": job(bench, folder), "file_size": size})
         folders.append(folder)
     codes = ending(bench, jobs)
     assert set(codes) == {4}, codes
@@ -145,11 +147,11 @@ def test_a_bad_line_in_the_middle_is_asked_again(bench: Bench, whole: dict[str, 
     lines[victim] = lines[victim][:50] + b"\n"
     records.write_bytes(b"".join(lines))
     log = bench.folder / "bad-line.log"
-    assert ending(bench, [{"arguments": bench.arguments(folder), "log": str(log)}]) == [0]
+    assert ending(bench, [{"arguments": job(bench, folder), "log": str(log)}]) == [0]
     manifest = (folder / "manifest.json").read_text()
     assert f"records.jsonl:{victim + 1} is not a record" in manifest
     after = records.read_bytes().splitlines(keepends=True)
     assert after[: len(lines)] == lines
     records.write_bytes(b"".join(line for number, line in enumerate(after) if number != victim))
-    assert len(final_records(folder)) == bench.planned
+    assert len(final_records(folder)) == PLANNED
     assert outcome(folder) == whole

@@ -12,8 +12,8 @@ from typing import Any
 
 import anyio
 import pytest
-from benches import Bench
 from call_evaluations import ONE, RIGHT, TWO, native, sample, text
+from workbench import Bench
 
 import vendor_verifier
 from vendor_verifier.features.mcp_live.client import live_tools

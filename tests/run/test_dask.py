@@ -7,15 +7,16 @@ import pickle
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from clusters import Site, cluster_of, keys_of, site, vendors, workers_of
-from costs import PATIENCE_S
+from clusters import asked_twice, cluster_of, vendors, workers_of
+from costs import PATIENCE_S, await_that
+from fault_server import FaultServer
 from msgspec import structs
+from workbench import Bench
 
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import UsageError
@@ -26,7 +27,7 @@ from vendor_verifier.records.request import Endpoint
 from vendor_verifier.run.shards import Shard, check_workers, shards_of, without_secrets
 from vendor_verifier.store import RunFolder
 
-__all__ = ["site", "vendors"]
+__all__ = ["vendors"]
 
 KEY = "sk-proj-Kx7Qm2Vt9Lp4Zr8Wn3Bd"
 
@@ -94,9 +95,6 @@ def test_no_key_is_in_a_job(tmp_path: Path) -> None:
     assert b"TEST_KEY" in bytes_sent
 
 
-THREE = ("a: faithful", "b: padded", "c: slow")
-
-
 def kill(process: int) -> None:
     os.kill(process, signal.SIGKILL)
 
@@ -105,99 +103,100 @@ def stop(process: int) -> None:
     os.kill(process, signal.SIGSTOP)
 
 
-def until_records(site: Site, output: str, records: int, process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while site.kept(output) < records:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+def until_records(bench: Bench, records: int, process: subprocess.Popen[str]) -> None:
+    await_that(lambda: bench.kept() >= records or process.poll() is not None)
+    assert process.poll() is None, process.communicate()
 
 
 @pytest.fixture
-def busy(site: Site) -> Site:
+def busy(bench: Bench, vendors: FaultServer) -> Bench:
     """Three vendors with a key each, so that each of three workers has one."""
-    settings = {label: f"api_key: '${{KEY_{number}}}'" for number, label in enumerate("abc")}
-    site.configure(*THREE, samples=100, settings=settings)
-    return site
+    entries = [{"label": label, "url": vendors.url(label), "api_key": f"${{KEY_{label}}}"} for label in "abc"]
+    bench.configure(*entries, extra="run: {baseline_repeats: 1}\n")
+    bench.samples(100)
+    return bench
 
 
-KEYS = {f"KEY_{number}": f"{KEY}-{number}" for number in range(3)}
+KEYS = {f"KEY_{label}": f"{KEY}-{label}" for label in "abc"}
 
 
-def assert_whole(site: Site, output: str, most: int = 5, lost: int = 0) -> None:
-    """Every record once, no more than ``most`` requests of an account in flight at the vendor at any moment."""
-    counts = keys_of(site.records(output))
-    assert len(counts) == 300
-    assert set(counts.values()) == {1}
-    assert max(site.vendors.most_in_flight.values()) <= most
-    assert len({persona for persona, _ in site.vendors.asked_twice()}) <= lost
-    assert len(site.manifest(output)["executors"][-1]["lost_sessions"]) == lost
+def assert_whole(bench: Bench, vendors: FaultServer, output: str = "run") -> None:
+    """Every record once, no more than five requests of an account in flight at the vendor at any moment."""
+    keys = [(record["label"], record["sample"]) for record in bench.records(output)]
+    assert len(keys) == len(set(keys)) == 300
+    assert max(vendors.most_in_flight.values()) <= 5
+
+
+def lost_in(bench: Bench) -> int:
+    """How many workers were lost."""
+    return len(bench.manifest()["executors"][-1]["lost_sessions"])
 
 
 @pytest.mark.slow  # processes
 @pytest.mark.parametrize(
     ("after", "event", "lost"), [(60, kill, 1), (60, stop, 1), (0, kill, 0)], ids=["killed", "stopped", "starting"]
 )
-def test_a_lost_process_loses_nothing(busy: Site, after: int, event: Callable[[int], None], lost: int) -> None:
+def test_a_lost_process_loses_nothing(
+    busy: Bench, vendors: FaultServer, after: int, event: Callable[[int], None], lost: int
+) -> None:
     """Killed, stopped, or killed while it starts: others ask what is missing, within the vendor's limits."""
-    process = busy.start("run", "--workers", "3", **KEYS)
+    process = busy.start("--workers", "3", **KEYS)
     workers = workers_of(process.pid, 3)
     if after:
-        until_records(busy, "run", after, process)
+        until_records(busy, after, process)
     event(workers[0])
-    kept = busy.records("run")
+    kept = busy.records()
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
-    assert_whole(busy, "run", lost=lost)
+    assert_whole(busy, vendors)
     numbers = RunFolder(busy.folder / "run").read_samples("trigger").ids
-    asked_twice = {(persona, numbers[int(number)]) for persona, number in busy.vendors.asked_twice()}
-    personas = dict(words.split(": ") for words in THREE)
-    assert not asked_twice & {(personas[record["label"]], record["sample"]) for record in kept}
+    twice = {(label, numbers[number]) for label, number in asked_twice(vendors)}
+    assert len({label for label, _ in twice}) <= lost == lost_in(busy)
+    assert not twice & {(record["label"], record["sample"]) for record in kept}
 
 
 @pytest.mark.slow
-def test_workers_decide_as_one_process_does(busy: Site) -> None:
+def test_workers_decide_as_one_process_does(busy: Bench, vendors: FaultServer) -> None:
     """The same scores; every worker sent; a limit of requests is that of the whole, and a resumed run completes it."""
-    code, err = busy.run("one", **KEYS)
-    assert code == 0, err
-    busy.vendors.forget()
-    code, err = busy.run("many", "--workers", "3", "--max-requests", "100", **KEYS)
-    assert code == 3, err
-    assert sum(busy.vendors.asked.values()) == 100
-    assert busy.manifest("many")["limit"] == "--max-requests 100 was reached"
-    code, err = busy.run("many", "--workers", "3", "--incremental", **KEYS)
-    assert code == 0, err
-    assert_whole(busy, "many")
-    assert busy.decisions("many") == busy.decisions("one")
-    assert len({record["worker"] for record in busy.records("many")}) == 3
+    code, printed = busy.program(output="one", **KEYS)
+    assert code == 0, printed
+    vendors.seen.clear()
+    code, printed = busy.program("--workers", "3", "--max-requests", "100", **KEYS)
+    assert code == 3, printed
+    assert len(vendors.seen) == 100
+    assert busy.manifest()["limit"] == "--max-requests 100 was reached"
+    code, printed = busy.program("--workers", "3", "--incremental", **KEYS)
+    assert code == 0, printed
+    assert_whole(busy, vendors)
+    assert not asked_twice(vendors)
+    assert len({record["worker"] for record in busy.records()}) == 3
+    for key in ("f1", "success_rate", "schema_accuracy", "counts", "failures"):
+        many, one = ({label: each[key] for label, each in busy.vendors(run).items()} for run in ("run", "one"))
+        assert many == one
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_workers_end_with_their_run(busy: Site, number: signal.Signals) -> None:
+def test_workers_end_with_their_run(busy: Bench, vendors: FaultServer, number: signal.Signals) -> None:
     """Ctrl-C in a terminal, which reaches the workers too, or a kill: no worker goes on; what came back is kept."""
-    process = busy.start("run", "--workers", "2", "--repeat", "50", own_group=True, **KEYS)
+    process = busy.start("--workers", "2", "--repeat", "50", own_group=True, **KEYS)
     workers = workers_of(process.pid, 2)
-    until_records(busy, "run", 30, process)
+    until_records(busy, 30, process)
     if number == signal.SIGINT:
         os.killpg(process.pid, number)
     else:
         process.send_signal(number)
     process.communicate(timeout=PATIENCE_S)
     assert process.returncode == (130 if number == signal.SIGINT else -number)
-    deadline = time.monotonic() + PATIENCE_S
-    while any(Path(f"/proc/{each}").exists() for each in workers):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    asked = sum(busy.vendors.asked.values())
-    kept = busy.kept("run")
-    assert 30 <= kept <= asked
+    await_that(lambda: not any(Path(f"/proc/{each}").exists() for each in workers))
+    asked = len(vendors.seen)
+    assert 30 <= busy.kept() <= asked
     if number == signal.SIGINT:
-        assert kept == asked, "what was in flight was finished"
+        assert busy.kept() == asked, "what was in flight was finished"
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_dies_and_comes_back(busy: Site) -> None:
+def test_a_scheduler_that_dies_and_comes_back(busy: Bench, vendors: FaultServer) -> None:
     """What came back is kept, ``--incremental`` asks the rest over the new scheduler, and no key travels."""
     from distributed import Client
 
@@ -205,21 +204,18 @@ def test_a_scheduler_that_dies_and_comes_back(busy: Site) -> None:
         cluster.start_worker(**KEYS)
         cluster.wait_for_workers()
         words = ("--workers", cluster.address)
-        process = busy.start("run", *words, **KEYS)
-        until_records(busy, "run", 60, process)
+        process = busy.start(*words, **KEYS)
+        until_records(busy, 60, process)
         cluster.stop()
         _, err = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 4, err
         assert "the Dask scheduler went away" in err
         cluster.start_scheduler()
         cluster.start_worker(**KEYS)
-        code, err = busy.run("run", *words, "--incremental", **KEYS)
+        code, err = busy.program(*words, "--incremental", **KEYS)
         assert code == 0, err
-        counts = keys_of(busy.records("run"))
-        assert len(counts) == 300
-        assert set(counts.values()) == {1}
-        assert max(busy.vendors.most_in_flight.values()) <= 5
-        assert busy.vendors.authorizations == {f"Bearer {key}" for key in KEYS.values()}
+        assert_whole(busy, vendors)
+        assert {seen.key for seen in vendors.seen} == set(KEYS.values())
         with Client(cluster.address, set_as_default=False) as client:
             events = repr(client.get_events())
     everything = "".join(log.read_text() for log in (busy.folder / "cluster").glob("*.log"))
@@ -229,23 +225,23 @@ def test_a_scheduler_that_dies_and_comes_back(busy: Site) -> None:
 
 
 @pytest.mark.slow
-def test_a_worker_without_a_key_is_refused_by_name(busy: Site) -> None:
+def test_a_worker_without_a_key_is_refused_by_name(busy: Bench, vendors: FaultServer) -> None:
     """Others send in its place; where nobody can, nothing is left of the run. A wrong scheme is one sentence."""
     with cluster_of(busy.folder / "cluster", 1) as cluster:
         cluster.wait_for_workers()
         words = ("--workers", cluster.address)
-        code, err = busy.run("run", *words, **KEYS)
+        code, err = busy.program(*words, **KEYS)
         assert code == 2
         assert "worker w0 at tcp://" in err
-        assert "no value for KEY_0, KEY_1, KEY_2" in err
+        assert "no value for KEY_a, KEY_b, KEY_c" in err
         assert not (busy.folder / "run").exists()
         cluster.start_worker(**KEYS)
         cluster.wait_for_workers()
-        code, err = busy.run("run", *words, **KEYS)
+        code, err = busy.program(*words, **KEYS)
         assert code == 0, err
-        assert_whole(busy, "run")
-        (refused,) = busy.manifest("run")["executors"][-1]["refused"]
+        assert_whole(busy, vendors)
+        (refused,) = busy.manifest()["executors"][-1]["refused"]
         assert refused.startswith("worker w0 at ")
-        code, err = busy.run("wrong", "--workers", cluster.address.replace("tcp", "tls"), **KEYS)
+        code, err = busy.program("--workers", cluster.address.replace("tcp", "tls"), output="wrong", **KEYS)
         assert code == 2
         assert "cannot be used" in err

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
-from killing import Bench, final_records, simulated
+from costs import await_that
+from killing import final_records, prepare
+from workbench import Bench, simulated
 
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.store import RunFolder
@@ -22,16 +21,14 @@ LIMITS = ("--timeout", "2", "--set", "run.first_token_timeout=1", "--set", "run.
 @pytest.mark.lateness
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this system cannot stop a process")
-def test_rows_of_a_stopped_process_are_in_no_time(tmp_path: Path) -> None:
+def test_rows_of_a_stopped_process_are_in_no_time(bench: Bench) -> None:
     """SIGSTOP for longer than the limits, then SIGCONT: no request fails by it, no figure holds the rows under way,
     and the report says so."""
-    bench = Bench(tmp_path, 150)
     with simulated() as base:
-        bench.prepare(base)
-        output = tmp_path / "run"
-        command = [sys.executable, "-m", "vendor_verifier.cli.main", *bench.arguments(output), *LIMITS]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            _wait_for_records(output / "records.jsonl", 40, process)
+        prepare(bench, base, 150)
+        output = bench.folder / "run"
+        with bench.start(*LIMITS) as process:
+            await_that(lambda: process.poll() is not None or bench.kept() >= 40)
             os.kill(process.pid, signal.SIGSTOP)
             time.sleep(STOPPED_S)
             os.kill(process.pid, signal.SIGCONT)
@@ -50,12 +47,3 @@ def test_rows_of_a_stopped_process_are_in_no_time(tmp_path: Path) -> None:
         assert not (was_late & (scored.records[name] < 1.8 * STOPPED_S * 1e3)).any()
     assert scored.records["discarded"].notna().any()
     assert any("This process stopped" in warning for warning in scored.report.warnings)
-
-
-def _wait_for_records(file: Path, many: int, process: subprocess.Popen[bytes]) -> None:
-    """Until ``many`` answers are written: the rest is then under way or to come."""
-    while process.poll() is None:
-        if file.exists() and file.read_bytes().count(b"\n") >= many:
-            return
-        time.sleep(0.02)
-    pytest.fail("the run ended before it could be stopped")

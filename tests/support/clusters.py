@@ -1,125 +1,50 @@
-"""Real schedulers, workers and runs as processes on loopback, and simulated vendors whose own log can be read."""
+"""Schedulers and workers as processes on loopback, and vendors that remember what they were asked."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
-from costs import PATIENCE_S
-
-from vendor_verifier.features.simulate.server import Vendors
-
-ROOT = Path(__file__).parents[2]
-_TOOL = {
-    "type": "function",
-    "function": {
-        "name": "look_up",
-        "parameters": {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]},
-    },
-}
+from costs import PATIENCE_S, await_that
+from fault_server import DONE, FaultServer, Script, Seen, delta, event, serving, stream
+from workbench import ROOT, free_port
 
 
-class _Heard(asyncio.StreamReader):
-    """A reader that notes the key of every request."""
-
-    def __init__(self, reader: asyncio.StreamReader, log: WatchedVendors) -> None:
-        super().__init__()
-        self._reader = reader
-        self._log = log
-
-    async def readuntil(self, separator: Any = b"\n") -> bytes:
-        head = await self._reader.readuntil(separator)
-        for line in head.decode("latin-1").split("\r\n"):
-            name, _, value = line.partition(": ")
-            if name.lower() == "authorization":
-                self._log.authorizations.add(value)
-        return head
-
-    async def readexactly(self, n: int) -> bytes:
-        return await self._reader.readexactly(n)
+def _answer(_server: FaultServer, seen: Seen) -> Script:
+    """A call of the tool after 25 ms, or 75 from the vendor ``c``; every fourth record is not looked up."""
+    arguments = f'{{"id": {number_of(seen)}}}'
+    call = {"index": 0, "id": "c1", "function": {"name": "look_up", "arguments": arguments}}
+    said = {"content": "No."} if number_of(seen).endswith("3") else {"tool_calls": [call]}
+    usage = event({"choices": [], "usage": {"prompt_tokens": 20, "completion_tokens": 10}})
+    finish = delta("stop" if "content" in said else "tool_calls")
+    return Script([(0.075 if seen.vendor == "c" else 0.025, stream(delta(**said), finish, usage, DONE))], "keep")
 
 
-class _Watched(Vendors):
-    """Vendors that write down what arrives."""
-
-    def __init__(self, log: WatchedVendors) -> None:
-        super().__init__({}, speed=5.0)
-        self._log = log
-
-    async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await super().connection(_Heard(reader, self._log), writer)
-
-    async def respond(self, writer: asyncio.StreamWriter, name: str, path: str, data: bytes) -> bool:
-        self._log.asked[name, data] += 1
-        self._log.most_in_flight[name] = max(self._log.most_in_flight[name], self.in_flight[name])
-        return await super().respond(writer, name, path, data)
+def number_of(seen: Seen) -> str:
+    """The number of the record that was asked for."""
+    return str(seen.body["messages"][0]["content"]).partition("record ")[2].rstrip(".")
 
 
-class WatchedVendors:
-    """Simulated vendors on a thread of their own, with a log of what arrived.
-
-    A first token takes 25 ms, and 75 ms from ``slow``.
-    """
-
-    def __init__(self) -> None:
-        self.asked: Counter[tuple[str, bytes]] = Counter()
-        self.most_in_flight: Counter[str] = Counter()
-        self.authorizations: set[str] = set()
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
-
-    async def _serve(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._stop = asyncio.Event()
-        server = await asyncio.start_server(_Watched(self).connection, "127.0.0.1", 0, backlog=512)
-        self._port = server.sockets[0].getsockname()[1]
-        self._ready.set()
-        await self._stop.wait()
-        server.close()
-
-    def base_url(self, persona: str) -> str:
-        """The ``url`` of a vendor entry for this persona."""
-        return f"http://127.0.0.1:{self._port}/{persona}/v1"
-
-    def __enter__(self) -> WatchedVendors:
-        self._thread.start()
-        assert self._ready.wait(PATIENCE_S)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(PATIENCE_S)
-
-    def forget(self) -> None:
-        """Begin a new log."""
-        self.asked.clear()
-        self.most_in_flight.clear()
-        self.authorizations.clear()
-
-    def asked_twice(self) -> set[tuple[str, str]]:
-        """Persona and number of each record that was asked for more than once."""
-        twice = [question for question, count in self.asked.items() if count > 1]
-        return {(persona, str(data).partition("record ")[2].partition(".")[0]) for persona, data in twice}
+def asked_twice(server: FaultServer) -> set[tuple[str, int]]:
+    """Label and number of each record that was asked for more than once."""
+    counts = Counter((seen.vendor, int(number_of(seen))) for seen in server.seen)
+    return {question for question, count in counts.items() if count > 1}
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@pytest.fixture
+def vendors() -> Iterator[FaultServer]:
+    """A server in a thread of its own, by whose log nobody may be asked too often."""
+    with serving(_answer) as server:
+        yield server
 
 
 @dataclass
@@ -148,12 +73,9 @@ class Cluster:
 
     def wait_for_workers(self) -> None:
         """Until every worker started so far has been known to the scheduler."""
-        deadline = time.monotonic() + PATIENCE_S
         for number in range(len(self.workers)):
             log = self.folder / f"w{number}.log"
-            while b"Registered to" not in log.read_bytes():
-                assert time.monotonic() < deadline, log.read_text()
-                time.sleep(0.02)
+            await_that(lambda log=log: b"Registered to" in log.read_bytes())
 
     def _start(self, log: str, command: str, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
         with (self.folder / f"{log}.log").open("ab") as out:
@@ -170,87 +92,6 @@ class Cluster:
                     process.send_signal(signal.SIGCONT)
                 process.kill()
             process.wait(10)
-
-
-@dataclass
-class Site:
-    """A folder with config and samples, and runs in it."""
-
-    folder: Path
-    vendors: WatchedVendors
-
-    def configure(self, *labels_and_personas: str, samples: int, settings: Mapping[str, str] | None = None) -> None:
-        """Write config.yaml for ``label: persona`` pairs, with a further setting by label, and the questions."""
-        lines = ["simulated-model:", "  vendors:"]
-        for words in labels_and_personas:
-            label, persona = words.split(": ")
-            lines += [
-                f"    - {{name: simulated, label: {label}, model_id: simulated-model, validator: openai,",
-                f"       url: '{self.vendors.base_url(persona)}', {(settings or {}).get(label, '')}}}",
-            ]
-        (self.folder / "config.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        bodies = [
-            {"messages": [{"role": "user", "content": f"Please look up record {number}."}], "tools": [_TOOL]}
-            for number in range(samples)
-        ]
-        rows = "".join(json.dumps(body) + "\n" for body in bodies)
-        (self.folder / "samples.jsonl").write_text(rows, encoding="utf-8")
-
-    def start(self, output: str, *arguments: str, own_group: bool = False, **environment: str) -> subprocess.Popen[str]:
-        """Begin a run, on request in a process group of its own as a terminal would."""
-        command = [
-            sys.executable, "-m", "vendor_verifier.cli.main", "run", "--config-file-path", "config.yaml",
-            "--test-file-path", "samples.jsonl", "-o", output, "--quiet", *arguments,
-        ]  # fmt: skip
-        return subprocess.Popen(
-            command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(ROOT), **environment}, start_new_session=own_group,
-        )  # fmt: skip
-
-    def run(self, output: str, *arguments: str, **environment: str) -> tuple[int, str]:
-        """Run to the end: exit code and stderr."""
-        process = self.start(output, *arguments, **environment)
-        _, err = process.communicate(timeout=PATIENCE_S)
-        return process.returncode, err
-
-    def records(self, output: str) -> list[dict[str, Any]]:
-        path = self.folder / output / "records.jsonl"
-        return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
-
-    def kept(self, output: str) -> int:
-        """How many records are written so far."""
-        path = self.folder / output / "records.jsonl"
-        return path.read_bytes().count(b"\n") if path.exists() else 0
-
-    def manifest(self, output: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / output / "manifest.json").read_text(encoding="utf-8"))
-        return found
-
-    def decisions(self, output: str) -> dict[str, Any]:
-        """What of the scores does not depend on the clock."""
-        keys = ("f1", "success_rate", "schema_accuracy", "counts", "failures")
-        scores = json.loads((self.folder / output / "scores.json").read_text(encoding="utf-8"))
-        vendors = scores["models"]["simulated-model"]["vendors"]
-        return {label: {key: figures[key] for key in keys} for label, figures in vendors.items()}
-
-
-@pytest.fixture(scope="session")
-def vendors() -> Iterator[WatchedVendors]:
-    """One set of simulated vendors for all tests of a session."""
-    with WatchedVendors() as watched:
-        yield watched
-
-
-@pytest.fixture
-def site(tmp_path: Path, vendors: WatchedVendors) -> Site:
-    """A folder to run in, the vendors' log empty."""
-    vendors.forget()
-    return Site(tmp_path, vendors)
-
-
-def keys_of(records: list[dict[str, Any]]) -> Counter[tuple[str, str, int]]:
-    """How often each planned record is there."""
-    return Counter((record["label"], record["sample"], record["repetition"]) for record in records)
 
 
 @contextlib.contextmanager

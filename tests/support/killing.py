@@ -1,15 +1,15 @@
-"""What the tests of interrupted runs share: a bench with simulated vendors, and what two runs must have in common."""
+"""What the tests of interrupted runs share: their config, jobs in forked children, and what two runs have in common."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from workbench import Bench
 
 from vendor_verifier.records.record import Record, supersedes
 from vendor_verifier.store import RunFolder
@@ -17,61 +17,21 @@ from vendor_verifier.store import RunFolder
 HARNESS = Path(__file__).parent / "kill_harness.py"
 # Vendors whose every answer at temperature 0 is a function of the question and the seed.
 PERSONAS = ("faithful", "quantised")
+_SETTINGS = "run: {retries: 0, baseline_repeats: 1}\n"
 _MEASURED_BY_CONTENT = ("f1", "success_rate", "schema_accuracy", "avg_tokens", "counts", "failures")
 
 
-@contextmanager
-def simulated() -> Iterator[str]:
-    """The base address of simulated vendors in a process of their own."""
-    command = [sys.executable, "-m", "vendor_verifier.cli.main", "simulate", "--port", "0", "--seed", "7"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield process.stdout.readline().removeprefix("simulated vendors at ").strip()
-        finally:
-            process.terminate()
-            process.wait(timeout=10)
+def prepare(bench: Bench, base: str, samples: int) -> int:
+    """Write the config for the vendors at ``base``, and the samples; the number of records to come."""
+    bench.configure(*(f"{persona}: {base}/{persona}/v1" for persona in PERSONAS), extra=_SETTINGS, temperature=0)
+    bench.samples(samples)
+    return samples * len(PERSONAS)
 
 
-@dataclass(frozen=True)
-class Bench:
-    """A folder with a config and samples for the main job."""
-
-    folder: Path
-    samples: int
-
-    def prepare(self, base: str) -> None:
-        """Write the config for the vendors at ``base``, and the samples."""
-        lines = ["simulated-model:", "  vendors:"]
-        for persona in PERSONAS:
-            lines.append(
-                f"    - {{name: {persona}, model_id: simulated-model, url: '{base}/{persona}/v1', validator: openai"
-                + (", is_baseline: true}" if persona == "faithful" else "}")
-            )
-        (self.folder / "config.yaml").write_text("\n".join(lines) + "\n")
-        (self.folder / "samples.jsonl").write_text("".join(map(_sample, range(self.samples))))
-
-    def arguments(self, output: Path, *more: str) -> list[str]:
-        """The main job into ``output``; goes on with a run that is there."""
-        again = ["--incremental"] if (output / "manifest.json").exists() else []
-        return [
-            "--config-file-path", str(self.folder / "config.yaml"),
-            "--test-file-path", str(self.folder / "samples.jsonl"),
-            "-o", str(output), "--quiet", "--retries", "0", "--baseline-repeats", "1", "--history", "none",
-            "--temperature", "0",
-            *again, *more,
-        ]  # fmt: skip
-
-    @property
-    def planned(self) -> int:
-        return self.samples * len(PERSONAS)
-
-
-def _sample(number: int) -> str:
-    schema = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
-    tool = {"type": "function", "function": {"name": "look_up", "parameters": schema}}
-    asked = f"Please look up record {number}." if number % 4 else f"How are you, friend number {number}?"
-    return json.dumps({"messages": [{"role": "user", "content": asked}], "tools": [tool]}) + "\n"
+def job(bench: Bench, output: Path, *more: str) -> list[str]:
+    """The main job into ``output``; goes on with a run that is there."""
+    again = ["--incremental"] if (output / "manifest.json").exists() else []
+    return bench.words(output, "--history", "none", *again, *more)
 
 
 def play(warm: Sequence[str], jobs: Sequence[dict[str, Any]]) -> list[int]:
