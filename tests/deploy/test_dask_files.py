@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from workbench import ROOT, Bench, free_port
+from workbench import ONCE, ROOT, Bench, free_port
 
 from vendor_verifier.pipeline.execute import REGION
 
@@ -93,7 +93,7 @@ def as_here(words: list[str], port: int) -> list[str]:
 @pytest.mark.parametrize("system", ["compose", "kubernetes"])
 def test_the_commands_of_the_files_make_a_run(system: str, bench: Bench) -> None:
     """With the environment of the files, the page's certificates and no home folder: encrypted, named and complete."""
-    bench.configure("official: faithful", extra="run: {baseline_repeats: 1}\n")
+    bench.configure("official: faithful", extra=ONCE)
     bench.samples(5)
     page = (ROOT / "docs" / "load.md").read_text(encoding="utf-8")
     certificates = CERTIFICATES.search(page)

@@ -16,7 +16,7 @@ from clusters import asked_twice, cluster_of, vendors, workers_of
 from costs import PATIENCE_S, await_that
 from fault_server import FaultServer
 from msgspec import structs
-from workbench import Bench
+from workbench import ONCE, Bench
 
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import UsageError
@@ -112,7 +112,7 @@ def until_records(bench: Bench, records: int, process: subprocess.Popen[str]) ->
 def busy(bench: Bench, vendors: FaultServer) -> Bench:
     """Three vendors with a key each, so that each of three workers has one."""
     entries = [{"label": label, "url": vendors.url(label), "api_key": f"${{KEY_{label}}}"} for label in "abc"]
-    bench.configure(*entries, extra="run: {baseline_repeats: 1}\n")
+    bench.configure(*entries, extra=ONCE)
     bench.samples(100)
     return bench
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench import Bench
+from workbench import ONCE, Bench
 
 from vendor_verifier.records.record import Record, supersedes
 from vendor_verifier.store import RunFolder
@@ -17,13 +17,12 @@ from vendor_verifier.store import RunFolder
 HARNESS = Path(__file__).parent / "kill_harness.py"
 # Vendors whose every answer at temperature 0 is a function of the question and the seed.
 PERSONAS = ("faithful", "quantised")
-_SETTINGS = "run: {retries: 0, baseline_repeats: 1}\n"
 _MEASURED_BY_CONTENT = ("f1", "success_rate", "schema_accuracy", "avg_tokens", "counts", "failures")
 
 
 def prepare(bench: Bench, base: str, samples: int) -> int:
     """Write the config for the vendors at ``base``, and the samples; the number of records to come."""
-    bench.configure(*(f"{persona}: {base}/{persona}/v1" for persona in PERSONAS), extra=_SETTINGS, temperature=0)
+    bench.configure(*(f"{persona}: {base}/{persona}/v1" for persona in PERSONAS), extra=ONCE, temperature=0)
     bench.samples(samples)
     return samples * len(PERSONAS)
 

@@ -9,6 +9,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,9 @@ from vendor_verifier.cli.main import run_app
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = (sys.executable, "-m", "vendor_verifier.cli.main")
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+# Further text of a config: every question is asked once.
+ONCE = "run: {retries: 0, baseline_repeats: 1}\n"
 TOOL = {
     "type": "function",
     "function": {
@@ -91,10 +95,14 @@ class Bench:
     def start(
         self, *more: str, output: str = "run", own_group: bool = False, **environment: str
     ) -> subprocess.Popen[str]:
-        """Begin the main job as a program, on request in a process group of its own as a terminal would."""
+        """Begin the main job as a program, on request in a process group of its own as a terminal would.
+
+        It knows no proxy but a given one.
+        """
+        known = {name: value for name, value in os.environ.items() if name.lower() not in _PROXIES}
         return subprocess.Popen(
             [*PROGRAM, *self.words(output, *more)], cwd=self.folder, text=True, start_new_session=own_group,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**known, "PYTHONPATH": str(ROOT), **environment},
         )  # fmt: skip
 
     def program(self, *more: str, output: str = "run", **environment: str) -> tuple[int, str]:
@@ -110,6 +118,11 @@ class Bench:
         """The records that are written so far."""
         path = self.folder / output / "records.jsonl"
         return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+
+    def failures(self) -> Counter[str]:
+        """How many attempts of the run failed, by kind."""
+        attempts = [one for record in self.records() for turn in record["turns"] for one in turn["attempts"]]
+        return Counter(one["failure"]["kind"] for one in attempts if one.get("failure"))
 
     def kept(self, output: str = "run") -> int:
         """How many records are written so far."""

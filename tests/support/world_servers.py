@@ -8,19 +8,17 @@ import pwd
 import shutil
 import socket
 import subprocess
-import sys
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from costs import PATIENCE_S
+from costs import await_that
+from workbench import ROOT, free_port
 
-ROOT = Path(__file__).parents[2]
 WORLD = ROOT / ".world"
 
 
@@ -46,12 +44,6 @@ def installed(environment: str, command: str) -> Path:
     return path
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @contextmanager
 def started(
     name: str,
@@ -73,10 +65,11 @@ def started(
             stdout=out,
             stderr=out,
             env={**os.environ, **(environment or {})},
-        ) as process,
+        ) as process,  # fmt: skip
     ):
         try:
-            _wait_until(lambda: _answers(port, path), process, log)
+            await_that(lambda: _answers(port, path) or process.poll() is not None)
+            assert process.poll() is None, log.read_text(errors="replace")[-2000:]
             yield Server(f"http://127.0.0.1:{port}", process)
         finally:
             process.terminate()
@@ -95,23 +88,6 @@ def _answers(port: int, path: str) -> bool:
     except (OSError, urllib.error.URLError):
         return False
     return True
-
-
-def _wait_until(holds: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
-    gives_up_s = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert process.poll() is None, log.read_text(errors="replace")[-2000:]
-        assert time.monotonic() < gives_up_s, log.read_text(errors="replace")[-2000:]
-        time.sleep(0.05)
-
-
-@contextmanager
-def simulated(folder: Path, speed: float = 20.0) -> Iterator[Server]:
-    """The product's own simulated vendors, to stand behind the servers of others."""
-    port = free_port()
-    command = [sys.executable, "-m", "vendor_verifier.cli.main", "simulate", "--port", str(port), "--speed", str(speed)]
-    with started("simulated", command, folder, port) as server:
-        yield server
 
 
 _NGINX = """
@@ -133,10 +109,10 @@ http {{
 
 
 @contextmanager
-def nginx(folder: Path, behind: Server, settings: str = "") -> Iterator[Server]:
+def nginx(folder: Path, behind: str, settings: str = "") -> Iterator[Server]:
     """An nginx before another server, with further settings for its ``server`` block."""
     command, port = program("nginx"), free_port()
-    upstream = behind.address.removeprefix("http://")
+    upstream = behind.removeprefix("http://")
     # Else its workers are somebody who may not write into the folder.
     user = f"{pwd.getpwuid(os.getuid()).pw_name} {grp.getgrgid(os.getgid()).gr_name}"
     text = _NGINX.format(user=user, folder=folder, port=port, upstream=upstream, settings=settings)
@@ -164,11 +140,11 @@ backend back
 
 @contextmanager
 def haproxy(
-    folder: Path, behind: Server, keep_alive: str = "60s", option: str = "option http-no-delay"
+    folder: Path, behind: str, keep_alive: str = "60s", option: str = "option http-no-delay"
 ) -> Iterator[Server]:
     """A haproxy with a master process before another server; it closes idle connections after ``keep_alive``."""
     command, port = program("haproxy"), free_port()
-    upstream = behind.address.removeprefix("http://")
+    upstream = behind.removeprefix("http://")
     text = _HAPROXY.format(port=port, upstream=upstream, keep_alive=keep_alive, option=option)
     (folder / "haproxy.cfg").write_text(text, encoding="utf-8")
     arguments = [command, "-W", "-db", "-f", str(folder / "haproxy.cfg")]
@@ -199,10 +175,10 @@ litellm_settings:
 
 
 @contextmanager
-def litellm(folder: Path, behind: Server) -> Iterator[Server]:
+def litellm(folder: Path, behind: str) -> Iterator[Server]:
     """A LiteLLM proxy before another server."""
     command, port = installed("litellm", "litellm"), free_port()
-    (folder / "litellm.yaml").write_text(_LITELLM.format(upstream=behind.address), encoding="utf-8")
+    (folder / "litellm.yaml").write_text(_LITELLM.format(upstream=behind), encoding="utf-8")
     # Prices from its own copy, not from elsewhere; and no keys between two servers on loopback.
     environment = {
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",

@@ -7,38 +7,38 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from world_runs import Place
-from world_servers import Server, haproxy, llama, nginx, simulated
+from workbench import ONCE, Bench, simulated
+from world_servers import Server, haproxy, llama, nginx
 
 pytestmark = pytest.mark.world
 
 # The next question comes about when the server closes the connection: from 60 ms before to 60 ms after.
 GAPS_S = [1.0 + 0.005 * step for step in range(-12, 13)]
-KEPT_FOR_A_SECOND: dict[str, Callable[[Path, Server], AbstractContextManager[Server]]] = {
+KEPT_FOR_A_SECOND: dict[str, Callable[[Path, str], AbstractContextManager[Server]]] = {
     "nginx": lambda folder, behind: nginx(folder, behind, "keepalive_timeout 1s;"),
     "haproxy": lambda folder, behind: haproxy(folder, behind, "1s"),
 }
 
 
 @pytest.mark.parametrize("concurrency", [1, 5, 20])
-def test_closed_after_each_answer(place: Place, concurrency: int) -> None:
+def test_closed_after_each_answer(bench: Bench, concurrency: int) -> None:
     """llama.cpp announces keep-alive and closes each connection right after its answer."""
-    place.samples(200, tools=False)
-    with llama(place.folder) as server:
+    bench.samples(200, tools=False)
+    with llama(bench.folder) as server:
         body = {"ignore_eos": True, "temperature": 0}
-        place.configure({"llama": f"{server.address}/v1"}, {"max_tokens": 8, "extra_body": body})
-        code, printed = place.run("--request-concurrency", str(concurrency))
-    assert (place.failures(), len(place.records()), code) == ({}, 200, 0), printed
+        bench.configure(f"llama: {server.address}/v1", extra=ONCE, max_tokens=8, extra_body=body)
+        code, printed = bench.program("--request-concurrency", str(concurrency))
+    assert (bench.failures(), len(bench.records()), code) == ({}, 200, 0), printed
 
 
 @pytest.mark.parametrize("name", KEPT_FOR_A_SECOND)
-def test_kept_for_a_second(place: Place, name: str) -> None:
+def test_kept_for_a_second(bench: Bench, name: str) -> None:
     """Idle connections are closed after a second, and a question comes after about that long."""
     labels = ("faithful", "padded", "buffering", "text-leaker")
-    place.samples(len(GAPS_S), tools=True)
+    bench.samples(len(GAPS_S), tools=True)
     due_s = [sum(GAPS_S[:number]) for number in range(len(GAPS_S))]
-    (place.folder / "schedule.csv").write_text("".join(f"{at:.3f}\n" for at in due_s), encoding="utf-8")
-    with simulated(place.folder) as behind, KEPT_FOR_A_SECOND[name](place.folder, behind) as server:
-        place.configure({label: f"{server.address}/{label}/v1" for label in labels})
-        code, printed = place.run("--set", "run.replay_schedule=schedule.csv")
-    assert (place.failures(), len(place.records()), code) == ({}, len(labels) * len(GAPS_S), 0), printed
+    (bench.folder / "schedule.csv").write_text("".join(f"{at:.3f}\n" for at in due_s), encoding="utf-8")
+    with simulated(20) as behind, KEPT_FOR_A_SECOND[name](bench.folder, behind) as server:
+        bench.configure(*(f"{label}: {server.address}/{label}/v1" for label in labels), extra=ONCE)
+        code, printed = bench.program("--set", "run.replay_schedule=schedule.csv")
+    assert (bench.failures(), len(bench.records()), code) == ({}, len(labels) * len(GAPS_S), 0), printed

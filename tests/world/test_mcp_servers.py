@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from world_runs import Place
+from workbench import Bench
 from world_servers import installed
-
-from vendor_verifier.cli.main import run_app
 
 pytestmark = pytest.mark.world
 
@@ -19,23 +17,19 @@ CALLS = {
 }
 
 
-def test_real_tools(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_real_tools(bench: Bench) -> None:
     """A faithful model solves the rows with mcp-server-time of PyPI: tools are listed, called and answer."""
     rows = [
         {"uuid": query, "call_type": "multi", "query": query, "tools": [call["name"]], "function_call_label": [call]}
         for query, call in CALLS.items()
     ]
-    (place.folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    bench.write("rows.jsonl", rows)
     command = [str(installed("mcp", "mcp-server-time")), "--local-timezone", "Europe/Oslo"]
     options = {"server": command, "allow": [call["name"] for call in CALLS.values()], "test_file_path": "rows.jsonl"}
-    (place.folder / "config.yaml").write_text(
-        "simulated-model:\n  vendors:\n    - name: simulated\n      label: vendor\n      url: sim://faithful\n"
-        f"      validator: openai\n      is_baseline: true\nsuites:\n  mcp_live: {json.dumps(options)}\n"
-    )
-    monkeypatch.chdir(place.folder)
-    assert run_app("run -c config.yaml --suite mcp_live -o run -q --history none".split()) == 0
+    bench.configure("vendor: faithful", extra=f"suites:\n  mcp_live: {json.dumps(options)}\n")
+    assert bench("run", "-c", "config.yaml", "--suite", "mcp_live", "-o", "run", "-q")[0] == 0
     results = [
-        result for record in place.records() for turn in record["turns"] for result in turn.get("tool_results", ())
+        result for record in bench.records() for turn in record["turns"] for result in turn.get("tool_results", ())
     ]
-    assert place.vendors()["vendor"]["suites"]["mcp_live"]["values"]["resolved"] == 1.0
+    assert bench.vendors()["vendor"]["suites"]["mcp_live"]["values"]["resolved"] == 1.0
     assert len(results) == len(rows)

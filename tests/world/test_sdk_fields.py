@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 from anthropic import Anthropic
 from openai import OpenAI
-from world_runs import TOOL, Place
-from world_servers import litellm, llama, simulated
+from workbench import ONCE, TOOL, Bench, simulated
+from world_servers import litellm, llama
 
 pytestmark = pytest.mark.world
 
@@ -91,30 +91,32 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         with llama(folder) as one:
             yield "llama", f"{one.address}/v1"
     else:
-        with simulated(folder) as behind, litellm(folder, behind) as one:
+        with simulated(20) as behind, litellm(folder, behind) as one:
             yield "LiteLLM", f"{one.address}/v1"
 
 
 @pytest.mark.parametrize("wire", ASKED_BY)
-def test_fields(place: Place, server: tuple[str, str], wire: str) -> None:
+def test_fields(bench: Bench, server: tuple[str, str], wire: str) -> None:
     """Text, calls and tokens of twelve answers, one by one."""
     name, url = server
     if (name, wire) == ("LiteLLM", "responses"):
         pytest.skip("LiteLLM hands Responses on, and the simulated vendors speak chat completions only")
     # Both answer the same each time then, llama.cpp without its cache.
     body = {"temperature": 0} | ({"cache_prompt": False, "ignore_eos": True} if name == "llama" else {})
-    place.samples(12)
-    place.configure({name: url}, {"validator": VALIDATORS[wire], "max_tokens": MOST_TOKENS, "extra_body": body})
-    code, printed = place.run("--request-concurrency", "1")
-    assert (place.failures(), code) == ({}, 0), printed
+    bench.samples(12)
+    wanted = {"validator": VALIDATORS[wire], "max_tokens": MOST_TOKENS, "extra_body": body}
+    bench.configure(f"{name}: {url}", extra=ONCE, **wanted)
+    code, printed = bench.program("--request-concurrency", "1")
+    assert (bench.failures(), code) == ({}, 0), printed
     ours, theirs = {}, {}
-    for record in place.records():
+    for record in bench.records():
         found = record["turns"][-1]["attempts"][-1]["response"]
         calls = [(call["name"], json.loads(call["arguments"])) for call in found["tool_calls"]]
         tokens = (found["usage"]["input"], found["usage"]["output"])
         ours[record["sample"]] = Read(found["text"], calls, tokens)
-    for sample, asked in place.asked().items():
-        theirs[sample] = ASKED_BY[wire](url, asked, body)
+    for line in (bench.folder / "run" / "samples" / "trigger.jsonl").read_bytes().splitlines():
+        sample = json.loads(line)
+        theirs[sample["id"]] = ASKED_BY[wire](url, sample["turn"]["messages"], body)
     assert len(ours) == 12
     assert any(read.calls or read.text for read in ours.values())
     assert ours == theirs
