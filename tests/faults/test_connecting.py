@@ -10,46 +10,48 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from asking import CLIENTS, QUICK, Asked, OpenClient, ask
+from certificates import Authority
 from fault_server import DONE, FaultServer, stream, text
 from made_values import replace
-from sending import CLIENTS, PATIENT, OpenTransport, Sent, send
 
+from vendor_verifier.records.plan import Limits
 from vendor_verifier.run.conversation import should_retry
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(params=sorted(CLIENTS))
-def transport(request: pytest.FixtureRequest) -> OpenTransport:
+def transport(request: pytest.FixtureRequest) -> OpenClient:
     """Connecting fails the same whoever asks."""
     return CLIENTS[request.param]
 
 
-async def ask(transport: OpenTransport, url: str, limits=PATIENT) -> Sent:
+async def asked(transport: OpenClient, url: str, limits: Limits = QUICK) -> Asked:
     async with transport(limits) as client:
-        return await send(client, url)
+        return await ask(url, client)
 
 
-async def test_name_that_does_not_resolve(transport: OpenTransport) -> None:
+async def test_name_that_does_not_resolve(transport: OpenClient) -> None:
     """DNS failures are named so, and worth another try."""
-    sent = await ask(transport, "http://nowhere.invalid")
+    sent = await asked(transport, "http://nowhere.invalid")
     assert (sent.kind, sent.phase) == ("dns", "dns")
     assert should_retry(sent.attempt)
 
 
-async def test_port_where_nobody_listens(transport: OpenTransport) -> None:
+async def test_port_where_nobody_listens(transport: OpenClient) -> None:
     """A refused connection is named so, and worth another try."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    sent = await ask(transport, f"http://127.0.0.1:{port}")
+    sent = await asked(transport, f"http://127.0.0.1:{port}")
     assert (sent.kind, sent.phase) == ("connect_refused", "connect")
     assert sent.attempt.timing is not None
     assert sent.attempt.timing.connect_ns is None
     assert should_retry(sent.attempt)
 
 
-async def test_host_that_never_takes_the_connection(transport: OpenTransport) -> None:
+async def test_host_that_never_takes_the_connection(transport: OpenClient) -> None:
     """The connect limit ends the wait for a handshake."""
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
@@ -59,7 +61,7 @@ async def test_host_that_never_takes_the_connection(transport: OpenTransport) ->
             for one in waiting:
                 one.setblocking(False)
                 one.connect_ex(full.getsockname())
-            sent = await ask(transport, f"http://127.0.0.1:{full.getsockname()[1]}", replace(PATIENT, connect_s=0.2))
+            sent = await asked(transport, f"http://127.0.0.1:{full.getsockname()[1]}", replace(QUICK, connect_s=0.2))
         finally:
             for one in waiting:
                 one.close()
@@ -100,7 +102,7 @@ async def tls_server(context: ssl.SSLContext) -> AsyncIterator[int]:
     ids=["unknown authority", "expired", "other host", "good"],
 )
 async def test_certificates(
-    transport: OpenTransport,
+    transport: OpenClient,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     host: str,
@@ -110,12 +112,11 @@ async def test_certificates(
 ) -> None:
     """A certificate nobody vouches for, an old one and another host's are refused, with the way to mend it; only a good
     one is spoken to. Nothing turns the check off."""
-    certificates = pytest.importorskip("certificates", reason="needs the package cryptography")
-    authority = certificates.Authority(tmp_path)
+    authority = Authority(tmp_path)
     if trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
     async with tls_server(authority.server(host, expired=expired)) as port:
-        sent = await ask(transport, f"https://127.0.0.1:{port}")
+        sent = await asked(transport, f"https://127.0.0.1:{port}")
     if words is None:
         assert sent.kind is None, sent.message
         return
@@ -125,7 +126,7 @@ async def test_certificates(
     assert not should_retry(sent.attempt)
 
 
-async def test_plain_http_behind_https(transport: OpenTransport, server: FaultServer) -> None:
+async def test_plain_http_behind_https(transport: OpenClient, server: FaultServer) -> None:
     """A server that does not speak TLS is named so."""
 
     async def plainly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -134,7 +135,7 @@ async def test_plain_http_behind_https(transport: OpenTransport, server: FaultSe
         writer.close()
 
     plain = await asyncio.start_server(plainly, "127.0.0.1", 0)
-    sent = await ask(transport, f"https://127.0.0.1:{plain.sockets[0].getsockname()[1]}")
+    sent = await asked(transport, f"https://127.0.0.1:{plain.sockets[0].getsockname()[1]}")
     plain.close()
     await plain.wait_closed()
     assert (sent.kind, sent.phase) == ("tls", "tls")

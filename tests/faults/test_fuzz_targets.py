@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 def read_over_every_wire(data: bytes) -> None:
     """The first byte picks the wire, the second the size of chunks, the third the content type; the rest is body."""
-    from sending import WIRES
+    from asking import WIRES
 
     from vendor_verifier.records.record import Attempt, Exchange, Record, TurnRecord
     from vendor_verifier.store import decode_record, encode_record

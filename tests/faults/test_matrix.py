@@ -1,14 +1,18 @@
-"""Every row of the failure matrix on cold and on reused connections."""
+"""Every row of the failure matrix on cold and on reused connections, and through an official SDK."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import anyio
 import pytest
-from asking import KEY
+from asking import CLIENTS, KEY, QUICK, Asked, ask
 from costs import held_until
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
-from matrix import EVERY_ROW, Row
-from sending import PATIENT, Sent, limits_for, send
+from made_values import replace
+from matrix import EVERY_ROW, ROWS, Row
 
+from vendor_verifier.records.plan import Limits
 from vendor_verifier.records.record import Record, TurnRecord
 from vendor_verifier.run.conversation import should_retry
 from vendor_verifier.store import decode_record, encode_record
@@ -17,6 +21,25 @@ from vendor_verifier.transport.client import FastTransport
 pytestmark = pytest.mark.anyio
 
 GOOD = say(stream(text("fine"), DONE))
+# Answers that can be read, while an application behind the SDK sees nothing or an exception: what the message says.
+LOST_IN_THE_SDK: Mapping[str, str] = {
+    "JSON answer to a stream request": "yielded nothing",
+    "an event that is no JSON": "JSONDecodeError",
+    "an event that is broken after the finish reason": "JSONDecodeError",
+    "words that are no JSON": "JSONDecodeError",
+    "bytes that are no UTF-8": "UnicodeDecodeError",
+    "a BOM at the start": "yielded nothing",
+    "arrays 100,000 deep": "yielded nothing",
+    "arrays 100,000 deep in an event": "RecursionError",
+    "a number of 10,000 digits": "ValueError",
+}
+
+
+def limits_for(row: Row) -> Limits:
+    """Tight where the row is meant to meet a limit, patient everywhere else."""
+    if row.kind == "timeout_first_token":
+        return replace(QUICK, first_token_s=0.3)
+    return replace(QUICK, idle_s=0.15) if row.kind == "timeout_idle" or "stall" in row.name else QUICK
 
 
 @pytest.mark.parametrize("connection", ["cold", "reused"])
@@ -27,22 +50,26 @@ async def test_row(server: FaultServer, row: Row, connection: str) -> None:
     async with FastTransport(limits) as client:
         if connection == "reused":
             server.answer = lambda _: GOOD
-            assert (await send(client, server.url())).kind is None
+            assert (await ask(server.url(), client)).kind is None
         server.answer = lambda _: row.script()
-        sent = await send(client, server.url(), row.wire)
+        sent = await ask(server.url(), client, wire=row.wire)
         _holds(row, sent)
         assert len(server.seen) == (2 if connection == "reused" else 1), "asked again behind our back"
         assert server.connections == 1
         # The vendor gets better: whatever was left of the connection does not spoil the next answer.
         server.answer = lambda _: GOOD
-        assert (await send(client, server.url())).text == "fine"
+        assert (await ask(server.url(), client)).text == "fine"
 
 
-def _holds(row: Row, sent: Sent) -> None:
+def _holds(row: Row, sent: Asked) -> None:
     assert sent.kind == row.kind, sent.message
     assert row.phase is None or sent.phase == row.phase
     assert sent.text == row.text
-    assert row.anomaly is None or row.anomaly in sent.anomalies
+    response = sent.attempt.response
+    anomalies = (
+        [*response.anomalies, *(each for call in response.tool_calls for each in call.anomalies)] if response else []
+    )
+    assert row.anomaly is None or row.anomaly in anomalies
     assert row.says in sent.message
     assert len(sent.message) <= 2_000
     assert should_retry(sent.attempt) is row.retried
@@ -57,13 +84,32 @@ def _holds(row: Row, sent: Sent) -> None:
     elif row.kind.startswith("timeout"):
         assert sent.attempt.timing is not None
         # The row's own limit ended it and none of the others, which are a minute away.
-        assert sent.attempt.timing.end_ns < PATIENT.first_token_s * 1e9
+        assert sent.attempt.timing.end_ns < QUICK.first_token_s * 1e9
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+async def test_row_through_an_sdk(server: FaultServer, row: Row) -> None:
+    """One request, never two; the same failure with the same text kept, or one that names the SDK and its exception."""
+    async with CLIENTS["sdk"](limits_for(row)) as client:
+        server.answer = lambda _: row.script()
+        sent = await ask(server.url(), client)
+        assert len(server.seen) == 1
+        assert sent.text == row.text
+        if row.name in LOST_IN_THE_SDK:
+            assert (sent.kind, sent.phase) == ("bad_payload", "parse")
+            assert LOST_IN_THE_SDK[row.name] in sent.message
+            assert "openai SDK" in sent.message
+        else:
+            assert sent.kind == row.kind, sent.message
+            assert row.phase is None or sent.phase == row.phase
+            assert row.says in sent.message
+            assert should_retry(sent.attempt) is row.retried
+        server.answer = lambda _: GOOD
+        assert (await ask(server.url(), client)).text == "fine"
 
 
 async def test_an_endless_answer_does_not_hold_up_another_vendor(server: FaultServer) -> None:
     """While one vendor sends nothing of use, the same client gets others' answers at once."""
-    import anyio
-
     done: list[tuple[str, str | None]] = []
 
     def answer(seen: Seen) -> Script:
@@ -71,13 +117,13 @@ async def test_an_endless_answer_does_not_hold_up_another_vendor(server: FaultSe
         return Script(late, "close") if seen.vendor == "mute" else GOOD
 
     server.answer = answer
-    async with FastTransport(PATIENT) as client, anyio.create_task_group() as group:
+    async with FastTransport(QUICK) as client, anyio.create_task_group() as group:
 
-        async def ask(vendor: str) -> None:
-            done.append((vendor, (await send(client, server.url(vendor))).kind))
+        async def asks(vendor: str) -> None:
+            done.append((vendor, (await ask(server.url(vendor), client)).kind))
 
         for _ in range(5):
-            group.start_soon(ask, "mute")
+            group.start_soon(asks, "mute")
         for _ in range(20):
-            group.start_soon(ask, "good")
+            group.start_soon(asks, "good")
     assert done == [("good", None)] * 20 + [("mute", None)] * 5

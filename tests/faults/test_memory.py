@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import io
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
-from fault_server import DONE, FaultServer, Script, Seen, chunk, head, say, stream, text
+from fault_server import DONE, Script, chunk, head, say, serving, stream, text
 
 MB = 2**20
 # An SDK buffers and copies what it is given: up to our cap of 32 MB, several times.
@@ -23,7 +21,7 @@ SUPPORT = Path(__file__).parents[1] / "support"
 CLIENT = """
 import asyncio, json, resource, sys
 sys.path.insert(0, sys.argv[1])
-from sending import CLIENTS, send
+from asking import CLIENTS, ask
 from vendor_verifier.records.plan import Limits
 
 def peak_mb():
@@ -34,10 +32,10 @@ async def main():
     found = []
     async with CLIENTS[transport](Limits(total_s=120, first_token_s=60, idle_s=60)) as client:
         for _ in range(3):
-            await send(client, base + "/good")
+            await ask(base + "/good", client)
         for name in names:
             before = peak_mb()
-            sent = await send(client, f"{base}/{name}")
+            sent = await ask(f"{base}/{name}", client)
             found.append((sent.kind, round(peak_mb() - before, 1)))
     print(json.dumps(found))
 
@@ -71,26 +69,9 @@ ATTACKS: dict[str, tuple[Callable[[], Script], str]] = {
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """The attacks behind one address, in a thread of their own."""
-    started, ended = threading.Event(), threading.Event()
-    found: list[str] = []
     good = say(stream(text("fine"), DONE))
-
-    def answer(seen: Seen) -> Script:
-        return ATTACKS[seen.vendor][0]() if seen.vendor in ATTACKS else good
-
-    async def serve() -> None:
-        async with FaultServer(answer) as server:
-            found.append(f"http://127.0.0.1:{server.port}")
-            started.set()
-            while not ended.is_set():
-                await asyncio.sleep(0.05)
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    started.wait(10)
-    yield found[0]
-    ended.set()
-    thread.join()
+    with serving(lambda _, seen: ATTACKS[seen.vendor][0]() if seen.vendor in ATTACKS else good) as server:
+        yield f"http://127.0.0.1:{server.port}"
 
 
 @pytest.mark.parametrize("transport", ["fast", pytest.param("sdk", marks=pytest.mark.slow)])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -18,10 +19,15 @@ from vendor_verifier.run.queue import Part, Target, WorkQueue
 from vendor_verifier.suites import Suite
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.transport.client import FastTransport
-from vendor_verifier.transport.policy import ProgressMeter, Sending
+from vendor_verifier.transport.policy import Client, ProgressMeter, Sending
+from vendor_verifier.transport.sdk import SdkTransport
 from vendor_verifier.vendor import OpenAICompatible
+from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import Wire
+from vendor_verifier.wire.gemini import Gemini
 from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.openai_completions import OpenAICompletions
+from vendor_verifier.wire.openai_responses import OpenAIResponses
 from vendor_verifier.wire.parse_answer import read_answer
 
 KEY = "CANARY-0123456789abcdef"
@@ -29,6 +35,30 @@ TURN = Turn(({"role": "user", "content": "hi"},))
 # Less than the product's ten minutes, and far beyond what a busy machine needs: only a test that replaces a limit
 # meets one.
 QUICK = Limits(total_s=60, connect_s=60, first_token_s=60, idle_s=60)
+
+
+OpenClient = Callable[[Limits], AbstractAsyncContextManager[Client]]
+
+
+def _sdk(limits: Limits) -> SdkTransport:
+    return SdkTransport(FastTransport(limits), ("openai",))
+
+
+# The official SDKs carry a run with fewer promises: they give up where we can still read.
+CLIENTS: Mapping[str, OpenClient] = {"fast": FastTransport, "sdk": _sdk}
+
+
+def _plain_prompt(turn: Turn) -> str:
+    return "\n".join(str(message.get("content")) for message in turn.messages)
+
+
+WIRES: Mapping[str, Wire] = {
+    "chat": OpenAIChat(),
+    "responses": OpenAIResponses(),
+    "completions": OpenAICompletions(render=_plain_prompt),
+    "anthropic": AnthropicMessages(),
+    "gemini": Gemini(),
+}
 
 
 @dataclass(frozen=True)
@@ -47,22 +77,32 @@ class Asked:
         return self.attempt.failure.phase if self.attempt.failure else None
 
     @property
+    def message(self) -> str:
+        return self.attempt.failure.message if self.attempt.failure else ""
+
+    @property
+    def text(self) -> str:
+        return self.attempt.response.text if self.attempt.response else ""
+
+    @property
     def timing(self) -> Timing:
         assert self.attempt.timing is not None
         return self.attempt.timing
 
 
 async def ask(
-    url: str, transport: FastTransport | None = None, limits: Limits = QUICK, headers: Mapping[str, str] | None = None
-) -> Asked:
-    """Send one question to ``url`` through the real transport and read the answer."""
-    if transport is None:
+    url: str, client: Client | None = None, limits: Limits = QUICK, headers: Mapping[str, str] | None = None,
+    wire: str = "chat",
+) -> Asked:  # fmt: skip
+    """Send one question to ``url`` over a wire, through the real transport unless another is given; what comes."""
+    if client is None:
         async with FastTransport(limits) as own:
-            return await ask(url, own, limits, headers)
-    wire = OpenAIChat()
-    request = wire.request(TURN, Endpoint(url, "m", KEY, headers or {}))
-    exchange = await transport.exchange(Sending(request, ProgressMeter(wire.reader()), time.perf_counter_ns()))
-    return Asked(exchange, Attempt(1, *read_answer(exchange, wire.reader())))
+            return await ask(url, own, limits, headers, wire)
+    speaks = WIRES[wire]
+    request = speaks.request(TURN, Endpoint(url, "m", KEY, headers or {}))
+    meter = ProgressMeter(speaks.reader())
+    exchange = await client.exchange(Sending(request, meter, time.perf_counter_ns(), speaks.name))
+    return Asked(exchange, Attempt(1, *read_answer(exchange, speaks.reader())))
 
 
 class Plain(OpenAICompatible):
