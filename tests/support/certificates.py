@@ -67,6 +67,6 @@ class Authority:
         if host is not None:
             names: list[x509.GeneralName] = [x509.DNSName(host)]
             if host[0].isdigit():
-                names = [x509.IPAddress(ipaddress.ip_address(host))]
+                names = [x509.IPAddress(ipaddress.ip_address(host)), x509.DNSName("localhost")]
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         return builder.sign(self._key, hashes.SHA256())

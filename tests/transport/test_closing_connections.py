@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from asking import Asked, Ran, ask, entry, run
+from certificates import Authority
 from closing_server import ANSWER, ClosingServer
 from fault_server import DONE, End, FaultServer, Script, Seen, say, stream, text, whole
 
@@ -51,12 +51,11 @@ async def test_a_server_that_closes_after_each_answer_fails_nothing(how: dict[st
 
 @pytest.mark.parametrize("politely", [True, False])
 async def test_a_kept_connection_over_tls_that_ends_at_once_is_known(
-    politely: bool, server: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
+    politely: bool, server: FaultServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over TLS as well, whether the server says goodbye or just permits, the request counts as lost on its way."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
+    authority = Authority(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
     asked: dict[int, int] = {}
 
     def answer(seen: Seen) -> Script:
@@ -65,7 +64,7 @@ async def test_a_kept_connection_over_tls_that_ends_at_once_is_known(
         return say(stream(text("hello"), DONE)) if is_first else Script((), "close" if politely else "reset")
 
     server.answer = answer
-    tls = await asyncio.start_server(server._accept, "127.0.0.1", 0, ssl=context)
+    tls = await asyncio.start_server(server._accept, "127.0.0.1", 0, ssl=authority.server())
     async with tls, FastTransport(LIMITS) as transport:
         url = f"https://localhost:{tls.sockets[0].getsockname()[1]}/v"
         first, second = await ask(url, transport, LIMITS), await ask(url, transport, LIMITS)

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import tracemalloc
 import zlib
+from itertools import chain, repeat
 
 import pytest
-from asking import ask
+from asking import QUICK, ask
 from closing_server import ClosingServer
-from fault_server import DONE, HEAD, chunk, delta, sized, text, whole
+from fault_server import DONE, HEAD, FaultServer, Script, chunk, delta, head, sized, text, whole
+from made_values import replace
 
-from vendor_verifier.records.plan import Limits
 from vendor_verifier.transport import policy
-from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.wire.sse import MAX_LINE_BYTES
 
 pytestmark = pytest.mark.anyio
 
-PATIENT = Limits(total_s=60, connect_s=5, first_token_s=60, idle_s=60)
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 GOOD = chunk(text("hello")) + chunk(DONE)
 TOKEN = text("hello", None)
 K = 1024
 
 
-def zipped(body: bytes) -> bytes:
+def zipped(body: bytes, padding: bytes = b"") -> bytes:
     packer = zlib.compressobj(9, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
-    return sized(packer.compress(body) + packer.flush(), HEAD + b"Content-Encoding: gzip\r\n")
+    return sized(packer.compress(body) + packer.flush() + padding, HEAD + b"Content-Encoding: gzip\r\n")
 
 
 def calls(count: int) -> bytes:
@@ -67,21 +66,52 @@ async def test_every_flood_ends_as_what_it_is(flood: str, monkeypatch: pytest.Mo
     data, expected = FLOODS[flood]
     monkeypatch.setattr(policy, "MAX_EVENTS_WITHOUT_TOKEN", 10_000)
     with ClosingServer(answer=lambda *_: data) as server:
-        async with FastTransport(PATIENT) as transport:
-            asked = await ask(server.url(), transport)
+        asked = await ask(server.url())
     assert asked.kind == expected
 
 
-async def test_a_bomb_is_unpacked_no_further_than_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A gigabyte in a megabyte: as much memory as the cap, several times over, and no more."""
+@pytest.mark.parametrize(
+    ("packed", "padding", "kind"),
+    [(TOKEN + b":" * (100 * K * K), b"", "limit_exceeded"), (text("hello") + DONE, bytes(20 * K * K), None)],
+    ids=["a bomb", "padding behind the end"],
+)
+async def test_a_packed_answer_takes_no_more_memory_than_the_cap(
+    packed: bytes, padding: bytes, kind: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gigabyte in a megabyte, or a whole answer with much behind it: the cap several times over, and no more."""
     monkeypatch.setattr(policy, "MAX_ANSWER_BYTES", 1024 * K)
-    bomb = zipped(TOKEN + b":" * (100 * K * K))
+    data = zipped(packed, padding)
     tracemalloc.start()
     try:
-        with ClosingServer(answer=lambda *_: bomb) as server:
+        with ClosingServer(answer=lambda *_: data) as server:
             asked = await ask(server.url())
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert asked.kind == "limit_exceeded"
+    assert asked.kind == kind
     assert peak < 12 * K * K
+
+
+async def test_no_answer_outlasts_the_total_limit(server: FaultServer) -> None:
+    """The whole attempt has a limit that no progress moves."""
+    steps = chain([(0.0, head())], repeat((0.02, chunk(text("more ", None)))))
+    server.answer = lambda _: Script(steps)
+    asked = await ask(server.url(), limits=replace(QUICK, total_s=0.4))
+    assert asked.kind == "timeout_total"
+    assert asked.timing.end_ns < QUICK.first_token_s * 1e9
+
+
+async def test_pieces_are_bounded_too(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small pieces each read on its own meet a limit of their own."""
+    monkeypatch.setattr(policy, "MAX_CHUNKS", 20)
+    steps = chain([(0.0, head() + chunk(TOKEN))], repeat((0.0, chunk(b"\n") * 1000)))
+    server.answer = lambda _: Script(steps)
+    assert (await ask(server.url())).kind == "limit_exceeded"
+
+
+async def test_error_body_is_capped(server: FaultServer) -> None:
+    """Of a refusal 64 KB are read, however much follows, and the refusal is still understood."""
+    server.answer = lambda _: Script([(0, head(500, "text/plain")), *[(0, chunk(b"no! " * 4096))] * 100])
+    asked = await ask(server.url())
+    assert len(asked.exchange.body) == policy.MAX_ERROR_BYTES
+    assert (asked.kind, len(asked.message)) == ("http_5xx", 2000)

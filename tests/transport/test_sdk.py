@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from asking import KEY, QUICK
-from fault_server import DONE, FaultServer, Script, chunk, delta, event, head, say, stream, text, whole
+from fault_server import DONE, FaultServer, delta, event, say, stream, text, whole
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.records.record import Exchange, Failure, Response, Timing
@@ -44,12 +44,6 @@ async def both(server: FaultServer, wire: Wire | None = None, turn: Turn = TURN)
     exchanges = [await exchange(server, wire, sdk=sdk, turn=turn) for sdk in (False, True)]
     direct, through = (read_answer(one, wire.reader(), asked_stream=turn.stream) for one in exchanges)
     return direct, through
-
-
-async def failure(server: FaultServer) -> Failure:
-    found = read_answer(await exchange(server), OpenAIChat().reader())[2]
-    assert found is not None
-    return found
 
 
 ANTHROPIC: tuple[dict[str, Any], ...] = (
@@ -138,51 +132,6 @@ async def test_nothing_of_the_environment_reaches_the_vendor(
     await exchange(server, AnthropicMessages())
     assert len(server.seen) == 2
     assert "canary-environment" not in str(server.seen)
-
-
-async def test_an_sdk_that_raises_on_a_readable_answer_fails(server: FaultServer) -> None:
-    """One event of words that are no JSON: our reader goes on, an application on the SDK gets a JSONDecodeError."""
-    server.answer = lambda _seen: say(stream(text("hello", None), b"data: oops\n\n", text(" you"), DONE))
-    direct, (_, response, failed) = await both(server)
-    assert direct[2] is None
-    assert failed is not None
-    assert (failed.kind, failed.phase, failed.status) == ("bad_payload", "parse", 200)
-    assert "openai SDK" in failed.message
-    assert "JSONDecodeError" in failed.message
-    assert response is not None
-    assert response.text == "hello you"
-
-
-async def test_an_answer_of_which_the_sdk_yields_nothing_is_a_failure(server: FaultServer) -> None:
-    """Plain JSON to a stream request: we read it, the SDK's stream is silently empty."""
-    server.answer = lambda _seen: say(whole(CHAT))
-    direct, through = await both(server)
-    assert direct[2] is None
-    assert through[2] is not None
-    assert (through[2].kind, "yielded nothing" in through[2].message) == ("bad_payload", True)
-
-
-@pytest.mark.parametrize(
-    ("script", "kind", "status"),
-    [
-        (say(stream(text("a", None), event({"error": {"message": "busy", "code": 503}}))), "api_error_in_200", 503),
-        (say(whole({"error": {"message": "slow down"}}, 429, Retry_After=7)), "rate_limited", 429),
-        (say(whole(b"", 307, Location="http://127.0.0.1:1/elsewhere")), "redirect", 307),
-        (Script((), "close"), "connection_reset", None),
-        (Script([(0.0, head() + chunk(text("hel", None)))], "close"), "truncated", 200),
-    ],
-    ids=["an error in a stream", "a refusal", "a redirect", "a reset", "a cut"],
-)
-async def test_what_failed_without_an_sdk_stays_what_it_was(
-    server: FaultServer, script: Script, kind: str, status: int | None
-) -> None:
-    """The SDK raises there too, but what happened is the vendor's; nothing is followed and nothing sent again."""
-    server.answer = lambda _seen: script
-    direct, through = await both(server)
-    assert through[2] is not None
-    assert (through[2].kind, through[2].status) == (kind, status)
-    assert through[1:] == direct[1:]
-    assert len(server.seen) == 2
 
 
 async def test_a_wire_without_an_sdk_is_refused_before_anything() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from asking import QUICK, Asked, ask
+from certificates import Authority
 from costs import least_of
 from fault_server import DONE, END, FaultServer, Script, chunk, head, say, stream, text
 
@@ -79,14 +79,13 @@ async def fast(*urls: str) -> list[Asked]:
 
 
 async def test_tls_is_spoken_verified_and_timed(
-    server: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
+    server: FaultServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over a trusted certificate the answer comes, and the handshake's time is known; the next one reuses the line."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
+    authority = Authority(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
     server.answer = lambda _: say(stream(text("hello"), DONE))
-    tls = await asyncio.start_server(server._accept, "127.0.0.1", 0, ssl=context)
+    tls = await asyncio.start_server(server._accept, "127.0.0.1", 0, ssl=authority.server())
     async with tls:
         port = tls.sockets[0].getsockname()[1]
         first, second = await fast(*[f"https://localhost:{port}/v"] * 2)
