@@ -297,14 +297,6 @@ def test_checks_of_the_contract() -> None:
     assert (vendor.success_rate, vendor.failures) == (1.0, {})
 
 
-def test_two_baselines() -> None:
-    """The first one is used, with a warning."""
-    scored = score([*everything(BASE), *everything(RIVAL)], BASE, structs.replace(RIVAL, is_baseline=True))
-    assert scored.models["m"].baseline == "official"
-    assert not result(scored).is_baseline
-    assert len(scored.warnings) == 1
-
-
 def test_calls_that_were_not_read() -> None:
     """Where no call was read but the texts hold some, a warning names the option."""
     samples = {"toolbench": SAMPLES}

@@ -51,7 +51,6 @@ _CHARACTERS_PER_TOKEN = 4
 _MARKUP_TOKENS, _MARKUP_TOKENS_OF_CALL = 16, 64
 _MOST_BYTES_OF_CHARACTER = 4
 _INLINE_REASONING = ("<think", "<|channel|>analysis")
-_NOTHING_REPORTED = Usage()
 
 
 class Answer:
@@ -68,37 +67,30 @@ class Answer:
     decoded: Ratio | None = None
 
     def __init__(self, attempt: Attempt) -> None:
-        # One pass without calls: every record comes here.
         timing, response = attempt.timing, attempt.response
         self.attempt = attempt
-        self.timing = timing
         self.usage = reported_usage(attempt)
         self.hides_tokens = response is not None and hides_tokens(response, self.usage)
         if timing is None:
             return
         self.end_ms = timing.end_ns / 1e6
-        # Nearly every request finds its connection open.
-        if timing.connect_ns is not None:
-            self.connect_ms = timing.connect_ns / 1e6
-        if response is None or not response.streamed:
-            return
-        if timing.first_token_ns is not None:
-            self.first_ms = timing.first_token_ns / 1e6
-        if timing.first_answer_ns is not None:
-            self.answer_ms = timing.first_answer_ns / 1e6
-        if not self.hides_tokens:
-            self.decoded = decoding(timing, self.usage)
+        self.connect_ms = _ms(timing.connect_ns)
+        if response is not None and response.streamed:
+            self.first_ms, self.answer_ms = _ms(timing.first_token_ns), _ms(timing.first_answer_ns)
+            self.decoded = None if self.hides_tokens else decoding(timing, self.usage)
+
+
+def _ms(ns: int | None) -> float | None:
+    return None if ns is None else ns / 1e6
 
 
 def reported_usage(attempt: Attempt) -> Usage:
     """The attempt's usage with impossible zeros taken as absent; all ``None`` when there was none."""
     response = attempt.response
     if response is None or response.usage is None:
-        return _NOTHING_REPORTED
+        return Usage()
     usage = response.usage
     has_content = bool(response.text or response.reasoning or response.tool_calls)
-    if usage.input != 0 and (usage.output != 0 or not has_content):
-        return usage
     output = None if usage.output == 0 and has_content else usage.output
     return Usage(usage.input or None, output, usage.cached, usage.reasoning, usage.cost_usd)
 
@@ -130,12 +122,12 @@ def hides_tokens(response: Response, usage: Usage) -> bool:
     if usage.reasoning and not (response.reasoning or response.text.lstrip().startswith(_INLINE_REASONING)):
         return True
     granted = _MARKUP_TOKENS + _MARKUP_TOKENS_OF_CALL * len(response.tool_calls)
-    # Nearly every answer has more characters than tokens, and then nothing else need be counted.
-    if usage.output <= granted + len(response.text) + len(response.reasoning):
+    # Nearly every answer has more characters than tokens, and then no bytes need be counted.
+    if usage.output <= granted + characters(response):
         return False
     texts = [response.text, response.reasoning]
     texts += [text for call in response.tool_calls for text in (call.name, call.arguments)]
-    return usage.output > granted + sum(map(len, texts)) and usage.output > granted + sum(map(_most_bytes, texts))
+    return usage.output > granted + sum(map(_most_bytes, texts))
 
 
 def _most_bytes(text: str) -> int:
@@ -147,11 +139,10 @@ def buffered(answer: Answer) -> bool:
     """Whether a streamed reply of ``BUFFERED_MIN_TOKENS`` or more was plainly ready before it was sent.
 
     Either all of it came in one moment, or the rest followed faster than ``MAX_DECODE_TPS``. Nothing is concluded where
-    we were late ourselves: what came in meanwhile is read in one moment, however evenly it was sent; nor of calls that
-    the protocol gives in one piece. This only ever
-    raises a flag, so that four characters count as a token where usage is missing or counts what is not shown.
+    we were late ourselves, nor of calls that the protocol gives in one piece. Four characters count as a token where
+    usage is missing or counts what is not shown.
     """
-    timing, response = answer.timing, answer.attempt.response
+    timing, response = answer.attempt.timing, answer.attempt.response
     if timing is None or response is None or not response.streamed or response.calls_whole:
         return False
     window_ns = _window_ns(timing)

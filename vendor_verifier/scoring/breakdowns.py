@@ -114,10 +114,10 @@ def pace(records: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
         found[label] = {
             "requests": len(spans),
             "seconds": seconds,
-            "requests_per_s": len(spans) / seconds if seconds else np.nan,
-            "answers_per_s": len(answers) / seconds if seconds else np.nan,
-            "tokens_per_s": answers["output_tokens"].sum(min_count=1) / seconds if seconds else np.nan,
-            "in_flight": (spans["end"] - spans["begin"]).sum() / seconds if seconds else np.nan,
+            "requests_per_s": len(spans) / (seconds or np.nan),
+            "answers_per_s": len(answers) / (seconds or np.nan),
+            "tokens_per_s": answers["output_tokens"].sum(min_count=1) / (seconds or np.nan),
+            "in_flight": (spans["end"] - spans["begin"]).sum() / (seconds or np.nan),
             "most_in_flight": int(steps.groupby(level=0).sum().cumsum().max()) if len(steps) else 0,
         }
     return pd.DataFrame.from_dict(found, orient="index")

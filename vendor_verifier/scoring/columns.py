@@ -1,22 +1,17 @@
-"""The columns of a run's frames, and tool calls by the verdict on their arguments, and the shares made of them.
+"""The columns of a run's frames, and tool calls counted by the verdict on their arguments.
 
 lenient: (valid + empty_arguments + valid_in_dialect) ÷ (calls − schema_unusable − not_judged). A ``""`` for a tool
-without required arguments means ``{}``, a schema in a dialect means what its users mean, and a schema that cannot judge
-is the data set's defect.
+without required arguments means ``{}``, and a schema that cannot judge is the data set's defect.
 strict: valid ÷ (calls − not_judged), as K2-Vendor-Verifier's result files count.
-per response (K2-Vendor-Verifier's unit): responses whose every counted call is valid ÷ responses with a counted call.
 
 tool_call_error_rate = requests with a bad call ÷ answered requests that declared tools, as OpenRouter publishes it for
-its providers (https://openrouter.ai/docs/guides/routing/auto-exacto). A call is bad with arguments that are no JSON
-(``""`` is none), an unknown name, or arguments that its schema rejects. An answer without calls counts, as good; a
-failure does not count; nor does a request whose calls could not be judged, unless one of them is bad.
-
-0 ÷ 0 is missing.
+its providers (https://openrouter.ai/docs/guides/routing/auto-exacto). An answer without calls counts, as good; a
+request whose calls could not be judged does not count, unless one of them is bad.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -35,12 +30,22 @@ class Column(msgspec.Struct, frozen=True):
     meaning: str
 
 
-RECORD_COLUMNS: tuple[Column, ...] = (
+_KEY = (
     Column("model", "category", "", "unified model name"),
     Column("label", "category", "", "the vendor's entry"),
     Column("suite", "category", "", "the evaluation"),
     Column("sample", "category", "", "id of the sample"),
     Column("repetition", "int32", "", "from 0 on"),
+)
+_TOKENS = (
+    Column("input_tokens", "float64", "tokens", "prompt tokens, cached ones included"),
+    Column("output_tokens", "float64", "tokens", "generated tokens, reasoning included"),
+    Column("cached_tokens", "float64", "tokens", "prompt tokens that the vendor says it had cached"),
+    Column("reasoning_tokens", "float64", "tokens", "output tokens that the vendor says were reasoning"),
+    Column("reported_usd", "float64", "USD", "what the vendor says it charged"),
+)
+RECORD_COLUMNS: tuple[Column, ...] = (
+    *_KEY,
     Column("block", "float32", "", "number of 25 samples that every vendor was asked at about one time"),
     Column("region", "category", "", "region it was asked from"),
     Column("sent_s", "float64", "s", "first attempt sent, seconds since 1970, UTC"),
@@ -49,9 +54,7 @@ RECORD_COLUMNS: tuple[Column, ...] = (
     Column("waited_ms", "float64", "ms", "from due to sent, of the successful attempt; missing in a closed loop"),
     Column("ok", "bool", "", "every turn ended in a whole answer, after retries"),
     Column("failure", "category", "", "kind of failure; missing of a success"),
-    Column(
-        "charge", "category", "", "who answers for the failure: vendor, data, network, rate_limit, account, us, unasked"
-    ),
+    Column("charge", "category", "", "who answers for it: vendor, data, network, rate_limit, account, us, unasked"),
     Column("turns", "int32", "requests", "questions that it asked in a row"),
     Column("attempts", "int32", "requests", "HTTP requests it took"),
     Column("resent", "int32", "requests", "of them sent twice, because a kept connection ended"),
@@ -78,11 +81,7 @@ RECORD_COLUMNS: tuple[Column, ...] = (
     Column("ttfat_ms", "float64", "ms", "first token that is not reasoning − sent"),
     Column("e2e_ms", "float64", "ms", "end − sent, all turns"),
     Column("connect_ms", "float32", "ms", "opening the connection; missing where it was open"),
-    Column("input_tokens", "float64", "tokens", "prompt tokens, cached ones included"),
-    Column("output_tokens", "float64", "tokens", "generated tokens, reasoning included"),
-    Column("cached_tokens", "float64", "tokens", "prompt tokens that the vendor says it had cached"),
-    Column("reasoning_tokens", "float64", "tokens", "output tokens that the vendor says were reasoning"),
-    Column("reported_usd", "float64", "USD", "what the vendor says it charged"),
+    *_TOKENS,
     Column("tokens_after", "float64", "tokens", "output tokens after the first chunk"),
     Column("decode_s", "float64", "s", "from the first to the last token"),
     Column("late_ms", "float32", "ms", "how late this program may have read it, at most"),
@@ -93,21 +92,13 @@ RECORD_COLUMNS: tuple[Column, ...] = (
 )
 
 ATTEMPT_COLUMNS: tuple[Column, ...] = (
-    Column("model", "category", "", "unified model name"),
-    Column("label", "category", "", "the vendor's entry"),
-    Column("suite", "category", "", "the evaluation"),
-    Column("sample", "category", "", "id of the sample"),
-    Column("repetition", "int32", "", "from 0 on"),
+    *_KEY,
     Column("sent_s", "float64", "s", "when it was sent, seconds since 1970, UTC"),
     Column("seconds", "float64", "s", "how long it took"),
     Column("failure", "category", "", "kind of failure; missing of an answer"),
     Column("succeeded", "bool", "", "a later attempt of the record succeeded"),
     Column("billed", "bool", "", "it reached the model, or may have"),
-    Column("input_tokens", "float64", "tokens", "prompt tokens"),
-    Column("output_tokens", "float64", "tokens", "generated tokens"),
-    Column("cached_tokens", "float64", "tokens", "prompt tokens cached"),
-    Column("reasoning_tokens", "float64", "tokens", "output tokens of reasoning"),
-    Column("reported_usd", "float64", "USD", "what the vendor says it charged"),
+    *_TOKENS,
 )
 EVALUATION_COLUMNS: tuple[Column, ...] = (
     Column("record", "int64", "", "index of the record's row"),
@@ -116,15 +107,9 @@ EVALUATION_COLUMNS: tuple[Column, ...] = (
 )
 
 
-VALID: Mapping[SchemaPolicy, frozenset[str]] = {
-    "lenient": frozenset({"valid", "empty_arguments", "valid_in_dialect"}),
-    "strict": frozenset({"valid"}),
-}
-NOT_COUNTED: Mapping[SchemaPolicy, frozenset[str]] = {
-    "lenient": frozenset({"schema_unusable", "not_judged"}),
-    "strict": frozenset({"not_judged"}),
-}
-BAD = frozenset({"invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments"})
+_VALID = {"lenient": {"valid", "empty_arguments", "valid_in_dialect"}, "strict": {"valid"}}
+_NOT_COUNTED = {"lenient": {"schema_unusable", "not_judged"}, "strict": {"not_judged"}}
+_BAD = {"invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments"}
 Words = list[str]
 
 
@@ -136,14 +121,14 @@ def of_words(column: pd.Series[Any], of: Callable[[Words], float]) -> Any:
 
 def valid_calls(column: pd.Series[Any], policy: SchemaPolicy = "lenient") -> Any:
     """The number of valid calls of every row of ``classes``."""
-    return of_words(column, lambda classes: sum(each in VALID[policy] for each in classes))
+    return of_words(column, lambda classes: sum(each in _VALID[policy] for each in classes))
 
 
 def counted_calls(column: pd.Series[Any], policy: SchemaPolicy = "lenient") -> Any:
     """The number of calls of every row that count."""
-    return of_words(column, lambda classes: sum(each not in NOT_COUNTED[policy] for each in classes))
+    return of_words(column, lambda classes: sum(each not in _NOT_COUNTED[policy] for each in classes))
 
 
 def has_bad_call(column: pd.Series[Any]) -> Any:
     """1 for a row with a bad call, 0 for one without, NaN where it is not known."""
-    return of_words(column, lambda classes: 1.0 if BAD & set(classes) else np.nan if "not_judged" in classes else 0.0)
+    return of_words(column, lambda classes: 1.0 if _BAD & set(classes) else np.nan if "not_judged" in classes else 0.0)

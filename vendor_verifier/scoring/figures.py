@@ -113,13 +113,13 @@ def is_apart(suite: str) -> bool:
 
 def score_models(frames: Frames, plan: ScorePlan) -> Scored:
     """The results of every model, best vendor first, over the frames of its records."""
-    baselines, warnings = _baselines(plan.entries)
+    baselines = {info.model: info.label for info in reversed(plan.entries) if info.is_baseline}
     records = frames.records.assign(misrouted=False)
     places = {
         (info.model, info.label): np.flatnonzero((records["model"] == info.model) & (records["label"] == info.label))
         for info in plan.entries
     }
-    warnings += set_misrouted_aside(records, places, plan.entries)
+    warnings = set_misrouted_aside(records, places, plan.entries)
     excuse_refused_access(records, places)
     withheld = withhold_speeds(records, places, baselines)
     warnings += [f"{model}: TPS of {label} was not measured: {why}" for (model, label), why in withheld.items()]
@@ -137,7 +137,10 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
             for entry in entries.values()
             for is_apart, part in ((False, entry.every), (True, entry.apart))
         )
-    sums = _evaluation_sums(frames.evaluations, records)
+    keys = ["model", "label", "suite"]
+    values = frames.evaluations.join(records[[*keys, "misrouted", "charge"]], on="record")
+    values = values[~values["misrouted"].astype(bool) & (values["charge"] != "us")]
+    sums = values.groupby([*keys, "name"], observed=True)["value"].agg(["sum", "count"])
     samples = list(plan.samples[TRIGGER].ids) if TRIGGER in plan.samples else []
     models: dict[str, ModelResult] = {}
     for model in dict.fromkeys(info.model for info in plan.entries):
@@ -169,17 +172,6 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
         }
         models[model] = structs.replace(result, vendors=vendors_of)
     return Scored(models, complete, warnings, records, withheld)
-
-
-def _baselines(entries: Iterable[EntryInfo]) -> tuple[dict[str, str], list[str]]:
-    """The label of each model's baseline, and a warning for every second one."""
-    found: dict[str, str] = {}
-    warnings = []
-    for info in entries:
-        if info.is_baseline and found.setdefault(info.model, info.label) != info.label:
-            first = found[info.model]
-            warnings.append(f"{info.model}: {first} and {info.label} are both baselines; {first} is used")
-    return found, warnings
 
 
 def _planned(plan: ScorePlan, entry: _Entry, *, apart: bool = False) -> int:
@@ -267,14 +259,6 @@ def _decisions(plan: ScorePlan, entry: _Entry, samples: list[str], *, complete: 
     counts = ~own["misrouted"] & (own["charge"] != "us")
     lost = complete and not plan.imported and info.begun is None and len(entry.rows) > 0
     return decisions(own.assign(counts=counts), samples, numbers, missing_is_failed=lost)
-
-
-def _evaluation_sums(evaluations: pd.DataFrame, records: pd.DataFrame) -> pd.DataFrame:
-    """Sum and number of the values by model, label, suite and name, over the records that are charged."""
-    keys = ["model", "label", "suite"]
-    joined = evaluations.join(records[[*keys, "misrouted", "charge"]], on="record")
-    own = joined[~joined["misrouted"].astype(bool) & (joined["charge"] != "us")]
-    return own.groupby([*keys, "name"], observed=True)["value"].agg(["sum", "count"])
 
 
 def _suites(plan: ScorePlan, entry: _Entry, sums: pd.DataFrame, *, lost_rows_count: bool) -> dict[str, SuiteResult]:

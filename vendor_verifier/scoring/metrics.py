@@ -34,6 +34,7 @@ class Metric(msgspec.Struct, frozen=True):
     kind: Kind
 
 
+_TOOL_ERRORS = "answers with a bad call ÷ answers with tools"
 _ROWS = (
     Metric("success_rate", "Success", "share", "higher", "succeeded ÷ planned, after retries", "rank"),
     Metric("f1", "F1", "share", "higher", "2·TP ÷ (2·TP + FP + FN) of tool calls against the baseline", "rank"),
@@ -42,14 +43,7 @@ _ROWS = (
     Metric("avg_ttft_ms", "TTFT", "ms", "lower", "mean of (first token − sent), of streamed answers", "rank"),
     Metric("avg_tokens", "Tokens", "tokens", "lower", "mean of input + output tokens of an answer", "rank"),
     Metric("irf", "IRF", "", "higher", "Σ 1 ÷ (rank + 5) over the rank metrics", "quality"),
-    Metric(
-        "tool_call_error_rate",
-        "Tool errors",
-        "share",
-        "lower",
-        "answers with a bad call ÷ answers with tools",
-        "quality",
-    ),
+    Metric("tool_call_error_rate", "Tool errors", "share", "lower", _TOOL_ERRORS, "quality"),
     Metric("ttft_ms", "TTFT", "ms", "lower", "first token − sent", "time"),
     Metric("ttft_due_ms", "TTFT from due", "ms", "lower", "first token − due, at a stated request rate", "time"),
     Metric("ttfat_ms", "TTFAT", "ms", "lower", "first token that is not reasoning − sent", "time"),

@@ -51,20 +51,19 @@ def set_misrouted_aside(
     warnings = []
     misrouted = np.zeros(len(records), dtype=bool)
     for entry in entries:
-        if entry.provider is None:
-            continue
         own = places[entry.model, entry.label]
         served = records["provider"].iloc[own]
-        others = [str(name) for name in served.dropna().unique() if not same_provider(entry.provider, str(name))]
+        names = served.dropna().unique()
+        others = [str(name) for name in names if not same_provider(entry.provider or "", str(name))]
         if not others:
             continue
-        start = f"{entry.model}: {entry.label} is pinned to {entry.provider} and was served by {', '.join(others)}"
-        if len(others) == 1 and served.dropna().nunique() == 1:
-            warnings.append(f"{start}; taken for another spelling")
+        warning = f"{entry.model}: {entry.label} is pinned to {entry.provider} and was served by {', '.join(others)}; "
+        if len(names) == 1:
+            warnings.append(warning + "taken for another spelling")
             continue
         strangers = served.isin(others).to_numpy()
         misrouted[own[strangers]] = True
-        warnings.append(f"{start}; {counted(int(strangers.sum()), 'row')} left out")
+        warnings.append(warning + f"{counted(int(strangers.sum()), 'row')} left out")
     records["misrouted"] = misrouted
     return warnings
 

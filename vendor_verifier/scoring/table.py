@@ -38,7 +38,7 @@ from vendor_verifier.suites.trigger import judged
 
 CHUNK = 2_000
 _TAGS = ("category", "difficulty", "call_type", "id")
-_NO_TAGS = (None,) * len(_TAGS)
+_RESPONSE = ("finish_reason", "served_model", "served_provider", "fingerprint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,33 +173,23 @@ def _row(record: Record, score: Score, sample: Sample, main: str | None) -> tupl
         # A feature check may be refused at first; its last answer counts.
         answers = [Answer(final)]
     kind, charge = (None, None) if ok else _blame(finals, sample)
-    begun_s, ended_s, waited_ms = sent_s(attempts[0]) if attempts else None, None, None
-    if final is not None and timing is not None:
-        last_s = sent_s(final)
-        ended_s = None if last_s is None else last_s + timing.end_ns / 1e9
-        if record.offered_s is not None and timing.scheduled_ns is not None:
-            waited_ms = -timing.scheduled_ns / 1e6
+    begun_s, last_s, waited_ms = sent_s(attempts[0] if attempts else None), sent_s(final), None
+    ended_s = None if last_s is None or timing is None else last_s + timing.end_ns / 1e9
+    if timing is not None and record.offered_s is not None and timing.scheduled_ns is not None:
+        waited_ms = -timing.scheduled_ns / 1e6
     limit = sample.turn.parameters.get("max_tokens")
-    rewritten, details = [note for turn in turns for note in turn.rewritten], score.details
+    rewritten = {note for turn in turns for note in turn.rewritten}
     return (
         record.model, record.label, record.suite, record.sample, record.repetition, record.block, record.region,
-        begun_s,
-        ended_s,
-        record.offered_s,
-        waited_ms,
+        begun_s, ended_s, record.offered_s, waited_ms,
         ok, kind, charge, len(turns), len(attempts), record.resent, ok and len(attempts) > len(turns),
         score.decision, len(score.calls), ",".join([call.verdict for call in score.calls]) or None,
         response is not None and bool(sample.turn.tools) and bool(score.calls or not response.tool_calls),
         score.values.get(main) if main else None,
-        *((_problem(score), _text(details.get("status"))) if details else (None, None)),
-        *((_text(sample.tags.get(name)) for name in _TAGS) if sample.tags else _NO_TAGS),
-        *(
-            (None, None, None, None) if response is None
-            else (response.finish_reason, response.served_model, response.served_provider, response.fingerprint)
-        ),
+        _problem(score), _text(score.details.get("status")), *(_text(sample.tags.get(name)) for name in _TAGS),
+        *(getattr(response, name, None) for name in _RESPONSE),
         _anomalies(score, finals, answers),
-        ",".join(sorted(set(rewritten))) or None,
-        *_measured(record, answers),
+        ",".join(sorted(rewritten)) or None, *_measured(record, answers),
         limit if isinstance(limit, int) else None, *_digests(answers),
     )  # fmt: skip
 
@@ -222,26 +212,17 @@ def _measured(record: Record, answers: list[Answer]) -> tuple[Any, ...]:
     unless every turn measured it, because a part of it would flatter."""
     if not answers:
         return _NOT_MEASURED
-    first, usages = answers[0], [answer.usage for answer in answers]
+    first, timing, usages = answers[0], answers[0].attempt.timing, [answer.usage for answer in answers]
     late_ns, begun_late_ns = max(lateness_ns(each.attempt) for each in answers), 0
-    if len(answers) == 1:
-        usage, decoded = usages[0], first.decoded
-        ttft, ttfat, e2e = first.first_ms, first.answer_ms, first.end_ms
-        tokens = (usage.input, usage.output, usage.cached, usage.reasoning, usage.cost_usd)
-    else:
-        ttft, ttfat = _mean([each.first_ms for each in answers]), _mean([each.answer_ms for each in answers])
-        e2e = _total([each.end_ms for each in answers])
-        tokens = tuple(
-            _total([getattr(each, name) for each in usages])
-            for name in ("input", "output", "cached", "reasoning", "cost_usd")
-        )
-        parts = [each.decoded for each in answers if each.decoded is not None]
-        decoded = (sum(after for after, _ in parts), sum(seconds for _, seconds in parts)) if parts else None
-    after, decode_s = decoded or (None, None)
+    ttft, ttfat = _mean([each.first_ms for each in answers]), _mean([each.answer_ms for each in answers])
+    e2e = _total([each.end_ms for each in answers])
+    tokens = [_total([getattr(each, name) for each in usages]) for name in _USAGE]
+    parts = [each.decoded for each in answers if each.decoded is not None]
+    after, decode_s = map(sum, zip(*parts, strict=True)) if parts else (None, None)
     due = None
-    if record.offered_s is not None and first.timing is not None and first.timing.scheduled_ns is not None:
-        due = None if first.first_ms is None else first.first_ms - first.timing.scheduled_ns / 1e6
-        begun_late_ns = first.timing.begun_late_ns or 0
+    if record.offered_s is not None and timing is not None and timing.scheduled_ns is not None:
+        due = None if first.first_ms is None else first.first_ms - timing.scheduled_ns / 1e6
+        begun_late_ns = timing.begun_late_ns or 0
     discarded = None
     if late_ns or begun_late_ns:
         times = {"ttft_ms": ttft, "ttft_due_ms": due, "ttfat_ms": ttfat, "e2e_ms": e2e, "decode_s": decode_s}
@@ -255,6 +236,7 @@ def _measured(record: Record, answers: list[Answer]) -> tuple[Any, ...]:
     return (ttft, due, ttfat, e2e, first.connect_ms, *tokens, after, decode_s, late_ns / 1e6, discarded)
 
 
+_USAGE = ("input", "output", "cached", "reasoning", "cost_usd")
 _NOT_MEASURED = (None,) * 14
 
 
@@ -281,9 +263,9 @@ def _digests(answers: list[Answer]) -> tuple[int | None, int | None]:
     return sum(map(characters, responses)) if answers else None, int.from_bytes(digest) if calls else None
 
 
-def sent_s(attempt: Attempt) -> float | None:
+def sent_s(attempt: Attempt | None) -> float | None:
     """When an attempt was sent, in seconds since 1970; None when it never was, or the time is unknown."""
-    if attempt.timing is None:
+    if attempt is None or attempt.timing is None:
         return None
     try:
         moment = datetime.fromisoformat(attempt.timing.sent_at)
@@ -304,7 +286,7 @@ def _spent_attempts(record: Record) -> list[tuple[Any, ...]]:
                 record.model, record.label, record.suite, record.sample, record.repetition, sent_s(attempt),
                 None if attempt.timing is None else attempt.timing.end_ns / 1e9,
                 None if failure is None else failure.kind, ok, is_billed(attempt),
-                usage.input, usage.output, usage.cached, usage.reasoning, usage.cost_usd,
+                *(getattr(usage, name) for name in _USAGE),
             ))  # fmt: skip
     return found
 
@@ -322,7 +304,7 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _mean(values: list[float | None]) -> float | None:
+def _mean(values: list[Any]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 
