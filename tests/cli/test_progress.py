@@ -26,12 +26,8 @@ class _Screen(io.StringIO):
         return True
 
 
-def test_a_line_has_failures_cost_and_the_time_left(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The slowest vendor's time at its own speed; cost is the vendor's figure, else by price, and never 0."""
-    now = iter(range(1000))
-    monkeypatch.setattr(progress_module.time, "monotonic", lambda: float(next(now)))
+def test_a_line_has_failures_and_cost(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cost is the vendor's figure, else by price, and never 0."""
     monkeypatch.setattr(progress_module, "_LINE_EVERY_S", 0.0)
     with progress(quiet=False, verbose=False) as watcher:
         watcher.started(Outlook({A: 3, B: 2}, {A: 90, B: 0}, {A: lambda usage: float(usage.output or 0)}))
@@ -41,9 +37,9 @@ def test_a_line_has_failures_cost_and_the_time_left(
             watcher.finished(record)
     _, first, second, third, fourth, last = capsys.readouterr().err.splitlines()
     assert first == "91/95 done  0 failed"
-    assert re.fullmatch(r"92/95 done  0 failed  \$2.00  \d+ s left", second)
-    assert third.startswith("93/95 done  0 failed  $5.00  ")
-    assert fourth.startswith("94/95 done  1 failed  ")
+    assert second == "92/95 done  0 failed  $2.00"
+    assert third == "93/95 done  0 failed  $5.00"
+    assert fourth == "94/95 done  1 failed  $5.00"
     assert last == "95/95 done  1 failed  $5.00  scoring"
 
 
@@ -74,7 +70,7 @@ def test_a_terminal_gets_bars_and_its_cursor_back(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(KeyboardInterrupt):
         _interrupted(screen)
     shown = screen.getvalue()
-    assert re.search(r"a .*1/3.* 100% ok +TTFT 100 ms", shown)
+    assert re.search(r"a .*1/3\x1b\[0m 0 failed", shown)
     assert re.search(r"total .*1/6", shown)
     assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l") >= 0
 
@@ -83,5 +79,5 @@ def _interrupted(screen: _Screen) -> None:
     with progress(quiet=False, verbose=False) as watcher:
         watcher.started(Outlook({A: 3, B: 3}, Counter()))
         watcher.finished(answer("a"))
-        await_that(lambda: "100% ok" in screen.getvalue())
+        await_that(lambda: "1/3" in screen.getvalue())
         raise KeyboardInterrupt

@@ -71,6 +71,7 @@ def test_each_shard_may_spend_an_equal_share() -> None:
         ("scheduler", "expected a number or tls://HOST:PORT"),
         ("https://scheduler:8786", "expected a number or tls://HOST:PORT"),
         ("tls://scheduler", "expected a number or tls://HOST:PORT"),
+        ("tls://[x", "expected a number or tls://HOST:PORT"),
     ],
 )
 def test_workers_that_cannot_be_are_refused(stated: int | str, words: str) -> None:

@@ -9,11 +9,10 @@ import sys
 import traceback
 from collections.abc import Sequence
 from difflib import get_close_matches
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from vendor_verifier.cli.output import EXIT_INTERNAL, EXIT_USAGE, SIGNAL_BASE, guard_streams, say
-from vendor_verifier.errors import ProblemsError, VerifierError
+from vendor_verifier.errors import VerifierError
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -80,34 +79,27 @@ def run_app(arguments: Sequence[str]) -> int:
     try:
         first = next(iter(arguments), "-")
         if not first.startswith("-") and first not in COMMAND_NAMES:
-            say(f"error: {_not_a_command(first, COMMAND_NAMES)}", "bad")
+            near = get_close_matches(first[:40].casefold(), COMMAND_NAMES, 1, 0.5)
+            hint = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(COMMAND_NAMES)}"
+            say(f"error: {_flag_for(first) or f'{first[:40]}: no such command; {hint}'}", "bad")
             return EXIT_USAGE
         result: Any = build_app([first])(arguments, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         say(f"error: {_in_our_words(error, arguments)}", "bad")
         return EXIT_USAGE
     except VerifierError as error:
-        say(f"error: {error}{_repeat_hint(error, arguments)}", "bad")
+        say(f"error: {error}", "bad")
         return error.exit_code
     except KeyboardInterrupt:
         return SIGNAL_BASE + signal.SIGINT
     return int(result or 0)
 
 
-def _not_a_command(word: str, names: Sequence[str]) -> str:
-    if word in ("help", "version"):
-        return f"{word}: no such command; use --{word}"
-    if near := get_close_matches(word[:40].casefold(), names, 1, 0.5):
-        return f"{word[:40]}: no such command; did you mean {near[0]}?"
-    return _flag_for(word) or f"{word[:40]}: no such command; the commands are {', '.join(names)}"
-
-
 def _in_our_words(error: CycloptsError, arguments: Sequence[str]) -> str:
     """The message for arguments that cannot be parsed."""
-    from cyclopts import CoercionError, MissingArgumentError, UnknownOptionError, UnusedCliTokensError
+    from cyclopts import CoercionError, MissingArgumentError, UnusedCliTokensError
     from pydantic import ValidationError
 
-    from vendor_verifier.cli.commands import COMMANDS
     from vendor_verifier.config.run_config import problems_in
 
     command = f" {arguments[0]}" if arguments and not arguments[0].startswith("-") else ""
@@ -116,8 +108,6 @@ def _in_our_words(error: CycloptsError, arguments: Sequence[str]) -> str:
         before = arguments[arguments.index(word) - 1] if word in arguments[1:] else ""
         if before.startswith("-"):
             return f"{before} takes no value; remove {word!r}"
-        if word in COMMANDS:
-            return f"put the command first: agent-vendor-verifier {word} …"
         return _flag_for(word) or f"{word!r} is unexpected here; see `agent-vendor-verifier{command} --help`"
     if isinstance(error.__cause__, ValidationError):
         return "; ".join(map(str, problems_in(error.__cause__)))
@@ -128,8 +118,6 @@ def _in_our_words(error: CycloptsError, arguments: Sequence[str]) -> str:
         lacks = f"{name} needs a value" if name in arguments else f"{command.strip() or 'run'} needs {name}"
         return f"{lacks}; see `agent-vendor-verifier{command} --help`"
     error.verbose = False
-    if isinstance(error, UnknownOptionError) and error.token.keyword in _OTHER_FLAGS:
-        return f"Unknown option: {error.token.keyword}. Did you mean {_OTHER_FLAGS[error.token.keyword]}?"
     return str(error)
 
 
@@ -141,23 +129,6 @@ def _flag_for(word: str) -> str | None:
         return f"{word} is a file; give a configuration as `-c {word}`"
     return None
 
-
-def _repeat_hint(error: VerifierError, arguments: Sequence[str]) -> str:
-    """How to give several values to a flag whose value with commas was not found."""
-    if not isinstance(error, ProblemsError):
-        return ""
-    for flag, value in pairwise(arguments):
-        if "," in value and flag in _REPEATED and any(problem.key == flag for problem in error.problems):
-            return "; repeat the flag for several: " + " ".join(f"{flag} {word.strip()}" for word in value.split(","))
-    return ""
-
-
-# What other tools call our flags.
-_OTHER_FLAGS = {
-    "--concurrency": "--request-concurrency", "--base-url": "--url", "--dataset": "--test-file-path",
-    "--num-prompts": "--limit", "--rate": "--request-rate", "--config": "--config-file-path",
-}  # fmt: skip
-_REPEATED = ("--vendor", "--model", "--suite", "--benchmark", "--bfcl-category", "--rank-metric")
 
 if __name__ == "__main__":
     main()

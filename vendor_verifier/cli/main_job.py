@@ -36,10 +36,8 @@ from vendor_verifier.pipeline.run import RunOutcome, run, unfinished_vendors
 from vendor_verifier.records.manifest import StoredLoad
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.formats import usd
+from vendor_verifier.suites import compares
 from vendor_verifier.text import counted
-
-# The options that a run keeps from its first session.
-_SCORING = frozenset({"undecided", "schema_policy", "rank_metric", "baseline_f1"})
 
 _WIDTH = 1_000
 # Below this a verdict has too little evidence, see docs/verdict.md.
@@ -53,13 +51,10 @@ def run_main_job(
 
     Vendors in ``meant_to_fail`` (``model: label``) may be incomplete without failing the run.
     """
-    is_rescored = bool(options.model_fields_set & _SCORING)
     prepared = prepare(options, read_environment(), require_keys=not dry_run)
     options = prepared.options
     # Shown before anything is spent, with --quiet too, being no progress; the printed result does not repeat them.
     shown = prepared.plan.warnings
-    if options.incremental and is_rescored:
-        warn("a resumed run keeps its scoring options; use `score` to change them")
     for warning in shown:
         warn(warning)
     if dry_run:
@@ -133,11 +128,12 @@ def _lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
         yield f"--max-requests stops the run after {foreseen.max_requests:,} requests, retries included"
     if foreseen.max_cost_usd is not None:
         yield f"--max-cost stops the run at about {usd(foreseen.max_cost_usd)}"
-    if foreseen.compared is None:
+    is_compared = any(compares(task.suite) for task in plan.tasks)
+    if is_compared and foreseen.compared is None:
         has_baseline = any(entry.is_baseline for entry in plan.entries)
         what = "set --baseline-repeats 2" if has_baseline else "it needs a baseline (`is_baseline: true`)"
         yield f"verdict: no comparison; {what}"
-    elif foreseen.compared < ENOUGH_SAMPLES:
+    elif is_compared and foreseen.compared is not None and foreseen.compared < ENOUGH_SAMPLES:
         samples = counted(foreseen.compared, "sample")
         yield f"verdict: {samples} are too few to recommend a vendor; use {ENOUGH_SAMPLES} or more"
     yield (

@@ -228,11 +228,14 @@ def _select(
 
 
 def _unmatched(flag: str, words: Sequence[str], present: Sequence[str]) -> list[Problem]:
-    return [
-        Problem(f"{shown(word)} matches nothing{nearest(word, present)}; there is {listed(present)}", key=flag)
-        for word in words
-        if word not in present
-    ]
+    problems = []
+    for word in words:
+        hint = nearest(word, present)
+        if "," in word:
+            hint = "; repeat the flag for several: " + " ".join(f"{flag} {each.strip()}" for each in word.split(","))
+        if word not in present:
+            problems.append(Problem(f"{shown(word)} matches nothing{hint}; there is {listed(present)}", key=flag))
+    return problems
 
 
 def _with_baselines(

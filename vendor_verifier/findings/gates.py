@@ -91,7 +91,7 @@ def parse_gate(text: str, suites: Collection[str] = ()) -> list[Gate]:
     if form is None:
         if text.strip() in PRESETS:
             return list(PRESETS[text.strip()])
-        expected = "expected a gate such as 'f1 >= 0.9', 'ttft_ms.p95 <= 2000' or 'verdict >= check', or a preset"
+        expected = "expected a gate with <= or >=, such as 'f1 >= 0.9' or 'ttft_ms.p95 <= 2000', or a preset"
         raise _error(text, expected, text.strip(), PRESETS)
     metric, percentile, comparison, right = form.groups()
     known = (*SHARES, *suites, *REQUEST_METRICS, *COSTS, "verdict")

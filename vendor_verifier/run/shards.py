@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from math import inf
@@ -42,11 +43,14 @@ def check_workers(stated: int | str, entries: Sequence[Entry]) -> int | str:
         if stated < 1:
             raise UsageError(f"--workers {stated}: expected at least 1")
         return stated
-    parts = urlsplit(stated)
-    if parts.scheme not in ("tls", "tcp") or not parts.hostname or ":" not in parts.netloc:
+    scheme = host = ""
+    with suppress(ValueError):  # of a bracket or a port that is none
+        parts = urlsplit(stated)
+        scheme, host = parts.scheme, parts.hostname or "" if parts.port else ""
+    if scheme not in ("tls", "tcp") or not host:
         raise UsageError(f"--workers {stated}: expected a number or tls://HOST:PORT (tcp:// on this machine)")
-    is_here = is_loopback(parts.hostname)
-    if parts.scheme != "tls" and not is_here:
+    is_here = is_loopback(host)
+    if scheme != "tls" and not is_here:
         raise UsageError(
             f"{stated} is neither encrypted nor on this machine: whoever reaches it could read everything and run code "
             "on the workers; use tls:// (docs/load.md)"
