@@ -16,6 +16,7 @@ from vendor_verifier.config.env_file import parse_env
 from vendor_verifier.config.old_files import move_keys
 
 ONE, TWO = "sk-CANARYone0123456789abcdef", "sk-CANARYtwo0123456789abcdef"
+FILE = Path("config.yaml")
 FROM = ["init", "--from", "config.yaml"]
 CONFIG = f"""\
 # our vendors
@@ -90,7 +91,7 @@ def test_what_is_still_wrong_is_said(old: Path, capsys: pytest.CaptureFixture[st
 )
 def test_what_env_holds_already(env: str, result: str) -> None:
     """A key that differs is never overwritten, and the same key is not written twice."""
-    moved = move_keys(f"m:\n  vendors:\n    - name: openrouter\n      api_key: {ONE}\n", env, str)
+    moved = move_keys(FILE, f"m:\n  vendors:\n    - name: openrouter\n      api_key: {ONE}\n", env, str)
     assert moved.env == result
     assert ONE not in moved.config
 
@@ -108,7 +109,7 @@ def test_what_env_holds_already(env: str, result: str) -> None:
 )
 def test_a_key_may_be_written_in_any_way(written: str) -> None:
     """Anchors, blocks and figures: the key is found, and the file says the same but for it."""
-    moved = move_keys(f"m:\n  vendors:\n    {written}\n# other: {TWO}\n", "", str)
+    moved = move_keys(FILE, f"m:\n  vendors:\n    {written}\n# other: {TWO}\n", "", str)
     assert not re.search(f"{ONE}|0123456789012", moved.config)
     assert re.search(r"\$\{\w+\}", moved.config)
     assert len(parse_env(moved.env)[0]) == 1
@@ -124,7 +125,7 @@ def test_no_key_is_lost_and_none_stays(vendors: list[tuple[str, str]], flow: boo
     """Whatever vendors and keys are called: each entry's reference leads to its key in .env."""
     entries = [{"name": name, "api_key": key, "model_id": "m"} for name, key in vendors]
     text = yaml.safe_dump({"m": {"vendors": entries}}, default_flow_style=flow, allow_unicode=True)
-    moved = move_keys(text, "", str)
+    moved = move_keys(FILE, text, "", str)
     env = parse_env(moved.env)[0]
     after = yaml.safe_load(moved.config)["m"]["vendors"]
     for before, entry in zip(entries, after, strict=True):

@@ -18,11 +18,10 @@ from cyclopts import Parameter
 from vendor_verifier.cli.output import EXIT_OK, EXIT_USAGE, say, warn
 from vendor_verifier.config.load import load_config, read_environment
 from vendor_verifier.config.model_names import MODEL_IDS, series_of
-from vendor_verifier.config.old_files import McpbrFile, NotMovable, move_keys, read_mcpbr
-from vendor_verifier.config.problems import reading
+from vendor_verifier.config.old_files import McpbrFile, move_keys, read_mcpbr
 from vendor_verifier.config.run_config import INPUT, RunOptions, flag, many, option
 from vendor_verifier.config.schema import json_schema
-from vendor_verifier.config.yaml_source import read_limited, read_yaml
+from vendor_verifier.config.yaml_source import read_text, read_yaml
 from vendor_verifier.errors import ConfigError, Problem, ProblemsError, StorageError, UsageError
 from vendor_verifier.registry import find_vendors
 from vendor_verifier.reports.escape import plain
@@ -61,8 +60,7 @@ def init_command(
     if show_known:
         _print_known(vendor_path)
     elif from_ is not None:
-        with reading(from_):
-            of_mcpbr = read_mcpbr(read_yaml(read_limited(from_)).content)
+        of_mcpbr = read_mcpbr(read_yaml(read_text(from_), from_).content)
         if of_mcpbr is None:
             return _convert(from_, env_file, dry_run=dry_run)
         _from_mcpbr(of_mcpbr, folder, dry_run=dry_run)
@@ -226,18 +224,10 @@ def _convert(config: Path, env_file: Path | None, *, dry_run: bool) -> int:
     # Links are followed: the file that is meant is changed, not the link replaced.
     config = config.resolve()
     env = (env_file or config.parent / ".env").resolve()
-    held = ""
-    if env.exists():
-        with reading(env):
-            held = read_limited(env)
+    held = read_text(env) if env.exists() else ""
+    text = read_text(config)
     registry = find_vendors(())
-    try:
-        with reading(config):
-            text = read_limited(config)
-            moved = move_keys(text, held, lambda name: registry.vendor(name).key_name or name)
-    except NotMovable:
-        message = "its keys cannot be moved without changing more than them; write `NAME=<the key>` in .env yourself"
-        raise ConfigError([Problem(message, config)]) from None
+    moved = move_keys(config, text, held, lambda name: registry.vendor(name).key_name or name)
     for line, name in moved.keys:
         say(plain(f"{config}:{line}: the key is `{name}` in {env}"))
     for line in moved.lines:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ from vendor_verifier.config.secret_text import (
     references,
     shown,
 )
-from vendor_verifier.config.yaml_source import Path
+from vendor_verifier.config.yaml_source import KeyPath
 from vendor_verifier.records.plan import Entry, Price
 from vendor_verifier.records.request import Endpoint
 from vendor_verifier.registry import Registry
@@ -32,7 +32,7 @@ from vendor_verifier.registry import Registry
 class Written:
     """A checked entry of the file and its place."""
 
-    path: Path
+    path: KeyPath
     model: str
     entry: VendorEntry
 
@@ -40,6 +40,7 @@ class Written:
 def read_models(content: Mapping[str, Any], findings: Findings) -> list[Written]:
     """Every right entry of the file in its order; what is wrong with the others is added to the findings."""
     found: list[Written] = []
+    lines = findings.source.lines
     for model, section in content.items():
         if model in RESERVED:
             continue
@@ -52,34 +53,23 @@ def read_models(content: Mapping[str, Any], findings: Findings) -> list[Written]
             continue
         findings.fitted(ModelSection, (model,), section)
         vendors = section.get("vendors") if isinstance(section, dict) else None
-        written = []
+        baselines: list[KeyPath] = []
+        labels: dict[str, KeyPath] = {}
         for place, each in enumerate(vendors if isinstance(vendors, list) else []):
-            entry = findings.fitted(VendorEntry, (model, "vendors", place), each)
-            if entry is not None:
-                written.append(Written((model, "vendors", place), model, entry))
-        _refuse_twins(written, findings)
-        found += written
+            path = (model, "vendors", place)
+            if (entry := findings.fitted(VendorEntry, path, each)) is None:
+                continue
+            found.append(Written(path, model, entry))
+            if entry.is_baseline:
+                baselines.append((*path, "is_baseline"))
+            if len(baselines) > 1 and entry.is_baseline:
+                words = f"a second baseline, the first is on line {lines.get(baselines[0])}; keep one of them"
+                findings.problem(baselines[-1], words)
+            first = labels.setdefault(entry.shown_as, path)
+            if first != path:
+                words = f"{shown(entry.shown_as)} already names the entry on line {lines.get(first, 1)}"
+                findings.problem((*path, "label") if entry.label else path, f"{words}; give one another `label:`")
     return found
-
-
-def _refuse_twins(entries: Iterable[Written], findings: Findings) -> None:
-    """Two baselines of a model, and two entries of one label."""
-    baseline: Path | None = None
-    labels: dict[str, Path] = {}
-    for written in entries:
-        label = written.entry.shown_as
-        if written.entry.is_baseline and baseline is not None:
-            first = findings.source.line((*baseline, "is_baseline"))
-            words = f"a second baseline, the first is on line {first}; keep one of them"
-            findings.problem((*written.path, "is_baseline"), words)
-        elif written.entry.is_baseline:
-            baseline = written.path
-        if label in labels:
-            first = findings.source.line(labels[label])
-            words = f"{shown(label)} already names the entry on line {first}; give one of them another `label:`"
-            words = words if first else f"{shown(label)} names two vendors; give one of them another name"
-            findings.problem((*written.path, "label") if written.entry.label else written.path, words)
-        labels.setdefault(label, written.path)
 
 
 def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,7 +95,7 @@ class EntryReader:
     findings: Findings
     requires_keys: bool
     secrets: set[str] = field(default_factory=set, repr=False)
-    _missing: dict[str, list[Path]] = field(default_factory=dict)
+    _missing: dict[str, list[KeyPath]] = field(default_factory=dict)
 
     def read(self, written: Written, *, selected: bool) -> Entry | None:
         """The entry, without its key where it is not ``selected``; None when something is wrong with it."""
@@ -162,7 +152,7 @@ class EntryReader:
             header_templates={name: text for name, (_, text) in templates.items() if references(text)},
         )
 
-    def _price(self, path: Path, given: Mapping[str, Any] | None) -> Price | None:
+    def _price(self, path: KeyPath, given: Mapping[str, Any] | None) -> Price | None:
         """The price; a price per request alone makes tokens free."""
         if given is None:
             return None
@@ -209,7 +199,7 @@ class EntryReader:
             self.findings.problem(path, words)
         return address
 
-    def _key(self, name: str, path: Path, *, needs_key: bool) -> str | None:
+    def _key(self, name: str, path: KeyPath, *, needs_key: bool) -> str | None:
         value = self.variables.get(name)
         if value is None:
             if needs_key and self.requires_keys:
@@ -222,7 +212,7 @@ class EntryReader:
         self.secrets.add(value)
         return value
 
-    def _values_of(self, headers: Mapping[str, tuple[Path, str]]) -> dict[str, str]:
+    def _values_of(self, headers: Mapping[str, tuple[KeyPath, str]]) -> dict[str, str]:
         """The headers with their variables filled in; those with a missing variable are left out."""
         found: dict[str, str] = {}
         for name, (path, text) in headers.items():
@@ -247,8 +237,8 @@ class EntryReader:
         return f"{state}; set it in {self.variables.env_file} as `{text}=<the key>`, or in the environment"
 
 
-def refuse_literal_secrets(value: Any, findings: Findings, path: Path = ()) -> None:
-    """Keys anywhere but in ``api_key`` and ``api_key_env``, whose own rules refuse them."""
+def refuse_literal_secrets(value: Any, findings: Findings, path: KeyPath = ()) -> None:
+    """Refuse keys anywhere but in ``api_key`` and ``api_key_env``, whose own rules refuse them."""
     if isinstance(value, (dict, list)):
         for step, each in value.items() if isinstance(value, dict) else enumerate(value):
             refuse_literal_secrets(each, findings, (*path, step))
@@ -256,17 +246,14 @@ def refuse_literal_secrets(value: Any, findings: Findings, path: Path = ()) -> N
     setting = path[1:] if path[:1] == ("defaults",) else path[3:]
     if not isinstance(value, str) or setting[:1] in (("api_key",), ("api_key_env",)):
         return
-    name = str(path[-1]) if path else ""
-    is_secret = has_known_form(value) or (names_a_secret(name) and looks_secret(value))
+    is_named = bool(path) and names_a_secret(str(path[-1]))
+    is_secret = has_known_form(value) or (is_named and looks_secret(value))
     if setting[:1] == ("extra_headers",):
-        is_open = names_a_secret(name) and not references(value) and not is_placeholder(value)
-        is_secret = is_open or looks_secret(value)
+        is_secret = looks_secret(value) or (is_named and not references(value) and not is_placeholder(value))
     if is_secret:
         read = described(value, (*path, "api_key"))
-        words = (
-            f"looks like a key (read {read}); keys belong in .env, never in this file; a header may hold `${{NAME}}`"
-        )
-        findings.problem(path, words)
+        words = f"looks like a key (read {read}); keys belong in .env, never in this file"
+        findings.problem(path, f"{words}; a header may hold `${{NAME}}`")
 
 
 def _stated(source: Settings) -> dict[str, Any]:
@@ -278,7 +265,7 @@ def _stated(source: Settings) -> dict[str, Any]:
     }
 
 
-def _headers(path: Path, settings: Settings) -> dict[str, tuple[Path, str]]:
+def _headers(path: KeyPath, settings: Settings) -> dict[str, tuple[KeyPath, str]]:
     """Header name in lower case → (its place in the file, its text with references)."""
     headers = settings.extra_headers or {}
     return {name.lower(): ((*path, "extra_headers", name), text) for name, text in headers.items()}

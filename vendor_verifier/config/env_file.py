@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vendor_verifier.config.problems import reading
 from vendor_verifier.config.secret_text import is_placeholder
-from vendor_verifier.config.yaml_source import read_limited
+from vendor_verifier.config.yaml_source import read_text
 
 
 def read_environment() -> Mapping[str, str]:
@@ -47,9 +46,9 @@ def read_variables(config_path: Path, env_file: Path | None, environ: Mapping[st
     from_file: dict[str, str] = {}
     warnings: list[str] = []
     if env_file is not None or path.exists():
-        with reading(path, "no such file; copy .env.example, or leave --env-file out to use the environment alone"):
-            from_file, bad_lines = parse_env(read_limited(path))
-            mode = path.stat().st_mode & 0o777
+        how = "no such file; copy .env.example, or leave --env-file out to use the environment alone"
+        from_file, bad_lines = parse_env(read_text(path, how))
+        mode = path.stat().st_mode & 0o777
         # Windows has no such mode.
         if mode & 0o077 and os.name != "nt":
             words = f"others on this machine may read the keys in it (mode {mode:04o}); run: chmod 600 {path}"

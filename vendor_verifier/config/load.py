@@ -16,11 +16,11 @@ from vendor_verifier.config.entries import EntryReader, Written, read_models, re
 from vendor_verifier.config.env_file import Variables, read_environment, read_variables
 from vendor_verifier.config.model_names import MODEL_IDS, default_baseline
 from vendor_verifier.config.old_files import read_mcpbr
-from vendor_verifier.config.problems import Findings, key_text, listed, nearest, reading
+from vendor_verifier.config.problems import Findings, listed, nearest
 from vendor_verifier.config.run_config import RunConfig, RunOptions
 from vendor_verifier.config.schema import OWN_BODY_KEYS, RESERVED, Settings, Top, read_address
 from vendor_verifier.config.secret_text import has_known_form, shown
-from vendor_verifier.config.yaml_source import Source, read_limited, read_yaml
+from vendor_verifier.config.yaml_source import Source, key_text, read_text, read_yaml
 from vendor_verifier.errors import ConfigError, Problem
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.registry import Registry, find_vendors
@@ -88,10 +88,14 @@ def load_config(
     options = options.with_set()
     variables = read_variables(options.config_file_path, options.env_file, environ)
     if options.url:
-        source, file = Source(_content_of(options, variables)), Path("--url")
+        source = Source(Path("--url"), _content_of(options, variables))
     else:
-        source, file = _read(options.config_file_path), options.config_file_path
-    findings = Findings(file, source)
+        source = read_yaml(read_text(options.config_file_path, _HOW_TO_START), options.config_file_path)
+        if (found := read_mcpbr(source.content)) is not None:
+            words = f"this is a configuration of mcpbr; `agent-vendor-verifier init NEW --from {source.file.name}` writes "
+            words += f"one of ours into the folder NEW. Run that with `--suite {found.suite}`"
+            raise ConfigError([Problem(words, source.file)])
+    findings = Findings(source)
     findings.warnings += variables.warnings
     content = source.content if isinstance(source.content, dict) else {}
     configuration = _besides_entries(content, options, registry, findings)
@@ -141,7 +145,7 @@ def _besides_entries(
         suites=parts.get("suites") or {},
         gates=tuple(_stated_gates(content, "gates", findings)),
         slos=tuple(_stated_gates(content, "slos", findings)),
-        suite_places={key_text(path): findings.place(path) for path in source.lines if path[:1] == ("suites",)},
+        suite_places={key_text(path): source.place(path) for path in source.lines if path[:1] == ("suites",)},
         options=options,
         registry=find_vendors(options.vendor_path) if registry is None else registry,
     )
@@ -154,7 +158,7 @@ def _stated_gates(content: Mapping[str, Any], key: str, findings: Findings) -> I
         path = (key,) if owner is None else (owner, key)
         for place, gate in enumerate(stated if isinstance(stated, list) else []):
             if isinstance(gate, str):
-                yield StatedGate(gate, owner, findings.place((*path, place)))
+                yield StatedGate(gate, owner, findings.source.place((*path, place)))
 
 
 def _content_of(options: RunOptions, variables: Variables) -> dict[str, Any]:
@@ -189,18 +193,6 @@ def _content_of(options: RunOptions, variables: Variables) -> dict[str, Any]:
             vendor["api_key_env"] = own_key
         vendors.append(vendor)
     return {model: {"vendors": vendors}}
-
-
-def _read(path: Path) -> Source:
-    with reading(path, _HOW_TO_START):
-        source = read_yaml(read_limited(path))
-    if (found := read_mcpbr(source.content)) is not None:
-        words = (
-            f"this is a configuration of mcpbr; `agent-vendor-verifier init NEW --from {path.name}` writes one of ours "
-            f"into the folder NEW. Run that with `--suite {found.suite}`"
-        )
-        raise ConfigError([Problem(words, file=path)])
-    return source
 
 
 def _refused_body(body: Mapping[str, Any]) -> str | None:

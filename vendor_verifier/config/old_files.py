@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, count
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -14,12 +15,8 @@ import yaml
 from vendor_verifier.config.env_file import parse_env
 from vendor_verifier.config.model_names import MODEL_IDS
 from vendor_verifier.config.secret_text import has_known_form, is_placeholder
-from vendor_verifier.config.yaml_source import compose
+from vendor_verifier.config.yaml_source import compose, refusal
 from vendor_verifier.suites import TRIGGER, suite_kind
-
-
-class NotMovable(Exception):
-    """The text cannot be changed without changing more than its keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +29,19 @@ class Moved:
     lines: tuple[int, ...] = ()
 
 
-def move_keys(config: str, env: str, name_of: Callable[[str], str]) -> Moved:
+def move_keys(file: Path, config: str, env: str, name_of: Callable[[str], str]) -> Moved:
     """Both texts with every literal ``api_key`` of ``config`` in ``env``; ``name_of`` a vendor is its usual variable.
 
     A variable of ``env`` that holds another key keeps it: the key of the config then gets a name of its own.
 
     Raises:
-        SourceError: ``config`` is not YAML.
-        NotMovable: a text would not say the same afterwards.
+        ConfigError: ``config`` is not YAML, or a text would not say the same afterwards.
     """
     held = {name: value.strip() for name, value in parse_env(env)[0].items() if not is_placeholder(value)}
     known = dict(held)
     keys: list[tuple[int, str]] = []
     made, at = "", 0
-    for node, vendor in _literals(config):
+    for node, vendor in _literals(config, file):
         usual, key = re.sub(r"[^\w.-]+", "_", name_of(vendor), flags=re.ASCII).strip("_") or "key", node.value.strip()
         names = chain([usual], (f"{usual}_{number}" for number in count(2)))
         name = next(name for name in names if known.get(name, key) == key)
@@ -62,16 +58,16 @@ def move_keys(config: str, env: str, name_of: Callable[[str], str]) -> Moved:
     for name, value in added.items():
         escaped = value.replace("\\", "\\\\").replace("'", "\\'")
         new_env += f"{name}='{escaped}'\n"
-    if _literals(made) or parse_env(new_env)[0] != {**parse_env(env)[0], **added}:
-        raise NotMovable
+    if _literals(made, file) or parse_env(new_env)[0] != {**parse_env(env)[0], **added}:
+        raise refusal(file, "moving its keys would change more than them; write `NAME=<the key>` in .env yourself")
     left = (at for at, line in enumerate(made.splitlines(), 1) if has_known_form(line))
     return Moved(made, new_env, tuple(keys), tuple(left))
 
 
-def _literals(text: str) -> list[tuple[yaml.ScalarNode, str]]:
+def _literals(text: str, file: Path) -> list[tuple[yaml.ScalarNode, str]]:
     """Every ``api_key`` of a vendor that is a key itself, in the order of the text, with the vendor's name."""
     found: dict[int, tuple[yaml.ScalarNode, str]] = {}
-    for section in _fields(compose(text)).values():
+    for section in _fields(compose(text, file)).values():
         vendors = _fields(section).get("vendors")
         for entry in vendors.value if isinstance(vendors, yaml.SequenceNode) else ():
             key, name = _fields(entry).get("api_key"), _fields(entry).get("name")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from vendor_verifier.config.secret_text import abbreviated, holds_secret, shown
-from vendor_verifier.config.yaml_source import Path as KeyPath
-from vendor_verifier.config.yaml_source import Source, SourceError
+from vendor_verifier.config.yaml_source import KeyPath, Source
 from vendor_verifier.errors import ConfigError, Problem
 
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -21,14 +18,6 @@ _OTHER_WORDS = {
     "base_url": "url", "api_base": "url", "endpoint": "url", "model": "model_id", "key": "api_key",
     "headers": "extra_headers", "requests_per_minute": "rpm",
 }  # fmt: skip
-
-
-def key_text(path: tuple[str | int, ...]) -> str:
-    """A path as a message names it: ``minimax-m2.5.vendors[0].url``; a key of the file that looks secret is cut."""
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f"{'.' if text else ''}{shown(step).strip('`')}"
-    return text
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -46,39 +35,21 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(shown(name) for name in names)
 
 
-@contextmanager
-def reading(file: Path, missing: str = "no such file") -> Iterator[None]:
-    """Turn what is wrong with a file as a whole into a ConfigError."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise ConfigError([Problem(missing, file)]) from None
-    except OSError as error:
-        raise ConfigError([Problem(f"cannot be read: {error.strerror}", file)]) from None
-    except SourceError as error:
-        raise ConfigError([Problem(error.message, file, error.line, key_text(error.path) or None)]) from None
-
-
 class Findings:
     """Problems and warnings of one file."""
 
-    def __init__(self, file: Path, source: Source) -> None:
-        self.file = file
+    def __init__(self, source: Source) -> None:
         self.source = source
         self.warnings: list[str] = []
         self.problems: dict[Problem, None] = {}
 
-    def place(self, path: KeyPath, message: str = "") -> Problem:
-        """A problem at the key ``path`` of the file."""
-        return Problem(message, self.file, self.source.line(path), key_text(path) or None)
-
     def problem(self, path: KeyPath, message: str) -> None:
         """Add a problem that must be mended, at the key ``path``."""
-        self.problems[self.place(path, message)] = None
+        self.problems[self.source.place(path, message)] = None
 
     def warn(self, path: KeyPath, message: str) -> None:
         """Add a warning about something that is allowed but doubtful."""
-        self.warnings.append(str(self.place(path, message)))
+        self.warnings.append(str(self.source.place(path, message)))
 
     def add(self, problems: Iterable[Problem]) -> None:
         """Add problems that others found: in this file, in another one or on the command line."""
@@ -87,7 +58,8 @@ class Findings:
     def stop_on_problems(self) -> None:
         """Raise ConfigError with every problem, in the order of the file, if there is any."""
         if self.problems:
-            raise ConfigError(sorted(self.problems, key=lambda each: (each.file != self.file, each.line or 0)))
+            file = self.source.file
+            raise ConfigError(sorted(self.problems, key=lambda each: (each.file != file, each.line or 0)))
 
     def fitted(self, kind: type[Shape], path: KeyPath, content: Any) -> Shape | None:
         """``content`` as ``kind``; None where it does not fit, and every reason is a problem."""
@@ -108,10 +80,11 @@ def misfit(error: Mapping[str, Any], kind: type[BaseModel]) -> str:
     if error["type"] == "missing":
         return f"`{name}` is missing"
     if error["type"] == "extra_forbidden":
-        known = kind.model_fields
         for step in path[:-1]:
-            known = next(each.model_fields for each in get_args(known[step].annotation) if each is not type(None))
-        return f"unknown key{nearest(name, known) or '; known are ' + listed(known)}"
+            # A step that is no field is a key of a mapping, or the place in a list.
+            shapes = get_args(kind.model_fields[step].annotation) if step in kind.model_fields else ()
+            kind = next((each for each in shapes if isinstance(each, type) and issubclass(each, BaseModel)), kind)
+        return f"unknown key{nearest(name, kind.model_fields) or '; known are ' + listed(kind.model_fields)}"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     quotes = "; write it in quotes" if error["type"] == "string_type" and isinstance(read, (bool, int, float)) else ""

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from msgspec import structs
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from vendor_verifier.config.problems import reading
+from vendor_verifier.config.problems import Findings
 from vendor_verifier.config.suite_options import TaskOptions, known_suite, read_options
-from vendor_verifier.config.yaml_source import read_limited, read_yaml
-from vendor_verifier.errors import BFCL_DATA, ConfigError, Problem, ProblemsError, UsageError
+from vendor_verifier.config.yaml_source import read_text, read_yaml
+from vendor_verifier.errors import BFCL_DATA, Problem, ProblemsError, UsageError
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.loaders.selection import classes_of
 from vendor_verifier.pipeline.bfcl.data import SHIPPED, Loaded, custom_files, find_data, find_services, load_categories
@@ -87,21 +87,13 @@ def read_job_file(path: Path) -> Job:
     Raises:
         ConfigError: it cannot be read, or what it asks for cannot be meant; with the lines.
     """
-    with reading(path):
-        # JSON may be indented with tabs, YAML may not.
-        source = read_yaml(read_limited(path).replace("\t", "  "))
-    try:
-        return Job.model_validate(source.content)
-    except ValidationError as error:
-        problems = []
-        for found in error.errors(include_url=False):
-            key, words = ".".join(map(str, found["loc"])), found["msg"].removeprefix("Value error, ")
-            if found["type"] == "extra_forbidden":
-                words = "unknown key; API keys belong into .env" if "key" in key else "unknown key; leave it out"
-            elif found["type"] != "missing":
-                words = f"read {found['input']!r:.100}; {words[:1].lower()}{words[1:]}"
-            problems.append(Problem(words, path, source.line(found["loc"]), key))
-        raise ConfigError(problems) from None
+    # JSON may be indented with tabs, YAML may not.
+    source = read_yaml(read_text(path).replace("\t", "  "), path)
+    findings = Findings(source)
+    job = findings.fitted(Job, (), source.content)
+    findings.stop_on_problems()
+    assert job is not None
+    return job
 
 
 def bfcl_dataset(
