@@ -46,10 +46,3 @@ def test_strange_models_and_unpinned_routers_warn(load):
     warnings = load(entries("deepsek-v3.2", "name: openrouter, is_baseline: true"), KEYS).warnings
     assert any("did you mean `deepseek-v3.2`?" in warning for warning in warnings)
     assert any("vendors[0]" in warning and "router" in warning for warning in warnings)
-
-
-def test_a_pin_on_another_vendor_is_kept_and_warned_about(load):
-    """``provider`` goes out as it is to vendors that are no router, with a warning that they may not read it."""
-    configuration = load(entries("deepseek-v3.2", "name: deepseek, provider: x, is_baseline: true"), KEYS)
-    assert configuration.entries[0].endpoint.body["provider"]["only"] == ["x"]
-    assert any("only OpenRouter" in warning for warning in configuration.warnings)

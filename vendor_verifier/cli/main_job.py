@@ -20,7 +20,7 @@ from vendor_verifier.cli.output import (
     warn,
 )
 from vendor_verifier.cli.progress import progress
-from vendor_verifier.config.load import read_environment
+from vendor_verifier.config.env_file import read_environment
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.lazy_import import registered
 from vendor_verifier.pipeline.estimate import (

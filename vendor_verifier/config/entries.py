@@ -118,7 +118,7 @@ class EntryReader:
         asks_key = not command and not address.url.startswith("sim:")
         needs_key = asks_key and (entry.key_variable is not None or not address.local)
         key_name = entry.key_variable or plugin.key_name or entry.name
-        key = self._key(key_name, path, needs_key=needs_key) if asks_key and selected else None
+        key = self._value(key_name, path, is_needed=needs_key, is_key=True) if asks_key and selected else None
         credential = key or " ".join(command)
         # Without a key there is no account to share, so each address is an account of its own.
         account = f"{address.origin if credential else address.url}\0{credential}"
@@ -167,8 +167,12 @@ class EntryReader:
     def report_missing(self) -> None:
         """One problem for each variable without a value, at the first entry that needs it."""
         for name, paths in self._missing.items():
+            state = f"no value for `{printable(name)}`{nearest(name, self.variables.file_names)}"
+            if name in self.variables.placeholders:
+                state = f"`{printable(name)}` holds only a placeholder"
+            how = f"set it in {self.variables.env_file} as `{printable(name)}=<the key>`, or in the environment"
             others = f" ({len(paths)} entries need it)" if len(paths) > 1 else ""
-            self.findings.problem(paths[0], self._how_to_set(name) + others)
+            self.findings.problem(paths[0], f"{state}; {how}{others}")
 
     def _address(self, written: Written, *, allow_http: bool) -> Address | None:
         """The address of the entry, else its vendor's own; None when it is refused.
@@ -199,42 +203,31 @@ class EntryReader:
             self.findings.problem(path, words)
         return address
 
-    def _key(self, name: str, path: KeyPath, *, needs_key: bool) -> str | None:
-        value = self.variables.get(name)
+    def _value(self, name: str, path: KeyPath, *, is_needed: bool = True, is_key: bool = False) -> str | None:
+        """The value of a variable, which is a secret; None without one, or where it cannot be in a header."""
+        value = self.variables.values.get(name)
         if value is None:
-            if needs_key and self.requires_keys:
+            if is_needed and self.requires_keys:
                 self._missing.setdefault(name, []).append(path)
-            return None
-        if not value.isascii() or not value.isprintable() or " " in value:
-            words = "is no key: it holds a space, a line break or a non-ASCII character"
+        elif not value.isascii() or not value.isprintable() or (is_key and " " in value):
+            words = "cannot be sent: it holds a space, a line break or a non-ASCII character"
             self.findings.problem(path, f"the value of `{printable(name)}` {words}")
-            return None
-        self.secrets.add(value)
-        return value
+        else:
+            self.secrets.add(value)
+            return value
+        return None
 
     def _values_of(self, headers: Mapping[str, tuple[KeyPath, str]]) -> dict[str, str]:
         """The headers with their variables filled in; those with a missing variable are left out."""
         found: dict[str, str] = {}
         for name, (path, text) in headers.items():
-            names = references(text)
-            values = {each: value for each in names if (value := self.variables.get(each)) is not None}
-            for each in set(names) - values.keys() if self.requires_keys else ():
-                self.findings.problem(path, self._how_to_set(each))
-            expanded = expand(text, values)
-            if not expanded.isascii() or not expanded.isprintable():
-                self.findings.problem(path, "its variable holds a line break or a non-ASCII character")
-            elif len(values) == len(set(names)):
-                found[name] = expanded
-                self.secrets |= {expanded, *values.values()} if names else set()
+            values = {each: self._value(each, path) for each in references(text)}
+            found[name] = expand(text, {each: value for each, value in values.items() if value is not None})
+            if None in values.values():
+                del found[name]
+            elif values:
+                self.secrets.add(found[name])
         return found
-
-    def _how_to_set(self, name: str) -> str:
-        text = printable(name)
-        if name in self.variables.placeholders:
-            state = f"`{text}` holds only a placeholder"
-        else:
-            state = f"no value for `{text}`{nearest(name, self.variables.file_names)}"
-        return f"{state}; set it in {self.variables.env_file} as `{text}=<the key>`, or in the environment"
 
 
 def refuse_literal_secrets(value: Any, findings: Findings, path: KeyPath = ()) -> None:

@@ -23,17 +23,16 @@ def read_environment() -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """Named values for keys and headers. ``env_file`` is where a missing one should be written."""
+    """Named values for keys and headers, without those that are empty or a placeholder.
+
+    ``env_file`` is where a missing one should be written.
+    """
 
     env_file: Path
     values: Mapping[str, str] = field(repr=False)
     placeholders: frozenset[str] = frozenset()
     file_names: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-
-    def get(self, name: str) -> str | None:
-        """The value of ``name``, or ``None`` when absent, empty or a placeholder."""
-        return self.values.get(name)
 
 
 def read_variables(config_path: Path, env_file: Path | None, environ: Mapping[str, str]) -> Variables:

@@ -13,13 +13,13 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.config.entries import EntryReader, Written, read_models, refuse_literal_secrets
-from vendor_verifier.config.env_file import Variables, read_environment, read_variables
+from vendor_verifier.config.env_file import Variables, read_variables
 from vendor_verifier.config.model_names import MODEL_IDS, default_baseline
 from vendor_verifier.config.old_files import read_mcpbr
 from vendor_verifier.config.problems import Findings, listed, nearest
 from vendor_verifier.config.run_config import RunConfig, RunOptions
-from vendor_verifier.config.schema import OWN_BODY_KEYS, RESERVED, Settings, Top, read_address
-from vendor_verifier.config.secret_text import has_known_form, shown
+from vendor_verifier.config.schema import RESERVED, Settings, Top, read_address
+from vendor_verifier.config.secret_text import shown
 from vendor_verifier.config.yaml_source import Source, key_text, read_text, read_yaml
 from vendor_verifier.errors import ConfigError, Problem
 from vendor_verifier.records.plan import Entry
@@ -102,11 +102,13 @@ def load_config(
     options = configuration.options
     written = read_models(content, findings)
     selected = _select(written, [name for name in content if name not in RESERVED], options, findings)
-    overrides = options.overrides()
-    if refused := _refused_body(overrides.get("extra_body", {})):
-        findings.add([Problem(refused, key="--extra-body")])
     reader = EntryReader(
-        configuration.registry, configuration.defaults, variables, overrides, findings, requires_keys=require_keys
+        configuration.registry,
+        configuration.defaults,
+        variables,
+        options.overrides(),
+        findings,
+        requires_keys=require_keys,
     )
     found = [(each, reader.read(each, selected=each in selected)) for each in written]
     reader.report_missing()
@@ -189,17 +191,10 @@ def _content_of(options: RunOptions, variables: Variables) -> dict[str, Any]:
         is_local = False
         with suppress(ValueError):  # which is a problem when the entry is read
             is_local = read_address(url).local
-        if variables.get(own_key) or not (is_local or variables.get(name)):
+        if own_key in variables.values or not (is_local or name in variables.values):
             vendor["api_key_env"] = own_key
         vendors.append(vendor)
     return {model: {"vendors": vendors}}
-
-
-def _refused_body(body: Mapping[str, Any]) -> str | None:
-    """Why `extra_body` cannot be merged into a request."""
-    if set(OWN_BODY_KEYS) & set(body):
-        return f"{listed(OWN_BODY_KEYS)} are the question itself and cannot be replaced"
-    return "holds what looks like a key; keys belong in .env" if has_known_form(str(body)) else None
 
 
 def _select(
@@ -279,9 +274,3 @@ def _warn(entries: Sequence[tuple[Written, Entry]], findings: Findings) -> None:
         if is_router and not (isinstance(routed, Mapping) and "only" in routed):
             words = "no `provider:` pins it, so the router and whom it picks is measured, not a vendor"
             findings.warn(written.path, words)
-        elif entry.provider and not is_router:
-            words = "only OpenRouter is known to read this; it is sent as it is"
-            findings.warn((*written.path, "provider"), words)
-
-
-__all__ = ["Configuration", "load_config", "read_environment"]

@@ -82,7 +82,8 @@ def misfit(error: Mapping[str, Any], kind: type[BaseModel]) -> str:
     if error["type"] == "extra_forbidden":
         for step in path[:-1]:
             # A step that is no field is a key of a mapping, or the place in a list.
-            shapes = get_args(kind.model_fields[step].annotation) if step in kind.model_fields else ()
+            field = kind.model_fields.get(step)
+            shapes = (field.annotation, *get_args(field.annotation)) if field else ()
             kind = next((each for each in shapes if isinstance(each, type) and issubclass(each, BaseModel)), kind)
         return f"unknown key{nearest(name, kind.model_fields) or '; known are ' + listed(kind.model_fields)}"
     if error["type"] == "value_error":

@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic.fields import FieldInfo
 
 from vendor_verifier.config.problems import misfit
+from vendor_verifier.config.secret_text import has_known_form
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.findings.gates import PRESETS
 from vendor_verifier.records.manifest import BaselineF1, SchemaPolicy, Undecided
@@ -62,6 +63,7 @@ Words = tuple[str, ...]
 Count = Annotated[int, Field(ge=1)]
 Amount = Annotated[float, Field(gt=0)]
 _LIMITS = Limits()
+OWN_BODY_KEYS = ("model", "messages", "tools")
 # The manifest has these with its entries and tasks; an address may hold a key in its query.
 KEPT_ELSEWHERE = frozenset({"extra_body", "test_file_path", "bfcl_data"})
 # Options of evaluations that several of them may take.
@@ -76,17 +78,18 @@ def _as_text(value: Any) -> Any:
     return fspath(value) if isinstance(value, PathLike) else value
 
 
-def _json_object(value: Any) -> Any:
-    """What a text holds; on the command line an object is written as JSON."""
-    if not isinstance(value, str):
-        return value
-    try:
-        found = parse_json(value)
-    except ValueError as error:
-        raise ValueError(f"not JSON ({error}); write an object in quotes") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"read {value[:40]!r}; expected a JSON object")
-    return found
+def _body_object(value: Any) -> Any:
+    """The settings of a request's body; on the command line an object is written as JSON."""
+    if isinstance(value, str):
+        try:
+            value = parse_json(value)
+        except ValueError as error:
+            raise ValueError(f"not JSON ({error}); write an object in quotes") from None
+    if set(OWN_BODY_KEYS) & set(value if isinstance(value, dict) else ()):
+        raise ValueError(f"{', '.join(OWN_BODY_KEYS)} are the question itself and cannot be replaced")
+    if has_known_form(str(value)):
+        raise ValueError("holds what looks like a key; keys belong in .env")
+    return value
 
 
 def _text(_kind: Any, tokens: Sequence[Token]) -> str:
@@ -177,7 +180,7 @@ class RunConfig(BaseModel):
     temperature: Annotated[float | None, option("Sampling temperature, 0 to 2.", MODEL), Field(ge=0, le=2)] = None
     max_tokens: Annotated[Count | None, option("Maximum output tokens per answer.", MODEL)] = None
     extra_body: Annotated[
-        dict[str, Any] | None, BeforeValidator(_json_object), _body("JSON object to merge into every request body.")
+        dict[str, Any] | None, BeforeValidator(_body_object), _body("JSON object to merge into every request body.")
     ] = None
     use_raw_completions: Annotated[
         bool,

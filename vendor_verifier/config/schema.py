@@ -11,12 +11,11 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from vendor_verifier.config.problems import listed, nearest
-from vendor_verifier.config.run_config import RunConfig, help_of
+from vendor_verifier.config.run_config import OWN_BODY_KEYS, RunConfig, help_of
 from vendor_verifier.config.secret_text import is_placeholder, looks_secret, reference, references, shown
 from vendor_verifier.registry import WIRES
 from vendor_verifier.transport.proxies import is_loopback
 
-OWN_BODY_KEYS = ("model", "messages", "tools")
 _HOST = re.compile(r"[A-Za-z0-9._:%-]+")
 _PERSONA = re.compile(r"sim://([a-z][a-z0-9-]{0,40})")
 _DEFAULT_PORTS = {"http": 80, "https": 443}

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.config.env_file import read_variables
-from vendor_verifier.config.load import read_environment
+from vendor_verifier.config.env_file import read_environment, read_variables
 from vendor_verifier.config.secret_text import expand, references
 from vendor_verifier.errors import ClusterError, UsageError
 from vendor_verifier.pipeline.plan import Prepared, run_wires, wire_of
@@ -125,12 +124,12 @@ def open_job(job: Job) -> Opened:
     env_file = job.env_file if job.env_file is not None and job.env_file.is_file() else None
     variables = read_variables(job.config_file, env_file, environment)
     names = dict.fromkeys(name for entry in job.plan.entries for name in _needed(entry))
-    if missing := [name for name in names if variables.get(name) is None]:
+    if missing := [name for name in names if variables.values.get(name) is None]:
         raise UsageError(f"it has no value for {', '.join(missing)}; set it in that worker's environment")
     for folder in job.vendor_paths:
         if not Path(folder).is_dir():
             raise UsageError(f"the plugin folder {folder} is not there; copy it to the same place")
-    values = {name: variables.get(name) or "" for name in names}
+    values = {name: variables.values.get(name) or "" for name in names}
     plan = structs.replace(job.plan, entries=tuple(_with_secrets(entry, values) for entry in job.plan.entries))
     secrets = {
         *values.values(),

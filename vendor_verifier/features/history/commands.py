@@ -18,8 +18,7 @@ from cyclopts.validators import Number
 from vendor_verifier.cli.options import Display, Settings
 from vendor_verifier.cli.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say, warn
 from vendor_verifier.cli.progress import progress
-from vendor_verifier.config.env_file import read_variables
-from vendor_verifier.config.load import read_environment
+from vendor_verifier.config.env_file import read_environment, read_variables
 from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, flag, many, option
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, VerifierError
 from vendor_verifier.features.history import compare, database, nightly
@@ -70,7 +69,7 @@ def check_command(
     if check.webhook_env is not None:
         # Checked before anything is sent, so that a bad address costs no run.
         variables = read_variables(options.config_file_path, options.env_file, read_environment())
-        address = variables.get(check.webhook_env)
+        address = variables.values.get(check.webhook_env)
         if address is None:
             raise UsageError(f"--webhook-env: no {check.webhook_env} in {variables.env_file} nor in the environment")
         nightly.check_webhook(address, check.webhook_env)

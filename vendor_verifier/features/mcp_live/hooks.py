@@ -99,7 +99,7 @@ class McpLiveHooks(SuiteHooks):
         return (*one_or_many(self.suite.environment), *references(self.suite.url or ""))
 
     def _values(self) -> dict[str, str]:
-        found = {name: self.variables.get(name) for name in self._names()} if self.variables is not None else {}
+        found = {name: self.variables.values.get(name) for name in self._names()} if self.variables is not None else {}
         return {name: value for name, value in found.items() if value is not None}
 
 

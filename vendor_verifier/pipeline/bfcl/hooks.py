@@ -63,7 +63,7 @@ class BfclHooks(SuiteHooks):
     ) -> tuple[SuiteHooks, Dataset]:
         job = read_job_file(Path(own.own["job"])) if own.own.get("job") is not None else None
         variables = read_variables(options.config_file_path, options.env_file, environ)
-        keys = {name: value for name in REST_KEYS if (value := variables.get(name))}
+        keys = {name: value for name in REST_KEYS if (value := variables.values.get(name))}
         data = bfcl_dataset(own.own, own.chosen, keys, job, skip_bad=options.skip_bad_samples)
         return BfclHooks(job, keys), data
 
