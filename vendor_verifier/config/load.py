@@ -29,6 +29,10 @@ _HOW_TO_START = (
     "no such file. `agent-vendor-verifier init --model kimi-k2.5` writes one (`init --list` lists the names), "
     "config_example.yaml is one to copy, and `agent-vendor-verifier demo` needs none"
 )
+_OF_MCPBR = (
+    "this is a configuration of mcpbr; `agent-vendor-verifier init NEW --from {file}` writes one of ours into the "
+    "folder NEW. Run that with `--suite {suite}`"
+)
 # The end of a warning that only matters when vendors are compared with each other.
 NO_F1 = "F1 will not be measured"
 _NEED_A_BASELINE = ("baseline_repeats", "baseline_f1")
@@ -91,10 +95,8 @@ def load_config(
         source = Source(Path("--url"), _content_of(options, variables))
     else:
         source = read_yaml(read_text(options.config_file_path, _HOW_TO_START), options.config_file_path)
-        if (found := read_mcpbr(source.content)) is not None:
-            words = f"this is a configuration of mcpbr; `agent-vendor-verifier init NEW --from {source.file.name}` writes "
-            words += f"one of ours into the folder NEW. Run that with `--suite {found.suite}`"
-            raise ConfigError([Problem(words, source.file)])
+        if (old := read_mcpbr(source.content)) is not None:
+            raise ConfigError([Problem(_OF_MCPBR.format(file=source.file.name, suite=old.suite), source.file)])
     findings = Findings(source)
     findings.warnings += variables.warnings
     content = source.content if isinstance(source.content, dict) else {}
