@@ -73,7 +73,7 @@ def test_a_faithful_vendor_solves_every_row(bench: Bench) -> None:
         (live(server=f"{sys.executable} -c 1/0"), "ZeroDivisionError"),
         (live(server=f"tool --key {KEY}"), "looks like a key"),
         (live(server="x 'y"), "not a command"),
-        (live()[:2], "set `server` to a command"),
+        (live()[:2], "suites.mcp_live.server to a command"),
         ((*live(), "--set", "mcp_live.environment=NOT_SET"), "names NOT_SET, which has no value"),
         ((*live(), "--workers", "2"), "one MCP server in one process"),
     ],

@@ -27,14 +27,15 @@ MOST_CALLS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpLiveSuite(MCPToolBenchSuite):
-    """``server`` is a command, split as a shell would, or ``demo``; ``url`` a server over streamable HTTP. Only the
-    tools in ``allow`` are declared and run. ``environment`` names variables that the command gets. ``tool_timeout`` is
-    in seconds. ``listed`` is the digest of the declared tools and set by the run."""
+    """``server`` is a command, split as a shell would, or ``demo``. Only the tools in ``allow`` are declared and run.
+
+    ``environment`` names variables that the command gets. ``tool_timeout`` is in seconds. ``listed`` is the digest of
+    the declared tools and set by the run.
+    """
 
     name: str = "mcp_live"
     max_iterations: int = 10
     server: str | tuple[str, ...] | None = None
-    url: str | None = None
     allow: str | tuple[str, ...] = ()
     environment: str | tuple[str, ...] = ()
     tool_timeout: float = 30.0

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import anyio
@@ -26,16 +27,13 @@ from vendor_verifier.reports.escape import plain
 
 _MOST_CHARACTERS = 16_384  # of one result
 _MOST_FAILURES = 3  # in a row, then the server is asked no more
-_MOST_TOOLS = 1_000  # a list of tools that goes on for ever is read no further
 
 
 @contextmanager
 def live_tools(
-    address: str | Sequence[str], environment: Mapping[str, str], allowed: Sequence[str], timeout_s: float
+    command: Sequence[str], environment: Mapping[str, str], allowed: Sequence[str], timeout_s: float
 ) -> Iterator[tuple[tuple[Mapping[str, Any], ...], LiveTools]]:
     """The allowed tools of a server as chat completions declare them, and what runs them; it ends with the block.
-
-    ``address`` is a URL, or a command that gets the ``environment``.
 
     Raises:
         UsageError: the server does not start, or has no such tool.
@@ -43,18 +41,21 @@ def live_tools(
     with ExitStack() as stack:
         last_words = stack.enter_context(tempfile.TemporaryFile("w+", errors="replace"))
         portal = stack.enter_context(start_blocking_portal())
+        offered: dict[str, Mapping[str, Any]] = {}
         try:
-            if isinstance(address, str):
-                client = Client(address, cache=None, read_timeout_seconds=timeout_s)
-            else:
-                command = StdioServerParameters(command=address[0], args=list(address[1:]), env=dict(environment))
-                transport = stdio_client(command, errlog=last_words)
-                client = Client(transport, cache=None, read_timeout_seconds=timeout_s)
+            server = StdioServerParameters(command=command[0], args=list(command[1:]), env=dict(environment))
+            transport = stdio_client(server, errlog=last_words)
+            client = Client(transport, cache=None, read_timeout_seconds=timeout_s)
             connection = portal.wrap_async_context_manager(client)
             connection.__enter__()
             # The SDK wraps errors that pass through it in groups, so that those of the run do not.
             stack.callback(connection.__exit__, None, None, None)
-            offered = portal.call(_listed, client)
+            pages = [portal.call(client.list_tools)]
+            while pages[-1].next_cursor is not None:
+                pages.append(portal.call(partial(client.list_tools, cursor=pages[-1].next_cursor)))
+            for tool in (tool for page in pages for tool in page.tools):
+                function = {"name": tool.name, "description": tool.description or "", "parameters": tool.input_schema}
+                offered[tool.name] = {"type": "function", "function": function}
         except Exception as error:  # noqa: BLE001 the SDK raises groups of anything
             while isinstance(error, ExceptionGroup):
                 error = error.exceptions[0]
@@ -71,29 +72,13 @@ def live_tools(
         yield tuple(offered[name] for name in allowed), LiveTools(portal, client, frozenset(allowed))
 
 
-async def _listed(client: Client) -> dict[str, Mapping[str, Any]]:
-    found: dict[str, Mapping[str, Any]] = {}
-    cursor: str | None = None
-    while True:
-        page = await client.list_tools(cursor=cursor)
-        for tool in page.tools:
-            function = {"name": tool.name, "description": tool.description or "", "parameters": tool.input_schema}
-            found[tool.name] = {"type": "function", "function": function}
-        cursor = page.next_cursor
-        if cursor is None or not page.tools or len(found) >= _MOST_TOOLS:
-            return found
-
-
 class LiveTools:
     """Runs calls on the server; a :class:`vendor_verifier.records.request.ToolRunner`."""
 
     def __init__(self, portal: BlockingPortal, client: Client, allowed: frozenset[str]) -> None:
-        self._portal = portal
-        self._client = client
-        self._allowed = allowed
+        self._portal, self._client, self._allowed = portal, client, allowed
         self._one_at_a_time = anyio.Lock()
-        self._failures = 0
-        self._problem = ""
+        self._failures, self._problem = 0, ""
 
     async def run(self, requests: Sequence[ToolRequest]) -> ToolRun:
         """The results of calls, in order, up to one that the server fails."""

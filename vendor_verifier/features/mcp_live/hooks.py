@@ -19,7 +19,7 @@ from msgspec import structs
 
 from vendor_verifier.config.env_file import Variables, read_variables
 from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.config.secret_text import expand, has_known_form, references
+from vendor_verifier.config.secret_text import has_known_form
 from vendor_verifier.config.suite_options import SuiteOptions, build_suite, one_or_many
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, install_line
 from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
@@ -36,41 +36,42 @@ _DEMO = [sys.executable, "-P", "-m", "vendor_verifier.features.mcp_live.demo_ser
 
 @dataclass(frozen=True, slots=True)
 class McpLiveHooks(SuiteHooks):
-    """The hooks of a run of this ``suite``, with the ``variables`` that its options may name."""
+    """The hooks of a run of this ``suite``; ``command`` starts its server, ``values`` are the variables it gets."""
 
     suite: McpLiveSuite = field(default_factory=McpLiveSuite)
-    variables: Variables | None = field(default=None, repr=False)
+    command: Sequence[str] = ()
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def secrets(self) -> Iterable[str]:  # type: ignore[override]
-        """The values of the variables that the command and the URL get."""
-        return self._values().values()
+        return self.values.values()
 
     def prepare(
-        self,
-        kind: SuiteKind,
-        own: SuiteOptions,
-        options: RunOptions,
-        environ: Mapping[str, str],
-        question_seed: int,
+        self, kind: SuiteKind, own: SuiteOptions, options: RunOptions, environ: Mapping[str, str], question_seed: int
     ) -> tuple[SuiteHooks, Dataset]:
         """The rows get the names of the allowed tools; a run declares them as the server does."""
         suite = build_suite(kind, own.own)
         assert isinstance(suite, McpLiveSuite)
-        if (suite.server is None) == (suite.url is None):
-            words = "set `server` to a command (or to demo) or `url` to an address: --set mcp_live.server=demo"
-            raise ProblemsError([Problem(words, key="suites.mcp_live")])
-        if any(map(has_known_form, [*_command(suite), suite.url or ""])):
-            words = "holds what looks like a key; put it into .env and name its variable in `environment` or as ${NAME}"
-            raise ProblemsError([Problem(words, key="suites.mcp_live")])
+        try:
+            words = shlex.split(suite.server) if isinstance(suite.server, str) else suite.server
+        except ValueError as error:
+            raise ProblemsError([Problem(f"not a command: {error}", key="suites.mcp_live.server")]) from None
+        command = _DEMO if suite.server == "demo" else list(words or ())
+        if not command:
+            raise UsageError("set suites.mcp_live.server to a command, or to demo: --set mcp_live.server=demo")
+        if any(map(has_known_form, command)):
+            problem = "holds what looks like a key; put it into .env and name its variable in `environment`"
+            raise ProblemsError([Problem(problem, key="suites.mcp_live.server")])
         if options.workers != 1:
             raise UsageError("--suite mcp_live uses one MCP server in one process; remove --workers")
         if find_spec("mcp") is None:
             raise UsageError(f"--suite mcp_live needs the MCP SDK, which is not installed: {install_line('mcp')}")
         found = suite_dataset(kind, own.chosen, skip_bad=options.skip_bad_samples)
         tools = tuple({"type": "function", "function": {"name": name}} for name in one_or_many(suite.allow))
-        variables = read_variables(options.config_file_path, options.env_file, environ)
-        return McpLiveHooks(suite, variables), structs.replace(found, samples=_with_tools(found.samples, tools))
+        variables: Variables = read_variables(options.config_file_path, options.env_file, environ)
+        values = {name: variables.values.get(name) for name in one_or_many(suite.environment)}
+        hooks = McpLiveHooks(suite, command, {name: value for name, value in values.items() if value is not None})
+        return hooks, structs.replace(found, samples=_with_tools(found.samples, tools))
 
     @contextmanager
     def live(self, task: Task, entries: Sequence[Entry]) -> Iterator[tuple[Task, ToolRunner | None]]:
@@ -82,37 +83,20 @@ class McpLiveHooks(SuiteHooks):
         """
         from vendor_verifier.features.mcp_live.client import live_tools
 
+        names = one_or_many(self.suite.environment)
         for entry in entries:
-            if entry.key_name in one_or_many(self.suite.environment):
+            if entry.key_name in names:
                 words = f"{entry.key_name} is the key of {entry.label}, which no MCP server gets; remove it"
                 raise ProblemsError([Problem(words, key="suites.mcp_live.environment")])
-        suite, values = self.suite, self._values()
-        if missing := [name for name in self._names() if name not in values]:
+        if missing := [name for name in names if name not in self.values]:
             raise UsageError(f"suites.mcp_live names {', '.join(missing)}, which has no value; set it in .env")
-        address = expand(suite.url, values) if suite.url is not None else _command(suite)
-        with live_tools(address, values, one_or_many(suite.allow), suite.tool_timeout) as (tools, runner):
+        allowed, timeout_s = one_or_many(self.suite.allow), self.suite.tool_timeout
+        with live_tools(self.command, self.values, allowed, timeout_s) as (tools, runner):
             digest = hashlib.sha256(json.dumps(tools, sort_keys=True).encode()).hexdigest()[:16]
             samples = _with_tools(task.samples, tools)
             yield structs.replace(task, samples=samples, options={**task.options, "listed": digest}), runner
-
-    def _names(self) -> tuple[str, ...]:
-        return (*one_or_many(self.suite.environment), *references(self.suite.url or ""))
-
-    def _values(self) -> dict[str, str]:
-        found = {name: self.variables.values.get(name) for name in self._names()} if self.variables is not None else {}
-        return {name: value for name, value in found.items() if value is not None}
 
 
 def _with_tools(samples: Sequence[Sample], tools: tuple[Mapping[str, Any], ...]) -> tuple[Sample, ...]:
     """The samples, of the same ids, with these tools."""
     return tuple(structs.replace(one, turn=structs.replace(one.turn, tools=tools)) for one in samples)
-
-
-def _command(suite: McpLiveSuite) -> list[str]:
-    """The words of the command; a text is split as a shell would, and no shell runs it."""
-    if not isinstance(suite.server, str):
-        return list(suite.server or ())
-    try:
-        return _DEMO if suite.server == "demo" else shlex.split(suite.server)
-    except ValueError as error:
-        raise ProblemsError([Problem(f"not a command: {error}", key="suites.mcp_live.server")]) from None
