@@ -50,7 +50,7 @@ COMMANDS = {
     "report": Command("cli.report:report_command", "Print, write or open the report of a stored run.", (
         "report --open",
         "report runs/kimi --format html,junit -o out",
-        "report runs/kimi --format xlsx",
+        "report runs/kimi --format parquet",
         "report runs/kimi --table calls -o calls.csv",
     )),
     "import": Command("cli.score:import_command", "Turn other tools' result files into a run.", (

@@ -47,7 +47,7 @@ def report_command(
 ) -> int:
     """Render a stored run in other formats, or write its tables. Nothing is sent.
 
-    csv is the ranking, or with --table any table; xlsx, parquet and jsonl are tables, too (docs/data.md).
+    csv is the ranking, or with --table any table; parquet and jsonl are tables, too (docs/data.md).
     """
     folder = run_named(run)
     if in_browser:

@@ -2,4 +2,4 @@
 
 from typing import Literal
 
-TableFormat = Literal["csv", "parquet", "xlsx", "jsonl"]
+TableFormat = Literal["csv", "parquet", "jsonl"]

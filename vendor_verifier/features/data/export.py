@@ -1,7 +1,4 @@
-"""The tables of a run as files: CSV and workbooks for spreadsheets, JSON lines, and Parquet.
-
-Texts were written by strangers: in CSV and workbooks none is read as a formula.
-"""
+"""The tables of a run as files: CSV, JSON lines and Parquet."""
 
 from __future__ import annotations
 
@@ -22,8 +19,6 @@ from vendor_verifier.scoring.columns import Column
 from vendor_verifier.store import RunFolder
 
 FOR_PEOPLE = ("ranking", "verdicts", "findings")
-# Excel's own limits.
-_SHEET_ROWS, _CELL_TEXT = 1_048_576, 32_767
 
 
 def export_run(run: RunData, format: TableFormat | None, tables: Sequence[str], output: Path | None) -> list[Path]:
@@ -34,7 +29,7 @@ def export_run(run: RunData, format: TableFormat | None, tables: Sequence[str], 
 
     Raises:
         ProblemsError: no such table, several tables for one file, or a file of another format.
-        UsageError: a library is missing, or a sheet would be too long.
+        UsageError: the library of Parquet is missing.
         StorageError: the disk refused.
     """
     words = [word.strip() for text in tables for word in text.split(",") if word.strip()]
@@ -45,16 +40,13 @@ def export_run(run: RunData, format: TableFormat | None, tables: Sequence[str], 
     ending = "" if output is None or output.is_dir() else output.suffix.lower().removeprefix(".")
     file = output if ending in get_args(TableFormat) else None
     chosen = format or (ending if file is not None else "csv")
-    if file is not None and (ending != chosen or (chosen != "xlsx" and len(names) > 1)):
+    if file is not None and (ending != chosen or len(names) > 1):
         told = f"read the file {file} for {', '.join(names)} as {chosen}; give a folder, or one --table of its format"
         raise ProblemsError([Problem(told, key="--output-dir")])
-    library = {"parquet": "pyarrow", "xlsx": "xlsxwriter"}.get(chosen, "pandas")
-    if find_spec(library) is None:
-        raise UsageError(f"--format {chosen} needs {library}, which is not installed: {install_line('export')}")
+    if chosen == "parquet" and find_spec("pyarrow") is None:
+        raise UsageError(f"--format parquet needs pyarrow, which is not installed: {install_line('export')}")
     folder = RunFolder(file.parent if file is not None else output or run.path / "export")
     folder.create()
-    if chosen == "xlsx":
-        return [folder.write(file.name if file else f"{run.path.resolve().name}.xlsx", _workbook(run, names))]
     written = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}[chosen]
     return [
         folder.write(file.name if file else f"{name}.{chosen}", written(run.whole(name), TABLES[name].columns))
@@ -63,8 +55,13 @@ def export_run(run: RunData, format: TableFormat | None, tables: Sequence[str], 
 
 
 def _csv(table: pd.DataFrame, _columns: Sequence[Column]) -> bytes:
-    """UTF-8 with the mark by which Excel knows it."""
-    return codecs.BOM_UTF8 + _escaped(table).to_csv(index=False).encode()
+    """UTF-8 with the mark by which Excel knows it; no text is read as a formula."""
+    shown = table.copy()
+    for name in table:
+        if not pd.api.types.is_numeric_dtype(table[name].dtype):
+            texts = table[name].astype("object")
+            shown[name] = texts.map(spreadsheet_text, na_action="ignore").astype("object")
+    return codecs.BOM_UTF8 + shown.to_csv(index=False).encode()
 
 
 def _jsonl(table: pd.DataFrame, _columns: Sequence[Column]) -> bytes:
@@ -85,27 +82,3 @@ def _parquet(table: pd.DataFrame, columns: Sequence[Column]) -> bytes:
     target = BytesIO()
     parquet.write_table(found.cast(pyarrow.schema(fields)), target, compression="zstd")
     return target.getvalue()
-
-
-def _workbook(run: RunData, names: Sequence[str]) -> bytes:
-    """A workbook with a sheet a table."""
-    options, target = {"strings_to_formulas": False, "strings_to_urls": False}, BytesIO()
-    with pd.ExcelWriter(target, engine="xlsxwriter", engine_kwargs={"options": options}) as book:
-        for name in names:
-            table = _escaped(run.whole(name))
-            if len(table) >= _SHEET_ROWS:
-                raise UsageError(f"{name} has more rows than a sheet holds: write it as parquet or csv")
-            for column in table.select_dtypes("object"):
-                table[column] = table[column].str.slice(stop=_CELL_TEXT)
-            table.to_excel(book, sheet_name=name, index=False, freeze_panes=(1, 0))
-    return target.getvalue()
-
-
-def _escaped(table: pd.DataFrame) -> pd.DataFrame:
-    """The same with every text safe as a cell of a spreadsheet."""
-    shown = table.copy()
-    for name in table:
-        if not pd.api.types.is_numeric_dtype(table[name].dtype):
-            texts = table[name].astype("object")
-            shown[name] = texts.map(spreadsheet_text, na_action="ignore").astype("object")
-    return shown
