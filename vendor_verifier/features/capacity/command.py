@@ -34,7 +34,6 @@ def capacity_command(
     vendor: Annotated[tuple[str, ...], many("Test this vendor or label only (repeatable).", INPUT)] = (),
     limit: Annotated[int, option("Number of samples.", INPUT, "--limit", "-n", check=_AT_LEAST_1)] = 50,
     sweep: Annotated[str, option("Requests in flight to test, separated by commas.", PACE)] = "1,2,4,8",
-    max_requests: Annotated[int | None, option("Maximum requests per vendor.", PACE, check=_AT_LEAST_1)] = None,
     max_cost: Annotated[float | None, option("Maximum spend in US dollars.", PACE, check=_POSITIVE)] = None,
     slo: Annotated[tuple[str, ...], many('Limit for a level: "avg_ttft_ms.p95 <= 2000" (repeatable).', OUTPUT)] = (),
     at_least: Annotated[int | None, option("Exit 1 if a vendor holds less.", OUTPUT, check=_AT_LEAST_1)] = None,
@@ -49,7 +48,7 @@ def capacity_command(
     """
     from vendor_verifier.config.env_file import read_environment
     from vendor_verifier.config.load import NO_F1
-    from vendor_verifier.features.capacity.sweep import Sweep, read_limits, sweep_vendors
+    from vendor_verifier.features.capacity.sweep import read_limits, sweep_vendors
     from vendor_verifier.pipeline.plan import prepare
     from vendor_verifier.store import RunFolder
 
@@ -72,16 +71,14 @@ def capacity_command(
     for warning in (words for words in prepared.plan.warnings if NO_F1 not in words):
         warn(warning)
     scrubber, progress = prepared.scrubber(), None if quiet else say
-    found = sweep_vendors(Sweep(prepared, levels, limits, folder.path, max_requests, max_cost, progress))
+    found = list(sweep_vendors(prepared, levels, limits, folder.path, max_cost, progress))
     code = _exit_code(found, at_least)
     about = {"limits": [*map(str, limits)], "at_least": at_least, "exit_code": code, "vendors": found}
     document = scrubber.text(msgspec.json.format(msgspec.json.encode(about), indent=2).decode()) + "\n"
-    table = _table(found, scrubber)
     folder.write("capacity.json", document)
-    folder.write("capacity.md", f"# Capacity\n\n```text\n{table}```\n")
-    sys.stdout.write(document if json else table)
+    sys.stdout.write(document if json else _table(found, scrubber))
     if not quiet:
-        say(f"runs and tables: {folder.path}/")
+        say(f"runs and capacity.json: {folder.path}/")
     return code if found[-1].signal_number is None else SIGNAL_BASE + found[-1].signal_number
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -23,7 +23,6 @@ from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.prices import costs_of
 from vendor_verifier.pipeline.run import RunOutcome, run
 from vendor_verifier.records.plan import Entry, LoadShape
-from vendor_verifier.records.results import VendorResult
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.budgets import Spending
 from vendor_verifier.scoring.breakdowns import pace
@@ -37,19 +36,7 @@ _USES, _PASSES = 4, 2
 _REACHED = 0.9
 # F1 or schema accuracy is lost where it is this far below level 1's own; F1 where chance is this unlikely, too.
 _LOSS, _MOST_P = 0.05, 0.01
-_METRICS = ("success_rate", "f1", "schema_accuracy", "avg_tokens", *REQUEST_METRICS)
-
-
-class Sweep(msgspec.Struct, frozen=True):
-    """What to send; ``max_requests`` is for each vendor, ``max_cost`` (US dollars) for all together."""
-
-    prepared: Prepared
-    levels: Sequence[int]
-    limits: Sequence[Gate]
-    folder: Path
-    max_requests: int | None
-    max_cost: float | None
-    progress: Callable[[str], object] | None
+_SHARES = ("success_rate", "f1", "schema_accuracy")
 
 
 class VendorSweep(msgspec.Struct, frozen=True):
@@ -68,27 +55,44 @@ class VendorSweep(msgspec.Struct, frozen=True):
 
 
 class _Measured(msgspec.Struct, frozen=True):
-    """A level as it was scored: its result, its rows, the first pass of level 1 that F1 compares with, and its load."""
+    """A level as it was scored: its row of the table, its records, and the first pass of level 1, which F1 needs."""
 
-    vendor: VendorResult
-    rows: pd.DataFrame
-    samples: tuple[str, ...]
+    row: dict[str, Any]
+    records: pd.DataFrame
+    samples: list[str]
     reference: Decisions
     triggers: Triggers
-    pace: Mapping[str, float]
-    lag_ms: float | None
     is_lost: bool
 
-    def figure(self, limit: Gate) -> float | None:
-        """The figure that a limit is about."""
-        if limit.metric == "f1":
-            return self.triggers.f1
-        if limit.metric in ("success_rate", "schema_accuracy"):
-            return self.vendor.metric(limit.metric)
-        values = request_values(self.rows, limit.metric).dropna()
-        if not len(values) or self.is_lost:
+    def missed(self, limit: Gate) -> tuple[str, bool] | None:
+        """A missed limit in words and whether our own lateness explains it; None where the limit is kept."""
+        if limit.metric in _SHARES:
+            value, is_lost = self.row[limit.metric], False
+        else:
+            values, is_lost = request_values(self.records, limit.metric).dropna(), self.is_lost
+            of_all = values.mean() if limit.percentile is None else values.quantile(limit.percentile / 100)
+            value = None if is_lost or not len(values) else float(of_all)
+        if value is None:
+            return f"{limit} (not measured)", is_lost
+        if meets(limit, pd.Series([value])).iloc[0]:
             return None
-        return float(values.mean() if limit.percentile is None else values.quantile(limit.percentile / 100))
+        is_ours = limit.metric.endswith("_ms") and (self.row["lag_p99_ms"] or 0.0) >= value - limit.limit
+        return f"{limit} ({value:.4g})", is_ours
+
+    def losses(self, first: _Measured) -> Iterator[tuple[str, bool]]:
+        """What level 1 did better: schema accuracy, and F1 where more decisions changed than by chance (Fisher)."""
+        valid, valid_first = self.row["schema_accuracy"], first.row["schema_accuracy"]
+        if valid is not None and valid_first is not None and valid < valid_first - _LOSS:
+            yield f"schema accuracy {valid:.2f} (level 1: {valid_first:.2f})", False
+        f1, f1_first = self.triggers.f1, first.triggers.f1
+        if f1 is None or f1_first is None or f1 >= f1_first - _LOSS:
+            return
+        from scipy.stats import fisher_exact
+
+        both = (self.triggers.counts, first.triggers.counts)
+        changed, unchanged = ([each.fp + each.fn for each in both], [each.tp + each.tn for each in both])
+        if fisher_exact([changed, unchanged], alternative="greater").pvalue <= _MOST_P:
+            yield f"F1 {f1:.2f} (level 1: {f1_first:.2f})", False
 
 
 def read_limits(slos: Sequence[str]) -> tuple[Gate, ...]:
@@ -99,87 +103,90 @@ def read_limits(slos: Sequence[str]) -> tuple[Gate, ...]:
     """
     stated = [limit for text in slos for limit in parse_gate(text)]
     for limit in stated:
-        if limit.metric not in _METRICS:
-            raise GateError(f"--slo {str(limit)!r}: not measured by level; use one of {', '.join(_METRICS)}")
+        if limit.metric not in (*_SHARES, *REQUEST_METRICS):
+            known = ", ".join((*_SHARES, *REQUEST_METRICS))
+            raise GateError(f"--slo {str(limit)!r}: not measured by level; use one of {known}")
     usual = (*parse_gate("success_rate >= 0.99"), *parse_gate("ttft_ms.p95 <= 2000"))
     named = {limit.metric.removeprefix("avg_") for limit in stated}
     return (*stated, *(limit for limit in usual if limit.metric not in named))
 
 
-def sweep_vendors(asked: Sweep) -> list[VendorSweep]:
-    """Sweep one vendor after the other; a signal ends all of it.
+def sweep_vendors(
+    prepared: Prepared,
+    levels: Sequence[int],
+    limits: Sequence[Gate],
+    folder: Path,
+    max_cost: float | None,
+    progress: Callable[[str], object] | None,
+) -> Iterator[VendorSweep]:
+    """Sweep one vendor after the other; ``max_cost`` (US dollars) is for all together, and a signal ends all of it.
 
     Raises:
         ProblemsError: there is a cost limit, and the price of a vendor is not known.
         StorageError: the disk refused a write.
     """
-    spending = Spending(max_cost_usd=asked.max_cost, costs=costs_of(asked.prepared.plan))
-    found: list[VendorSweep] = []
-    for number, entry in enumerate(asked.prepared.plan.entries, 1):
-        name = f"{number:02}-{re.sub(r'[^A-Za-z0-9.-]', '_', entry.label)}"
-        found.append(_sweep(asked, entry, asked.folder / name, spending))
-        if found[-1].signal_number is not None:
-            break
-    return found
+    spending = Spending(max_cost_usd=max_cost, costs=costs_of(prepared.plan))
+    for number, entry in enumerate(prepared.plan.entries, 1):
+        own = folder / f"{number:02}-{re.sub(r'[^A-Za-z0-9.-]', '_', entry.label)}"
+        found = _sweep(prepared, entry, levels, limits, own, spending, progress)
+        yield found
+        if found.signal_number is not None:
+            return
 
 
-def _sweep(asked: Sweep, entry: Entry, folder: Path, spending: Spending) -> VendorSweep:
-    prepared = asked.prepared
+def _sweep(
+    prepared: Prepared,
+    entry: Entry,
+    levels: Sequence[int],
+    limits: Sequence[Gate],
+    folder: Path,
+    spending: Spending,
+    progress: Callable[[str], object] | None,
+) -> VendorSweep:
     samples = len(prepared.plan.tasks[0].samples)
-    repeats = {1: _PASSES} | {size: math.ceil(size * _USES / samples) for size in asked.levels if size != 1}
+    repeats = {1: _PASSES} | {size: math.ceil(size * _USES / samples) for size in levels if size != 1}
     end: tuple[End, str] = ("highest", "this is the highest level of the sweep")
     first: _Measured | None = None
-    levels: list[dict[str, Any]] = []
-    holds, sent, signal_number = None, 0, None
+    rows: list[dict[str, Any]] = []
+    holds, signal_number = None, None
     for size, repeat in repeats.items():
-        at = f"{size} in flight"
-        budgets = {
-            "max_requests": None if asked.max_requests is None else max(0, asked.max_requests - sent),
-            "max_cost_usd": None if asked.max_cost is None else max(0.0, asked.max_cost - spending.cost_usd),
-        }
         load, alone = LoadShape(), structs.replace(entry, concurrency=size, is_baseline=False)
+        left = None if spending.max_cost_usd is None else max(0.0, spending.max_cost_usd - spending.cost_usd)
         plan = structs.replace(
             prepared.plan,
             entries=(alone,),
             load=load,
             request_concurrency=places(load, size, [alone]),
             repeat=repeat,
-            **budgets,
+            max_cost_usd=left,
         )
         options = prepared.options.model_copy(update={"output_dir": folder / f"level-{size}"})
         outcome = run(replace(prepared, plan=plan, options=options))
-        records = list(outcome.folder.read_records(lambda _line, _reason: None))
-        for attempt in (attempt for record in records for turn in record.turns for attempt in turn.attempts):
-            spending.pay(entry, attempt, 0)
-        seen = _measured(outcome, first)
-        missed = [miss for limit in asked.limits if (miss := _missed(limit, seen)) is not None]
-        if first is not None:
-            missed += [(words, False) for words in _losses(seen, first)]
-        levels.append(_row(size, seen, [words for words, _ in missed]))
-        sent += seen.vendor.recorded
-        if asked.progress is not None:
-            asked.progress(f"{plain(entry.label)}: {at}: {seen.vendor.recorded} requests")
+        for record in outcome.folder.read_records(lambda _line, _reason: None):
+            for attempt in (attempt for turn in record.turns for attempt in turn.attempts):
+                spending.pay(entry, attempt, 0)
+        seen = _measured(outcome, size, first)
+        missed = [miss for limit in limits if (miss := seen.missed(limit)) is not None]
+        missed += [] if first is None else seen.losses(first)
+        rows.append({**seen.row, "misses": [words for words, _ in missed]})
+        if progress is not None:
+            progress(f"{plain(entry.label)}: {size} in flight: {seen.row['requests']} requests")
         signal_number = outcome.signal_number
-        if (ended := _ended(outcome, missed, at, is_first=first is None)) is not None:
+        if (ended := _ended(outcome, seen, missed, entry, is_first=first is None)) is not None:
             end = ended
-            break
-        reached = levels[-1]["in_flight"]
-        if first is not None and reached is not None and reached < _REACHED * size:
-            # Held back by the entry's budgets or the vendor's refusals; else our own machine sent too slowly.
-            is_held = entry.requests_per_minute or entry.tokens_per_minute or seen.vendor.failures
-            words = "" if is_held else "; this machine sent too slowly"
-            end = ("not_reached" if is_held else "client", f"{at} was not reached ({reached:.1f} on average){words}")
             break
         first, holds = first or seen, size
     held = "holds no level" if holds is None else f"holds {holds} in flight"
     words = f"{entry.model} / {entry.label} {held}; {end[1]}."
-    return VendorSweep(entry.model, entry.label, holds, end[0], words, levels, signal_number)
+    return VendorSweep(entry.model, entry.label, holds, end[0], words, rows, signal_number)
 
 
 def _ended(
-    outcome: RunOutcome, missed: Sequence[tuple[str, bool]], at: str, *, is_first: bool
+    outcome: RunOutcome, seen: _Measured, missed: Sequence[tuple[str, bool]], entry: Entry, *, is_first: bool
 ) -> tuple[End, str] | None:
-    """Why the sweep ends after this level; None where it kept all limits."""
+    """Why the sweep ends after this level; None where the level holds."""
+    size, reached = seen.row["level"], seen.row["in_flight"]
+    at = f"{size} in flight"
     if outcome.signal_number is not None:
         return "interrupted", f"the sweep was interrupted at {at}"
     if outcome.limit is not None:
@@ -187,80 +194,44 @@ def _ended(
     # A vendor that cannot be reached under load misses its success rate.
     for reason in outcome.scored.manifest.stopped.values() if is_first else ():
         return "stopped", f"the vendor was stopped: {reason}"
-    if not missed:
-        return None
-    words = "; ".join(limit for limit, _ in missed)
-    if all(ours for _, ours in missed):
-        return "client", f"at {at} this machine was too slow: {words}. Use an idle machine"
-    return "missed", f"at {at} it misses {words}"
+    if missed:
+        words = "; ".join(limit for limit, _ in missed)
+        if all(ours for _, ours in missed):
+            return "client", f"at {at} this machine was too slow: {words}. Use an idle machine"
+        return "missed", f"at {at} it misses {words}"
+    if not is_first and reached is not None and reached < _REACHED * size:
+        # Held back by the entry's budgets or the vendor's refusals; else our own machine sent too slowly.
+        is_held = entry.requests_per_minute or entry.tokens_per_minute or not seen.records["ok"].all()
+        words = "" if is_held else "; this machine sent too slowly"
+        return ("not_reached" if is_held else "client"), f"{at} was not reached ({reached:.1f} on average){words}"
+    return None
 
 
-def _measured(outcome: RunOutcome, first: _Measured | None) -> _Measured:
+def _measured(outcome: RunOutcome, size: int, first: _Measured | None) -> _Measured:
     """The run of a level; the passes of level 1 after its first are compared with that."""
     scored, manifest = outcome.scored, outcome.scored.manifest
     (model,) = scored.report.models.values()
     (vendor,) = model.vendors.values()
-    rows = scored.records[["sample", "repetition", "decision"]].assign(counts=True)
-    names = tuple(scored.samples[manifest.suites[0]].ids) if first is None else first.samples
-    passes = sorted(scored.records["repetition"].unique())
-    found = decisions(rows, list(names), passes, missing_is_failed=False)
+    names = list(scored.samples[manifest.suites[0]].ids) if first is None else first.samples
+    made = scored.records[["sample", "repetition", "decision"]].assign(counts=True)
+    found = decisions(made, names, sorted(made["repetition"].unique()), missing_is_failed=False)
     reference, own = (found[:1], found[1:]) if first is None else (first.reference, found)
+    triggers = trigger_counts(reference, own, "exclude")
     lags = [None if manifest.event_loop is None else manifest.event_loop.p99_ms]
     lags += [load.lag_p99_ms for load in (manifest.load or {}).values() if not load.held_back]
     load = pace(scored.records, scored.attempts)
-    return _Measured(
-        vendor=vendor,
-        rows=scored.records,
-        samples=names,
-        reference=reference,
-        triggers=trigger_counts(reference, own, "exclude"),
-        pace={str(name): float(value) for name, value in load.iloc[0].items()} if len(load) else {},
-        lag_ms=max((lag for lag in lags if lag is not None), default=None),
-        is_lost=bool(model.unranked),
-    )
-
-
-def _row(size: int, seen: _Measured, misses: Sequence[str]) -> dict[str, Any]:
-    """The level in the table."""
-    ttft = request_values(seen.rows, "ttft_ms").dropna()
-    return {
+    reached: Any = load.iloc[0] if len(load) else {}
+    ttft = request_values(scored.records, "ttft_ms").dropna()
+    row = {
         "level": size,
-        "requests": seen.vendor.recorded,
-        "success_rate": seen.vendor.success_rate,
+        "requests": vendor.recorded,
+        "success_rate": vendor.success_rate,
         "ttft_p50_ms": float(ttft.quantile(0.5)) if len(ttft) else None,
         "ttft_p95_ms": float(ttft.quantile(0.95)) if len(ttft) else None,
-        "tps": seen.vendor.tps,
-        "in_flight": seen.pace.get("in_flight"),
-        "requests_per_s": seen.pace.get("requests_per_s"),
-        "f1": seen.triggers.f1,
-        "schema_accuracy": seen.vendor.schema_accuracy,
-        "lag_p99_ms": seen.lag_ms,
-        "misses": misses,
+        "tps": vendor.tps,
+        **{name: float(reached[name]) if name in reached else None for name in ("in_flight", "requests_per_s")},
+        "f1": triggers.f1,
+        "schema_accuracy": vendor.schema_accuracy,
+        "lag_p99_ms": max((lag for lag in lags if lag is not None), default=None),
     }
-
-
-def _missed(limit: Gate, seen: _Measured) -> tuple[str, bool] | None:
-    """A missed limit in words and whether our own lateness explains it; None where the limit is kept."""
-    value = seen.figure(limit)
-    if value is None:
-        return f"{limit} (not measured)", seen.is_lost
-    if meets(limit, pd.Series([value])).iloc[0]:
-        return None
-    is_ours = limit.metric.endswith("_ms") and (seen.lag_ms or 0.0) >= value - limit.limit
-    return f"{limit} ({value:.4g})", is_ours
-
-
-def _losses(seen: _Measured, first: _Measured) -> Iterator[str]:
-    """What level 1 did better: schema accuracy, and F1 where more decisions changed than by chance (Fisher 1935)."""
-    valid, valid_first = seen.vendor.schema_accuracy, first.vendor.schema_accuracy
-    if valid is not None and valid_first is not None and valid < valid_first - _LOSS:
-        yield f"schema accuracy {valid:.2f} (level 1: {valid_first:.2f})"
-    f1, f1_first = seen.triggers.f1, first.triggers.f1
-    if f1 is None or f1_first is None or f1 >= f1_first - _LOSS:
-        return
-    from scipy.stats import fisher_exact
-
-    both = (seen.triggers.counts, first.triggers.counts)
-    changed, unchanged = ([each.fp + each.fn for each in both], [each.tp + each.tn for each in both])
-    if fisher_exact([changed, unchanged], alternative="greater").pvalue <= _MOST_P:
-        yield f"F1 {f1:.2f} (level 1: {f1_first:.2f})"
+    return _Measured(row, scored.records, names, reference, triggers, bool(model.unranked))
