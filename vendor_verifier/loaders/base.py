@@ -68,17 +68,15 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class UnusableRequest(ValueError):
-    """The row is not a question; the message says what was read, what was expected and how to fix it."""
+    """The row is not a question; the message says what was read, what was expected and how to fix it.
 
-    def __init__(self, message: str, key: str | None = None) -> None:
+    ``line`` counts from 1 in the text that was read.
+    """
+
+    def __init__(self, message: str, key: str | None = None, line: int = 1) -> None:
         super().__init__(message)
         self.key = key
-
-
-class _Unreadable(UnusableRequest):
-    """Text that is no row; ``line`` counts from 1 in the text."""
-
-    line = 1
+        self.line = line
 
 
 def data_error(problems: Sequence[Problem]) -> DataError:
@@ -140,19 +138,16 @@ def unpacked(value: object, key: str, expected: str = "") -> object:
 def read_rows(lines: Iterable[bytes], file: Path) -> Iterator[Row | Problem]:
     """Every non-blank line as a row, or as the problem it has. Line numbers are physical and start at 1."""
     for number, line in enumerate(lines, 1):
-        content = line.removeprefix(BOM)
-        if content.strip():
+        if line.removeprefix(BOM).strip():
             try:
-                yield _row(number, content)
+                yield Row(number, _row(line))
             except UnusableRequest as problem:
                 yield Problem(str(problem), file, number, problem.key)
-                if _is_utf_16(content):
-                    return
 
 
-def _row(number: int, content: bytes) -> Row:
+def _row(line: bytes) -> dict[str, Any]:
     """The object on a line, which must be sendable and name each of its keys once."""
-    if len(content) > MAX_LINE_BYTES:
+    if len(line) > MAX_LINE_BYTES:
         most = MAX_LINE_BYTES // 2**20
         raise UnusableRequest(f"the line is longer than {most} MB; expected one request, not a whole file")
     repeated: list[str] = []
@@ -162,17 +157,15 @@ def _row(number: int, content: bytes) -> Row:
         repeated[:] = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
         return dict(pairs)
 
-    text = _decoded(content)
+    text = _decoded(line)
     value = _parsed(text, note_repeated_keys)
     if not isinstance(value, dict):
-        raise UnusableRequest(
-            f"expected a JSON object, read {kind_of(value)}; write one object per line, without a surrounding array"
-        )
+        raise UnusableRequest(f"expected a JSON object, read {kind_of(value)}; write one object per line")
     if repeated:
         raise UnusableRequest("the key occurs twice on this line; keep the one that is meant", repeated[0])
     if "\\u" in text:
         refuse_half_characters(value)
-    return Row(number, value)
+    return value
 
 
 def read_array(content: bytes, file: Path) -> Iterator[Row | Problem]:
@@ -186,14 +179,13 @@ def read_array(content: bytes, file: Path) -> Iterator[Row | Problem]:
     try:
         text = _decoded(content)
         values = _parsed(text)
-    except _Unreadable as problem:
+    except UnusableRequest as problem:
         raise data_error([Problem(str(problem), file, problem.line)]) from None
-    has_escapes = "\\u" in text
     for number, value in enumerate(values, 1):
         try:
             if not isinstance(value, dict):
                 raise UnusableRequest(f"expected an object, read {kind_of(value)}")
-            if has_escapes:
+            if "\\u" in text:
                 refuse_half_characters(value)
             yield Row(number, value)
         except UnusableRequest as problem:
@@ -204,13 +196,8 @@ def _decoded(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        hint = "it looks like UTF-16; " if _is_utf_16(content) else ""
         where = f"byte 0x{content[error.start]:02x} at position {error.start + 1}"
-        raise _Unreadable(f"not UTF-8: {where}; {hint}save the file as UTF-8") from None
-
-
-def _is_utf_16(content: bytes) -> bool:
-    return b"\x00" in content[:100] or content[:2] in (b"\xff\xfe", b"\xfe\xff")
+        raise UnusableRequest(f"not UTF-8: {where}; save the file as UTF-8, not as UTF-16 or another one") from None
 
 
 def _parsed(text: str, hook: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
@@ -221,14 +208,11 @@ def _parsed(text: str, hook: Callable[[list[tuple[str, Any]]], Any] | None = Non
         reason = str(error)
     found = _POSITION.search(reason)
     if found is None:
-        raise _Unreadable(f"not usable JSON: {reason}")
+        raise UnusableRequest(f"not usable JSON: {reason}")
     line, column, position = map(int, found.groups())
     rest = text[position:].strip()
-    read = shortened(rest[:30], 30) if rest else f"the end of the {'file' if line > 1 else 'line'}"
-    hint = "; write each object on one line" if text.strip() in ("{", "[", "}", "]", "},") else ""
-    problem = _Unreadable(f"not JSON at column {column}: {_POSITION.sub('', reason)}, read {read}{hint}")
-    problem.line = line
-    raise problem
+    read = shortened(rest[:30]) if rest else "the end; write each object on one line"
+    raise UnusableRequest(f"not JSON at column {column}: {_POSITION.sub('', reason)}, read {read}", line=line)
 
 
 def read_schedule(lines: Iterable[bytes], file: Path) -> tuple[float, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
+import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
 
 from vendor_verifier.errors import Problem
 from vendor_verifier.loaders.base import (
@@ -105,37 +107,20 @@ def declared(name: str, description: object = None, schema: Mapping[str, Any] | 
     return {"type": "function", "function": function}
 
 
-def _is_number(value: Any, least: float = -math.inf, most: float = math.inf, kinds: Any = (int, float)) -> bool:
-    is_one = isinstance(value, kinds) and not isinstance(value, bool) and math.isfinite(value)
-    return is_one and least <= value <= most
-
-
-def _is_stop(value: object) -> bool:
-    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(each, str) for each in value))
-
-
-def _between(least: float, most: float) -> tuple[Callable[[Any], bool], str]:
-    return partial(_is_number, least=least, most=most), f"a number from {least} to {most}"
-
-
-def _whole(least: int) -> tuple[Callable[[Any], bool], str]:
-    return partial(_is_number, least=least, kinds=int), f"a whole number from {least} on"
-
-
-# By name: what chat completions can take at all, and in words what it expects.
-_CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "temperature": _between(0, 2),
-    "top_p": _between(0, 1),
-    "presence_penalty": _between(-2, 2),
-    "frequency_penalty": _between(-2, 2),
-    "max_tokens": _whole(1),
-    "max_completion_tokens": _whole(1),
-    "n": _whole(1),
-    "top_logprobs": _whole(0),
-    "parallel_tool_calls": (lambda value: isinstance(value, bool), "true or false"),
-    "response_format": (lambda value: isinstance(value, dict), "an object"),
-    "stop": (_is_stop, "text, or an array of texts"),
-    "tool_choice": (lambda value: isinstance(value, (str, dict)), "text, or an object"),
+# By name what chat completions can take at all.
+_PARAMETERS: Mapping[str, Any] = {
+    "temperature": Annotated[float, Meta(ge=0, le=2)],
+    "top_p": Annotated[float, Meta(ge=0, le=1)],
+    "presence_penalty": Annotated[float, Meta(ge=-2, le=2)],
+    "frequency_penalty": Annotated[float, Meta(ge=-2, le=2)],
+    "max_tokens": Annotated[int, Meta(ge=1)],
+    "max_completion_tokens": Annotated[int, Meta(ge=1)],
+    "n": Annotated[int, Meta(ge=1)],
+    "top_logprobs": Annotated[int, Meta(ge=0)],
+    "parallel_tool_calls": bool,
+    "response_format": dict[str, Any],
+    "stop": str | list[str],
+    "tool_choice": str | dict[str, Any],
 }
 
 
@@ -143,10 +128,11 @@ def parameter_defects(parameters: Mapping[str, Any]) -> list[str]:
     """The parameters whose value nobody can take, in words; those that are not known are left alone."""
     found = []
     for name, value in parameters.items():
-        is_fine, expected = _CHECKS.get(name, (lambda _: True, ""))
-        if not is_fine(value):
-            read = shortened(value, 40) if isinstance(value, str) else value if _is_number(value) else kind_of(value)
-            found.append(f"{name}: expected {expected}, read {read}; it is sent so")
+        try:
+            msgspec.convert(value, _PARAMETERS.get(name, Any))
+        except msgspec.ValidationError as error:
+            read = shortened(json.dumps(value, ensure_ascii=False), 40)
+            found.append(f"{name}: read {read}; {str(error)[:1].lower()}{str(error)[1:]}; it is sent so")
     return found
 
 
