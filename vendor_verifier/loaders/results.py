@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -197,10 +196,14 @@ def _pinned_provider(routing: object) -> str | None:
     return as_text(names[0]) if names else None
 
 
-_Run = tuple[str, int]
-"""(label, repetition): one file of results."""
-_Answers = list[tuple[str, ResultRow]]
-"""The rows of one file, each with the id of the sample that it answers."""
+class _File(msgspec.Struct):
+    """One file of results. ``answers`` are its rows, each with the id of the sample that it answers."""
+
+    label: str
+    repetition: int
+    path: Path
+    rows: list[ResultRow] = []
+    answers: list[tuple[str, ResultRow]] = []
 
 
 class Imported(msgspec.Struct, frozen=True):
@@ -236,35 +239,28 @@ def import_results(
     """
     if baseline is not None and baseline not in files:
         raise DataError([Problem(f"the baseline {baseline!r} is none of the files: {', '.join(files)}")])
-    runs = {(label, number): lines for label, every in files.items() for number, lines in enumerate(every)}
-    named = {(label, number): paths[label][number] if paths else Path(label) for label, number in runs}
-    # The baseline goes first: where files word a question with other parameters, its wording is kept.
-    first = sorted(runs, key=lambda run: run[0] != baseline)
-    rows, problems = _read_files({run: runs[run] for run in first}, named)
+    read, problems = _read_files(files, paths)
     if problems and not skip_bad:
         raise data_error(problems)
-    empty = [Problem("no usable row of results in this file", named[each]) for each in runs if not rows[each]]
+    empty = [Problem("no usable row of results in this file", file.path) for file in read if not file.rows]
     if empty:
         raise data_error([*empty, *problems])
     warnings = [f"left out: {problem}" for problem in problems]
-    order = _lines_by_content(rows, samples)
-    answers = {each: _answers(of_run, order) for each, of_run in rows.items()}
-    planned = {sample.id: sample for sample in samples.samples} if samples else _union(answers.values())
-    records: list[Record] = []
-    for each in runs:
-        made, remarks = _records(answers[each], planned, model=model, source=each, run=run, file=named[each])
-        records += made
-        warnings += remarks
+    _number(read, samples)
+    # The baseline goes first: where files word a question with other parameters, its wording is kept.
+    union = sorted(read, key=lambda file: file.label != baseline)
+    planned = {sample.id: sample for sample in (samples.samples if samples else _union(union))}
+    records = [record for file in read for record in _records(file, planned, model, run, warnings)]
     entries = []
     for label, every in files.items():
-        of_label = [row for number in range(len(every)) for row in rows[label, number]]
+        rows = [row for file in read if file.label == label for row in file.rows]
         entries.append(
             EntryInfo(
                 model=model,
                 label=label,
                 vendor=label,
-                model_id=next((row.model_id for row in of_label if row.model_id), model),
-                provider=next((row.provider for row in of_label if row.provider), None),
+                model_id=next((row.model_id for row in rows if row.model_id), model),
+                provider=next((row.provider for row in rows if row.provider), None),
                 is_baseline=label == baseline,
                 repeat=len(every) if len(every) > 1 else None,
             )
@@ -274,95 +270,78 @@ def import_results(
 
 
 def _read_files(
-    files: Mapping[_Run, Iterable[bytes]], named: Mapping[_Run, Path]
-) -> tuple[dict[_Run, list[ResultRow]], list[Problem]]:
-    rows: dict[_Run, list[ResultRow]] = {}
+    files: Mapping[str, Sequence[Iterable[bytes]]], paths: Mapping[str, Sequence[Path]] | None
+) -> tuple[list[_File], list[Problem]]:
+    read: list[_File] = []
     problems: list[Problem] = []
-    for run, lines in files.items():
-        rows[run] = []
-        for row in read_rows(lines, named[run]):
+    for label, number, lines in ((label, at, each) for label, every in files.items() for at, each in enumerate(every)):
+        file = _File(label, number, paths[label][number] if paths else Path(label))
+        read.append(file)
+        for row in read_rows(lines, file.path):
             if isinstance(row, Problem):
                 problems.append(row)
                 continue
             try:
-                rows[run].append(read_result(row.fields, row.line))
+                file.rows.append(read_result(row.fields, row.line))
             except UnusableRequest as reason:
-                problems.append(Problem(str(reason), named[run], row.line, reason.key))
-    return rows, problems
+                problems.append(Problem(str(reason), file.path, row.line, reason.key))
+    return read, problems
 
 
-def _lines_by_content(rows: Mapping[_Run, Sequence[ResultRow]], samples: LoadedSamples | None) -> dict[str, list[int]]:
-    """By content the lines of the test file that ask it, as far as files state them, in order."""
+def _number(files: Sequence[_File], samples: LoadedSamples | None) -> None:
+    """Give each row the id of its sample: by content, and by its line in the test file as far as that is stated.
+
+    Rows that state no line count in the order in which they come.
+    """
     stated: dict[str, set[int]] = {}
-    for row in chain.from_iterable(rows.values()):
-        if row.index is not None:
-            stated.setdefault(row.digest, set()).add(row.index)
-    lines: dict[str, set[int]] = {}
+    for row in (row for file in files for row in file.rows if row.index is not None):
+        stated.setdefault(row.digest, set()).add(row.index or 0)
+    known: dict[str, set[int]] = {}
     for sample in samples.samples if samples else ():
         if sample.source is not None:
-            lines.setdefault(sample.id.rpartition("-")[0], set()).add(sample.source.line)
+            known.setdefault(sample.id.rpartition("-")[0], set()).add(sample.source.line)
     # Another count (from 0, or of a filtered file) only gives the order; the same count gives the line.
-    lines = {content: known for content, known in lines.items() if stated.get(content, set()) <= known}
-    return {content: sorted(found) for content, found in {**stated, **lines}.items()}
+    same = {content: lines for content, lines in known.items() if stated.get(content, set()) <= lines}
+    order = {content: sorted(lines) for content, lines in {**stated, **same}.items()}
+    for file in files:
+        unnumbered: Counter[str] = Counter()
+        for row in file.rows:
+            if row.index is None:
+                unnumbered[row.digest] += 1
+            number = unnumbered[row.digest] if row.index is None else bisect_left(order[row.digest], row.index) + 1
+            file.answers.append((numbered(row.digest, number), row))
 
 
-def _answers(rows: Sequence[ResultRow], order: Mapping[str, Sequence[int]]) -> _Answers:
-    """Rows without an index count in the order they stand."""
-    unnumbered: Counter[str] = Counter()
-    found: _Answers = []
-    for row in rows:
-        if row.index is None:
-            unnumbered[row.digest] += 1
-            number = unnumbered[row.digest]
-        else:
-            number = bisect_left(order[row.digest], row.index) + 1
-        found.append((numbered(row.digest, number), row))
-    return found
-
-
-def _union(files: Iterable[_Answers]) -> dict[str, Sample]:
+def _union(files: Iterable[_File]) -> list[Sample]:
     """Everything that any file asked, in the order of the lines it came from."""
     asked: dict[str, ResultRow] = {}
-    for sample_id, row in chain.from_iterable(files):
+    for sample_id, row in (each for file in files for each in file.answers):
         asked.setdefault(sample_id, row)
     # By the line of the sample in the test file, where the row states it.
-    numbered_rows = [(row.line if row.index is None else row.index, each, row) for each, row in asked.items()]
-    return {
-        each: Sample(each, row.turn, expected_in(row.tags), row.tags, Source("imported results", line))
-        for line, each, row in sorted(numbered_rows, key=lambda one: one[:2])
-    }
+    lines = {each: row.line if row.index is None else row.index for each, row in asked.items()}
+    return [
+        Sample(each, row.turn, expected_in(row.tags), row.tags, Source("imported results", lines[each]))
+        for each, row in sorted(asked.items(), key=lambda one: (lines[one[0]], one[0]))
+    ]
 
 
-def _records(
-    answers: _Answers,
-    planned: Mapping[str, Sample],
-    *,
-    model: str,
-    source: _Run,
-    run: str,
-    file: Path,
-) -> tuple[list[Record], list[str]]:
-    label, repetition = source
-    kept: dict[str, Record] = {}
-    unplanned: list[int] = []
-    repeated = 0
+def _records(file: _File, planned: Mapping[str, Sample], model: str, run: str, warnings: list[str]) -> Iterator[Record]:
+    """The records of a file in the order of the plan; what is left out of it is added to the warnings."""
+    label, kept = file.label, dict[str, Record]()
+    unplanned = [row.line for sample_id, row in file.answers if sample_id not in planned]
+    answers = [(sample_id, row) for sample_id, row in file.answers if sample_id in planned]
     for sample_id, row in answers:
-        if sample_id not in planned:
-            unplanned.append(row.line)
-            continue
-        record = Record(run, model, label, label, TRIGGER, sample_id, repetition, (TurnRecord((row.attempt,)),))
-        repeated += sample_id in kept
+        turns = (TurnRecord((row.attempt,)),)
+        record = Record(run, model, label, label, TRIGGER, sample_id, file.repetition, turns)
         if sample_id not in kept or supersedes(record, kept[sample_id]):
             kept[sample_id] = record
     if not kept:
-        raise DataError([Problem("not one of its questions is in the test file; is it the file that was used?", file)])
-    remarks = []
+        words = "not one of its questions is in the test file; is it the file that was used?"
+        raise DataError([Problem(words, file.path)])
     if unplanned:
-        remarks.append(
-            f"{label}: {counted(len(unplanned), 'row')} left out, not in the test file (first: line {unplanned[0]})"
-        )
-    if repeated:
-        remarks.append(
-            f"{label}: {counted(repeated, 'row')} for a sample that already had one; a success counts, else the first"
-        )
-    return [kept[sample_id] for sample_id in planned if sample_id in kept], remarks
+        rows = counted(len(unplanned), "row")
+        warnings.append(f"{label}: {rows} left out, not in the test file (first: line {unplanned[0]})")
+    if repeated := len(answers) - len(kept):
+        rows = counted(repeated, "row")
+        warnings.append(f"{label}: {rows} for a sample that already had one; a success counts, else the first")
+    yield from (kept[sample_id] for sample_id in planned if sample_id in kept)
