@@ -20,7 +20,7 @@ from vendor_verifier.features.explain.sample import KEY_PLACE, curl_command
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, ToolCall, TurnRecord, Usage
 from vendor_verifier.records.request import HttpRequest
-from vendor_verifier.records.results import FacetName, Finding
+from vendor_verifier.records.results import FacetName
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder, encode_record
 
@@ -88,11 +88,9 @@ def tables(folder: RunFolder, scored: ScoredRun, label: str, facet: FacetName) -
     return {table.title: table for table in evidence.tables}
 
 
-def test_a_padded_bill_shows_its_line_and_surpluses(demo: RunFolder, scored: ScoredRun) -> None:
-    """The simulator adds 35 % and 120 tokens to every prompt."""
+def test_a_padded_bill_shows_its_surpluses(demo: RunFolder, scored: ScoredRun) -> None:
     found = tables(demo, scored, "padded", "bill")
-    (fitted,) = found["Billed prompt tokens"].rows
-    assert (fitted["added per request"], fitted["factor per token"]) == pytest.approx((120, 1.35), abs=1)
+    assert found["Billed prompt tokens"].rows[0]["ratio"] > 1.35
     surpluses = [row["surplus"] for row in found["Largest surpluses of prompt tokens"].rows]
     assert surpluses == sorted(surpluses, reverse=True)
     assert len(surpluses) == 10
@@ -102,31 +100,11 @@ def test_a_padded_bill_shows_its_line_and_surpluses(demo: RunFolder, scored: Sco
 def test_another_model_shows_names_and_texts(demo: RunFolder, scored: ScoredRun) -> None:
     """How often each name was served, and answers with both of the baseline's, the most unlike first."""
     found = tables(demo, scored, "substitute", "model")
-    served = {row["value"]: (row["vendor"], row["baseline"]) for row in found["Model named in answers"].rows}
+    served = {row["value"]: (row["vendor"], row["baseline"]) for row in found["Served model of answers"].rows}
     assert served == {"simulated-mini-8b": (20, 0), MODEL: (0, 40)}
-    rows = found["Answers most unlike the baseline's"].rows
+    rows = found["Distance of answers from the baseline's"].rows
     assert rows[0]["distance"] >= rows[-1]["distance"] > 0
     assert rows[0]["vendor"] != rows[0]["baseline"]
-
-
-def test_answers_too_near_to_the_baseline_are_shown(known: RunFolder) -> None:
-    """A vendor that repeats the first answers of a baseline that words them in two ways; ids are the rows' own."""
-    path, rows = known.samples_file("trigger"), []
-    path.write_text(path.read_text("utf-8").replace('"tags":{', '"tags":{"id":"row-1",'), encoding="utf-8")
-    for sample in known.read_samples("trigger").ids:
-        for label, repetition, words in (("official", 0, "a b c"), ("official", 1, "x y z"), ("slow", 0, "a b c")):
-            record = record_of("run", label, sample, answered(text=words))
-            rows.append(encode_record(structs.replace(record, repetition=repetition)))
-    known.records_file.write_bytes(b"".join(rows))
-    scored = score_folder(known)
-    near = Finding(
-        model=MODEL, vendor="slow", facet="model", name="answers_too_near", status="check", text="Answers are nearer."
-    )
-    found = tables(known, type(scored)(**{**vars(scored), "findings": (near,)}), "slow", "model")
-    rows_shown = found["Answers nearer to the baseline's than it is to itself"].rows
-    assert {(row["id"], row["vendor"].strip(), row["baseline again"].strip()) for row in rows_shown} == {
-        ("row-1", "a b c", "x y z")
-    }
 
 
 def test_commands_of_findings_run(demo: RunFolder, scored: ScoredRun, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 import pandas as pd
-import scipy
 
 from vendor_verifier.features.explain.sample import BAD_CALLS, Answer, answer_of, judged_answers, read_answers
 from vendor_verifier.records.results import WORST_FIRST, FacetName, Finding
@@ -19,15 +18,6 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SUITES
 
 SAMPLE = ["suite", "sample"]
-_TITLES = {
-    "served_model": "Model named in answers",
-    "provider": "Provider named in answers",
-    "fingerprint": "Fingerprint in answers",
-    "anomalies": "Anomalies of answers",
-    "finish": "Finish reasons",
-}
-# Theil–Sen compares every pair of points.
-_MOST_POINTS = 1_000
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -67,13 +57,13 @@ class Sides:
         own, base = (rows.groupby(SAMPLE, observed=True)[column].mean() for rows in (self.own, self.base))
         return pd.DataFrame({"vendor": own, "baseline": base}).dropna()
 
-    def counts(self, column: str) -> Table:
+    def counts(self, title: str, column: str) -> Table:
         """How often both show each value of a column; values may be several, with commas."""
         found = {}
         for side, rows in (("vendor", self.own), ("baseline", self.base)):
             found[side] = rows.loc[rows["ok"], column].dropna().astype(str).str.split(",").explode().value_counts()
         counts = pd.DataFrame(found).fillna(0).sort_values("vendor", ascending=False)
-        return self.table(_TITLES[column], counts.rename_axis("value").reset_index())
+        return self.table(title, counts.rename_axis("value").reset_index())
 
     def table(self, title: str, rows: pd.DataFrame, *texts: str) -> Table:
         """The first rows; a sample has the id of its own row next to ours, where it has one."""
@@ -114,8 +104,9 @@ def explain_vendor(
 
 
 def _model(sides: Sides) -> Iterator[Table]:
-    """The names in the answers, and the answers most unlike the baseline's two (nearest to them where that is odd)."""
-    yield from map(sides.counts, ("served_model", "provider", "fingerprint"))
+    """The names in the answers, and the answers most unlike the baseline's two, or nearest to them (below 0)."""
+    for name in ("served_model", "provider", "fingerprint"):
+        yield sides.counts(f"{name.replace('_', ' ').capitalize()} of answers", name)
     own, base = (sides.scored.texts.kept.get((sides.model, label), {}) for label in (sides.label, sides.baseline))
     rows = []
     for question in sorted(own.keys() & base.keys()):
@@ -127,12 +118,8 @@ def _model(sides: Sides) -> Iterator[Table]:
             rows.append((*question, distance, *(text.replace("\0", " ") for text in texts)))
     columns = ["vendor", "baseline", "baseline again"]
     found = pd.DataFrame(rows, columns=[*SAMPLE, "distance", *columns])
-    kinds = {each.name for each in sides.scored.findings if (each.model, each.vendor) == (sides.model, sides.label)}
-    if "answers_too_near" in kinds:
-        title, found = "Answers nearer to the baseline's than it is to itself", found[found["distance"] < 0]
-    else:
-        title, found = "Answers most unlike the baseline's", found[found["distance"] > 0]
-    yield sides.table(title, found.sort_values("distance", key=abs, ascending=False, kind="stable"), *columns)
+    found = found[found["distance"] != 0].sort_values("distance", key=abs, ascending=False, kind="stable")
+    yield sides.table("Distance of answers from the baseline's", found, *columns)
 
 
 def _tool_calls(sides: Sides) -> Iterator[Table]:
@@ -157,7 +144,7 @@ def _tool_calls(sides: Sides) -> Iterator[Table]:
     worst = sorted(found, key=lambda each: order.index(found[each][0]))[: sides.most]
     kinds = pd.Series([each for why in found.values() for each in why], dtype="object").value_counts()
     yield sides.table("Differences from the baseline", kinds.rename_axis("difference").reset_index(name="samples"))
-    yield sides.counts("anomalies")
+    yield sides.counts("Anomalies of answers", "anomalies")
     answers, rows = read_answers(sides.folder, sides.model, worst), []
     for question in worst:
         given = answers.get(question, [])
@@ -168,16 +155,13 @@ def _tool_calls(sides: Sides) -> Iterator[Table]:
 
 
 def _bill(sides: Sides) -> Iterator[Table]:
-    """The line through the token counts of both (Theil–Sen), and the largest surpluses."""
+    """The sums of the token counts of both, and the largest surpluses."""
     for kind, column in (("prompt", "input_tokens"), ("output", "output_tokens")):
         found = sides.pairs(column)
-        if found["baseline"].nunique() < 2:
+        if found.empty:
             continue
-        some = found.iloc[:: len(found) // _MOST_POINTS + 1]
-        line = scipy.stats.theilslopes(some["vendor"], some["baseline"])
         sums = {"samples": len(found), **found.sum(), "ratio": found["vendor"].sum() / found["baseline"].sum()}
-        fitted = {"added per request": line.intercept, "factor per token": line.slope} if kind == "prompt" else {}
-        yield sides.table(f"Billed {kind} tokens", pd.DataFrame([sums | fitted]))
+        yield sides.table(f"Billed {kind} tokens", pd.DataFrame([sums]))
         found["surplus"] = found["vendor"] - found["baseline"]
         most = found[found["surplus"] > 0].sort_values("surplus", ascending=False, kind="stable")
         yield sides.table(f"Largest surpluses of {kind} tokens", most.reset_index())
@@ -196,7 +180,7 @@ def _reliability(sides: Sides) -> Iterator[Table]:
     table["requests"] = groups["request"].max() - groups["request"].min() + 1
     table["kinds"] = groups["kind"].agg(lambda found: ", ".join(found.unique()))
     yield sides.table("Groups of failures", table.sort_values("failed", ascending=False, kind="stable"))
-    yield sides.counts("finish")
+    yield sides.counts("Finish reasons", "finish")
 
 
 def _speed(sides: Sides) -> Iterator[Table]:
@@ -205,7 +189,7 @@ def _speed(sides: Sides) -> Iterator[Table]:
     times = times[times["vendor"].isin([sides.label, sides.baseline]) & (times["n"] > 0)]
     first = ["metric", "vendor"]
     yield Table("Times", times[[*first, *times.columns.difference(first, sort=False)]].to_dict("records"))
-    yield sides.counts("anomalies")
+    yield sides.counts("Anomalies of answers", "anomalies")
     slow = sides.own.join(sides.pairs("e2e_ms")["baseline"], on=SAMPLE)
     surplus = (slow["e2e_ms"] - slow["baseline"].fillna(0)).dropna().sort_values(ascending=False)
     heads = {"sent_s": "sent", "ttft_ms": "TTFT ms", "output_tokens": "output tokens", "e2e_ms": "total ms"}

@@ -109,21 +109,13 @@ def judged_answers(
             replay(suite.play(sample), record.turns, asked)
         # The play may have asked once more than was answered.
         asked = asked[: len(record.turns)]
-        last = asked[-1] if asked else None
-        curl, no_curl = curl_for(manifest, record.model, record.label, last, redacted=redacted)
-        answer = Answer(
-            record=record,
-            sample=sample,
-            score=score,
-            is_baseline=is_baseline,
-            asked=tuple(asked),
-            wrong=tuple(_wrong(record, score, set() if is_baseline else expected)),
-            defects=() if redacted else checker_of(sample.turn.tools).defects,
-            redacted=redacted,
-            curl=curl,
+        curl, no_curl = curl_for(manifest, record, asked[-1] if asked else None, redacted=redacted)
+        wrong = tuple(_wrong(record, score, set() if is_baseline else expected))
+        found.append(Answer(
+            record=record, sample=sample, score=score, is_baseline=is_baseline, asked=tuple(asked), wrong=wrong,
+            defects=() if redacted else checker_of(sample.turn.tools).defects, redacted=redacted, curl=curl,
             no_curl=no_curl,
-        )
-        found.append(answer)
+        ))  # fmt: skip
     return tuple(sorted(found, key=lambda each: (not each.is_baseline, each.record.label, each.record.repetition)))
 
 
@@ -181,11 +173,9 @@ def _word(text: str, variable: str) -> str:
     return '"' + guarded.replace(KEY_PLACE, "${" + variable + "}") + '"'
 
 
-def curl_for(
-    manifest: Manifest, model: str, label: str, turn: Turn | None, *, redacted: bool
-) -> tuple[str | None, str | None]:
+def curl_for(manifest: Manifest, record: Record, turn: Turn | None, *, redacted: bool) -> tuple[str | None, str | None]:
     """The command and None, or None and the reason why there is none."""
-    stored = next(each for each in manifest.entries if each.key == (model, label))
+    stored = next(each for each in manifest.entries if each.key == (record.model, record.label))
     url = stored.url or ""
     reasons = {
         "the run stored digests of the texts only": redacted,
@@ -200,17 +190,13 @@ def curl_for(
     if url.startswith(SIMULATED):
         url = f"{SIMULATOR}/{url.removeprefix(SIMULATED).strip('/')}/v1"
     key = KEY_PLACE if stored.key_name else None
+    endpoint = Endpoint(base_url=url, model_id=stored.model_id, key=key, body=stored.extra_body or {})
     entry = Entry(
-        model=stored.model,
-        label=stored.label,
-        vendor=stored.vendor,
-        endpoint=Endpoint(base_url=url, model_id=stored.model_id, key=key, body=stored.extra_body or {}),
-        wire=stored.wire or "",
-        account=str(stored.account),
-        parameters=stored.parameters,
-    )
+        model=stored.model, label=stored.label, vendor=stored.vendor, endpoint=endpoint, wire=stored.wire or "",
+        account=str(stored.account), parameters=stored.parameters,
+    )  # fmt: skip
     wire = wire_of(entry, find_vendors().vendor(entry.vendor), WIRES)
-    curl = curl_command(wire.request(with_parameters(turn, entry), entry.endpoint), stored.key_name)
+    curl = curl_command(wire.request(with_parameters(turn, entry), endpoint), stored.key_name)
     if stored.extra_headers:
         curl = f"# add these headers of the config: {plain(', '.join(stored.extra_headers))}\n{curl}"
     if url.startswith(SIMULATOR):
