@@ -7,17 +7,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+import numpy as np
 import pandas as pd
 
-from vendor_verifier.features.explain.sample import BAD_CALLS, Answer, answer_of, judged_answers, read_answers
+from vendor_verifier.features.explain.sample import Answer, answer_of, judged_answers, read_answers
 from vendor_verifier.records.results import WORST_FIRST, FacetName, Finding
 from vendor_verifier.reports.tables import latency
+from vendor_verifier.scoring.columns import has_bad_call
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.stats.answers import similarity
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SUITES
 
-SAMPLE = ["suite", "sample"]
+SAMPLE, QUESTION = ["suite", "sample"], ["model", "suite", "sample"]
+# What an answer is next to the baseline's, the worst last.
+STATES = {
+    "fine": "fine",
+    "other": "other arguments",
+    "score": "lower score",
+    "decision": "other decision",
+    "call": "invalid call",
+    "failed": "failed",
+}
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -122,36 +133,48 @@ def _model(sides: Sides) -> Iterator[Table]:
     yield sides.table("Distance of answers from the baseline's", found, *columns)
 
 
+def states_of(rows: pd.DataFrame, baselines: Sequence[tuple[str, str]]) -> Any:
+    """What each answer is next to the baseline's: a name of ``STATES``. ``baselines`` are (model, label)."""
+    is_base = pd.MultiIndex.from_frame(rows[["model", "label"]]).isin(baselines or [("", "")])
+    by_question = rows[is_base & rows["ok"]].groupby(QUESTION, observed=True)
+    asked = pd.MultiIndex.from_frame(rows[QUESTION])
+    # Where the baseline itself answers in two ways, nobody differs from it.
+    calls = by_question["call_digest"].agg(["min", "max"]).reindex(asked).to_numpy()
+    decisions = by_question["decision"].agg(lambda found: "/".join(found.unique())).reindex(asked).to_numpy()
+    decided = pd.Series(decisions, index=rows.index).isin(["called", "not_called"]) & (rows["decision"] != "undecided")
+    own, scores = rows["call_digest"].to_numpy(), by_question["score"].mean().reindex(asked).fillna(1).to_numpy()
+    conditions = [
+        # A feature that a vendor does not offer is no failure.
+        (~rows["ok"] & rows["status"].isna()) | (rows["status"] == "broken"),
+        has_bad_call(rows["classes"]) == 1,
+        decided & (rows["decision"].astype(object) != decisions),
+        rows["score"] < scores - 1e-9,
+        (calls[:, 0] == calls[:, 1]) & (own != calls[:, 0]) & ~np.isnan(own),
+    ]
+    return np.select(conditions, ["failed", "call", "decision", "score", "other"], "fine")
+
+
 def _tool_calls(sides: Sides) -> Iterator[Table]:
     """The samples where its calls differ from all of the baseline's, break a schema or score lower."""
-    base = sides.base[sides.base["ok"] & (sides.base["decision"] != "undecided")].groupby(SAMPLE, observed=True)
-    decisions, arguments = base["decision"].agg(frozenset), base["call_digest"].agg(frozenset)
-    scores = sides.base.groupby(SAMPLE, observed=True)["score"].mean()
-    found: dict[tuple[str, str], list[str]] = {}
-    for row in sides.own[sides.own["ok"]].itertuples():
-        question, why = (str(row.suite), str(row.sample)), []
-        if question in decisions and row.decision != "undecided":
-            if row.decision not in decisions[question]:
-                why.append("missed call" if row.decision == "not_called" else "extra call")
-            elif len(arguments[question]) == 1 and row.call_digest not in arguments[question] and row.calls:
-                why.append("other arguments")
-        why += [name for name in BAD_CALLS if name in str(row.classes).split(",")]
-        if row.score < scores.get(question, 0) - 1e-9:
-            why.append("lower score")
-        if why:
-            found.setdefault(question, why)
-    order = ("missed call", "extra call", *BAD_CALLS, "lower score", "other arguments")
-    worst = sorted(found, key=lambda each: order.index(found[each][0]))[: sides.most]
-    kinds = pd.Series([each for why in found.values() for each in why], dtype="object").value_counts()
-    yield sides.table("Differences from the baseline", kinds.rename_axis("difference").reset_index(name="samples"))
+    both = pd.concat([sides.own, sides.base])
+    own = both.assign(state=states_of(both, [(sides.model, sides.baseline)]))[: len(sides.own)]
+    own = own[~own["state"].isin(["fine", "failed"])].drop_duplicates(SAMPLE)
+    own = own.assign(difference=own["state"].map(STATES)).sort_values("state", key=_worst_first, kind="stable")
+    counts = own["difference"].value_counts().rename_axis("difference").reset_index(name="samples")
+    yield sides.table("Differences from the baseline", counts)
     yield sides.counts("Anomalies of answers", "anomalies")
-    answers, rows = read_answers(sides.folder, sides.model, worst), []
-    for question in worst:
-        given = answers.get(question, [])
+    worst, rows = own[[*SAMPLE, "difference"]].head(sides.most).astype(str).to_numpy().tolist(), []
+    answers = read_answers(sides.folder, sides.model, [(suite, sample) for suite, sample, _ in worst])
+    for suite, sample, difference in worst:
+        given = answers.get((suite, sample), [])
         texts = [{answer_of(each) for each in given if each.label == label} for label in (sides.label, sides.baseline)]
-        rows.append((*question, ", ".join(found[question]), *(" | ".join(sorted(each)) for each in texts)))
+        rows.append((suite, sample, difference, *(" | ".join(sorted(each)) for each in texts)))
     columns = [*SAMPLE, "difference", "vendor", "baseline"]
     yield sides.table("Calls that differ", pd.DataFrame(rows, columns=columns), "vendor", "baseline")
+
+
+def _worst_first(states: pd.Series[Any]) -> pd.Series[Any]:
+    return -states.map(list(STATES).index)
 
 
 def _bill(sides: Sides) -> Iterator[Table]:

@@ -14,31 +14,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-import numpy as np
 import pandas as pd
 
 from vendor_verifier.errors import RunFolderError, UsageError
+from vendor_verifier.features.explain.evidence import QUESTION, STATES, states_of
 from vendor_verifier.features.explain.sample import answer_of, judged_answers, read_answers
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.reports.html import drawn, part, prompt_of, render
-from vendor_verifier.scoring.columns import has_bad_call
 from vendor_verifier.scoring.table import read_frames
 from vendor_verifier.store import RunFolder
 
 ROWS, HOST = 50, "127.0.0.1"
-# What an answer is next to the baseline's, the worst last.
-STATES = {
-    "fine": "fine",
-    "other": "other arguments",
-    "score": "low score",
-    "decision": "other decision",
-    "call": "invalid call",
-    "failed": "failed",
-}
-QUESTION = ["model", "suite", "sample"]
 _BEGINNING, _MOST_TEXT, _MOST_WORDS = 1_000, 100_000, 1_000
 
 
@@ -88,30 +77,10 @@ def _index_of(path: Path, _written_ns: int) -> Index:
     ).records
     shown = pd.DataFrame(beginnings, columns=["answer", "prompt"]).reindex(rows.index)
     rows = rows.assign(answer=shown["answer"], prompt=shown["prompt"].astype("category"))
+    state = states_of(rows, [entry.key for entry in manifest.entries if entry.is_baseline])
     entries = sorted(manifest.entries, key=lambda entry: not entry.is_baseline)
     labels = list(dict.fromkeys(entry.label for entry in entries))
-    return Index(folder, manifest, labels, rows.assign(state=_states(rows, manifest)))
-
-
-def _states(rows: pd.DataFrame, manifest: Manifest) -> Any:
-    """What each answer is next to the baseline's: a name of ``STATES``."""
-    baselines = pd.MultiIndex.from_tuples([entry.key for entry in manifest.entries if entry.is_baseline] or [("", "")])
-    base = rows[pd.MultiIndex.from_frame(rows[["model", "label"]]).isin(baselines) & rows["ok"]]
-    asked, by_question = pd.MultiIndex.from_frame(rows[QUESTION]), base.groupby(QUESTION, observed=True)
-    # Where the baseline itself answers in two ways, nobody differs from it.
-    calls = by_question["call_digest"].agg(["min", "max"]).reindex(asked).to_numpy()
-    decisions = by_question["decision"].agg(lambda found: "/".join(found.unique())).reindex(asked).to_numpy()
-    decided = pd.Series(decisions, index=rows.index).isin(["called", "not_called"]) & (rows["decision"] != "undecided")
-    own = rows["call_digest"].to_numpy()
-    conditions = [
-        # A feature that a vendor does not offer is no failure.
-        (~rows["ok"] & rows["status"].isna()) | (rows["status"] == "broken"),
-        has_bad_call(rows["classes"]) == 1,
-        decided & (rows["decision"].astype(object) != decisions),
-        rows["score"] < 1,
-        (calls[:, 0] == calls[:, 1]) & (own != calls[:, 0]) & ~np.isnan(own),
-    ]
-    return np.select(conditions, ["failed", "call", "decision", "score", "other"], "fine")
+    return Index(folder, manifest, labels, rows.assign(state=state))
 
 
 def grid(index: Index, wanted: Mapping[str, str]) -> dict[str, Any]:
