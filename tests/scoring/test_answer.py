@@ -9,13 +9,7 @@ from made_records import MS, RIVAL, bad, ok, record, timing
 
 from vendor_verifier.records.record import Attempt, Usage
 from vendor_verifier.redaction import digest_text
-from vendor_verifier.scoring.answer import (
-    Answer,
-    buffered,
-    is_billed,
-    reported_usage,
-    ttft_ms,
-)
+from vendor_verifier.scoring.answer import Answer, buffered, is_billed, reported_usage, ttft_ms
 
 
 @pytest.mark.parametrize(

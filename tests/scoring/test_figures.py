@@ -9,21 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_records import (
-    BASE,
-    CALL,
-    MS,
-    RIVAL,
-    SAMPLES,
-    WRONG,
-    bad,
-    everything,
-    ok,
-    record,
-    result,
-    score,
-    timing,
-)
+from made_records import BASE, CALL, MS, RIVAL, SAMPLES, WRONG, bad, everything, ok, record, result, score, timing
 from msgspec import structs
 
 from vendor_verifier.records.manifest import EntryInfo

@@ -81,9 +81,7 @@ Name = TypeVar("Name", bound=Hashable)
 
 
 def irf(
-    metrics: Mapping[Name, Mapping[str, float | None]],
-    k: int = K,
-    directions: Mapping[str, Direction] | None = None,
+    metrics: Mapping[Name, Mapping[str, float | None]], k: int = K, directions: Mapping[str, Direction] | None = None
 ) -> dict[Name, float]:
     """IRF of every vendor from vendor → metric → value.
 

@@ -25,10 +25,7 @@ Kind = Literal["one", "four", "whole"]
 # Movement from run to run, and the correlation of neighbouring nights.
 WORLDS = [(0.0, 0.0), (0.05, 0.0), (0.1, 0.0), (0.05, 0.7), (0.1, 0.7)]
 # Of the table of docs/nightly.md: how often a step of +15 % is found within 7 nights, in the order of the worlds.
-FOUND: dict[Kind, list[float]] = {
-    "one": [1.0, 0.92, 0.4, 0.6, 0.25],
-    "four": [0.98, 0.7, 0.2, 0.35, 0.09],
-}
+FOUND: dict[Kind, list[float]] = {"one": [1.0, 0.92, 0.4, 0.6, 0.25], "four": [0.98, 0.7, 0.2, 0.35, 0.09]}
 CASES = [(kind, *world, found) for kind, rates in FOUND.items() for world, found in zip(WORLDS, rates, strict=True)]
 
 

@@ -88,10 +88,7 @@ def test_only_complete_runs_of_the_newest_question_are_compared() -> None:
 LEAST = math.log1p(0.05)
 
 
-@given(
-    st.lists(st.floats(-3, 3), min_size=4, max_size=40),
-    st.floats(-5, 5),
-)
+@given(st.lists(st.floats(-3, 3), min_size=4, max_size=40), st.floats(-5, 5))
 def test_points_are_ordered_inside_and_do_not_depend_on_the_unit(values: list[float], offset: float) -> None:
     """Points leave at least two runs on each side; on a log scale a unit is an offset, which changes nothing."""
     rounded = np.round(np.asarray(values), 3)
