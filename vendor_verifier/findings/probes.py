@@ -1,4 +1,5 @@
-"""What short questions and feature checks show: another tokenizer, other one-token answers, tool features that break.
+"""What probes and feature checks show: another tokenizer, other one-token answers, tool features that break, and of
+probes with known answers rewritten tool calls, cut prompts and caches.
 
 Counts of tokens need no test: the same bytes have the same number of tokens, up to one constant, the template.
 """
@@ -14,9 +15,22 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
-from vendor_verifier.findings.base import ModelRun, Reach, Test, percent
+from vendor_verifier.findings.base import ModelRun, Reach, Test, hit_more_often, percent, shown
 from vendor_verifier.records.results import FacetName, Status
-from vendor_verifier.suites.probes import STRING, STRING_LENGTHS, group_of, is_string, kind_of
+from vendor_verifier.suites.probes import (
+    CACHE,
+    DEPTHS,
+    ECHO,
+    NEEDLE,
+    STRING,
+    STRING_LENGTHS,
+    echo_text,
+    group_of,
+    is_string,
+    kind_of,
+    length_name,
+    read_lengths,
+)  # fmt: skip
 from vendor_verifier.text import listed
 
 LEAST_PROBES, LEAST_STRINGS, DRAWS = 10, 8, 5_000
@@ -42,6 +56,13 @@ _PATTERNS: Mapping[str, tuple[FacetName, Status, str]] = {
     "formula": ("bill", "check", "counts follow from the length of the text"),
     "varying": ("bill", "check", "equal prompts get unequal counts"),
 }
+_CALL_LINE = 0.05
+# The same change in this many texts is no slip; this many lost codes are more than one bad answer.
+_LEAST_TEXTS, _LEAST_SHARE, _UNLIKELY = 2, 0.6, 0.005
+_LEAST_LOST, _CERTAIN = 3, 0.001
+# Prompts are billed short if they are so far below the baseline's; a cache answers this much sooner.
+_BILLED_SHORT, _SOONER = 0.95, 0.7
+_PLACES = {10: "beginning", 50: "middle", 90: "end"}
 _QUESTIONS = r"\d"
 # A probe each: how often each token came, a row for the vendor and one for the baseline.
 Counts = list[NDArray[np.int64]]
@@ -172,8 +193,7 @@ def unlikeness(counts: Counts, rng: np.random.Generator, draws: int = DRAWS) -> 
     telling = [each for each in counts if each.shape[1] > 1]
     if not telling:
         return None
-    dealt = np.zeros((2, draws))
-    seen = np.zeros((2, 1))
+    dealt, seen = np.zeros((2, draws)), np.zeros((2, 1))
     for each in telling:
         both = each.sum(axis=0)
         hands = rng.multivariate_hypergeometric(both, int(each[0].sum()), size=draws, method="marginals")
@@ -212,21 +232,18 @@ def mixture_reach(counts: Counts, level: float) -> float | None:
         variance += 2 * scale**2 * float((p**2).sum() - 2 * (p**3).sum() + (p**2).sum() ** 2)
     if not shift:
         return None
-    share = math.sqrt(
-        float(scipy.stats.norm.isf(0.9 * level) + scipy.stats.norm.ppf(0.8)) * math.sqrt(variance) / shift
-    )
+    errors = float(scipy.stats.norm.isf(0.9 * level) + scipy.stats.norm.ppf(0.8))
+    share = math.sqrt(errors * math.sqrt(variance) / shift)
     return share if share <= 1 else None
 
 
 def features(run: ModelRun, label: str) -> Iterator[Test]:
     """Features that a server enforces: the baseline keeps each in all its answers, the vendor breaks it in all."""
     rows = run.apart[run.apart["suite"] == "contract"]
-    statuses: dict[tuple[str, str], set[str]] = {}
-    for side, sample, status in rows[["label", "sample", "status"]].astype(str).itertuples(index=False):
-        statuses.setdefault((side, sample), set()).add(status)
+    statuses = rows.astype(str).groupby(["label", "sample"])["status"].agg(set)
     broken: dict[FacetName, list[str]] = {}
     for name, facet in FEATURES.items():
-        if [statuses.get((str(side), f"contract-{name}")) for side in (label, run.baseline)] == [{"broken"}, {"kept"}]:
+        if [statuses.get((side, f"contract-{name}")) for side in (label, run.baseline)] == [{"broken"}, {"kept"}]:
             broken.setdefault(facet, []).append(name)
     for facet, names in broken.items():
         text = f"Breaks {listed(names)}, which the baseline keeps."
@@ -234,4 +251,149 @@ def features(run: ModelRun, label: str) -> Iterator[Test]:
         yield Test(facet, "features", text, status="check", n=len(names), samples=samples)
 
 
-TESTS = (tokenizer, answers, features)
+def _known(run: ModelRun, label: str | None, kind: str) -> pd.DataFrame:
+    """The rows of a vendor's probes whose right answer is known."""
+    return probes_of(run, label, kind).query("status in ('kept', 'broken')")
+
+
+def copied_arguments(run: ModelRun, label: str) -> Iterator[Test]:
+    """Texts that were to be copied into a tool call: a change in all texts that hold a word is a fact, else a test."""
+    own, base = _known(run, label, ECHO), _known(run, run.baseline, ECHO)
+    if own.empty or base.empty:
+        return
+    changed, base_changed = own["status"] == "broken", base["status"] == "broken"
+    found = _rewritten(own, base, run.probe_texts)
+    if not found:
+        text = "copied arguments changed"
+        yield hit_more_often("tool_calls", "copied_arguments", text, own, changed, base_changed, _CALL_LINE)
+        return
+    examples = listed([f"`{old}` → `{new}`" for old, new in found], 3)
+    others = f"{base_changed.sum()} of {len(base)}" if base_changed.any() else "none"
+    text = f"Changed {changed.sum()} of {len(own)} copied arguments; the baseline {others}: {examples}."
+    share = float(changed.mean())
+    yield Test("tool_calls", "rewritten_arguments", text, value=share, n=len(own), samples=shown(own[changed]))
+
+
+def _rewritten(own: pd.DataFrame, base: pd.DataFrame, texts: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The changes (asked, copied) that a vendor made in most texts that hold the word, and the baseline nowhere.
+
+    A model's own slip hits a word now and then; whoever rewrites a word does so each time. So many slips at the
+    baseline's rate, taken one too high, must have a probability of at most 0.5 %, were they all of one kind.
+    """
+    rate = ((base["status"] == "broken").sum() + 1) / (len(base) + 2)
+    groups_of, base_groups_of = _changes(own), _changes(base)
+    answered = set(own["group"])
+    found = []
+    for (old, new), groups in groups_of.items():
+        holding = [group for group in answered if old in echo_text(texts.get(group, "\n<text></text>"))]
+        often = len(groups) >= max(_LEAST_TEXTS, _LEAST_SHARE * len(holding))
+        if old.strip() and often and rate ** len(groups) <= _UNLIKELY and (old, new) not in base_groups_of:
+            found.append((old, new))
+    return found
+
+
+def _changes(rows: pd.DataFrame) -> dict[tuple[str, str], set[str]]:
+    """(asked, copied) → the texts in which it was copied so."""
+    lines = rows[rows["status"] == "broken"].set_index("group")["problem"].astype(str).str.split("\n").explode()
+    found: dict[tuple[str, str], set[str]] = {}
+    for group, line in lines.items():
+        old, _, new = line.partition("\t")
+        found.setdefault((old, new), set()).add(str(group))
+    return found
+
+
+def long_prompts(run: ModelRun, label: str) -> Iterator[Test]:
+    """Codes in long prompts that a vendor does not give back and the baseline does.
+
+    Counted only where, from some length on, each prompt lost the same part, which no shorter one lost. That is what a
+    cut looks like; a model that overlooks a code does so here and there. At the highest rate of overlooked codes that
+    the baseline's are compatible with (Clopper and Pearson 1934, 95 %), this number of lost codes must have a
+    probability of at most 0.1 %.
+    """
+    own, base = _known(run, label, NEEDLE), _known(run, run.baseline, NEEDLE)
+    lost, base_lost = _lost(own), _lost(base)
+    lengths = sorted(set(lost) & set(base_lost))
+    seen = {length: lost[length] - base_lost[length] for length in lengths}
+    places = [
+        (length, depth)
+        for depth in DEPTHS
+        for place, length in enumerate(lengths)
+        if [depth in seen[each] for each in lengths] == [at >= place for at in range(len(lengths))]
+    ]
+    if not places:
+        return
+    first = min(length for length, _ in places)
+    common = {depth for length, depth in places if length == first}
+    longer = [length for length in lengths if length >= first]
+    count = sum(len(seen[length]) for length in longer)
+    overlooked = base.loc[base["status"] == "broken", "problem"].astype(str).str.count(",").add(1).sum()
+    rate = float(scipy.stats.beta.ppf(0.95, overlooked + 1, len(DEPTHS) * len(base) - overlooked))
+    if rate**count > _CERTAIN:
+        return
+    tokens = [side.groupby("group", observed=True)["input_tokens"].median() for side in (own, base)]
+    pairs = pd.concat(tokens, axis=1, keys=["own", "base"]).dropna()
+    pairs = pairs.loc[[name for name in pairs.index if _length_of(str(name)) in longer]]
+    billed = ""
+    if len(pairs):
+        is_short = bool((pairs["own"] < _BILLED_SHORT * pairs["base"]).any())
+        billed = f", billed as at most {pairs['own'].max():,.0f} tokens" if is_short else ", billed whole"
+    part = listed([f"the {_PLACES[depth]}" for depth in sorted(common)])
+    refused = {_length_of(str(group)) for group in own["group"][own["problem"] == "refused"]}
+    below = [length for length in lengths if length < first]
+    limit = f"Prompts over {length_name(below[-1])} tokens" if below else f"Prompts of {length_name(first)} tokens"
+    what = "are refused" if refused.issuperset(longer) else f"lose {part}"
+    text = f"{limit} {what} ({listed([length_name(each) for each in longer])} asked){billed}."
+    status: Status = "differs" if count >= _LEAST_LOST else "check"
+    samples = shown(own[own["status"] == "broken"])
+    yield Test("model", "lost_prompts", text, status=status, value=float(first), n=len(own), samples=samples)
+
+
+def _lost(rows: pd.DataFrame) -> dict[int, set[int]]:
+    """Length → the depths lost in every answer to it."""
+    found: dict[int, set[int]] = {}
+    for group, status, lost in rows[["group", "status", "problem"]].itertuples(index=False):
+        words = str(lost).split(",") if status == "broken" else []
+        depths = set(DEPTHS) if words == ["refused"] else {int(word) for word in words}
+        length = _length_of(str(group))
+        found[length] = found.get(length, depths) & depths
+    return found
+
+
+def _length_of(group: str) -> int:
+    return read_lengths(group.partition("-")[2])[0]
+
+
+def cache(run: ModelRun, label: str) -> Iterator[Test]:
+    """What became of a repeated prompt; noted only, since a cache is a price and no fault."""
+    sides = [_repeats(_known(run, name, CACHE)) for name in (label, run.baseline)]
+    if sides[0] is None:
+        return
+    hit, sooner = sides[0]
+    others = "" if sides[1] is None else f" (baseline {percent(sides[1][0])})"
+    text = f"Of repeated prompts {percent(hit)} of the tokens are billed as cached{others}."
+    if sooner is not None and sooner <= _SOONER:
+        text = f"{text[:-1]}; the first token comes after {percent(sooner)} of the time."
+    yield Test("bill", "repeated_prompts", text, status="matches", value=hit, n=len(_known(run, label, CACHE)))
+
+
+def _repeats(rows: pd.DataFrame) -> tuple[float, float | None] | None:
+    """Of repeated prompts (the share of cached tokens, TTFT ÷ that of the first time); None where none is known.
+
+    The evidence holds four answers: the first, the same again, another prompt, and the first once more.
+    """
+    shares, ratios = [], []
+    for evidence in rows["problem"].astype(str):
+        answers = [[None if each == "-" else float(each) for each in part.split("/")] for part in evidence.split()]
+        if len(answers) != 4:
+            continue
+        for took, cached, first_ms in (answers[1], answers[3]):
+            if took:
+                shares.append((cached or 0.0) / took)
+            if first_ms is not None and answers[0][2]:
+                ratios.append(first_ms / answers[0][2])
+    if not shares:
+        return None
+    return sum(shares) / len(shares), sum(ratios) / len(ratios) if ratios else None
+
+
+TESTS = (tokenizer, answers, features, copied_arguments, long_prompts, cache)

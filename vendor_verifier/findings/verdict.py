@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vendor_verifier.findings import bill, calls, known_answers, model, probes, reliability, speed
+from vendor_verifier.findings import bill, calls, model, probes, reliability, speed
 from vendor_verifier.findings.base import CERTAIN, LEVEL, ModelRun, Reach, Test, main_failure
 from vendor_verifier.records.results import (
     FACETS,
@@ -25,12 +25,10 @@ from vendor_verifier.text import listed
 
 # By what they are about; the earlier one is named where two findings weigh the same.
 _TESTS = (
-    model.TESTS, probes.TESTS, known_answers.TESTS, calls.TESTS, (calls.scores,), bill.TESTS, reliability.TESTS,
-    speed.TESTS,
+    model.TESTS, probes.TESTS, calls.TESTS, (calls.scores,), bill.TESTS, reliability.TESTS, speed.TESTS,
 )  # fmt: skip
 # Facts need no baseline.
 _FACTS = {*model.TESTS, *bill.TESTS, reliability.down}
-_OF_PROBES = {*probes.TESTS, *known_answers.TESTS}
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ def every_test(run: ModelRun) -> Iterator[tuple[str, Test]]:
     for group in _TESTS:
         for label in run.vendors:
             for each in group:
-                if (run.baseline or each in _FACTS) and not (run.apart.empty and each in _OF_PROBES):
+                if (run.baseline or each in _FACTS) and not (run.apart.empty and each in probes.TESTS):
                     yield from ((label, test) for test in each(run, label))
 
 

@@ -1,8 +1,7 @@
 """The suite ``probes``: questions for one token each, strings whose tokens are counted, and probes whose right answer
 is known: texts to copy into a tool call, codes in long prompts, repeated prompts.
 
-The samples are drawn from a seed. Vendors are compared by :mod:`vendor_verifier.findings.probes` and
-:mod:`vendor_verifier.findings.known_answers`.
+The samples are drawn from a seed. Vendors are compared by :mod:`vendor_verifier.findings.probes`.
 """
 
 from __future__ import annotations
