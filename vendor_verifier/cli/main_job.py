@@ -114,10 +114,9 @@ def _lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
         key = f"key from {entry.key_name}" if entry.key_name else "no key"
         yield f"{entry.model} / {entry.label}{baseline}: {entry.endpoint.base_url}, {entry.endpoint.model_id}, {key}"
         at_once = f"at most {each.concurrency}" if each.is_open else str(each.concurrency)
-        limit = "no limit" if each.output_ceiling_tokens is None else f"at most {each.output_ceiling_tokens:,}"
         requests = counted(f"{each.requests:,}", "request")
         yield f"  {requests}, {at_once} at a time, about {duration(each.duration_s)}, {_money(each)}"
-        yield f"  about {each.input_tokens:,} tokens in and {each.output_tokens:,} out ({limit})"
+        yield f"  about {each.input_tokens:,} tokens in and {each.output_tokens:,} out"
     money = "unknown price"
     if foreseen.unpriced < len(foreseen.entries):
         more = f" and {counted(foreseen.unpriced, 'vendor')} without a known price" if foreseen.unpriced else ""
@@ -148,5 +147,4 @@ def _money(estimate: EntryForecast) -> str:
         return "unknown price (add `price:` to the entry)"
     if estimate.price.source == "simulated":
         return "free"
-    most = "no upper limit" if estimate.cost_ceiling_usd is None else f"at most {usd(estimate.cost_ceiling_usd)}"
-    return f"about {usd(estimate.cost_usd)} ({most}; price: {estimate.price.source})"
+    return f"about {usd(estimate.cost_usd)} (price: {estimate.price.source})"

@@ -1,34 +1,28 @@
 """Forecasts a prepared run: requests, tokens, cost and time. It sends nothing.
 
-Conversations are counted by playing them against a partner who always ends its turn with a short text, so a model that
-calls tools makes more requests than forecast; against one who makes the expected calls where real tools are run.
+Conversations are played against a partner who always ends its turn with a short text, so a model that calls tools makes
+more requests than forecast.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice, repeat
 
 import msgspec
 from msgspec import structs
 
 from vendor_verifier.pipeline.load_profile import foreseen as foreseen_records
-from vendor_verifier.pipeline.plan import Prepared, wire_of
+from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.plan import Entry, Plan, Price
-from vendor_verifier.records.record import Attempt, Response, ToolCall, Usage
-from vendor_verifier.records.request import ToolResult, Turn
+from vendor_verifier.records.record import Attempt, Response, Usage
+from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.scoring.money import cost_usd
 from vendor_verifier.suites import Suite, compares, next_asked
-from vendor_verifier.suites.calls import read_calls
-from vendor_verifier.suites.mcp_live import McpLiveSuite
-from vendor_verifier.wire.anthropic_messages import AnthropicMessages
-from vendor_verifier.wire.base import Wire, json_bytes
-from vendor_verifier.wire.openai_responses import LEAST_OUTPUT, OpenAIResponses
+from vendor_verifier.wire.base import json_bytes
 
 # Assumptions about what is not measured yet: the length and time of an answer.
 BYTES_PER_TOKEN = 4.0
@@ -43,9 +37,8 @@ _FREE = Price(0.0, 0.0, source="simulated")
 class EntryForecast(msgspec.Struct, frozen=True):
     """One line of the ranking.
 
-    ``requests`` are without retries. ``output_ceiling_tokens`` is what the requests' own ``max_tokens`` allow, ``None``
-    when one of them has no limit; so is ``cost_ceiling_usd`` then, or when the ``price`` is not known. ``concurrency``
-    is only the most of an open loop, ``is_open``.
+    ``requests`` are without retries. ``cost_usd`` is None when the ``price`` is not known. ``concurrency`` is only the
+    most of an open loop, ``is_open``.
     """
 
     model: str
@@ -56,11 +49,9 @@ class EntryForecast(msgspec.Struct, frozen=True):
     concurrency: int
     input_tokens: int
     output_tokens: int
-    output_ceiling_tokens: int | None
     duration_s: float
     price: Price | None = None
     cost_usd: float | None = None
-    cost_ceiling_usd: float | None = None
     is_open: bool = False
 
 
@@ -76,7 +67,6 @@ class Forecast(msgspec.Struct, frozen=True):
     retries: int
     duration_s: float
     cost_usd: float
-    cost_ceiling_usd: float | None
     unpriced: int
     compared: int | None = None
     max_requests: int | None = None
@@ -90,14 +80,12 @@ def forecast(prepared: Prepared) -> Forecast:
     entries = tuple(_entry(entry, prepared, questions) for entry in plan.entries)
     compared = len({name for task in plan.tasks if compares(task.suite) for name in Samples(task.samples).ids})
     is_asked_twice = any(entry.is_baseline for entry in plan.entries) and max(plan.repeat, plan.baseline_repeats) > 1
-    ceilings = [entry.cost_ceiling_usd for entry in entries]
     return Forecast(
         entries=entries,
         requests=sum(entry.requests for entry in entries),
         retries=plan.retry.retries,
         duration_s=_duration_s(plan, entries),
         cost_usd=math.fsum(entry.cost_usd or 0.0 for entry in entries),
-        cost_ceiling_usd=None if None in ceilings else math.fsum(each for each in ceilings if each is not None),
         unpriced=sum(entry.price is None for entry in entries),
         compared=compared if compared and is_asked_twice else None,
         max_requests=plan.max_requests,
@@ -115,36 +103,22 @@ def _questions(prepared: Prepared) -> Iterator[tuple[int, Turn]]:
 
 
 def _turns(suite: Suite, sample: Sample) -> Iterator[Turn]:
-    # Where real tools are run the model makes the expected calls, one a turn, and then ends with a text.
-    expected = read_calls(sample.expected.get("calls")) if isinstance(suite, McpLiveSuite) else ()
-    made = [ToolCall(call.name, json.dumps(call.parameters)) for call in expected]
-    answers = (Attempt(1, response=Response(tool_calls=(call,), finish_reason="tool_calls")) for call in made)
-    play = suite.play(sample)
-
-    def next_turn(answer: Attempt | None) -> Turn:
-        return next_asked(play, answer, lambda step: tuple(ToolResult(each.name, "ok") for each in step.requests))
-
+    play, answer = suite.play(sample), None
     try:
-        turn = next_turn(None)
-        for answer in islice(chain(answers, repeat(_SHORT_ANSWER)), _MOST_TURNS):
-            yield turn
-            turn = next_turn(answer)
+        for _ in range(_MOST_TURNS):
+            yield next_asked(play, answer, lambda _step: ())
+            answer = _SHORT_ANSWER
     except StopIteration:
-        pass
-    finally:
-        play.close()
+        return
 
 
 def _entry(entry: Entry, prepared: Prepared, questions: Sequence[tuple[int, Turn]]) -> EntryForecast:
     plan = prepared.plan
     rounds = _rounds(plan, entry)
-    wire = wire_of(entry, prepared.registry.vendor(entry.vendor), prepared.wires)
-    budgets = [_budget(with_parameters(turn, entry), wire) for _, turn in questions]
-    inputs = round(rounds * sum(math.ceil(size / BYTES_PER_TOKEN) for size, _ in questions))
-    outputs = int(rounds * sum(min(ANSWER_TOKENS, each or math.inf) for each in budgets))
-    most = None if None in budgets else round(rounds * sum(each for each in budgets if each is not None))
-    price = _FREE if entry.is_simulated and entry.price is None else entry.price
     requests, concurrency = round(rounds * len(questions)), entry.concurrency or plan.request_concurrency
+    inputs = round(rounds * sum(math.ceil(size / BYTES_PER_TOKEN) for size, _ in questions))
+    outputs = round(rounds * sum(_answer_tokens(with_parameters(turn, entry)) for _, turn in questions))
+    price = _FREE if entry.is_simulated and entry.price is None else entry.price
     paced_s = [
         60 * amount / per_minute
         for amount, per_minute in ((requests, entry.requests_per_minute), (inputs + outputs, entry.tokens_per_minute))
@@ -160,12 +134,16 @@ def _entry(entry: Entry, prepared: Prepared, questions: Sequence[tuple[int, Turn
         is_open=plan.load.is_open,
         input_tokens=inputs,
         output_tokens=outputs,
-        output_ceiling_tokens=most,
         duration_s=max(_offered_s(plan, requests, concurrency), *paced_s, 0.0),
         price=price,
         cost_usd=_cost(price, requests, inputs, outputs),
-        cost_ceiling_usd=_cost(price, requests, inputs, most),
     )
+
+
+def _answer_tokens(turn: Turn) -> int:
+    """The assumed length of an answer, or the turn's own limit where that is lower."""
+    stated = (turn.parameters.get(name) for name in _BUDGETS)
+    return min([ANSWER_TOKENS, *(each for each in stated if isinstance(each, int) and each > 0)])
 
 
 def samples_of(plan: Plan) -> int:
@@ -197,17 +175,9 @@ def _offered_s(plan: Plan, requests: int, concurrency: int) -> float:
     return math.ceil(requests / concurrency) * ANSWER_S
 
 
-def _budget(turn: Turn, wire: Wire) -> int | None:
-    """The most tokens of an answer: as stated or as the protocol adds, and no less than it takes; None for no limit."""
-    stated = (turn.parameters.get(name) for name in _BUDGETS)
-    default = wire.default_max_tokens if isinstance(wire, AnthropicMessages) else None
-    found = next((each for each in stated if isinstance(each, int) and each > 0), default)
-    return None if found is None else max(found, LEAST_OUTPUT if isinstance(wire, OpenAIResponses) else 1)
-
-
-def _cost(price: Price | None, requests: int, inputs: int, outputs: int | None) -> float | None:
+def _cost(price: Price | None, requests: int, inputs: int, outputs: int) -> float | None:
     """US dollars for tokens at the list price, none cached, and the fee of every request; None if unknown."""
-    if price is None or outputs is None:
+    if price is None:
         return None
     tokens = cost_usd(Usage(input=inputs, output=outputs), structs.replace(price, request=0.0))
     return None if tokens is None else tokens + requests * price.request * price.rate
