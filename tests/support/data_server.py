@@ -1,7 +1,4 @@
-"""A web server on loopback that serves files, and the Hugging Face hub's addresses of data sets with their files.
-
-What real servers do is here, too: redirects to another path, refusals by the hub's own codes, files that end early.
-"""
+"""A server on loopback with the Hugging Face hub's addresses of data sets and their files, and its refusals."""
 
 from __future__ import annotations
 
@@ -19,17 +16,16 @@ COMMIT = "1234567890abcdef1234567890abcdef12345678"
 
 @dataclass
 class DataServer:
-    """``files`` are by path; ``sets`` by ``owner/name``, then by file. ``refusals`` are by data set: status and code.
+    """``sets`` are by ``owner/name``, then by file. ``refusals`` are by data set: status and code.
 
-    ``asked`` are the requests so far, as method and path. ``sizes`` are announced in place of a file's own size.
+    ``asked`` are the requests so far, as method and path. ``sizes`` are stated in place of a file's own size.
     """
 
-    files: dict[str, bytes] = field(default_factory=dict)
     sets: dict[str, dict[str, bytes]] = field(default_factory=dict)
     refusals: dict[str, tuple[int, str]] = field(default_factory=dict)
-    redirects: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    large: dict[str, bytes] = field(default_factory=dict)
     sent_headers: list[Mapping[str, str]] = field(default_factory=list)
     port: int = 0
 
@@ -41,10 +37,8 @@ class DataServer:
         """Status, headers and body of a request."""
         self.asked.append(f"{method} {path}")
         path = unquote(urlsplit(path).path)
-        if path in self.redirects:
-            return 302, {"Location": self.redirects[path]}, b""
-        if path in self.files:
-            return 200, {}, self.files[path]
+        if path in self.large:
+            return 200, {}, self.large[path]
         for name, files in self.sets.items():
             if path.startswith((f"/api/datasets/{name}", f"/datasets/{name}/resolve/")):
                 return self._hub(name, files, path)
@@ -68,10 +62,8 @@ class DataServer:
         if file not in files:
             return 404, {"X-Error-Code": "EntryNotFound"}, b""
         headers = {"X-Repo-Commit": COMMIT, "ETag": f'"{sha1(files[file], usedforsecurity=False).hexdigest()}"'}
-        if file in self.sizes:
-            headers["X-Linked-Size"] = str(self.sizes[file])
         # As the hub sends what is large: the content lies elsewhere.
-        self.files[f"/cdn/{name}/{file}"] = files[file]
+        self.large[f"/cdn/{name}/{file}"] = files[file]
         return 302, {**headers, "Location": f"http://localhost:{self.port}/cdn/{name}/{file}"}, b""
 
     def _known(self, revision: str) -> tuple[int, dict[str, str], bytes] | None:
@@ -105,12 +97,10 @@ def serving_data(server: DataServer) -> Iterator[DataServer]:
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)
-            self.send_header("Content-Length", str(server.sizes.get(self.path, len(content))))
+            self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             if body:
                 self.wfile.write(content)
-            if self.path in server.sizes:
-                self.close_connection = True
 
         def log_message(self, format: str, *arguments: object) -> None:
             """Write nothing."""

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.loaders.results import Imported, import_results
-from vendor_verifier.pipeline.datasets import Dataset, load_dataset, sample_defects
-from vendor_verifier.pipeline.downloads import Place, file_at
+from vendor_verifier.pipeline.datasets import Dataset, Place, load_dataset, place_of, sample_defects
 from vendor_verifier.pipeline.gates import check_conditions
 from vendor_verifier.pipeline.manifest import imported_manifest
 from vendor_verifier.pipeline.score import score_folder, write_reports
@@ -44,7 +43,7 @@ def import_run(
     check_conditions(judged, (TRIGGER,))
     folder = RunFolder(output_dir)
     run = f"import-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
-    asked = file_at(test_file) if test_file else None
+    asked = place_of(test_file) if test_file else None
     samples = load_dataset(asked.path) if asked else None
     imported = import_results(
         {label: [open_lines(path) for path in paths] for label, paths in files.items()},

@@ -22,8 +22,7 @@ from vendor_verifier.errors import BFCL_DATA, Problem, ProblemsError, UsageError
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.loaders.selection import classes_of
 from vendor_verifier.pipeline.bfcl.data import SHIPPED, Loaded, custom_files, find_data, find_services, load_categories
-from vendor_verifier.pipeline.datasets import Dataset
-from vendor_verifier.pipeline.downloads import folder_at
+from vendor_verifier.pipeline.datasets import Dataset, place_of
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.sample_store import open_lines
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, expand
@@ -116,12 +115,11 @@ def bfcl_dataset(
             where = task.dataset.files_url if task.dataset else options.data
             tasks[name] = task.type, where, task.params.limit_samples or job.params.limit_samples
     found: dict[str, Loaded] = {}
-    downloads = []
+    places = []
     for name, (category, where, limit) in tasks.items():
-        place = folder_at(where)
-        downloads += [place] if place else []
-        here, label = (str(place.path), place.address) if place else (where, None)
-        found[name] = _load(expand([category]), here, label, limit, frozenset(keys), skip_bad)
+        place = place_of(where, whole=True)
+        places.append(place)
+        found[name] = _load(expand([category]), str(place.path), place.address, limit, frozenset(keys), skip_bad)
     samples = _merged({name: loaded.samples for name, (loaded, _) in found.items()})
     not_run = {name: reasons for name, (_, reasons) in found.items() if reasons}
     by_reason: dict[str, dict[str, None]] = {}
@@ -138,10 +136,10 @@ def bfcl_dataset(
         skipped=tuple(str(problem) for loaded, _ in found.values() for problem in loaded.skipped),
         defects=tuple(dict.fromkeys(defect for loaded, _ in found.values() for defect in loaded.defects)),
         not_run=not_run,
-        warnings=tuple(dict.fromkeys([*lines, *(notice for place in downloads for notice in place.notices)])),
+        warnings=tuple(dict.fromkeys([*lines, *(notice for place in places for notice in place.notices)])),
         classes=classes_of(samples),
         job=job.model_dump(include={"name", "namespace"}, exclude_none=True) if job else {},
-        source=", ".join(dict.fromkeys(place.address for place in downloads if place.address)) or None,
+        source=", ".join(dict.fromkeys(place.address for place in places if place.address)) or None,
     )
 
 
