@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.config.load import StatedGate
-from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.findings.gates import (
     COSTS,
     PRESETS,
@@ -23,9 +21,8 @@ from vendor_verifier.findings.gates import (
     meets,
     parse_gate,
     parse_slo,
+    read_gates,
 )
-from vendor_verifier.pipeline.gates import check_conditions, read_gates, with_stated
-from vendor_verifier.records.manifest import ScoreRequest
 
 METRICS = (*SHARES, *REQUEST_METRICS, *COSTS)
 
@@ -110,21 +107,5 @@ def test_a_request_keeps_an_slo_or_not() -> None:
 
 
 def test_the_later_of_two_gates_applies() -> None:
-    typed = ScoreRequest(gates=("f1 >= 0.9",))
-    everybody = StatedGate("f1 >= 0.5", None, Problem(""))
-    own = [StatedGate(text, "m", Problem("")) for text in ("f1 >= 0.8", "verdict >= check")]
-    stated = with_stated(typed, [everybody, *own], ())
-    assert [str(gate) for gate in read_gates(stated.gates_of("m"), ())] == ["f1 >= 0.9", "verdict >= check"]
-    assert [str(gate) for gate in read_gates(stated.gates_of("other"), ())] == ["f1 >= 0.9"]
-
-
-def test_all_problems_come_at_once_with_their_places() -> None:
-    bad = [StatedGate("f1 > 1", "m", Problem("", line=7, key="m.gates[0]"))]
-    slos = [StatedGate("f1 >= 1", None, Problem("", line=9, key="slos[0]"))]
-    with pytest.raises(ProblemsError) as error:
-        check_conditions(ScoreRequest(gates=("speed >= 1",)), (), bad, slos)
-    assert [(one.line, one.key) for one in error.value.problems] == [
-        (7, "m.gates[0]"),
-        (None, "--gate"),
-        (9, "slos[0]"),
-    ]
+    texts = ("f1 >= 0.5", "verdict >= check", "f1 >= 0.8")
+    assert [str(gate) for gate in read_gates(texts, ())] == ["f1 >= 0.8", "verdict >= check"]

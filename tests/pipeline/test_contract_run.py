@@ -87,7 +87,7 @@ def _few(questions: int, repeats: int) -> tuple[str, ...]:
     return tuple(word for key, n in options.items() for word in ("--set", f"probes.{key}={n}"))
 
 
-# Strings, texts to copy, long prompts, and the prompt that is repeated.
+# Strings, texts to copy, and long prompts.
 OTHERS = 24 + 60 + 5 + 2
 _SMALL = ("--suite", "probes", *_few(3, 2))
 

@@ -70,12 +70,10 @@ def test_a_stored_run_is_judged_as_if_it_had_been_asked_so(run: Path, tmp_path: 
     ("words", "said"),
     [
         (["--set", "toolbench.agent_prompt={problem_statement}!"], "decides what is asked"),
-        (["--set", "toolbench.max_iterations=3"], "toolbench is judged by `answer_format`"),
+        (["--set", "tool_correctness.max_iterations=3"], "tool_correctness is judged by `threshold`"),
         (["--set", "toolbench.sample_size=3"], "decides what is asked"),
-        (["--answer-format", "text"], "suites.toolbench.answer_format: decides what is asked"),
-        (["--set", "mcptoolbench.answer_format=text"], "holds answers of `tool_correctness`, `toolbench`"),
+        (["--set", "mcptoolbench.answer_format=text"], "mcptoolbench does not take part in this run"),
         (["--set", "toolbench.mode=strict"], "mode"),
-        (["--compare-parameters", "--set", "bfcl.data=shipped"], "holds answers of"),
     ],
 )
 def test_what_decides_the_questions_is_refused(

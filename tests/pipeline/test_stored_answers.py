@@ -70,7 +70,7 @@ def test_stored_answers_are_scored_without_asking(
         ({"input": "a", "expected_tools": "x", "tools_called": []}, [], "expected_tools: text that is not JSON"),
         ({"input": "a", "expected_tools": 3, "tools_called": []}, [], 'such as ["search", "book"], read a number'),
         (ROWS[0], ["--gate", "f1 >= 0.9"], "--gate: needs a run folder; this is a file of answers"),
-        (ROWS[0], ["--set", "tool_correctness.max_iterations=2"], "is an option of asking"),
+        (ROWS[0], ["--set", "tool_correctness.max_iterations=2"], "decides what is asked"),
         (ROWS[0], ["--set", "toolbench.answer_format=text"], "toolbench does not take part"),
     ],
 )

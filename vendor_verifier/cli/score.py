@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from vendor_verifier.cli.options import Gates, History, Json, Slos
 from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_report, warn
-from vendor_verifier.config.run_config import INPUT, OUTPUT, AnswerFormat, RunOptions, flag, many, option
+from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, flag, many, option
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.history.database import history_file, remember
 from vendor_verifier.pipeline.import_results import import_run
@@ -28,7 +28,6 @@ def score_command(
     /,
     *,
     set: Annotated[tuple[str, ...], many("suite.key=value that says how to score (repeatable).", OUTPUT)] = (),
-    answer_format: Annotated[AnswerFormat | None, option("Native tool calls, or calls in text.", OUTPUT)] = None,
     compare_parameters: Annotated[bool, flag("tool_correctness: compare arguments, too.", OUTPUT)] = False,
     undecided: Annotated[Undecided | None, option("Failures in F1: a miss, or left out.", OUTPUT)] = None,
     schema: Annotated[SchemaPolicy | None, option('Arguments "" are valid (lenient) or invalid.', OUTPUT)] = None,
@@ -43,7 +42,7 @@ def score_command(
 
     What is not given stays as it was in the run.
     """
-    judging = RunOptions(set=set, answer_format=answer_format, compare_parameters=compare_parameters)
+    judging = RunOptions(set=set, compare_parameters=compare_parameters)
     if run is not None and run.is_file():
         if gate:
             raise ProblemsError([Problem("needs a run folder; this is a file of answers", key="--gate")])

@@ -14,12 +14,13 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from vendor_verifier.errors import UsageError
+from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.records.results import (
     WORST_FIRST,
     Figure,
@@ -124,6 +125,45 @@ def parse_slo(text: str) -> Gate:
     if gate.metric not in REQUEST_METRICS or gate.percentile is not None or text.strip() in PRESETS:
         raise _error(text, "an SLO is about every single request; use --gate to judge the run", "", REQUEST_METRICS)
     return gate
+
+
+def read_gates(texts: Iterable[str], suites: Collection[str]) -> tuple[Gate, ...]:
+    """The gates in ``texts``, or of the presets named there; ``suites`` are evaluations whose scores may be named.
+
+    Where two limit the same figure on the same side, the later one applies: a model's own replaces that of all models.
+
+    Raises:
+        ProblemsError: all that do not follow the grammar.
+    """
+    read = read_conditions(((text, Problem("", key="--gate")) for text in texts), lambda text: parse_gate(text, suites))
+    return tuple({(gate.subject, gate.comparison): gate for gate in read}.values())
+
+
+def read_slos(texts: Iterable[str]) -> tuple[Gate, ...]:
+    """The SLOs in ``texts``, each once.
+
+    Raises:
+        ProblemsError: all that do not follow the grammar or are not about one request.
+    """
+    read = read_conditions(((text, Problem("", key="--slo")) for text in texts), lambda text: [parse_slo(text)])
+    return tuple(dict.fromkeys(read))
+
+
+def read_conditions(stated: Iterable[tuple[str, Problem]], parse: Callable[[str], list[Gate]]) -> list[Gate]:
+    """The gates in texts; each text has its place, a problem without a message.
+
+    Raises:
+        ProblemsError: all that cannot be read, each with its place.
+    """
+    found, problems = [], []
+    for text, place in stated:
+        try:
+            found += parse(text)
+        except GateError as error:
+            problems.append(replace(place, message=str(error)))
+    if problems:
+        raise ProblemsError(problems)
+    return found
 
 
 def _error(text: str, what: str, word: str = "", known: Collection[str] = ()) -> GateError:

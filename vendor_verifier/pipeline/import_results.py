@@ -11,9 +11,8 @@ from pathlib import Path
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.loaders.results import Imported, import_results
 from vendor_verifier.pipeline.datasets import Dataset, Place, load_dataset, place_of, sample_defects
-from vendor_verifier.pipeline.gates import check_conditions
 from vendor_verifier.pipeline.manifest import imported_manifest
-from vendor_verifier.pipeline.score import score_folder, write_reports
+from vendor_verifier.pipeline.score import check_score, score_folder, write_reports
 from vendor_verifier.records.manifest import ScoreRequest
 from vendor_verifier.run.journal import Journal, locked
 from vendor_verifier.sample_store import file_digest, open_lines
@@ -40,7 +39,7 @@ def import_run(
         RunFolderError: the output folder already holds a run.
     """
     judged = score or ScoreRequest()
-    check_conditions(judged, (TRIGGER,))
+    check_score(judged, (TRIGGER,))
     folder = RunFolder(output_dir)
     run = f"import-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
     asked = place_of(test_file) if test_file else None

@@ -13,13 +13,13 @@ from vendor_verifier.config.problems import listed
 from vendor_verifier.config.run_config import Flag, RunOptions
 from vendor_verifier.config.suite_options import Places, SuiteOptions, known_suite, placing, stated_options
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
+from vendor_verifier.findings.gates import parse_gate, parse_slo, read_conditions
 from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_samples, missing_classes
-from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics, with_stated
 from vendor_verifier.pipeline.latest_run import RUNS, latest_run
 from vendor_verifier.pipeline.load_profile import places, read_load
 from vendor_verifier.pipeline.prices import with_prices
 from vendor_verifier.pipeline.simulated_vendors import known_answers
-from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of, ready_suite
+from vendor_verifier.pipeline.suites import SuiteHooks, check_rank_metrics, hooks_of, ready_suite
 from vendor_verifier.pipeline.task_results import run_folder
 from vendor_verifier.records.manifest import ScoreRequest
 from vendor_verifier.records.plan import Entry, Limits, LoadShape, Plan, RetryRules, Task
@@ -218,36 +218,44 @@ def _plan(
 
 
 def _score(options: RunOptions, configuration: Configuration) -> ScoreRequest:
-    """The settings of scoring: those of the command line next to the configuration's.
-
-    Raises:
-        ProblemsError: all gates and SLOs that do not follow the grammar, or a score that cannot rank.
-    """
-    check_rank_metrics(options.rank_metric, options.suites)
-    said = ScoreRequest(
+    """The settings of scoring: the gates and SLOs of the configuration, those of a model, then those of the flags."""
+    slos = tuple(slo.text for slo in configuration.slos)
+    everybody = tuple(gate.text for gate in configuration.gates if gate.model is None)
+    own = {gate.model: everybody for gate in configuration.gates if gate.model is not None}
+    for gate in configuration.gates:
+        if gate.model is not None:
+            own[gate.model] = (*own[gate.model], gate.text)
+    return ScoreRequest(
         options.undecided,
         options.schema_policy,
         options.rank_metric,
-        options.gate,
+        (*everybody, *options.gate),
         options.baseline_f1,
-        slos=options.slo,
+        model_gates={model: (*gates, *options.gate) for model, gates in own.items()},
+        slos=(*slos, *options.slo),
     )
-    check_conditions(said, options.suites, configuration.gates, configuration.slos)
-    return with_stated(said, configuration.gates, configuration.slos)
 
 
 def _stated_problems(configuration: Configuration) -> Iterator[Problem]:
     """All that is wrong with the load, gates, SLOs and options of evaluations, of the file and of the command line."""
     options = configuration.options
+    gates = [*((gate.text, gate.place) for gate in configuration.gates), *_typed(options.gate, "--gate")]
+    slos = [*((slo.text, slo.place) for slo in configuration.slos), *_typed(options.slo, "--slo")]
     for step in (
         lambda: read_load(options),
-        lambda: _score(options, configuration),
+        lambda: check_rank_metrics(options.rank_metric, options.suites),
+        lambda: read_conditions(gates, lambda text: parse_gate(text, options.suites)),
+        lambda: read_conditions(slos, lambda text: [parse_slo(text)]),
         lambda: _suite_options(options, configuration),
     ):
         try:
             step()
         except ProblemsError as error:
             yield from error.problems
+
+
+def _typed(texts: Sequence[str], flag: str) -> Iterator[tuple[str, Problem]]:
+    return ((text, Problem("", key=flag)) for text in texts)
 
 
 def _suite_options(options: RunOptions, configuration: Configuration) -> tuple[dict[str, SuiteOptions], Places]:

@@ -14,16 +14,14 @@ from msgspec import structs, to_builtins
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import build_suite, known_suite
 from vendor_verifier.findings.base import ModelRun
-from vendor_verifier.findings.gates import judge_gates
+from vendor_verifier.findings.gates import judge_gates, read_gates, read_slos
 from vendor_verifier.findings.verdict import judge
-from vendor_verifier.pipeline.gates import check_rank_metrics, read_gates, read_slos
 from vendor_verifier.pipeline.latest_run import RUNS
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.prices import run_money
-from vendor_verifier.pipeline.rejudging import rejudged
-from vendor_verifier.pipeline.suites import hooks_of, ready_suite
+from vendor_verifier.pipeline.suites import check_rank_metrics, hooks_of, ready_suite, rejudged
 from vendor_verifier.pipeline.task_results import TaskResults
-from vendor_verifier.records.manifest import Manifest
+from vendor_verifier.records.manifest import Manifest, ScoreRequest
 from vendor_verifier.records.plan import Price
 from vendor_verifier.records.results import Finding, GateResult, ModelResult, Report
 from vendor_verifier.records.sample import Samples
@@ -62,10 +60,9 @@ def score_again(folder: RunFolder, options: RunOptions | None = None, **changes:
     """
     manifest = folder.read_manifest()
     if options is not None:
-        manifest = rejudged(manifest, folder, options)
+        manifest = rejudged(manifest, options)
     manifest = _with_policies(manifest, changes)
-    check_rank_metrics(manifest.score.rank_metrics, manifest.suites)
-    _check_thresholds(manifest)
+    check_score(manifest.score, manifest.suites)
     folder.write_manifest(manifest)
     for task in manifest.tasks:
         hooks_of(known_suite(task.suite)).after_run(folder, task)
@@ -91,7 +88,7 @@ def score_folder(
         RunFolderError: not a readable run folder.
     """
     manifest = _with_policies(stored_manifest(folder), changes)
-    _check_thresholds(manifest)
+    check_score(manifest.score, manifest.suites)
     asked = {name: folder.read_samples(name) for name in manifest.suites}
     suites = {task.suite: ready_suite(task.suite, task.options, asked[task.suite], folder) for task in manifest.tasks}
     ranked = {name: found for name, found in asked.items() if not known_suite(name).apart}
@@ -161,11 +158,16 @@ def _with_policies(manifest: Manifest, changes: Mapping[str, Any]) -> Manifest:
     return structs.replace(manifest, score=structs.replace(manifest.score, **stated))
 
 
-def _check_thresholds(manifest: Manifest) -> None:
-    """Refuse gates and SLOs that cannot be read, before they are stored or the records are read."""
-    for texts in (manifest.score.gates, *manifest.score.model_gates.values()):
-        read_gates(texts, manifest.suites)
-    read_slos(manifest.score.slos)
+def check_score(score: ScoreRequest, suites: Sequence[str]) -> None:
+    """Refuse rank metrics that are no score, and gates and SLOs that cannot be read, before records are read.
+
+    Raises:
+        ProblemsError: with what was expected.
+    """
+    check_rank_metrics(score.rank_metrics, suites)
+    for texts in (score.gates, *score.model_gates.values()):
+        read_gates(texts, suites)
+    read_slos(score.slos)
 
 
 def _settings(manifest: Manifest) -> dict[str, Any]:

@@ -9,10 +9,11 @@ from typing import Any
 
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import build_suite, known_suite, stated_options
-from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.errors import Problem
 from vendor_verifier.loaders.base import data_error
 from vendor_verifier.loaders.tool_rows import CALLED
 from vendor_verifier.pipeline.datasets import load_dataset
+from vendor_verifier.pipeline.suites import refuse_options_of_asking
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.suites.tool_correctness import (
@@ -26,8 +27,6 @@ from vendor_verifier.text import counted
 
 SUITE = "tool_correctness"
 _MOST_SHOWN = 20
-# The options of the evaluation that need a vendor's answer.
-_OF_ASKING = ("answer_format", "agent_prompt", "max_iterations")
 
 
 def evaluate_file(path: Path, options: RunOptions) -> tuple[ToolCorrectnessMetric, list[CaseResult]]:
@@ -58,13 +57,8 @@ def evaluate_file(path: Path, options: RunOptions) -> tuple[ToolCorrectnessMetri
 
 def _metric(options: RunOptions) -> ToolCorrectnessMetric:
     stated, _ = stated_options((SUITE,), {}, options.set, options.suite_flags())
-    own, chosen = stated[SUITE].own, stated[SUITE].typed
-    kind = known_suite(SUITE)
-    asking = [name for name in sorted(chosen) if name in _OF_ASKING or name not in kind.judges_by]
-    if asking:
-        words = "is an option of asking, and stored answers were given already; leave it out"
-        raise ProblemsError([Problem(words, key=f"suites.{SUITE}.{name}") for name in asking])
-    suite: Any = build_suite(kind, own)
+    refuse_options_of_asking(stated)
+    suite: Any = build_suite(known_suite(SUITE), stated[SUITE].own)
     assert isinstance(suite, ToolCorrectnessSuite)
     return suite
 

@@ -9,11 +9,13 @@ from typing import Any
 
 from msgspec import structs
 
+from vendor_verifier.config.problems import listed
 from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.config.suite_options import SuiteOptions, build_suite, known_suite
+from vendor_verifier.config.suite_options import SuiteOptions, build_suite, known_suite, stated_options
+from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.lazy_import import late
 from vendor_verifier.pipeline.datasets import Dataset, built_in_dataset, suite_dataset
-from vendor_verifier.records.manifest import StoredTask
+from vendor_verifier.records.manifest import Manifest, StoredTask
 from vendor_verifier.records.plan import Entry, Task
 from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.records.sample import Sample
@@ -109,3 +111,52 @@ def ready_suite(
     """
     kind = known_suite(name)
     return hooks_of(kind).ready(build_suite(kind, options), options, samples, folder)
+
+
+def rejudged(manifest: Manifest, options: RunOptions) -> Manifest:
+    """The manifest with the options of judging that ``options`` state; unchanged where they state none.
+
+    Raises:
+        ProblemsError: options that are invalid, of no evaluation of the run, or that decide what is asked.
+    """
+    flags = list(options.suite_flags())
+    if not flags and not options.set:
+        return manifest
+    if manifest.redacted:
+        words = "the run is stored with `redact_content`, so no answer is there to be judged otherwise"
+        raise ProblemsError([Problem(words, key="--set")])
+    stored = {task.suite: task.options for task in manifest.tasks}
+    stated, _ = stated_options(manifest.suites, stored, options.set, flags)
+    refuse_options_of_asking(stated)
+    tasks = [structs.replace(task, options=dict(stated[task.suite].own)) for task in manifest.tasks]
+    return structs.replace(manifest, tasks=tasks)
+
+
+def refuse_options_of_asking(stated: Mapping[str, SuiteOptions]) -> None:
+    """Check that the command line states options of judging only.
+
+    Raises:
+        ProblemsError: all others.
+    """
+    problems = []
+    for suite, each in stated.items():
+        judges = known_suite(suite).judges_by
+        for name in sorted(each.typed.difference(judges)):
+            able = f"; {suite} is judged by {listed(judges)}" if judges else ""
+            words = f"decides what is asked, and answers that are there are not asked again{able}"
+            problems.append(Problem(words, key=f"suites.{suite}.{name}"))
+    if problems:
+        raise ProblemsError(problems)
+
+
+def check_rank_metrics(metrics: Sequence[str], suites: Sequence[str]) -> None:
+    """Check that every rank metric that is a suite's score belongs to a suite that takes part and has one.
+
+    Raises:
+        ProblemsError: with those that can.
+    """
+    able = [name for name in suites if known_suite(name).ranks_by is not None]
+    for metric in metrics:
+        if metric not in able:
+            which = f"of this run's evaluations {', '.join(able)} can" if able else "no evaluation of this run has one"
+            raise ProblemsError([Problem(f"{metric!r} is no score that can rank; {which}", key="run.rank_metric")])

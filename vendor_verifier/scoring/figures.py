@@ -34,7 +34,7 @@ from vendor_verifier.scoring.intervals import intervals
 from vendor_verifier.scoring.metrics import RANK_METRICS, irf
 from vendor_verifier.scoring.set_aside import excuse_refused_access, set_misrouted_aside, withhold_speeds
 from vendor_verifier.scoring.table import Frames
-from vendor_verifier.suites import TRIGGER, suite_kind
+from vendor_verifier.suites import OF_CALLS, TRIGGER, suite_kind
 from vendor_verifier.text import counted, listed
 
 EntryKey = tuple[str, str]
@@ -352,8 +352,7 @@ def _unread_calls(entries: Iterable[_Entry]) -> Iterator[str]:
     """One sentence for each vendor and evaluation of tool calls whose answers held no call that was read."""
     for entry in entries:
         for suite in entry.rows["suite"].unique():
-            kind = suite_kind(str(suite))
-            if kind is None or "answer_format" not in kind.judges_by:
+            if suite not in OF_CALLS:
                 continue
             rows = entry.rows[entry.rows["ok"] & (entry.rows["suite"] == suite)]
             missed = rows[(rows["decision"] == "not_called") & (rows["score"] < 1)]

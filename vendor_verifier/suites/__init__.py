@@ -127,18 +127,17 @@ def _named(place: str) -> Any:
 # The evaluation that compares decisions to call with the baseline's: also that of a run that names none.
 TRIGGER = "trigger"
 
-# The options of judging that every evaluation of tool calls has.
-_READING = ("answer_format",)
+# The evaluations whose rows state the right calls, which are read from calls or from a text.
+OF_CALLS = ("toolbench", "mcptoolbench", "tool_correctness")
 
 SUITES: tuple[SuiteKind, ...] = (
     SuiteKind(TRIGGER, "trigger:TriggerSuite", "datasets/samples.jsonl"),
-    SuiteKind("toolbench", "toolbench:ToolBenchSuite", "datasets/toolbench.jsonl", "resolved", judges_by=_READING),
+    SuiteKind("toolbench", "toolbench:ToolBenchSuite", "datasets/toolbench.jsonl", "resolved"),
     SuiteKind(
         "mcptoolbench",
         "toolbench:MCPToolBenchSuite",
         "datasets/mcp_toolbench.jsonl",
         "resolved",
-        judges_by=_READING,
         by_call_type=True,
     ),
     SuiteKind(
@@ -153,7 +152,7 @@ SUITES: tuple[SuiteKind, ...] = (
         "tool_correctness:ToolCorrectnessSuite",
         "datasets/tool_correctness.jsonl",
         "score",
-        judges_by=(*_READING, "threshold", "exact_match", "check_ordering", "compare_parameters"),
+        judges_by=("threshold", "exact_match", "check_ordering", "compare_parameters"),
     ),
     SuiteKind(
         "bfcl",
