@@ -24,11 +24,13 @@ from vendor_verifier.features.data.run_data import TABLES, RunData, load_run
 from vendor_verifier.records.record import Attempt, Failure, Record
 from vendor_verifier.store import RunFolder, encode_record
 
+LABELS = ("official", "cutter", "substitute")
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> RunData:
-    """The stored demo run: ten vendors, 20 samples, the baseline asked twice."""
-    return load_run(write_demo(tmp_path_factory.mktemp("tables")))
+    """Three vendors of the stored demo run: 20 samples, the baseline asked twice."""
+    return load_run(write_demo(tmp_path_factory.mktemp("tables"), *LABELS))
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -61,7 +63,7 @@ def test_figures_are_those_of_the_report(run: RunData) -> None:
 
 def test_texts_and_calls_belong_to_their_records(run: RunData, tmp_path: Path) -> None:
     """By the index, although a key comes several times, failed ones first: the record that counts is there."""
-    folder = RunFolder(write_demo(tmp_path))
+    folder = RunFolder(write_demo(tmp_path, *LABELS))
     records = list(folder.read_records(lambda *_: None))
     failed = Attempt(1, failure=Failure("overloaded", "headers", "busy", 503))
     bad = [_with(record, failed) for record in records[:30]]
@@ -86,7 +88,7 @@ LABEL = "=cmd|' /C calc'!A0"
 @pytest.fixture(scope="module")
 def odd(tmp_path_factory: pytest.TempPathFactory) -> RunData:
     """The stored demo run, with one vendor under a hostile name."""
-    folder = RunFolder(write_demo(tmp_path_factory.mktemp("export")))
+    folder = RunFolder(write_demo(tmp_path_factory.mktemp("export"), *LABELS))
     manifest = folder.read_manifest()
     entries = [structs.replace(each, label=LABEL) if each.label == "cutter" else each for each in manifest.entries]
     folder.write_manifest(structs.replace(manifest, entries=entries))

@@ -49,8 +49,9 @@ def busy() -> Attempt:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    """The stored demo run: ten vendors of one model, 20 samples."""
-    return RunFolder(write_demo(tmp_path_factory.mktemp("explain")))
+    """Four vendors of the stored demo run, 20 samples."""
+    labels = ("official", "reseller-a", "padded", "substitute")
+    return RunFolder(write_demo(tmp_path_factory.mktemp("explain"), *labels))
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +62,7 @@ def scored(demo: RunFolder) -> ScoredRun:
 @pytest.fixture
 def known(tmp_path: Path) -> RunFolder:
     """The same folder with records that we know: ``slow`` fails in two stretches and sends a hostile, broken call."""
-    folder = RunFolder(write_demo(tmp_path))
+    folder = RunFolder(write_demo(tmp_path, "official", "slow"))
     ids = list(folder.read_samples("trigger").ids)
     calls = {
         "official": answered(ToolCall("get_leave_balance", '{"employee_id": "E-415"}')),
@@ -111,7 +112,7 @@ def test_commands_of_findings_run(demo: RunFolder, scored: ScoredRun, capsys: py
     """The command that a finding names shows its facet."""
     findings = [each for each in scored.findings if each.command]
     assert findings
-    for finding in {each.command: each for each in findings}.values():
+    for finding in {each.facet: each for each in findings}.values():
         words = shlex.split(finding.command)
         assert words[:3] == ["agent-vendor-verifier", "explain", f"runs/{scored.report.run}"]
         assert f"\n{finding.facet.replace('_', ' ')}: " in explained(capsys, demo, *words[3:])

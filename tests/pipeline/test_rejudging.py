@@ -15,13 +15,21 @@ from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.store import RunFolder
 
+VENDORS = """
+m:
+  vendors:
+    - {name: simulated, label: official, model_id: m, url: "sim://faithful", validator: openai, is_baseline: true}
+    - {name: simulated, label: other, model_id: m, url: "sim://substitute", validator: openai}
+"""
+
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one run of two evaluations."""
     folder = tmp_path_factory.mktemp("runs")
-    suites = ["--suite", "tool_correctness", "--suite", "toolbench"]
-    assert run_app(["demo", *suites, "-n", "16", "-q", "-o", str(folder / "plain")]) == 0
+    (folder / "config.yaml").write_text(VENDORS)
+    suites = ["--suite", "tool_correctness", "--suite", "toolbench", "--history", "none"]
+    assert run_app([*suites, "-c", str(folder / "config.yaml"), "-n", "16", "-q", "-o", str(folder / "plain")]) == 0
     return folder
 
 
@@ -41,28 +49,23 @@ def _scores(folder: Path) -> dict[str, dict[str, dict[str, float]]]:
 
 
 @pytest.mark.parametrize(
-    "option",
-    [
-        "tool_correctness.exact_match=true",
-        "tool_correctness.check_ordering=true",
-        "tool_correctness.threshold=1",
-        "tool_correctness.compare_parameters=true",
-    ],
-)
-def test_a_stored_run_is_judged_as_if_it_had_been_asked_so(run: Path, tmp_path: Path, option: str) -> None:
+    ("option", "usual"),
+    [("exact_match=true", "false"), ("check_ordering=true", "false"), ("threshold=1", "0.5"),
+     ("compare_parameters=true", "false")],
+)  # fmt: skip
+def test_a_stored_run_is_judged_as_if_it_had_been_asked_so(run: Path, tmp_path: Path, option: str, usual: str) -> None:
     """``score`` with an option gives what a run with that option has, and back again what the run gave."""
     before = _scores(run)
-    suite, _, name = option.partition("=")[0].partition(".")
     asked = Path(shutil.copytree(run, tmp_path / "asked"))
     manifest = json.loads((asked / "manifest.json").read_text())
+    name, _, value = option.partition("=")
     for task in manifest["tasks"]:
-        task["options"] = {name: option.partition("=")[2]} if task["suite"] == suite else {}
+        task["options"] = {name: value} if task["suite"] == "tool_correctness" else {}
     (asked / "manifest.json").write_text(json.dumps(manifest))
     assert run_app(["score", str(asked), "--history", "none"]) == 0
-    assert run_app(["score", str(run), "--set", option, "--history", "none"]) == 0
+    assert run_app(["score", str(run), "--set", f"tool_correctness.{option}", "--history", "none"]) == 0
     assert _scores(run) == _scores(asked)
-    usual = {"threshold": "0.5"}.get(name, "false")
-    assert run_app(["score", str(run), "--set", f"{suite}.{name}={usual}", "--history", "none"]) == 0
+    assert run_app(["score", str(run), "--set", f"tool_correctness.{name}={usual}", "--history", "none"]) == 0
     assert _scores(run) == before
 
 

@@ -9,6 +9,6 @@ from vendor_verifier.scoring.scored_run import ScoredRun
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> ScoredRun:
+def demo() -> ScoredRun:
     """Ten vendors of one model."""
-    return scored_demo(tmp_path_factory.mktemp("demo"))
+    return scored_demo()

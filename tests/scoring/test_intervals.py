@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scored import MODEL, scored_demo
@@ -11,9 +9,9 @@ from scored import MODEL, scored_demo
 from vendor_verifier.scoring.intervals import intervals
 
 
-def test_intervals_hold_their_figures(tmp_path: Path) -> None:
+def test_intervals_hold_their_figures() -> None:
     """Every figure lies in its interval; the baseline's F1 of 1 has none, nor has anything below eight blocks."""
-    demo = scored_demo(tmp_path)
+    demo = scored_demo()
     model = demo.report.models[MODEL]
     blocks = (np.arange(len(demo.records)) % 10).astype(float)
     found = intervals(model, demo.records.assign(block=blocks), "missed")

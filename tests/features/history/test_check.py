@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -29,7 +27,6 @@ from vendor_verifier.records.results import (
     VendorResult,
     Verdict,
 )
-from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 
 
@@ -64,15 +61,9 @@ def night(*vendors: VendorResult, run: str, gates: tuple[GateResult, ...] = ()) 
     )
 
 
-@cache
-def demo() -> ScoredRun:
-    with TemporaryDirectory() as folder:
-        return scored_demo(Path(folder))
-
-
 def outcome_of(report: Report, folder: Path, number: int = 0, **ended: Any) -> RunOutcome:
     """A run of that night; ``stopped`` are vendors that were stopped, by ``model: label``."""
-    scored = demo()
+    scored = scored_demo()
     stopped = {"stopped": ended.pop("stopped", {})}
     manifest = structs.replace(scored.manifest, created_at=f"2026-11-{1 + number:02d}T03:00:00Z", **stopped)
     own = type(scored)(**{**vars(scored), "report": report, "manifest": manifest})
@@ -157,7 +148,7 @@ def test_a_stored_run_is_checked_without_sending(
 ) -> None:
     """Exit code, the first line, check.json and the history; a gate of the command line is judged, too."""
     monkeypatch.chdir(tmp_path)
-    run = write_demo(tmp_path)
+    run = write_demo(tmp_path, "official", "slow", "substitute")
     code = run_app(["check", str(run), "--history", "h.sqlite"])
     out = capsys.readouterr().out
     assert code == 1

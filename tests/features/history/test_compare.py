@@ -25,9 +25,9 @@ N = 120
 LABELS = ("official", "a", "b", "c", "d")
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> ScoredRun:
-    return scored_demo(tmp_path_factory.mktemp("demo"))
+@pytest.fixture
+def demo() -> ScoredRun:
+    return scored_demo()
 
 
 def run_of(seed: int, demo: ScoredRun, n: int = N, **vices: Any) -> ScoredRun:
@@ -157,7 +157,7 @@ def test_the_command_and_python_compare_stored_runs(
 ) -> None:
     """A run against itself has no change; what is no figure, and what is no run, is refused."""
     monkeypatch.chdir(tmp_path)
-    run = str(write_demo(tmp_path))
+    run = str(write_demo(tmp_path, "official", "slow", "substitute"))
     assert run_app(["compare", run, run]) == 0
     out = capsys.readouterr().out
     assert "over 20 common samples" in out

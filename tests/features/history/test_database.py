@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def named(scored: ScoredRun, run: str) -> ScoredRun:
 
 def test_a_run_is_a_row_a_vendor_and_replaces_itself(tmp_path: Path) -> None:
     """Verdicts, facets, figures; the baseline's F1 is 1 by definition and no measurement. No text of an answer."""
-    scored, file = scored_demo(tmp_path), tmp_path / "new" / "history.sqlite"
+    scored, file = scored_demo(), tmp_path / "new" / "history.sqlite"
     for _ in range(2):
         assert remember(RunFolder(tmp_path / "demo"), scored, file) is None
     runs = read_history(file).set_index("label").to_dict("index")
@@ -42,18 +43,19 @@ def test_a_run_is_a_row_a_vendor_and_replaces_itself(tmp_path: Path) -> None:
 
 def add(arguments: tuple[Path, str]) -> str | None:
     folder, run = arguments
-    return remember(RunFolder(folder), named(scored_demo(folder / run), run), folder / "history.sqlite")
+    return remember(RunFolder(folder), named(scored_demo(), run), folder / "history.sqlite")
 
 
 def test_runs_that_end_together_are_all_kept(tmp_path: Path) -> None:
     names = [f"run-{number}" for number in range(8)]
-    with ProcessPoolExecutor(4) as pool:
+    scored_demo()  # the processes are forks of this one
+    with ProcessPoolExecutor(4, get_context("fork")) as pool:
         assert list(pool.map(add, [(tmp_path, name) for name in names])) == [None] * 8
     assert set(read_history(tmp_path / "history.sqlite")["run"]) == set(names)
 
 
 def test_a_history_that_is_locked_fails_no_run(tmp_path: Path) -> None:
-    scored, file = scored_demo(tmp_path), tmp_path / "h"
+    scored, file = scored_demo(), tmp_path / "h"
     assert remember(RunFolder(tmp_path), scored, file) is None
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("BEGIN EXCLUSIVE")
@@ -70,7 +72,7 @@ def test_other_databases_are_left_alone(tmp_path: Path, table: str) -> None:
     with closing(sqlite3.connect(file)) as connection:
         connection.execute(f"CREATE TABLE {table}")
     before = file.read_bytes()
-    told = remember(RunFolder(tmp_path), scored_demo(tmp_path), file)
+    told = remember(RunFolder(tmp_path), scored_demo(), file)
     assert told is not None
     assert str(file) in told
     with pytest.raises(UsageError):
@@ -81,7 +83,7 @@ def test_other_databases_are_left_alone(tmp_path: Path, table: str) -> None:
 def test_history_lists_runs_and_plots_metrics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A metric that was never measured is a sentence and exit 0; one that there is none of is exit 2."""
     file = str(tmp_path / "h")
-    scored = scored_demo(tmp_path)
+    scored = scored_demo()
     unmeasured = type(scored)(**{**vars(scored), "records": scored.records.assign(ttft_ms=float("nan"))})
     assert remember(RunFolder(tmp_path), unmeasured, Path(file)) is None
     assert run_app(["history", "--history", file]) == 0
@@ -99,7 +101,7 @@ def test_history_lists_runs_and_plots_metrics(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_scoring_a_run_adds_it(tmp_path: Path) -> None:
-    run, file = write_demo(tmp_path), tmp_path / "h"
+    run, file = write_demo(tmp_path, "official", "slow"), tmp_path / "h"
     for _ in range(2):
         assert run_app(["score", str(run), "--history", str(file)]) == 0
     assert read_history(file)["run"].nunique() == 1
