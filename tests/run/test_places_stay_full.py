@@ -1,29 +1,102 @@
 """Whatever the others do, every vendor has as many requests in flight as were asked for, by the server's own log.
 
-Seconds are those of a clock that jumps from timer to timer: a run of minutes takes a moment.
+The clock of the event loop jumps to the next timer when nothing else is left to do: a run of minutes takes a moment,
+and how long the computing between two timers takes decides nothing.
 """
 
 from __future__ import annotations
 
+import asyncio
+import math
 import random
-from collections.abc import Callable
+import selectors
+from collections.abc import Callable, Coroutine
 from functools import cache
+from typing import Any, TypeVar
+from unittest.mock import patch
 
 import pytest
 from asking import Ran, entry, run
-from fault_server import DONE, Seen, stream, text, whole
-from jumping_loop import SleepingServer, asked_in, run_jumping
+from fault_server import DONE, FaultServer, Script, Seen, stream, text, whole
 
 from vendor_verifier.records.plan import Limits, RetryRules
+
+T = TypeVar("T")
+# In truth, for what is on its way from one socket of this process to another.
+_GRACE_S = 0.0002
+# Each tick of the watch over the loop would be a jump of its own.
+_TICK_S = 5.0
+
+
+class _Patient(selectors.DefaultSelector):  # type: ignore[valid-type,misc]
+    """Jumps instead of waiting."""
+
+    jumped_s = 0.0
+
+    def select(self, timeout: float | None = None) -> Any:
+        """What is ready; when nothing is, the clock is put forward by ``timeout``."""
+        if timeout is None or timeout <= 0:
+            return super().select(timeout)
+        ready = super().select(min(timeout, _GRACE_S))
+        if not ready:
+            self.jumped_s += timeout
+        return ready
+
+
+class JumpingLoop(asyncio.SelectorEventLoop):
+    """Its clock moves by jumps only."""
+
+    def __init__(self) -> None:
+        self._patient = _Patient()
+        super().__init__(self._patient)
+        self._clock_resolution = 1e-9
+
+    def time(self) -> float:
+        return self._patient.jumped_s
+
+
+def run_jumping(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run to the end on a loop of its own, by whose clock limits are counted as well."""
+    with asyncio.Runner(loop_factory=JumpingLoop) as runner:
+        loop = runner.get_loop()
+        with (
+            patch("time.perf_counter_ns", lambda: int(loop.time() * 1e9)),
+            patch("vendor_verifier.run.lag.TICK_S", _TICK_S),
+        ):
+            return runner.run(coroutine)
+
+
+def took_ns(server: FaultServer, vendor: str) -> float:
+    """From the vendor's first request to the end of its last."""
+    visits = server.by_vendor(vendor)
+    return max(seen.went_ns for seen in visits) - visits[0].at_ns
+
+
+def mean_in_flight(server: FaultServer, *vendors: str, end_ns: float = math.inf) -> float:
+    """Mean number of requests here, from the vendors' first request until the last sample has been sent once."""
+    visits = [seen for seen in server.seen if seen.vendor in vendors]
+    last = {(seen.vendor, asked_in(seen)): seen.at_ns for seen in reversed(visits)}
+    begin, end = visits[0].at_ns, min(end_ns, max(last.values()))
+    return sum(min(seen.went_ns, end) - min(seen.at_ns, end) for seen in visits) / (end - begin)
+
+
+def asked_in(seen: Seen) -> str:
+    """The question of a request."""
+    return str(seen.body["messages"][0]["content"])
+
 
 GOOD = stream(text("hello"), DONE)
 LIMITS = Limits(connect_s=10, first_token_s=60, idle_s=60, total_s=300)
 PLACES, SAMPLES = 10, 250
 
 
-def sleep_s(seen: Seen) -> float:
+def after(seconds: float, answer: bytes = GOOD) -> Script:
+    return Script([(seconds, answer)], "keep")
+
+
+def healthy(seen: Seen) -> Script:
     """20 to 50 ms, by sample."""
-    return 0.02 + 0.03 * random.Random(asked_in(seen)).random()
+    return after(0.02 + 0.03 * random.Random(asked_in(seen)).random())
 
 
 def lot(seen: Seen) -> float:
@@ -31,40 +104,32 @@ def lot(seen: Seen) -> float:
     return random.Random(f"{seen.vendor} {asked_in(seen)}").random()
 
 
-def healthy(seen: Seen) -> tuple[float, bytes] | None:
-    return sleep_s(seen), GOOD
-
-
-def mute(seen: Seen) -> tuple[float, bytes] | None:
-    """Never answers 2 % of its samples."""
-    return None if lot(seen) < 0.02 else healthy(seen)
-
-
-def slow(seen: Seen) -> tuple[float, bytes] | None:
-    """Takes 20 s for 1 % of its samples."""
-    return (20.0 if lot(seen) < 0.01 else sleep_s(seen)), GOOD
-
-
-def limiting(seen: Seen) -> tuple[float, bytes] | None:
-    """Answers 429 to the first try of every tenth sample, and asks for two seconds."""
-    if seen.nth == 0 and lot(seen) < 0.1:
-        return 0.005, whole({"error": {"message": "slow down"}}, 429, retry_after=2)
-    return healthy(seen)
-
-
-KINDS = {"good": healthy, "mute": mute, "slow": slow, "limiting": limiting}
-Answer = Callable[[Seen], "tuple[float, bytes] | None"]
+# One never answers 2 % of its samples, one takes 20 s for 1 %, one answers 429 to 10 % and asks for two seconds.
+KINDS: dict[str, Callable[[Seen], Script]] = {
+    "good": healthy,
+    "mute": lambda seen: Script((), "hang") if lot(seen) < 0.02 else healthy(seen),
+    "slow": lambda seen: after(20.0) if lot(seen) < 0.01 else healthy(seen),
+    "limiting": lambda seen: after(0.005, LIMITED) if seen.nth == 0 and lot(seen) < 0.1 else healthy(seen),
+}
+LIMITED = whole({"error": {"message": "slow down"}}, 429, retry_after=2)
 
 
 @cache
-def asked(*vendors: str, **plan: object) -> tuple[SleepingServer, Ran]:
+def asked(*vendors: str, **plan: object) -> tuple[FaultServer, Ran]:
     """A run of these vendors, named by their kinds, together; the log is the same each time."""
 
-    async def whole_run() -> tuple[SleepingServer, Ran]:
-        async with SleepingServer(lambda seen: KINDS[seen.vendor.rstrip("1234")](seen)) as server:
-            entries = [entry(server, vendor) for vendor in vendors]  # type: ignore[arg-type]
-            settings = {"limits": LIMITS, "retry": RetryRules(2, 60.0), "request_concurrency": PLACES} | plan
-            return server, await run(entries, SAMPLES, **settings)
+    async def whole_run() -> tuple[FaultServer, Ran]:
+        tries: dict[tuple[str, str], int] = {}
+
+        def answer(seen: Seen) -> Script:
+            question = (seen.vendor, asked_in(seen))
+            seen.nth = tries[question] = tries.get(question, -1) + 1
+            return KINDS[seen.vendor.rstrip("1234")](seen)
+
+        async with FaultServer(answer) as server:
+            entries = [entry(server, vendor) for vendor in vendors]
+            settings: dict[str, Any] = {"limits": LIMITS, "retry": RetryRules(2, 60.0), "request_concurrency": PLACES}
+            return server, await run(entries, SAMPLES, **settings | plan)
 
     return run_jumping(whole_run())
 
@@ -74,24 +139,24 @@ def test_a_healthy_vendor_takes_as_long_beside_another_as_alone(other: str) -> N
     """Beside one that never answers 2 %, one with 1 % very slow answers, one that answers 429: at most 1.1 times."""
     alone, _ = asked("good")
     together, ran = asked("good", other)
-    assert together.took_ns("good") <= 1.1 * alone.took_ns("good")
-    assert together.mean_in_flight("good") >= 0.95 * PLACES
+    assert took_ns(together, "good") <= 1.1 * took_ns(alone, "good")
+    assert mean_in_flight(together, "good") >= 0.95 * PLACES
     assert len(ran.of("good")) == len(ran.of(other)) == SAMPLES
 
 
 def test_the_group_that_may_be_asked_keeps_its_places_full() -> None:
     """With two slots for four vendors, six requests are in flight until the last sample is sent, ends of turns too."""
     server, ran = asked("good1", "good2", "good3", "good4", vendor_concurrency=2, request_concurrency=3)
-    assert server.mean_in_flight("good1", "good2", "good3", "good4") >= 0.95 * 2 * 3
+    assert mean_in_flight(server, "good1", "good2", "good3", "good4") >= 0.95 * 2 * 3
     assert len(ran.records) == 4 * SAMPLES
 
 
 def test_entries_of_one_account_share_its_places_evenly() -> None:
     """Three entries with one key and five places, one three times as slow: each has about a third of the places."""
 
-    async def whole_run() -> SleepingServer:
-        async with SleepingServer(lambda seen: (0.15 if seen.vendor == "slow" else 0.05, GOOD)) as server:
-            entries = [entry(server, label, account="one") for label in ("good1", "good2", "slow")]  # type: ignore[arg-type]
+    async def whole_run() -> FaultServer:
+        async with FaultServer(lambda seen: after(0.15 if seen.vendor == "slow" else 0.05)) as server:
+            entries = [entry(server, label, account="one") for label in ("good1", "good2", "slow")]
             await run(entries, SAMPLES, limits=LIMITS, request_concurrency=5)
             return server
 
@@ -99,15 +164,15 @@ def test_entries_of_one_account_share_its_places_evenly() -> None:
     # While all three have something left to ask.
     end_ns = min(server.by_vendor(label)[-1].at_ns for label in ("good1", "good2", "slow"))
     for label in ("good1", "good2", "slow"):
-        assert 0.85 * 5 / 3 <= server.mean_in_flight(label, end_ns=end_ns) <= 1.2 * 5 / 3
+        assert 0.85 * 5 / 3 <= mean_in_flight(server, label, end_ns=end_ns) <= 1.2 * 5 / 3
 
 
-def paced(answer: Answer) -> tuple[float, float, float]:
+def paced(*answer: Any) -> tuple[float, float, float]:
     """Seconds until the baseline's last request and the other's, and the other's alone; the baseline is asked twice."""
 
     async def last_s(repeats: int) -> list[float]:
-        async with SleepingServer(lambda seen: answer(seen) if seen.vendor == "base" else (0.05, GOOD)) as server:
-            both = [entry(server, "base", is_baseline=True), entry(server, "good")]  # type: ignore[arg-type]
+        async with FaultServer(lambda seen: after(*answer) if seen.vendor == "base" else after(0.05)) as server:
+            both = [entry(server, "base", is_baseline=True), entry(server, "good")]
             await run(both, SAMPLES, limits=LIMITS, retry=RetryRules(1, 1.0), baseline_repeats=repeats)
             return [server.by_vendor(each)[-1].at_ns / 1e9 for each in ("base", "good")]
 
@@ -118,11 +183,11 @@ def paced(answer: Answer) -> tuple[float, float, float]:
 @pytest.mark.parametrize("seconds", [0.05, 0.5])
 def test_a_baseline_that_is_asked_twice_ends_together_with_the_others(seconds: float) -> None:
     """As fast as they or ten times as slow: its second half is not asked alone."""
-    base, good, _ = paced(lambda _seen: (seconds, GOOD))
+    base, good, _ = paced(seconds)
     assert 0.9 * base <= good <= base
 
 
 def test_a_failing_baseline_holds_nobody_back() -> None:
     refusal = whole({"error": {"message": "no"}}, 500)
-    _, good, free = paced(lambda _seen: (2.0, refusal))
+    _, good, free = paced(2.0, refusal)
     assert good <= free + 30
