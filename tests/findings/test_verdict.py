@@ -10,7 +10,7 @@ import model_runs
 import numpy as np
 import pandas as pd
 import pytest
-from sampled_runs import BASELINE, altered, failing, model_run, results, typed
+from model_runs import BASE, altered, failing, honest_run, results, typed
 
 from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.findings.verdict import ModelVerdict, judge
@@ -19,7 +19,7 @@ from vendor_verifier.scoring.answer import AnswerText
 from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS
 
 Alteration = Callable[[ModelRun], ModelRun]
-HONEST = model_run(vendors=("v", "w"))
+HONEST = honest_run(vendors=("v", "w"))
 # A tenth of the requests, scattered, and those of v that call a tool.
 SOME = np.arange(0, 315, 11)
 CALLS = np.flatnonzero(HONEST.rows["v"]["calls"] > 0)
@@ -39,7 +39,7 @@ def with_texts(run: ModelRun, label: str, text: Callable[[int], str], repetition
 
 def own_text(run: ModelRun, i: int) -> str:
     """The baseline's first answer to a question."""
-    return run.texts[BASELINE]["trigger", f"s{i}"][0].text
+    return run.texts[BASE]["trigger", f"s{i:04d}"][0].text
 
 
 def retried(run: ModelRun, label: str, places: slice, failure: str) -> ModelRun:
@@ -50,7 +50,7 @@ def retried(run: ModelRun, label: str, places: slice, failure: str) -> ModelRun:
 def repeating(run: ModelRun) -> ModelRun:
     """At temperature 0 everybody gives the same answer to a question."""
     for label in run.labels:
-        for repetition in (0, 1) if label == BASELINE else (0,):
+        for repetition in (0, 1) if label == BASE else (0,):
             run = with_texts(run, label, lambda i: f"answer {i} " * 6, repetition)
     return run
 
@@ -62,7 +62,7 @@ def at_v(places: object = slice(None), **columns: object) -> Alteration:
 @pytest.mark.parametrize("vendors", [("v",), ("v", "w"), tuple("vwxyz")])
 @pytest.mark.parametrize("seed", range(3))
 def test_vendors_like_the_baseline_match_in_every_facet(vendors: tuple[str, ...], seed: int) -> None:
-    found = judged(model_run(vendors=vendors, seed=seed))
+    found = judged(honest_run(vendors=vendors, seed=seed))
     statuses = [facet.status for label in vendors for facet in found.verdicts[label].facets.values()]
     # Of 45 facets at a level of 1 % for each facet of a run.
     assert Counter(statuses)["matches"] >= len(statuses) - 1
@@ -107,9 +107,9 @@ INNOCENT: dict[str, Alteration] = {
     "1.2 times slower": at_v(ttft_ms=lambda x: 1.2 * x),
     "refused by our own rate": lambda run: retried(run, "v", slice(0, None, 3), "rate_limited"),
     "ten failures of ours": lambda run: failing(run, "v", slice(10), "network", "network"),
-    "an outage at both": lambda run: failing(failing(run, "v", slice(100, 112)), BASELINE, slice(100, 120)),
+    "an outage at both": lambda run: failing(failing(run, "v", slice(100, 112)), BASE, slice(100, 120)),
     "what the baseline does, too": lambda run: altered(
-        at_v(CALLS[::5], classes="schema_mismatch")(run), BASELINE, slice(0, None, 5), classes="schema_mismatch"
+        at_v(CALLS[::5], classes="schema_mismatch")(run), BASE, slice(0, None, 5), classes="schema_mismatch"
     ),
 }
 
@@ -123,7 +123,7 @@ def test_what_is_no_fault_is_not_held_against_a_vendor(name: str) -> None:
 
 @pytest.mark.parametrize(("failures", "n"), [(5, 60), (6, 24), (8, 8), (4, 20)])
 def test_few_failures_keep_a_vendor_from_being_chosen(failures: int, n: int) -> None:
-    run = failing(model_run(n, ("v", "w")), "v", np.linspace(0, n - 1, failures).astype(int))
+    run = failing(honest_run(n, ("v", "w")), "v", np.linspace(0, n - 1, failures).astype(int))
     found = judged(run)
     assert found.verdicts["v"].facets["reliability"].status != "matches"
     assert "v" not in found.choice.labels
@@ -174,13 +174,13 @@ def test_times_that_nobody_meant_to_measure_do_not_count() -> None:
 
 @pytest.mark.parametrize(("n", "kind"), [(40, "undecided"), (315, "recommended")])
 def test_matches_needs_evidence_that_the_first_line_states(n: int, kind: str) -> None:
-    found = judged(model_run(n, ("v", "w")))
+    found = judged(honest_run(n, ("v", "w")))
     assert found.choice.kind == kind
     assert ("samples would do" if kind == "undecided" else "would have been seen") in found.choice.text
 
 
 def test_a_reseller_of_the_official_api_is_noted() -> None:
-    run = altered(altered(HONEST, "v", fingerprint="fp_1"), BASELINE, fingerprint="fp_1")
+    run = altered(altered(HONEST, "v", fingerprint="fp_1"), BASE, fingerprint="fp_1")
     found = judged(run)
     assert [(each.vendor, each.name, each.status) for each in found.findings] == [
         ("v", "baseline_fingerprint", "matches")
@@ -198,7 +198,7 @@ def test_without_a_baseline_only_facts_are_judged() -> None:
 
 
 def test_a_baseline_asked_once_still_shows_missed_calls() -> None:
-    run = model_run(repeats=1)
+    run = honest_run(repeats=1)
     facets = judged(run).verdicts["v"].facets
     assert facets["reliability"].status == facets["bill"].status == "matches"
     assert "--baseline-repeats 2" in facets["tool_calls"].reason
@@ -215,13 +215,13 @@ def test_answers_without_randomness_match_only_if_they_are_equal() -> None:
 
 FAULTS: dict[str, tuple[tuple[FacetName, ...], Alteration]] = {
     "two models": (
-        ("model", "tool_calls"), lambda run: altered(run, BASELINE, slice(300, None), served_model="mini"),
+        ("model", "tool_calls"), lambda run: altered(run, BASE, slice(300, None), served_model="mini"),
     ),
     "answers that change": (
         ("model", "tool_calls"),
-        lambda run: with_texts(run, BASELINE, lambda i: own_text(run, i) if i < 160 else f"{i}" * 30, 1),
+        lambda run: with_texts(run, BASE, lambda i: own_text(run, i) if i < 160 else f"{i}" * 30, 1),
     ),
-    "a sixth failing": (("reliability",), lambda run: failing(run, BASELINE, slice(0, None, 6))),
+    "a sixth failing": (("reliability",), lambda run: failing(run, BASE, slice(0, None, 6))),
 }  # fmt: skip
 
 
@@ -237,7 +237,7 @@ def test_a_baseline_that_is_unsound_tests_nothing(name: str) -> None:
 
 
 def test_the_first_line_states_scores_and_never_ranks_by_irf() -> None:
-    run = model_run(vendors=("zeta", "alpha", "bad"))
+    run = honest_run(vendors=("zeta", "alpha", "bad"))
     run = failing(run, "bad", np.arange(0, 315, 3))
     found = judge(run, results(run, irf=0.1, suites={"bfcl": SuiteResult(planned=10, judged=10, score=0.5)}))
     assert found.choice.labels == ("alpha", "zeta")
@@ -246,11 +246,11 @@ def test_the_first_line_states_scores_and_never_ranks_by_irf() -> None:
 
 
 def test_a_vendor_with_no_answer_leaves_nobody_to_choose() -> None:
-    run = model_run(60)
+    run = honest_run(60)
     found = judged(failing(run, "v", slice(None)))
     assert found.choice.kind == "nobody_answered"
     assert found.verdicts["v"].status == "down"
-    assert judge(dataclasses.replace(run, labels=(BASELINE,)), results(run)).choice.kind == "no_vendors"
+    assert judge(dataclasses.replace(run, labels=(BASE,)), results(run)).choice.kind == "no_vendors"
 
 
 def test_a_run_without_records_judges_nothing() -> None:
@@ -312,11 +312,11 @@ def test_the_first_line_names_no_baseline_where_there_is_none() -> None:
 
 def test_a_silent_baseline_is_said_first() -> None:
     """A typo in its url: nothing is compared."""
-    run = failing(HONEST, BASELINE, np.arange(0, 10), "connect_refused", "network")
-    run = failing(run, BASELINE, np.arange(10, 630), "skipped", "unasked")
+    run = failing(HONEST, BASE, np.arange(0, 10), "connect_refused", "network")
+    run = failing(run, BASE, np.arange(10, 630), "skipped", "unasked")
     found = judged(run)
     assert found.choice.kind == "none"
-    assert found.choice.text.startswith(f"The baseline {BASELINE} answered nothing (connect_refused 10): nothing")
+    assert found.choice.text.startswith(f"The baseline {BASE} answered nothing (connect_refused 10): nothing")
 
 
 @pytest.mark.parametrize(("asked", "is_down"), [(40, False), (80, True)])

@@ -1,13 +1,17 @@
-"""One model's part of a run, made from a few columns by label; all others have plain values."""
+"""One model's part of a run: from a few columns by label, or of honest vendors, one of which is then altered."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from vendor_verifier.findings.base import ModelRun
+from vendor_verifier.records.results import VendorResult
+from vendor_verifier.scoring.answer import AnswerText
 from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, RECORD_COLUMNS, Column
 
 BASE = "official"
@@ -20,12 +24,13 @@ _USUAL: Mapping[str, Any] = {
 def records(label: str, n: int, **columns: Any) -> pd.DataFrame:
     """``n`` records of a vendor, one a second, each of another sample unless ``sample`` says otherwise."""
     usual = {**_USUAL, "label": label, "sample": [f"s{number:04d}" for number in range(n)], "sent_s": range(n)}
-    return _frame({**usual, **columns}, RECORD_COLUMNS, n)
+    return typed(pd.DataFrame({**usual, **columns}, index=range(n)))
 
 
 def attempts(label: str, n: int, **columns: Any) -> pd.DataFrame:
     """``n`` attempts of a vendor that gave no answer."""
-    return _frame({"model": "m", "label": label, "suite": "trigger", "billed": True, **columns}, ATTEMPT_COLUMNS, n)
+    usual = {"model": "m", "label": label, "suite": "trigger", "billed": True}
+    return typed(pd.DataFrame({**usual, **columns}, index=range(n)), ATTEMPT_COLUMNS)
 
 
 def twice(n: int, **columns: Any) -> pd.DataFrame:
@@ -36,7 +41,7 @@ def twice(n: int, **columns: Any) -> pd.DataFrame:
 
 def model_run(*parts: pd.DataFrame, baseline: str | None = BASE, **more: Any) -> ModelRun:
     """The run of these records; what belongs to checks and probes goes to ``apart``, other fields come by name."""
-    whole = pd.concat(parts, ignore_index=True).astype({column.name: column.dtype for column in RECORD_COLUMNS})
+    whole = typed(pd.concat(parts, ignore_index=True))
     is_apart = whole["suite"].isin(["probes", "contract"])
     labels = tuple(whole["label"].unique())
     fields: dict[str, Any] = {
@@ -45,14 +50,79 @@ def model_run(*parts: pd.DataFrame, baseline: str | None = BASE, **more: Any) ->
         "labels": labels,
         "records": whole[~is_apart],
         "apart": whole[is_apart],
-        "attempts": _frame({}, ATTEMPT_COLUMNS, 0),
+        "attempts": typed(pd.DataFrame(), ATTEMPT_COLUMNS),
         "planned": whole[~is_apart].groupby("label", observed=True).size().to_dict(),
         "model_ids": dict.fromkeys(labels, "m"),
     }
     return ModelRun(**{**fields, **more})
 
 
-def _frame(columns: Mapping[str, Any], known: tuple[Column, ...], n: int) -> pd.DataFrame:
+# What a failure leaves unknown.
+_ANSWER = (
+    "classes", "finish", "served_model", "fingerprint", "ttft_ms", "e2e_ms", "decode_s", "tokens_after", "input_tokens",
+    "output_tokens", "characters", "call_digest",
+)  # fmt: skip
+
+
+def honest_run(n: int = 315, vendors: Sequence[str] = ("v",), repeats: int = 2, seed: int = 0) -> ModelRun:
+    """A run in which nobody fails. Half of the samples call a tool; 2 % of decisions and arguments differ by chance."""
+    rng = np.random.default_rng(seed)
+    labels = (BASE, *vendors)
+    parts: list[pd.DataFrame] = []
+    texts: dict[str, dict[tuple[str, str], dict[int, AnswerText]]] = {}
+    for label in labels:
+        texts[label] = {("trigger", f"s{i:04d}"): {} for i in range(n)}
+        for repetition in range(repeats if label == BASE else 1):
+            parts.append(_answers(rng, n, label, repetition))
+            for i, wording in enumerate(rng.integers(0, 4, n)):
+                text = f"{i:>40}" * 2 + "abcd"[wording] * 40
+                texts[label]["trigger", f"s{i:04d}"][repetition] = AnswerText(text, "", "")
+    return model_run(*parts, texts=texts)
+
+
+def _answers(rng: np.random.Generator, n: int, label: str, repetition: int) -> pd.DataFrame:
+    at = np.arange(n)
+    called = (at % 2 == 0) ^ (rng.random(n) < 0.02)
+    ttft, decode, tokens = 400 * rng.lognormal(0, 0.3, n), 0.5 * rng.lognormal(0, 0.2, n), 30 + at % 20
+    return records(
+        label, n, repetition=repetition, sent_s=1.8e9 + at + 0.3 * repetition, ended_s=1.8e9 + at + 1,
+        resent=0, decision=np.where(called, "called", "not_called"), calls=called * 1,
+        classes=pd.Series("valid", at).where(called), offered=True, finish="stop", served_model="m",
+        ttft_ms=ttft, ttfat_ms=ttft, e2e_ms=ttft + 1e3 * decode, decode_s=decode, tokens_after=tokens - 1,
+        input_tokens=100 + 10 * (at % 50), output_tokens=tokens, cached_tokens=0, reasoning_tokens=0,
+        characters=4 * tokens, call_digest=np.where(called, at + (rng.random(n) < 0.02) / 2, np.nan), late_ms=0.1,
+    )  # fmt: skip
+
+
+def typed(rows: pd.DataFrame, columns: Sequence[Column] = RECORD_COLUMNS) -> pd.DataFrame:
+    """The rows with every column of a frame, in its dtype."""
     empty = {"bool": False, "int32": 0, "int64": 0}
-    found = {each.name: columns.get(each.name, empty.get(each.dtype)) for each in known}
-    return pd.DataFrame(found, index=range(n)).astype({each.name: each.dtype for each in known})
+    missing = {each.name: empty.get(each.dtype, np.nan if each.dtype.startswith("float") else None) for each in columns}
+    whole = rows.assign(**{name: value for name, value in missing.items() if name not in rows})
+    return whole[[each.name for each in columns]].astype({each.name: each.dtype for each in columns})
+
+
+def altered(run: ModelRun, label: str, places: Any = slice(None), **columns: Any) -> ModelRun:
+    """The run with columns of a vendor's records changed, at these places in the order of sending.
+
+    A function gets the column's values as numbers.
+    """
+    records = run.records.astype(object)
+    index = run.rows[label].index[places]
+    for name, value in columns.items():
+        records.loc[index, name] = value(run.records.loc[index, name].to_numpy()) if callable(value) else value
+    return dataclasses.replace(run, records=typed(records))
+
+
+def failing(run: ModelRun, label: str, places: Any, kind: str = "http_5xx", charge: str = "vendor") -> ModelRun:
+    """The run in which these requests of a vendor failed."""
+    unknown = dict.fromkeys(_ANSWER, np.nan)
+    return altered(run, label, places, ok=False, failure=kind, charge=charge, decision="undecided", calls=0, **unknown)
+
+
+def results(run: ModelRun, **more: Any) -> dict[str, VendorResult]:
+    """The results of every vendor, as far as verdicts and gates read them."""
+    return {
+        label: VendorResult(label=label, vendor=label, model_id="m", planned=run.planned[label], **more)
+        for label in run.labels
+    }
