@@ -2,14 +2,15 @@
 
 Arguments are read by RFC 8259 (see :mod:`vendor_verifier.wire.payload`); of duplicate keys the last one wins. What does
 not fit the schema as written is judged by what its dialect means: OpenAPI's ``nullable``, type names of Python and of
-other cases, draft 4's ``exclusiveMinimum: true`` and draft 7's tuples. What is too large is not judged.
+other cases, older drafts. What is too large is not judged.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import product
 from typing import Any
 from urllib.parse import unquote
 
@@ -33,6 +34,10 @@ _PATTERN_GAVE_UP = (
     jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded,
     jsonschema_rs.ValidationErrorKind.RegexEngineFailure,
 )
+
+# The draft that a schema names, else 2020-12; those in which `exclusiveMinimum` is true, or `items` a list.
+_STATED = (jsonschema_rs.validator_for,)
+_OLDER = (jsonschema_rs.Draft7Validator, jsonschema_rs.Draft4Validator)
 
 # JSON Schema's name of each type name of a dialect, in lower case; None means any type.
 _TYPES: dict[str, str | None] = {
@@ -118,7 +123,7 @@ class _Compiled(msgspec.Struct, frozen=True):
         return CallVerdict(name, "valid")
 
 
-def _compiled(parameters: object) -> _Compiled:
+def _compiled(parameters: object, drafts: Sequence[Callable[..., jsonschema_rs.Validator]] = _STATED) -> _Compiled:
     """A tool without ``parameters`` takes any object, as the chat-completions reference says."""
     schema: Any = {} if parameters is None else parameters
     if not isinstance(schema, dict):
@@ -126,11 +131,10 @@ def _compiled(parameters: object) -> _Compiled:
     reason = None
     try:
         parts, circles = _size(schema)
-        for patterns in (_LINEAR, _BACKTRACKING):
+        for draft, patterns in product(drafts, (_LINEAR, _BACKTRACKING)):
             options: Any = {"validate_formats": False, "offline": True, "pattern_options": patterns}
             try:
-                found = jsonschema_rs.validator_for(schema, **options)
-                return _Compiled(found, parts, circles, backtracks=patterns is _BACKTRACKING)
+                return _Compiled(draft(schema, **options), parts, circles, backtracks=patterns is _BACKTRACKING)
             except jsonschema_rs.ValidationError as error:
                 reason = error.message[:MESSAGE_CAP]
     except OverflowError as error:
@@ -154,27 +158,18 @@ def _pointer(path: Sequence[str | int]) -> str:
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
-def standard_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The schema in the words of 2020-12, and the words of a dialect that were translated.
-
-    A schema that names its draft is taken at its word, except for type names and ``nullable``, which no draft has.
-    """
-    words: set[str] = set()
-    made = _translated(schema, words, has_draft="$schema" in schema)
-    return (made, tuple(sorted(words))) if words else (schema, ())
-
-
-def _translated(node: Any, words: set[str], *, has_draft: bool) -> Any:
+def _translated(node: Any, words: set[str]) -> Any:
+    """The schema with the type names and ``nullable`` of a dialect in JSON Schema's words; these join ``words``."""
     if isinstance(node, list):
-        return [_translated(item, words, has_draft=has_draft) for item in node]
+        return [_translated(item, words) for item in node]
     if not isinstance(node, dict):
         return node
     made: dict[str, Any] = {}
     for word, value in node.items():
         if word in _BY_NAME and isinstance(value, dict):
-            made[word] = {name: _translated(one, words, has_draft=has_draft) for name, one in value.items()}
+            made[word] = {name: _translated(one, words) for name, one in value.items()}
         else:
-            made[word] = value if word in _VALUES else _translated(value, words, has_draft=has_draft)
+            made[word] = value if word in _VALUES else _translated(value, words)
     stated = made.get("type")
     names = [name for name in (stated if isinstance(stated, list) else [stated]) if isinstance(name, str)]
     meant = [_TYPES.get(name.lower(), name) for name in names]
@@ -183,26 +178,10 @@ def _translated(node: Any, words: set[str], *, has_draft: bool) -> Any:
         del made["type"]
     elif meant != names:
         made["type"] = list(dict.fromkeys(meant)) if isinstance(stated, list) else meant[0]
-    if not has_draft:
-        _translate_drafts(made, words)
     if made.get("nullable") is True:
         words.add("nullable")
         return {"anyOf": [{word: value for word, value in made.items() if word != "nullable"}, {"type": "null"}]}
     return made
-
-
-def _translate_drafts(made: dict[str, Any], words: set[str]) -> None:
-    """The keywords of older drafts that 2020-12 does not allow."""
-    for exclusive, inclusive in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        if isinstance(made.get(exclusive), bool):
-            words.add(f"{exclusive}: {str(made[exclusive]).lower()}")
-            if made.pop(exclusive) and inclusive in made:
-                made[exclusive] = made.pop(inclusive)
-    if isinstance(made.get("items"), list):
-        words.add("items: [...]")
-        made["prefixItems"] = made.pop("items")
-        if "additionalItems" in made:
-            made["items"] = made.pop("additionalItems")
 
 
 class ArgumentChecker:
@@ -271,14 +250,16 @@ class ArgumentChecker:
 
     def _readings(self, name: str) -> tuple[_Compiled, _Compiled | None, tuple[str, ...]]:
         if name not in self._compiled:
-            parameters = self._parameters[name]
-            words: tuple[str, ...] = ()
-            plain, meant = _compiled(parameters), None
+            parameters, words = self._parameters[name], set[str]()
+            plain = meant = _compiled(parameters)
             if isinstance(parameters, dict) and plain.verdict != "not_judged":
-                schema, words = standard_schema(parameters)
-                meant = _compiled(schema) if words else None
-            usable = meant is not None and meant.validator is not None
-            self._compiled[name] = (plain, meant, words) if usable else (plain, None, ())
+                schema = _translated(parameters, words)
+                meant = _compiled(schema) if words else plain
+                if meant.validator is None and "$schema" not in parameters:
+                    words.add("an older draft")
+                    meant = _compiled(schema, _OLDER)
+            usable = words and meant.validator is not None
+            self._compiled[name] = (plain, meant, tuple(sorted(words))) if usable else (plain, None, ())
         return self._compiled[name]
 
 
