@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from vendor_verifier.suites.bfcl.categories import REST, Language, is_relevance, language_of
+from vendor_verifier.suites.bfcl.literals import read_java, read_javascript
 
 _SCHEMA_TYPES: Mapping[str, str] = {
     **dict.fromkeys(("integer", "byte", "short", "long", "Bigint"), "integer"),
@@ -141,39 +142,15 @@ def _first_entry(accepted: Any) -> Any:
 
 
 def _source(value: Any, details: Mapping[str, Any], language: Language) -> str:
-    """The value as source text of its language."""
-    name = str(details.get("type"))
-    if isinstance(value, list):
-        element = str((details.get("items") or {}).get("type"))
-        items = ", ".join(_element(item, element, name, language) for item in value)
-        if language == "javascript":
-            return f"[{items}]"
-        if name == "ArrayList":
-            return f"new ArrayList<>(Arrays.asList({items}))" if value else "new ArrayList<>()"
-        return f"new {element}[]{{{items}}}"
-    if isinstance(value, dict):
-        if language == "javascript":
-            return "{" + ", ".join(f"{key}: {_literal(item)}" for key, item in value.items()) + "}"
-        puts = " ".join(f'put("{key}", {_literal(item)});' for key, item in value.items())
-        return f"new HashMap<>() {{{{ {puts} }}}}"
-    return value if isinstance(value, str) else _scalar(value, name, language)
-
-
-def _element(item: Any, element: str, collection: str, language: Language) -> str:
-    """Members of a Java array keep their quotes when read, those of other collections lose them."""
-    if isinstance(item, str):
-        return item if collection == "Array" or element == "any" else json.dumps(item, ensure_ascii=False)
-    if isinstance(item, dict):
-        return "{" + ", ".join(f"{key}: {_literal(entry)}" for key, entry in item.items()) + "}"
-    return _scalar(item, element, language)
-
-
-def _literal(item: Any) -> str:
-    if isinstance(item, list):
-        return "[" + ", ".join(_literal(entry) for entry in item) + "]"
-    return json.dumps(item, ensure_ascii=False)
-
-
-def _scalar(value: Any, type_name: str, language: Language) -> str:
-    suffixes = {"long": "L", "float": "f"} if language == "java" else {"Bigint": "n"}
-    return json.dumps(value) + suffixes.get(type_name, "")
+    """The value as source text of its language: the first of all ways to write it that reads as the value."""
+    if isinstance(value, str):
+        return value
+    name, element = str(details.get("type")), str((details.get("items") or {}).get("type"))
+    text = json.dumps(value, ensure_ascii=False)
+    # The texts of an array in Java are read with their quotes.
+    bare = ", ".join(item if isinstance(item, str) else json.dumps(item) for item in value) if name == "Array" else ""
+    puts = " ".join(f"put({json.dumps(key)}, {json.dumps(value[key])});" for key in value) if name == "HashMap" else ""
+    ways = (text, f"{text}L", f"{text}f", f"{text}n", f"new ArrayList<>(Arrays.asList({text[1:-1]}))")
+    ways += (f"new {element}[]{{{bare}}}", "new ArrayList<>()", f"new HashMap<>() {{{{ {puts} }}}}")
+    read = read_java if language == "java" else read_javascript
+    return next((way for way in ways if read(way, name, element) == value), text)
