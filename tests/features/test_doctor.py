@@ -99,7 +99,6 @@ def test_good_server_passes_all_seven_checks(tmp_path: Path, capsys: pytest.Capt
         ({"usage": False}, "usage", "warning"),
         ({"served": "other-model"}, "served model", "failed"),
         ({"arguments": "{city"}, "tools", "warning"),
-        ({"arguments": '{"town": "Paris"}'}, "tools", "warning"),
     ],
 )
 def test_departures_are_reservations(
@@ -117,7 +116,6 @@ def test_departures_are_reservations(
     ("status", "message", "failed"),
     [
         (401, "bad key", "key"),
-        (402, "no credit", "key"),
         (404, "no such model", "model"),
         (400, "unknown model simulated-model", "model"),
         (500, "oops", "answers"),
@@ -137,7 +135,7 @@ def test_vendor_that_refuses_everything_is_not_usable(
     assert message in reason
 
 
-@pytest.mark.parametrize("words", [(), ("--verbose",), ("--json",)])
+@pytest.mark.parametrize("words", [("--verbose",), ("--json",)])
 def test_key_and_control_characters_are_never_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:

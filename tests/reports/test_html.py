@@ -19,7 +19,7 @@ from page_reading import read_page
 from scored import MODEL
 
 from vendor_verifier.records.results import ModelResult, Report
-from vendor_verifier.reports.html import render, svg
+from vendor_verifier.reports.html import render
 from vendor_verifier.scoring.money import Money
 from vendor_verifier.scoring.scored_run import ScoredRun
 
@@ -137,16 +137,6 @@ def test_ten_vendors_stay_below_200_kb(demo: ScoredRun) -> None:
     assert 60_000 < len(render(with_evidence(demo)).encode()) <= 200_000
 
 
-@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.7, 1.03), (12.0, 480.0), (99.5, 100.5), (1e-6, 2e-6)])
-def test_ticks_are_few_round_and_inside(low: float, high: float) -> None:
-    found = svg.ticks(low, high)
-    assert 2 <= len(found) <= 8
-    assert all(low - 1e-9 <= tick <= high + 1e-9 for tick in found)
-    logarithmic = svg.log_ticks(max(low, 1e-6), high)
-    assert len(logarithmic) <= 12
-    assert all(low <= tick <= high for tick in logarithmic)
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -196,7 +186,7 @@ def test_page_works_by_keyboard_and_says_nothing(browser: Any, file: str) -> Non
 
 
 @in_browser
-@pytest.mark.parametrize("width", [360, 390, 768, 1280])
+@pytest.mark.parametrize("width", [360, 768])
 def test_page_never_scrolls_sideways(browser: Any, demo: ScoredRun, tmp_path: Path, width: int) -> None:
     """Nothing is wider than the screen, with everything open and hostile names."""
     (tmp_path / "page.html").write_text(render(case(demo, "hostile")), encoding="utf-8")

@@ -112,10 +112,3 @@ def test_hostile_text_is_harmless(hostile: str) -> None:
     found = terminal.lines(bare_run(shown))
     assert len(found) <= 12
     assert all(line.isprintable() and "::" not in line for line in found)
-
-
-def test_wide_characters_are_counted() -> None:
-    """A name in Chinese keeps the columns aligned."""
-    found = terminal.lines(bare_run(report(vendor("智谱" * 3), vendor("abc"))))
-    rows = [line for line in found if line.startswith(("智", "abc"))]
-    assert len({cell_len(row[: row.index("matches")]) for row in rows}) == 1

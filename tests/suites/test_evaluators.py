@@ -66,14 +66,11 @@ def test_a_row_without_readable_truth_is_an_error(truth: Any) -> None:
         # Spellings that only a wire has, and tools that would do as well.
         ([{**call("a", x=1), "similar_tools": [{"name": "b"}]}], [call("b", x=1)], 0.0, 0.0, False),
         ([call("a", x=1)], [{"name": "a", "arguments": {"x": 1}}], 1.0, 0.0, False),
-        ([call("a", x=1)], [{"function": {"name": "a", "arguments": {"x": 1}}}], 0.0, 0.0, False),
         ([call("a", x=1)], {"tool_calls": [call("a", x=1)]}, 1.0, 1.0, True),
         # The quirks of the original, by the sensible rule.
         ([call("a")], [call("a")], 1.0, None, True),
         ([call("a", x=1), call("a", x=2)], [call("a", x=2), call("a", x=1)], 1.0, 1.0, True),
-        ([call("a", x=1), call("a", x=1, y=2)], [call("a", x=1, y=2), call("a", x=1)], 1.0, 1.0, True),
         ([call("a", x=None)], [call("a")], 1.0, 0.0, False),
-        ([{"name": "a", "input": {"x": 1}}], [call("a", x=1)], 1.0, 1.0, True),
         # The fallback that the page promises for a text that is not JSON.
         ([call("a", x=1)], '```json\n[{"name": "a", "parameters": {"x": 1}}]\n```', 1.0, 1.0, True),
         ([call("a", x=1, y=True)], "I call a(x=1, y=true), yes: a(x=1, y=true).", 1.0, 1.0, True),
@@ -166,9 +163,8 @@ def test_calls_are_read_where_they_were_asked_for() -> None:
     assert judged(ToolBenchSuite(answer_format="text"), sample(), text_answer).decision == "called"
 
 
-# Word for word from the pages of ToolBench and MCPToolBench++.
-PAGE_PROMPTS = (
-    """{problem_statement}
+# Word for word from the page of ToolBench.
+PAGE_PROMPT = """{problem_statement}
 
 IMPORTANT: Output your answer as a JSON array of tool calls.
 Each tool call should have "name" and "parameters" fields.
@@ -178,24 +174,13 @@ Example format:
 [
   {"name": "tool_name", "parameters": {"key": "value"}}
 ]
-""",
-    """{problem_statement}
-
-Output your tool calls as a JSON array. Each element should have:
-- "name": the tool name
-- "parameters": an object with parameter key-value pairs
-
-Example:
-[{"name": "tool_name", "parameters": {"param1": "value1"}}]
-""",
-)
+"""
 
 
-@pytest.mark.parametrize("prompt", PAGE_PROMPTS)
 @pytest.mark.parametrize("make", SUITES)
-def test_the_pages_prompt_scores_a_perfect_vendor_one(make: Any, prompt: str) -> None:
+def test_the_pages_prompt_scores_a_perfect_vendor_one(make: Any) -> None:
     """A vendor that does what the configured prompt says gets every point, in the text as natively."""
-    suite = make(agent_prompt=prompt)
+    suite = make(agent_prompt=PAGE_PROMPT)
     for answer in (text(json.dumps(ONE)), RIGHT):
         score = judged(suite, sample(), answer)
         assert (score.decision, score.anomalies) == ("called", ())
@@ -232,10 +217,8 @@ def test_missing_calls_are_asked_for_with_the_tools_results() -> None:
         (ONE, [native(("b", "{}"))], 1),
         (TWO, [native(("a", "{}"), ("b", "{}"))], 1),
         (TWO, [native(finish="stop")], 1),
-        (TWO, [FAILURE], 1),
         (TWO, [native(("a", '{"x": '))], 1),
         (TWO, [native(("a", "{}")), native(finish="stop")], 2),
-        (TWO, [native(("a", "{}"))] * 3, 3),
     ],
 )
 def test_when_to_stop_asking(expected: Any, answers: list[Attempt], turns: int) -> None:

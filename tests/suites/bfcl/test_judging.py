@@ -17,9 +17,7 @@ from vendor_verifier.records.record import Attempt, Score
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl import check
-from vendor_verifier.suites.bfcl.categories import (
-    SINGLE_TURN,
-)
+from vendor_verifier.suites.bfcl.categories import SINGLE_TURN
 from vendor_verifier.suites.bfcl.function_docs import reference_calls
 from vendor_verifier.suites.bfcl.literals import read_java, read_javascript
 from vendor_verifier.suites.bfcl.results import VendorResult, overall, result_pages
@@ -95,13 +93,10 @@ def test_no_value_makes_a_good_row_crash(row: dict[str, Any], value: Any) -> Non
     ("language", "kind", "source"),
     [
         ("java", "HashMap", 'new HashMap<>()} new HashMap<>(){' + " " * 1_900),
-        ("java", "HashMap", 'new HashMap<>() {{ put("a", 1);' + " " * 1_900 + "x }}"),
         ("java", "HashMap", "new HashMap<>() {{ " + 'put("",' * 270 + "}}"),
         ("java", "ArrayList", "new ArrayList<>() {{" + " " * 1_900 + "}"),
         ("javascript", "array", "[" + "[a]," * 450),
-        ("javascript", "array", "[[" + "a],[" * 450),
         ("javascript", "dict", "{" + "a" * 1_900 + "}"),
-        ("javascript", "dict", "{a:" + " , " * 600 + "}"),
     ],
 )  # fmt: skip
 def test_no_source_takes_long_to_read(language: str, kind: str, source: str) -> None:
@@ -156,10 +151,8 @@ def shipped_rows() -> dict[str, Sample]:
         ([{"x": 1}, {"x": 2}], None),
         ([{"x": 1}], "value_error:list_dict_count"),
         ([{"x": 1}, {"x": 2}, {"x": 3}], "value_error:list_dict_count"),
-        ([], "value_error:list_dict_count"),
         ([{"x": 1}, {"x": 3}], "value_error:dict_value"),
         ([{"x": 1}, {"x": 2, "y": 1}], "value_error:dict_key"),
-        ([{"x": 1}, {}], "value_error:dict_key"),
     ],
 )
 def test_lists_of_objects_fit_member_by_member(sent: list[dict[str, int]], error: str | None) -> None:

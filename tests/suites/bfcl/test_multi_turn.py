@@ -39,8 +39,7 @@ class Shelf:
         self.jars.remove(jar)
         return True
 
-    def _secret(self) -> str:
-        return "never"
+    def _secret(self) -> None: ...
 
 
 class Shelves:
@@ -90,33 +89,18 @@ DONE = said("done")
     [
         ((DONE, DONE), "multi_turn:empty_turn_model_response"),
         ((called(("put", {"jar": "date"})), DONE, DONE), "multi_turn:instance_state_mismatch"),
-        ((PUT, DONE, DONE), "multi_turn:empty_turn_model_response"),
         (
             (PUT, DONE, called(("put", {"jar": "x"}), ("drop", {"jar": "x"})), DONE),
             "multi_turn:execution_response_mismatch",
         ),
         ((PUT, failed()), "multi_turn:inference_error"),
-        ((PUT, DONE, failed()), "multi_turn:inference_error"),
+        ((called(("look", {})),) * (STEP_LIMIT + 1), "multi_turn:force_terminated"),
     ],
 )
 def test_wrong_conversations(attempts: tuple[Attempt, ...], error: str) -> None:
     """Each way of being wrong has upstream's error type."""
     score = played(row([["put('fig')"], ["look()"]]), *attempts)
     assert (score.values["correct"], score.details["error_type"]) == (0.0, error)
-
-
-def test_the_step_limit_ends_the_conversation() -> None:
-    """After one step more than the limit the row is over, and wrong if turns were left."""
-    look = called(("look", {}))
-    suite = BfclSuite(services=Shelves())
-    play = suite.play(row([["look()"], ["look()"]]))
-    next(play)
-    for _ in range(STEP_LIMIT):
-        play.send(look)
-    with pytest.raises(StopIteration) as end:
-        play.send(look)
-    score = end.value.value()
-    assert score.details["error_type"] == "multi_turn:force_terminated"
 
 
 def test_history_holds_calls_and_results() -> None:
@@ -153,9 +137,7 @@ def test_judging_twice_and_after_a_wrong_run_gives_the_same() -> None:
     assert services.started == 3 * (1 + 2 * 2)
 
 
-@pytest.mark.parametrize(
-    "source", ["", "f", "a.f()", "f(g())", "f(x)", "f(", "__import__('os').system('true')", "f(**d)"]
-)
+@pytest.mark.parametrize("source", ["f", "a.f()", "f(g())", "f(", "__import__('os').system('true')", "f(**d)"])
 def test_anything_but_literals_is_refused(source: str) -> None:
     """Nothing in a row can make us run code: what is no plain call with literals is the data's fault."""
     with pytest.raises(DataError):
