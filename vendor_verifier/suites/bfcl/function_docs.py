@@ -150,7 +150,7 @@ def _source(value: Any, details: Mapping[str, Any], language: Language) -> str:
     # The texts of an array in Java are read with their quotes.
     bare = ", ".join(item if isinstance(item, str) else json.dumps(item) for item in value) if name == "Array" else ""
     puts = " ".join(f"put({json.dumps(key)}, {json.dumps(value[key])});" for key in value) if name == "HashMap" else ""
-    ways = (text, f"{text}L", f"{text}f", f"{text}n", f"new ArrayList<>(Arrays.asList({text[1:-1]}))")
-    ways += (f"new {element}[]{{{bare}}}", "new ArrayList<>()", f"new HashMap<>() {{{{ {puts} }}}}")
+    ways = [text, f"{text}L", f"{text}f", f"{text}n", f"new ArrayList<>(Arrays.asList({text[1:-1]}))"]
+    ways += [f"new {element}[]{{{bare}}}", "new ArrayList<>()", f"new HashMap<>() {{{{ {puts} }}}}"]
     read = read_java if language == "java" else read_javascript
     return next((way for way in ways if read(way, name, element) == value), text)
