@@ -69,12 +69,6 @@ def test_our_failures_are_no_score() -> None:
         assert any(test.value for test in calls.scores(model_run(own, scores(BASE, failing(0.0))), "v")) == found
 
 
-def test_the_sentence_has_both_scores() -> None:
-    (test,) = calls.scores(model_run(scores("v", failing(0.2)), scores(BASE, failing(0.0))), "v")
-    assert "scores 0.8, the baseline 1 (20 points lower" in test.text
-    assert (test.low or 0) < -0.2 < (test.high or 0) < -0.05
-
-
 @pytest.mark.parametrize(
     ("n", "base", "enough"), [(30, 0.0, False), (N, 0.0, True), (100, 0.4, False), (600, 0.4, True)]
 )

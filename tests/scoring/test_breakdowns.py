@@ -15,7 +15,6 @@ from vendor_verifier.records.record import Score
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.scoring.breakdowns import distributions, goodput, group_scores, pace, regions
 from vendor_verifier.scoring.columns import counted_calls, has_bad_call, valid_calls
-from vendor_verifier.scoring.metrics import METRICS, RANK_METRICS, is_higher_better, is_share
 from vendor_verifier.scoring.table import read_frames
 from vendor_verifier.suites.trigger import TriggerSuite
 
@@ -117,15 +116,3 @@ def test_goodput() -> None:
     rows = frames([record(RIVAL, place, each) for place, each in enumerate(made)]).records
     found = goodput(rows, [parse_slo("ttft_ms <= 200"), parse_slo("e2e_ms <= 5000")]).loc["rival"]
     assert found[["asked", "good", "failed", "unmeasured", "share"]].tolist() == [4, 1, 1, 1, 0.25]
-
-
-def test_the_list_of_metrics() -> None:
-    """Six rank metrics; a name that is not in the list is a share unless it ends in a unit."""
-    assert len(RANK_METRICS) == 6
-    assert all(metric.meaning and metric.title for metric in METRICS.values())
-    assert [is_higher_better(name) for name in ("f1", "tps", "ttft_ms.p95", "avg_tokens", "toolbench")] == [
-        True, True, False, False, True,
-    ]  # fmt: skip
-    assert [is_share(name) for name in ("f1", "toolbench", "tps", "ttft_ms.p95", "own_usd")] == [
-        True, True, False, False, False,
-    ]  # fmt: skip

@@ -45,15 +45,6 @@ def test_a_row_of_an_answer() -> None:
     assert row[missing].isna().all()
 
 
-def test_a_row_of_a_failure() -> None:
-    """It has a kind and who answers for it, and no figure."""
-    row = only(ok(), bad())
-    assert (row["ok"], row["failure"], row["charge"], row["attempts"], row["decision"]) == (
-        False, "http_5xx", "vendor", 2, "undecided",
-    )  # fmt: skip
-    assert row[["ttft_ms", "e2e_ms", "input_tokens", "decode_s", "classes", "call_digest"]].isna().all()
-
-
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_columns_and_types(count: int) -> None:
     """Every frame has its columns and types, whatever was recorded."""
@@ -69,10 +60,6 @@ def test_columns_and_types(count: int) -> None:
         found.records["decision"].tolist()
         == ["called" if at % 2 == 0 else "not_called" for at in range(count)] + ["undecided"] * count
     )
-
-
-WORDS = st.one_of(st.none(), st.text(max_size=2))
-NUMBERS = st.one_of(st.none(), st.floats(allow_nan=False, width=32))
 
 
 ATTEMPTS = st.sampled_from([ok(), ok(()), bad(), bad("rate_limited", 429)])

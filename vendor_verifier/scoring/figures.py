@@ -159,11 +159,9 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
         ]
         lost = {name for found in times.values() for name, time in found.items() if time.discarded and not time.n}
         warnings += [*_late_warnings(model, times), *_unread_calls(own_entries.values())]
+        placed = {vendor.label: vendor for vendor in _placed(vendors, plan.rank_metrics, lost)}
         result = ModelResult(
-            baseline=expected,
-            choice=Choice("undecided"),
-            vendors={vendor.label: vendor for vendor in _placed(vendors, plan.rank_metrics, lost)},
-            unranked=tuple(sorted(lost)),
+            baseline=expected, choice=Choice("undecided"), vendors=placed, unranked=tuple(sorted(lost))
         )
         ranked = records[(records["model"] == model) & ~stand_apart & ~records["misrouted"]]
         spans = intervals(result, ranked, plan.undecided)
@@ -324,8 +322,8 @@ def _placed(vendors: list[VendorResult], rank_metrics: tuple[str, ...], lost: se
         found = irf(ranked)
         vendors = [structs.replace(vendor, irf=found[vendor.label] or None) for vendor in vendors]
         order = {vendor.label: (vendor.irf,) for vendor in vendors if vendor.irf is not None}
-    baseline = next((vendor for vendor in vendors if vendor.is_baseline), None)
-    answered = any(vendor.succeeded for vendor in vendors) and (baseline is None or bool(baseline.succeeded))
+    answered = any(vendor.succeeded for vendor in vendors)
+    answered = answered and all(vendor.succeeded for vendor in vendors if vendor.is_baseline)
     if not answered:
         vendors = [structs.replace(vendor, irf=None) for vendor in vendors]
     for vendor in sorted(vendors, key=lambda vendor: order.get(vendor.label, (-1.0,)), reverse=True):
@@ -340,12 +338,11 @@ def _late_warnings(model: str, times: Mapping[str, Mapping[str, _Time]]) -> Iter
     lost = [label for label, found in times.items() if any(time.discarded and not time.n for time in found.values())]
     if any(rows.values()):
         names = ", ".join(f"{label} {count}" for label, count in rows.items() if count)
-        yield f"{model}: this machine was late while answers came in, so times were discarded: {names}" + (
-            f"; {listed(lost)} lost more than {MOST_DISCARDED:.0%} of them, so no vendor is ranked by these times. "
-            "Run again on a less busy machine, or with fewer requests at a time"
-            if lost
-            else ""
-        )
+        text = f"{model}: this machine was late while answers came in, so times were discarded: {names}"
+        if lost:
+            text += f"; {listed(lost)} lost more than {MOST_DISCARDED:.0%} of them, so no vendor is ranked by these "
+            text += "times. Run again on a less busy machine, or with fewer requests at a time"
+        yield text
 
 
 def _unread_calls(entries: Iterable[_Entry]) -> Iterator[str]:
@@ -363,8 +360,3 @@ def _unread_calls(entries: Iterable[_Entry]) -> Iterator[str]:
                 holding = int(missed["anomalies"].astype(object).str.contains(where, na=False).sum())
                 if holding:
                     yield f"{start}; {holding} hold {other} calls: read them with --answer-format {other}"
-                    break
-            else:
-                # Fewer may as well be a model that missed them.
-                if len(missed) >= 3:
-                    yield f"{start}; `explain RUN --vendor {entry.info.label}` shows what was asked and answered"

@@ -33,12 +33,7 @@ _IMPLAUSIBLE_TPS, _TIMES_BASELINE = 300.0, 2.0
 
 
 # Display names of OpenRouter that are not just another spelling of the slug.
-_DISPLAY_NAMES: Mapping[str, Sequence[str]] = {
-    "googlevertex": ("google", "vertex"),
-    "moonshotai": ("moonshot",),
-    "zai": ("zhipu",),
-    "amazonbedrock": ("amazon", "bedrock", "aws"),
-}
+_DISPLAY_NAMES = {"googlevertex": ("vertex",), "zai": ("zhipu",), "amazonbedrock": ("bedrock", "aws")}
 
 
 def set_misrouted_aside(
@@ -85,9 +80,9 @@ def excuse_refused_access(records: pd.DataFrame, places: Mapping[EntryKey, Any])
         charges = records["charge"].iloc[own]
         found = set(charges.dropna().unique())
         if charges.notna().all() and "account" in found and found <= {"account", "us", "unasked"}:
-            excused = records["charge"].astype(object).to_numpy(copy=True)
-            excused[own] = "us"
-            records["charge"] = pd.Categorical(excused)
+            excused = records["charge"].astype(object)
+            excused.iloc[own] = "us"
+            records["charge"] = excused.astype("category")
 
 
 def withhold_speeds(
@@ -111,10 +106,7 @@ def withhold_speeds(
         if label != baselines.get(model) and is_faked(rows, reference):
             reasons[model, label] = "its answers were finished before they were streamed"
     for key in reasons:
-        for name in ("tokens_after", "decode_s"):
-            values = records[name].to_numpy(copy=True)
-            values[places[key]] = np.nan
-            records[name] = values
+        records.loc[records.index[places[key]], ["tokens_after", "decode_s"]] = np.nan
     return reasons
 
 
