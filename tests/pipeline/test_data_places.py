@@ -1,4 +1,4 @@
-"""Data sets at addresses: a loopback server takes the place of the hub."""
+"""Data sets at addresses: a loopback server takes the place of the hub and of any web server."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from data_server import COMMIT, DataServer, serving_data
+from data_server import COMMIT, DataServer, digest_of, serving_data
 
 from vendor_verifier.errors import DataError
+from vendor_verifier.pipeline import datasets
 from vendor_verifier.pipeline.datasets import Place, place_of
 
 ROWS = b'{"id": "a", "messages": [{"role": "user", "content": "Weather in Paris?"}], "tools": []}\n'
@@ -29,9 +30,9 @@ def own_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[DataServer]:
-    """A hub with one data set."""
+    """A hub with one data set, and a web server with one file."""
     files = {"README.md": b"#", "dataset_infos.json": b"{}", "data/rows.jsonl": ROWS}
-    with serving_data(DataServer(sets={"me/rows": files})) as made:
+    with serving_data(DataServer(files={"/rows.jsonl": ROWS}, sets={"me/rows": files})) as made:
         monkeypatch.setenv("HF_ENDPOINT", made.url)
         yield made
 
@@ -49,8 +50,45 @@ def _lowered(headers: Any) -> dict[str, str]:
     return {name.lower(): value for name, value in headers.items()}
 
 
+def test_a_url_is_read_and_with_its_digest_once(server: DataServer) -> None:
+    """The address in the manifest has the digest and no signature; a file that changed on the disk is read again."""
+    first = place_of(f"{server.url}/rows.jsonl?signature=canary")
+    assert first.path.read_bytes() == ROWS
+    assert first.address == f"{server.url}/rows.jsonl#sha256={digest_of(ROWS)}"
+    assert first.notices == (f"{first.address} is read; with this digest later runs read the same",)
+    assert place_of(str(first.address)) == Place(first.path, first.address)
+    assert len(server.asked) == 1
+    first.path.write_bytes(b"rotten")
+    assert place_of(str(first.address)).path.read_bytes() == ROWS
+
+
 @pytest.mark.parametrize(
-    "where", ["https://host/rows.jsonl", "hf://rows", "hf://", "hf://me/rows@", "hf://me/rows/../../s"]
+    ("where", "words"),
+    [
+        ("https://", "expected https://host/file.jsonl"),
+        ("https://[::1/x", "expected https://host/file.jsonl"),
+        ("http://user:canary@127.0.0.1/rows.jsonl", "without a user name"),
+        ("http://127.0.0.1/rows.jsonl#sha256=12", "64 hexadecimal digits"),
+        ("http://127.0.0.1:9/rows.jsonl", "cannot be read ("),
+        ("{url}/none.jsonl", "the server answered 404"),
+        (f"{{url}}/rows.jsonl#sha256={'0' * 64}", f"read {digest_of(ROWS)}; take the new one if you trust it"),
+    ],
+)
+def test_urls_without_a_file_are_refused(server: DataServer, tmp_path: Path, where: str, words: str) -> None:
+    """In a sentence without the password, and nothing is kept."""
+    said_of_it = said(where.format(url=server.url))
+    assert words in said_of_it
+    assert "canary" not in said_of_it
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+
+def test_a_file_at_a_url_is_bounded(server: DataServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets, "MAX_DOWNLOAD_BYTES", 50)
+    assert "expected at most 50 bytes" in said(f"{server.url}/rows.jsonl")
+
+
+@pytest.mark.parametrize(
+    "where", ["ftp://host/rows.jsonl", "hf://rows", "hf://", "hf://me/rows@", "hf://me/rows/../../s"]
 )
 def test_what_is_no_address_of_the_hub_is_refused(where: str) -> None:
     """With the form of one."""

@@ -1,4 +1,4 @@
-"""A server on loopback with the Hugging Face hub's addresses of data sets and their files, and its refusals."""
+"""A server on loopback with files, the Hugging Face hub's addresses of data sets and their files, and its refusals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMMIT = "1234567890abcdef1234567890abcdef12345678"
 
 @dataclass
 class DataServer:
-    """``sets`` are by ``owner/name``, then by file. ``refusals`` are by data set: status and code.
+    """``files`` are by path, ``sets`` by ``owner/name`` and file. ``refusals`` are by data set: status and code.
 
     ``asked`` are the requests so far, as method and path. ``sizes`` are stated in place of a file's own size.
     """
@@ -25,7 +25,7 @@ class DataServer:
     refusals: dict[str, tuple[int, str]] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
-    large: dict[str, bytes] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
     sent_headers: list[Mapping[str, str]] = field(default_factory=list)
     port: int = 0
 
@@ -37,8 +37,8 @@ class DataServer:
         """Status, headers and body of a request."""
         self.asked.append(f"{method} {path}")
         path = unquote(urlsplit(path).path)
-        if path in self.large:
-            return 200, {}, self.large[path]
+        if path in self.files:
+            return 200, {}, self.files[path]
         for name, files in self.sets.items():
             if path.startswith((f"/api/datasets/{name}", f"/datasets/{name}/resolve/")):
                 return self._hub(name, files, path)
@@ -63,7 +63,7 @@ class DataServer:
             return 404, {"X-Error-Code": "EntryNotFound"}, b""
         headers = {"X-Repo-Commit": COMMIT, "ETag": f'"{sha1(files[file], usedforsecurity=False).hexdigest()}"'}
         # As the hub sends what is large: the content lies elsewhere.
-        self.large[f"/cdn/{name}/{file}"] = files[file]
+        self.files[f"/cdn/{name}/{file}"] = files[file]
         return 302, {**headers, "Location": f"http://localhost:{self.port}/cdn/{name}/{file}"}, b""
 
     def _known(self, revision: str) -> tuple[int, dict[str, str], bytes] | None:

@@ -1,6 +1,6 @@
-"""Finds, reads and selects the samples of an evaluation: at a path, or in a data set of the Hugging Face hub.
+"""Finds, reads and selects the samples of an evaluation: at a path, at a URL, or in a data set of the Hugging Face hub.
 
-Downloads are kept in the hub's own cache, which other programs share.
+Files of the hub are kept in the hub's own cache, which other programs share; those of URLs in ours.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import hashlib
 import json
 import os
 import re
+import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -29,13 +31,14 @@ from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, LoadedSamples
 from vendor_verifier.loaders.selection import classes_of, select, unmatched, words_there_are
 from vendor_verifier.records.plan import Task
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.resources import shipped
+from vendor_verifier.resources import PRODUCT, shipped
 from vendor_verifier.sample_store import file_digest, open_lines
 from vendor_verifier.suites import SuiteKind, compares
 from vendor_verifier.suites.schema import checker_of, dialect_notice
 
 HUB = "hf://"
 MAX_DOWNLOAD_BYTES = 2 * 1024**3
+_MOST_S = 1800.0
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ROWS = re.compile(r".*\.(jsonl|ndjson|json)(?:\.gz|\.zst)?", re.IGNORECASE)
 # The hub and its libraries write these next to the rows.
@@ -46,7 +49,7 @@ _INSTEAD = "or download the file and give its path"
 class Place(msgspec.Struct, frozen=True):
     """A file or folder on this disk.
 
-    ``address`` is where it was downloaded from, with its commit; None for a path. ``notices`` are to be shown.
+    ``address`` is where it was downloaded from, with its commit or digest; None for a path. ``notices`` are to be shown.
     """
 
     path: Path
@@ -66,6 +69,8 @@ def place_of(where: str | PathLike[str], *, whole: bool = False) -> Place:
     text = fspath(where)
     if "://" not in text:
         return Place(Path(where))
+    if text.startswith(("https://", "http://")):
+        return _from_url(text)
     path, at, revision = text.removeprefix(HUB).partition("@")
     owner, _, rest = path.strip("/").removeprefix("datasets/").partition("/")
     name, _, file = rest.strip("/").partition("/")
@@ -98,6 +103,67 @@ def place_of(where: str | PathLike[str], *, whole: bool = False) -> Place:
 
 def _refused(where: str, sentence: str) -> DataError:
     return DataError([Problem(f"{where}: {sentence}")])
+
+
+def _from_url(where: str) -> Place:
+    """The file at a URL. With ``#sha256=DIGEST`` behind it that file and no other, once downloaded from our cache."""
+    import httpx2
+    from platformdirs import user_cache_path
+
+    try:
+        url = httpx2.URL(where)
+    except httpx2.InvalidURL:
+        raise _refused(where, f"expected https://host/file.jsonl, {_INSTEAD}") from None
+    # A query may hold a signature: it is neither shown nor kept.
+    shown = str(url.copy_with(userinfo=b"", query=None, fragment=None))
+    expected = url.fragment.removeprefix("sha256=").lower()
+    if not url.host or url.userinfo or (url.fragment and not re.fullmatch("[0-9a-f]{64}", expected)):
+        words = (
+            "expected https://host/file.jsonl without a user name, and #sha256= with 64 hexadecimal digits or nothing"
+        )
+        raise _refused(shown, f"{words}, {_INSTEAD}")
+    folder, name = user_cache_path(PRODUCT, appauthor=False) / "data", url.path.rpartition("/")[2] or "data"
+    kept = folder / expected / name
+    if expected and kept.is_file() and file_digest(kept) == expected:
+        return Place(kept, f"{shown}#sha256={expected}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as draft:
+            _download(str(url.copy_with(fragment=None)), shown, Path(draft, name))
+            found = file_digest(Path(draft, name))
+            if found != (expected or found):
+                raise _refused(shown, f"expected SHA-256 {expected}, read {found}; take the new one if you trust it")
+            kept = folder / found / name
+            kept.parent.mkdir(exist_ok=True)
+            Path(draft, name).replace(kept)
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be written: {error.strerror or error}") from None
+    address = f"{shown}#sha256={found}"
+    return Place(kept, address, () if expected else (f"{address} is read; with this digest later runs read the same",))
+
+
+def _download(url: str, shown: str, target: Path) -> None:
+    """Write what the server sends; no key is sent, no cookie kept, and nothing is unpacked."""
+    import httpx2
+
+    deadline, size = time.monotonic() + _MOST_S, 0
+    try:
+        with (
+            target.open("wb") as file,
+            httpx2.Client(follow_redirects=True, max_redirects=5, timeout=30.0) as client,
+            client.stream("GET", url, headers={"accept-encoding": "identity"}) as response,
+        ):
+            if response.status_code != 200:
+                raise _refused(shown, f"the server answered {response.status_code}; check the address, {_INSTEAD}")
+            for piece in response.iter_raw():
+                size += file.write(piece)
+                if size > MAX_DOWNLOAD_BYTES or time.monotonic() > deadline:
+                    words = f"expected at most {MAX_DOWNLOAD_BYTES} bytes within {_MOST_S:g} s, {_INSTEAD}"
+                    raise _refused(shown, words)
+    except (httpx2.HTTPError, ValueError) as error:
+        # ValueError: a proxy variable that no client understands.
+        reason = str(error) or type(error).__name__
+        raise _refused(shown, f"cannot be read ({reason}); check the connection and the address, {_INSTEAD}") from None
 
 
 def _wanted(where: str, name: str, file: str, sizes: Mapping[str, int], *, whole: bool) -> list[str]:
