@@ -49,7 +49,7 @@ _INSTEAD = "or download the file and give its path"
 class Place(msgspec.Struct, frozen=True):
     """A file or folder on this disk.
 
-    ``address`` is where it was downloaded from, with its commit or digest; None for a path. ``notices`` are to be shown.
+    ``address`` is where it was downloaded from, with its commit or digest; None for a path. ``notices`` are shown.
     """
 
     path: Path
