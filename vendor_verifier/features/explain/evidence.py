@@ -174,7 +174,7 @@ def _tool_calls(sides: Sides) -> Iterator[Table]:
 
 
 def _worst_first(states: pd.Series[Any]) -> pd.Series[Any]:
-    return -states.map(list(STATES).index)
+    return -states.map(list(STATES).index).astype(int)
 
 
 def _bill(sides: Sides) -> Iterator[Table]:
