@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
@@ -76,19 +76,8 @@ def build_suite(kind: SuiteKind, options: Mapping[str, Any]) -> Suite:
     Raises:
         ProblemsError: an option's value cannot be meant.
     """
-    read = read_options(kind, options)
-    suite: Suite = read if kind.options is None else kind.build(read)
+    suite: Suite = _read(kind, kind.build, {"name": kind.name, **options}) if options else kind.build()
     return suite
-
-
-def read_options(kind: SuiteKind, options: Mapping[str, Any]) -> Any:
-    """The dataclass of the suite's options; for most suites that is the suite itself.
-
-    Raises:
-        ProblemsError: an option's value cannot be meant.
-    """
-    shape: Any = kind.options or kind.build
-    return _read(kind, shape, {"name": kind.name, **options}) if options else shape()
 
 
 def _read(kind: SuiteKind, shape: Any, options: Mapping[str, Any]) -> Any:
@@ -112,11 +101,10 @@ def _key(kind: SuiteKind, *steps: object) -> str:
 
 def options_of(kind: SuiteKind) -> dict[str, bool]:
     """The names of the options that a suite takes, and whether each is its own."""
-    shape: Any = kind.options or kind.build
     # Built-in questions and rows of one format have no format to name.
     reads_rows = isinstance(kind.samples, str) and ":" not in kind.samples
     every = [item.name for item in fields(TaskOptions) if reads_rows or item.name != "dataset_format"]
-    own = [item.name for item in fields(shape) if item.name != "name"] if is_dataclass(shape) else []
+    own = [item.name for item in fields(kind.build) if item.name != "name" and not item.metadata]  # type: ignore[arg-type]
     return {**dict.fromkeys(every, False), **dict.fromkeys(own, True)}
 
 

@@ -75,15 +75,14 @@ def replay(play: AnyPlay, turns: Iterable[TurnRecord | Attempt], asked: list[Tur
 
 @dataclass(frozen=True, slots=True)
 class SuiteKind:
-    """One evaluation; ``builder``, ``option_class`` and ``hooks`` are named as ``module:name`` and imported when used.
+    """One evaluation; ``builder``, a dataclass, and ``hooks`` are named as ``module:name`` and imported when used.
 
-    ``builder`` takes keyword options, or one object of ``option_class``. ``samples`` is a shipped file or a function
-    that gives built-in samples; None where the options say what is read. ``ranks_by`` is the key of ``Score.values``
-    whose mean joins the ranking table; None where the result is a comparison. ``apart``: see
-    :class:`vendor_verifier.records.record.PlayedTask`. ``hooks`` is a class of what it does around a run
-    (:class:`vendor_verifier.pipeline.suites.SuiteHooks`). ``flags`` state an option of this evaluation alone, by
-    option. ``judges_by`` are the options that only say how an answer is judged. ``by_call_type``: its filters read a
-    difficulty as a call type, and a category as equal. ``whole``: ``--limit`` does not apply.
+    ``samples`` is a shipped file or a function that gives built-in ones; None where the options say what is read.
+    ``ranks_by`` is the key of ``Score.values`` whose mean joins the ranking table; None where the result is a
+    comparison. ``apart``: see :class:`vendor_verifier.records.record.PlayedTask`. ``hooks`` is a class of
+    :class:`vendor_verifier.pipeline.suites.SuiteHooks`. ``flags`` state an option of this evaluation alone, by option.
+    ``judges_by`` are the options that only say how an answer is judged. ``by_call_type``: its filters read a difficulty
+    as a call type, and a category as equal. ``whole``: ``--limit`` does not apply.
     """
 
     name: str
@@ -91,7 +90,6 @@ class SuiteKind:
     samples: str | None
     ranks_by: str | None = None
     apart: bool = False
-    option_class: str | None = None
     hooks: str | None = None
     flags: Mapping[str, str] = field(default_factory=dict)
     judges_by: tuple[str, ...] = ()
@@ -99,13 +97,8 @@ class SuiteKind:
     whole: bool = False
 
     @property
-    def compares(self) -> bool:
-        """Whether its result is a comparison of decisions with the baseline's."""
-        return self.ranks_by is None and not self.apart
-
-    @property
     def build(self) -> Callable[..., Suite]:
-        """The function or class that builds the suite from its options."""
+        """The class of the suite, whose fields are its options."""
         built: Callable[..., Suite] = _named(self.builder)
         return built
 
@@ -113,11 +106,6 @@ class SuiteKind:
     def dataset(self) -> str | Callable[[], tuple[Sample, ...]] | None:
         """The shipped file, or the function that gives the built-in samples."""
         return _named(self.samples) if self.samples is not None and ":" in self.samples else self.samples
-
-    @property
-    def options(self) -> type[Any] | None:
-        """The dataclass of the options, where that is not the suite itself."""
-        return None if self.option_class is None else _named(self.option_class)
 
 
 def _named(place: str) -> Any:
@@ -134,11 +122,7 @@ SUITES: tuple[SuiteKind, ...] = (
     SuiteKind(TRIGGER, "trigger:TriggerSuite", "datasets/samples.jsonl"),
     SuiteKind("toolbench", "toolbench:ToolBenchSuite", "datasets/toolbench.jsonl", "resolved"),
     SuiteKind(
-        "mcptoolbench",
-        "toolbench:MCPToolBenchSuite",
-        "datasets/mcp_toolbench.jsonl",
-        "resolved",
-        by_call_type=True,
+        "mcptoolbench", "toolbench:MCPToolBenchSuite", "datasets/mcp_toolbench.jsonl", "resolved", by_call_type=True
     ),
     SuiteKind(
         "mcp_live",
@@ -156,16 +140,11 @@ SUITES: tuple[SuiteKind, ...] = (
     ),
     SuiteKind(
         "bfcl",
-        "bfcl.suite:bfcl_suite",
+        "bfcl.suite:BfclSuite",
         None,
         "correct",
-        option_class="bfcl.suite:BfclOptions",
         hooks="vendor_verifier.pipeline.bfcl.hooks:BfclHooks",
-        flags={
-            "data": "--bfcl-data",
-            "category": "--bfcl-category",
-            "job": "--job",
-        },
+        flags={"data": "--bfcl-data", "category": "--bfcl-category", "job": "--job"},
     ),
     SuiteKind("contract", "contract:ContractSuite", "contract:contract_samples", "kept", apart=True, whole=True),
     SuiteKind(
@@ -180,9 +159,9 @@ SUITES: tuple[SuiteKind, ...] = (
 
 
 def compares(name: str) -> bool:
-    """Whether the suite of that name compares decisions with the baseline's."""
+    """Whether the result of that evaluation is a comparison of decisions with the baseline's."""
     kind = suite_kind(name)
-    return kind is not None and kind.compares
+    return kind is not None and kind.ranks_by is None and not kind.apart
 
 
 def suite_kind(name: str) -> SuiteKind | None:

@@ -16,7 +16,7 @@ from msgspec import structs
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from vendor_verifier.config.problems import Findings
-from vendor_verifier.config.suite_options import TaskOptions, known_suite, read_options
+from vendor_verifier.config.suite_options import TaskOptions, build_suite, known_suite
 from vendor_verifier.config.yaml_source import read_text, read_yaml
 from vendor_verifier.errors import BFCL_DATA, Problem, ProblemsError, UsageError
 from vendor_verifier.loaders.base import LoadedSamples
@@ -28,7 +28,7 @@ from vendor_verifier.sample_store import open_lines
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, expand
 from vendor_verifier.suites.bfcl.custom_rows import read_custom
 from vendor_verifier.suites.bfcl.results import overall
-from vendor_verifier.suites.bfcl.suite import BfclOptions
+from vendor_verifier.suites.bfcl.suite import BfclSuite
 
 SUITE = "bfcl"
 _TASKS_TAG = "bfcl_tasks"
@@ -105,7 +105,8 @@ def bfcl_dataset(
         ProblemsError: options that contradict each other, or the data.
         DataError: unusable rows.
     """
-    options: BfclOptions = read_options(known_suite(SUITE), own)
+    options = build_suite(known_suite(SUITE), own)
+    assert isinstance(options, BfclSuite)
     _refuse_contradictions(own, chosen, job)
     tasks: dict[str, tuple[str, str, int | None]] = {}
     if job is None:

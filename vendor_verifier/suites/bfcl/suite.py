@@ -23,21 +23,34 @@ from vendor_verifier.suites.bfcl.checker import check
 from vendor_verifier.suites.bfcl.multi_turn import Conversation, Services, check_conversation, converse
 from vendor_verifier.suites.bfcl.replies import Reply, exact_match, read_reply
 
+_GIVEN = {"is_option": False}
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BfclSuite:
-    """``services``: what multi-turn rows talk to, if it is there. ``rest``: the verdicts on calls of live services.
+    """``data`` is ``shipped``, ``installed``, a folder, or ``hf://datasets/…``.
 
-    The key of a verdict is :func:`rest_key`.
+    ``category`` names categories and groups with commas between. ``job`` is a job file, in place of both.
+
+    Only a running program gives ``services``, what multi-turn rows talk to, and ``rest``, the verdicts on calls of live
+    services by :func:`rest_key`.
 
     A score's ``values`` has ``correct``: 1.0, 0.0, or None for a row that cannot be checked or was not run. Custom rows
     that name their calls add ``function_name_accuracy`` and ``function_name_and_args_accuracy``, and the latter is
-    ``correct``. ``details`` are ``category``, ``outcome``, ``error_type`` and ``error``.
+    ``correct``. ``details`` are ``category``, ``outcome``, ``error_type`` and ``error``. Raises UsageError for options
+    that cannot be meant.
     """
 
     name: str = "bfcl"
-    services: Services | None = None
-    rest: Mapping[str, Verdict] = field(default_factory=dict)
+    data: str = "shipped"
+    category: str = "ast"
+    job: str | None = None
+    services: Services | None = field(default=None, metadata=_GIVEN)
+    rest: Mapping[str, Verdict] = field(default_factory=dict, metadata=_GIVEN)
+
+    def __post_init__(self) -> None:
+        if not expand([self.category]):
+            raise UsageError(f"{self.name}: category is empty")
 
     def play(self, sample: Sample) -> Play:
         """Yield each turn to send, take its final attempt, and return the judgement."""
@@ -135,26 +148,3 @@ def judge_reply(expected: Mapping[str, Any], reply: Reply) -> Verdict:
 def rest_key(sample: str, reply: Reply) -> str:
     """The key of a stored verdict of a live service: a digest of the row and of the calls as the vendor made them."""
     return hashlib.sha256(json.dumps([sample, reply.calls], sort_keys=True).encode()).hexdigest()[:24]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BfclOptions:
-    """Everything ``bfcl`` takes. Raises UsageError for options that cannot be meant.
-
-    ``data`` is ``shipped``, ``installed``, a folder, or ``hf://datasets/…``; ``category`` names categories and groups
-    with commas between. ``job`` is a job file, which says what is asked instead.
-    """
-
-    name: str = "bfcl"
-    data: str = "shipped"
-    category: str = "ast"
-    job: str | None = None
-
-    def __post_init__(self) -> None:
-        if not expand([self.category]):
-            raise UsageError(f"{self.name}: category is empty")
-
-
-def bfcl_suite(options: BfclOptions) -> BfclSuite:
-    """The suite without what only a running program has: simulated services."""
-    return BfclSuite(options.name)
