@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_records import MS, RIVAL, bad, ok, record, timing
+from made_records import MS, bad, ok, timing
 
 from vendor_verifier.records.record import Attempt, Usage
 from vendor_verifier.redaction import digest_text
-from vendor_verifier.scoring.answer import Answer, buffered, is_billed, reported_usage, ttft_ms
+from vendor_verifier.scoring.answer import Answer, buffered, is_billed, reported_usage
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,3 @@ def test_buffered_answers(changes: dict[str, Any], said: dict[str, Any], expecte
 def test_billed_attempts(attempt: Attempt, billed: bool) -> None:
     """What reached the model, or may have."""
     assert is_billed(attempt) == billed
-
-
-def test_ttft_while_sending() -> None:
-    """Of a success that was streamed."""
-    assert ttft_ms(record(RIVAL, 0, ok())) == 100.0
-    assert ttft_ms(record(RIVAL, 0, ok(streamed=False))) is None
-    assert ttft_ms(record(RIVAL, 0, bad())) is None

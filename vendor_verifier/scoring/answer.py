@@ -49,7 +49,6 @@ BUFFERED_MIN_TOKENS = 16
 _CHARACTERS_PER_TOKEN = 4
 # A token is one byte of text at least, but for the markup around an answer and around each of its calls.
 _MARKUP_TOKENS, _MARKUP_TOKENS_OF_CALL = 16, 64
-_MOST_BYTES_OF_CHARACTER = 4
 _INLINE_REASONING = ("<think", "<|channel|>analysis")
 
 
@@ -127,12 +126,9 @@ def hides_tokens(response: Response, usage: Usage) -> bool:
         return False
     texts = [response.text, response.reasoning]
     texts += [text for call in response.tool_calls for text in (call.name, call.arguments)]
-    return usage.output > granted + sum(map(_most_bytes, texts))
-
-
-def _most_bytes(text: str) -> int:
-    """The bytes of a text, or of any of as many characters where it is redacted."""
-    return _MOST_BYTES_OF_CHARACTER * len(text) if is_digest(text) else len(text.encode("utf-8", "surrogatepass"))
+    # A redacted text may have been of any characters.
+    sizes = [4 * len(text) if is_digest(text) else len(text.encode("utf-8", "surrogatepass")) for text in texts]
+    return usage.output > granted + sum(sizes)
 
 
 def buffered(answer: Answer) -> bool:
@@ -161,15 +157,6 @@ def buffered(answer: Answer) -> bool:
 def is_billed(attempt: Attempt) -> bool:
     """Whether it reached the model or may have; refusals (4xx, 5xx, no connection) cost nothing."""
     return attempt.response is not None or (attempt.failure is not None and KINDS[attempt.failure.kind].maybe_billed)
-
-
-def ttft_ms(record: Record) -> float | None:
-    """Mean TTFT over the turns of a success; None where nothing was streamed."""
-    if not record.succeeded:
-        return None
-    found = [Answer(turn.attempts[-1]).first_ms for turn in record.turns]
-    known = [first for first in found if first is not None]
-    return sum(known) / len(known) if known else None
 
 
 def _window_ns(timing: Timing) -> int | None:

@@ -35,7 +35,7 @@ _SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 _SPREADS = ("ttft_ms", "ttft_due_ms", "ttfat_ms", "tpot_ms", "request_tps", "e2e_ms", "connect_ms")
 
 
-def distributions(records: pd.DataFrame, by: str = "label") -> pd.DataFrame:
+def distributions(records: pd.DataFrame) -> pd.DataFrame:
     """Rows (label, metric): n, mean, p50, p90, p95, p99, min, max; metrics that nobody was measured on are left out.
 
     Percentiles interpolate between closest ranks (Hyndman–Fan type 7). Where more than 20 % of a vendor's times were
@@ -44,8 +44,8 @@ def distributions(records: pd.DataFrame, by: str = "label") -> pd.DataFrame:
     parts = {}
     for metric in _SPREADS:
         values, late = _values(records, metric)
-        groups = values.groupby(records[by], observed=True)
-        counts, discarded = groups.count(), late.groupby(records[by], observed=True).sum()
+        groups = values.groupby(records["label"], observed=True)
+        counts, discarded = groups.count(), late.groupby(records["label"], observed=True).sum()
         if not counts.any():
             continue
         table = groups.agg(["mean", "min", "max"])
@@ -56,7 +56,7 @@ def distributions(records: pd.DataFrame, by: str = "label") -> pd.DataFrame:
         table.insert(0, "n", counts.mask(is_lost, 0))
         parts[metric] = table[["n", "mean", *_SHARES, "min", "max"]]
     if not parts:
-        index = pd.MultiIndex.from_arrays([[], []], names=[by, "metric"])
+        index = pd.MultiIndex.from_arrays([[], []], names=["label", "metric"])
         return pd.DataFrame(columns=["n", "mean", *_SHARES, "min", "max"], index=index)
     return pd.concat(parts, names=["metric"]).swaplevel().sort_index(level=0, sort_remaining=False)
 

@@ -10,8 +10,7 @@ F1 is the mean of the pairs' F1s; counts are sums over them, and precision and r
 
 A pair whose baseline failed, was cut or is missing says nothing and is dropped. A vendor that failed is
 
-- ``missed``: a miss, i.e. FN, whatever the baseline decided. Putting it under TN where the baseline did not call would
-  reward failing. Replacing *any* answer by a failure never raises F1.
+- ``missed``: a miss, i.e. FN, whatever the baseline decided, so that failing never raises F1;
 - ``exclude``: left out. A vendor that fails on what it would get wrong then looks better. Hence not the default.
 """
 

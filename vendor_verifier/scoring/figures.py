@@ -17,7 +17,7 @@ Which records a figure is taken over:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,14 +76,13 @@ class Scored:
 
     ``records`` are the rows of ``Frames.records`` as figures read them, with a column ``misrouted``: served by another
     provider than the pinned one. ``charge`` is ``us`` also where a vendor refused our key or credit for everything, and
-    speeds that were withheld are missing; ``withheld`` gives the reason by (model, label).
+    speeds that were withheld are missing.
     """
 
     models: dict[str, ModelResult]
     complete: bool
     warnings: list[str]
     records: pd.DataFrame
-    withheld: Mapping[EntryKey, str] = field(default_factory=dict)
 
 
 class _Entry(NamedTuple):
@@ -169,7 +168,7 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
             label: structs.replace(each, intervals=spans.get(label, {})) for label, each in result.vendors.items()
         }
         models[model] = structs.replace(result, vendors=vendors_of)
-    return Scored(models, complete, warnings, records, withheld)
+    return Scored(models, complete, warnings, records)
 
 
 def _planned(plan: ScorePlan, entry: _Entry, *, apart: bool = False) -> int:

@@ -1,13 +1,9 @@
 """The metrics of a vendor (names, titles, units, meanings), and IRF over them.
 
-Reports and docs/metrics.md are made from this list. Inverse rank fusion makes one score from several metrics' ranks,
-whatever the distances between the values. Per metric rank 1 = best; vendors with exactly equal values share the average
-of their ranks; a vendor without a value is not ranked on it. IRF = Σ over the vendor's metrics of 1 ÷ (rank + k),
-k = 5: with six metrics it lies in (0, 1] and is 1 only for a vendor that is first everywhere. This is the
-"fusion score" of agent-vendor-verifier's page, a kin of reciprocal rank fusion (Cormack, Clarke, Büttcher, SIGIR 2009).
-
-Limits: 0.9995 against 1.0 costs as much as 0.5 against 1.0; the score depends on who else takes part; a vendor that
-lacks a metric sums fewer terms. IRF orders, it does not measure.
+Reports and docs/metrics.md are made from this list. IRF = Σ over the vendor's metrics of 1 ÷ (rank + k), k = 5. Per
+metric rank 1 = best; vendors with exactly equal values share the average of their ranks; a vendor without a value has
+no rank. This is the "fusion score" of agent-vendor-verifier's page, a kin of reciprocal rank fusion (Cormack,
+Clarke, Büttcher, SIGIR 2009). It orders vendors, it does not measure them.
 """
 
 from __future__ import annotations

@@ -159,7 +159,8 @@ def _tool_calls(sides: Sides) -> Iterator[Table]:
     both = pd.concat([sides.own, sides.base])
     own = both.assign(state=states_of(both, [(sides.model, sides.baseline)]))[: len(sides.own)]
     own = own[~own["state"].isin(["fine", "failed"])].drop_duplicates(SAMPLE)
-    own = own.assign(difference=own["state"].map(STATES)).sort_values("state", key=_worst_first, kind="stable")
+    own = own.assign(difference=own["state"].map(STATES), state=pd.Categorical(own["state"], list(STATES)))
+    own = own.sort_values("state", ascending=False, kind="stable")
     counts = own["difference"].value_counts().rename_axis("difference").reset_index(name="samples")
     yield sides.table("Differences from the baseline", counts)
     yield sides.counts("Anomalies of answers", "anomalies")
@@ -171,10 +172,6 @@ def _tool_calls(sides: Sides) -> Iterator[Table]:
         rows.append((suite, sample, difference, *(" | ".join(sorted(each)) for each in texts)))
     columns = [*SAMPLE, "difference", "vendor", "baseline"]
     yield sides.table("Calls that differ", pd.DataFrame(rows, columns=columns), "vendor", "baseline")
-
-
-def _worst_first(states: pd.Series[Any]) -> pd.Series[Any]:
-    return -states.map(list(STATES).index).astype(int)
 
 
 def _bill(sides: Sides) -> Iterator[Table]:
