@@ -1,4 +1,4 @@
-"""The run folder on disk, and the conversion of records into JSON and back::
+"""The run folder on disk, the conversion of records into JSON and back, and the names of runs::
 
 runs/<timestamp>/
 ├── manifest.json    entries, tasks, settings and versions; no secret
@@ -12,11 +12,12 @@ runs/<timestamp>/
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -25,6 +26,7 @@ from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.record import RECORD_SCHEMA, Record
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.sample_store import lines_of, open_lines, read_samples, zstd_module
+from vendor_verifier.text import listed
 from vendor_verifier.wire.payload import well_formed
 
 FOLDER_MODE = 0o700
@@ -88,7 +90,7 @@ def _encoded(value: Record | Manifest) -> bytes:
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_well_formed_value(msgspec.to_builtins(value)))
+        return well_formed(json.dumps(msgspec.to_builtins(value), ensure_ascii=False)).encode()
 
 
 def decode_record(line: bytes) -> Record:
@@ -253,10 +255,54 @@ class RunFolder(msgspec.Struct, frozen=True):
         return target
 
 
-def _well_formed_value(value: Any) -> Any:
-    """The JSON value with every lone surrogate replaced."""
-    if isinstance(value, str):
-        return well_formed(value)
-    if isinstance(value, dict):
-        return {_well_formed_value(key): _well_formed_value(item) for key, item in value.items()}
-    return [_well_formed_value(item) for item in value] if isinstance(value, (list, tuple)) else value
+RUNS = Path("runs")
+
+
+def latest_run() -> Path:
+    """The folder under ``runs`` that was written last.
+
+    Raises:
+        RunFolderError: there is none.
+    """
+    folders = _folders(RUNS)
+    if not folders:
+        raise RunFolderError(f"there is no run under {RUNS}/; name a run folder, or make one with `run` or `demo`")
+    return max(folders, key=lambda path: path.stat().st_ctime)
+
+
+def point_to(folder: Path) -> None:
+    """Let ``latest`` next to ``folder`` point to it, where links are possible and nothing else has that name."""
+    link = folder.parent / "latest"
+    if link.exists() and not link.is_symlink():
+        return
+    draft = link.with_name(f".latest.{os.getpid()}.draft")
+    with suppress(OSError):
+        draft.symlink_to(folder.name, target_is_directory=True)
+        draft.replace(link)
+
+
+def run_named(path: Path | None = None) -> Path:
+    """The run folder that a path names: the folder, a file in it, or a run's id; without a path the last run.
+
+    Reports name a run by ``runs/`` and its id wherever it is, because they are mailed and moved with it.
+
+    Raises:
+        RunFolderError: there is none; the message names those that are there.
+    """
+    if path is None or (path.name == "latest" and not path.exists()):
+        return latest_run()
+    folder = path.parent if path.is_file() else path
+    if (folder / "manifest.json").is_file():
+        return folder
+    for near in (each for place in (path.parent, RUNS, Path()) for each in _folders(place)):
+        with suppress(RunFolderError):
+            if RunFolder(near).read_manifest().run == path.name:
+                return near
+    runs = [str(each) for each in _folders(path) or _folders(RUNS)]
+    there = f"runs are {listed(runs)}" if runs else "there is no run here"
+    raise RunFolderError(f"{path} is not a run folder; {there}")
+
+
+def _folders(runs: Path) -> list[Path]:
+    found = (path.parent for path in sorted(runs.glob("*/manifest.json")))
+    return [folder for folder in found if not folder.is_symlink()]

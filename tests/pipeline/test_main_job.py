@@ -20,9 +20,8 @@ import vendor_verifier.pipeline.run as run_module
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.cli.output import EXIT_INCOMPLETE
 from vendor_verifier.errors import RunFolderError, UsageError
-from vendor_verifier.pipeline.latest_run import run_named
 from vendor_verifier.run.journal import locked
-from vendor_verifier.store import RunFolder
+from vendor_verifier.store import RunFolder, run_named
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 REPORTS = ("manifest.json", "samples/trigger.jsonl", "records.jsonl", "scores.json", "ranking.csv", "report.md")

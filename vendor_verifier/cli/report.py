@@ -14,11 +14,10 @@ from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_report, s
 from vendor_verifier.config.run_config import OUTPUT, flag, many, option
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
 from vendor_verifier.features.data import TableFormat
-from vendor_verifier.pipeline.latest_run import run_named
 from vendor_verifier.pipeline.score import score_folder, write_reports
 from vendor_verifier.reports import FORMATS, REPORTS
 from vendor_verifier.scoring.scored_run import ScoredRun
-from vendor_verifier.store import RunFolder
+from vendor_verifier.store import RunFolder, run_named
 
 _REPORTS = ("terminal", *FORMATS)
 _TABLES: tuple[TableFormat, ...] = get_args(TableFormat)

@@ -16,11 +16,10 @@ from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, flag, m
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.history.database import history_file, remember
 from vendor_verifier.pipeline.import_results import import_run
-from vendor_verifier.pipeline.latest_run import run_named
 from vendor_verifier.pipeline.score import score_again
 from vendor_verifier.pipeline.stored_answers import case_document, case_lines, evaluate_file
 from vendor_verifier.records.manifest import BaselineF1, SchemaPolicy, ScoreRequest, Undecided
-from vendor_verifier.store import RunFolder
+from vendor_verifier.store import RunFolder, run_named
 
 
 def score_command(

@@ -15,7 +15,6 @@ from vendor_verifier.config.suite_options import Places, SuiteOptions, known_sui
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.findings.gates import parse_gate, parse_slo, read_conditions
 from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_samples, missing_classes
-from vendor_verifier.pipeline.latest_run import RUNS, latest_run
 from vendor_verifier.pipeline.load_profile import places, read_load
 from vendor_verifier.pipeline.prices import with_prices
 from vendor_verifier.pipeline.simulated_vendors import known_answers
@@ -26,7 +25,7 @@ from vendor_verifier.records.plan import Entry, Limits, LoadShape, Plan, RetryRu
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import WIRES, Registry
 from vendor_verifier.run.shards import check_workers
-from vendor_verifier.store import RunFolder
+from vendor_verifier.store import RunFolder, latest_run
 from vendor_verifier.suites import compares
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Wire
@@ -179,7 +178,7 @@ def _question_seed(options: RunOptions) -> int:
     if options.seed is not None:
         return options.seed
     if options.incremental:
-        stored = RunFolder(run_folder(options.output_dir) or latest_run(RUNS)).read_manifest().settings.question_seed
+        stored = RunFolder(run_folder(options.output_dir) or latest_run()).read_manifest().settings.question_seed
         if stored is not None:
             return stored
     # 53 bits: every reader of JSON keeps such a number whole.

@@ -1,31 +1,23 @@
-"""The price of each entry: the config's first, else the list that ships with genai-prices; and the costs by it.
+"""The price of each entry: the config's first, else the list that ships with genai-prices.
 
 A price is only taken for the vendor itself, by address or exact name. A model's price elsewhere says nothing about a
-reseller, and a server on this machine has none.
-
-The list's price is looked up when the run is planned and stored in its manifest, so that the same records cost the same
-whatever later lists state.
+reseller, and a server on this machine has none. It is stored in the manifest: the same records always cost the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from msgspec import structs
 
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.plan import Entry, Plan, Price
 from vendor_verifier.run.budgets import CostOf
-from vendor_verifier.scoring.money import Money, cost_usd, money
+from vendor_verifier.scoring.money import cost_usd
 from vendor_verifier.transport.proxies import is_loopback
-
-if TYPE_CHECKING:
-    from vendor_verifier.scoring.table import Frames
 
 
 def with_prices(entries: Sequence[Entry], max_cost_usd: float | None) -> tuple[Entry, ...]:
@@ -87,18 +79,3 @@ def costs_of(plan: Plan) -> dict[tuple[str, str], CostOf]:
         for entry in plan.entries
         if entry.price is not None
     }
-
-
-def run_money(
-    manifest: Manifest, frames: Frames, prices: Mapping[tuple[str, str], Price]
-) -> dict[tuple[str, str], Money]:
-    """The cost of every vendor with a known price by (model, label)."""
-    found = {}
-    for (model, label), price in prices.items():
-        records, attempts = (
-            part[(part["model"] == model) & (part["label"] == label)] for part in (frames.records, frames.attempts)
-        )
-        spent = money(records, attempts, price, policy=manifest.score.schema_policy)
-        if spent is not None:
-            found[model, label] = spent
-    return found

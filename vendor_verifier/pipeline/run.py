@@ -17,7 +17,6 @@ from msgspec import structs
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import ClusterError, NobodyToSend, RunFolderError, UsageError
 from vendor_verifier.pipeline.execute import queue_of, send
-from vendor_verifier.pipeline.latest_run import RUNS, latest_run, point_to
 from vendor_verifier.pipeline.load_profile import foreseen
 from vendor_verifier.pipeline.manifest import (
     hides,
@@ -30,7 +29,7 @@ from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.prices import costs_of
 from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
 from vendor_verifier.pipeline.suites import hooks_of
-from vendor_verifier.pipeline.task_results import TaskResults, results_file, run_folder
+from vendor_verifier.pipeline.task_results import results_file, run_folder
 from vendor_verifier.records.failures import SETTLED
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.plan import Plan
@@ -44,7 +43,7 @@ from vendor_verifier.run.journal import Journal, locked
 from vendor_verifier.run.lag import quiet_collector
 from vendor_verifier.run.local import RunEnd
 from vendor_verifier.run.queue import WorkQueue
-from vendor_verifier.store import RunFolder
+from vendor_verifier.store import RUNS, RunFolder, latest_run, point_to
 from vendor_verifier.suites import suite_kind
 from vendor_verifier.transport.proxies import require_proxies
 
@@ -131,14 +130,9 @@ def run(
         with locked(folder), _withdrawn_if_refused(folder, prepared):
             manifest, end = _fill(folder, prepared, tools, on_start, on_record, security)
     # pandas and scipy are loaded for scoring only, so that sending does not wait for them.
-    from vendor_verifier.pipeline.score import score_folder, write_reports
+    from vendor_verifier.pipeline.score import score_and_write
 
-    file = results_file(prepared.options.output_dir)
-    results = TaskResults.wanted(manifest.suites, always=file is not None)
-    scored = score_folder(folder, results=results)
-    write_reports(folder, scored)
-    if results is not None:
-        results.write(folder, scored, file)
+    scored = score_and_write(folder, manifest.suites, results_file(prepared.options.output_dir))
     if run_folder(prepared.options.output_dir) is None:
         point_to(folder.path)
     return RunOutcome(folder, scored, end.signal_number, end.limit)
@@ -206,7 +200,7 @@ def _folder(prepared: Prepared) -> RunFolder:
     """The folder of the run: a new one, the one that was asked for, or the one to resume."""
     output_dir = run_folder(prepared.options.output_dir)
     if prepared.options.incremental:
-        folder = RunFolder(output_dir or latest_run(RUNS))
+        folder = RunFolder(output_dir or latest_run())
         # A lock is not to be left in a folder that is none of ours.
         folder.read_manifest()
         return folder

@@ -16,11 +16,9 @@ from vendor_verifier.config.suite_options import build_suite, known_suite
 from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.findings.gates import judge_gates, read_gates, read_slos
 from vendor_verifier.findings.verdict import judge
-from vendor_verifier.pipeline.latest_run import RUNS
 from vendor_verifier.pipeline.manifest import stored_manifest
-from vendor_verifier.pipeline.prices import run_money
 from vendor_verifier.pipeline.suites import check_rank_metrics, hooks_of, ready_suite, rejudged
-from vendor_verifier.pipeline.task_results import TaskResults
+from vendor_verifier.pipeline.task_results import TaskResults, scores_tasks
 from vendor_verifier.records.manifest import Manifest, ScoreRequest
 from vendor_verifier.records.plan import Price
 from vendor_verifier.records.results import Finding, GateResult, ModelResult, Report
@@ -30,10 +28,10 @@ from vendor_verifier.run.lag import MAX_CORE_SHARE, STALL_NS
 from vendor_verifier.scoring.answer import AnswerTexts
 from vendor_verifier.scoring.figures import Scored, ScorePlan, score_models
 from vendor_verifier.scoring.metrics import RANK_METRICS
-from vendor_verifier.scoring.money import Money, input_price_usd
+from vendor_verifier.scoring.money import Money, costs_of_vendors, input_price_usd
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.scoring.table import Frames, read_frames
-from vendor_verifier.store import RunFolder
+from vendor_verifier.store import RUNS, RunFolder
 from vendor_verifier.suites import suite_kind
 from vendor_verifier.suites.probes import NAME, ProbesSuite, group_of, probes_samples
 from vendor_verifier.text import counted
@@ -48,7 +46,7 @@ _COMPLETE = {"finished": True, "imported": True, "interrupted": False}
 _NOT_SHOWN = ("baseline_repeats", "client", "limits", "retry", "max_requests", "max_cost_usd", "stated")
 
 
-def score_again(folder: RunFolder, options: RunOptions | None = None, **changes: Any) -> ScoredRun:
+def score_again(folder: RunFolder, options: RunOptions, **changes: Any) -> ScoredRun:
     """Score a stored run with other policies, keep them in its manifest, and rewrite its files.
 
     ``options`` are options of its evaluations that say how answers are judged; ``changes`` are fields of
@@ -58,36 +56,45 @@ def score_again(folder: RunFolder, options: RunOptions | None = None, **changes:
         RunFolderError: not a readable run folder.
         ProblemsError: options that are invalid, or that decide what is sent.
     """
-    manifest = folder.read_manifest()
-    if options is not None:
-        manifest = rejudged(manifest, options)
-    manifest = _with_policies(manifest, changes)
+    manifest = rejudged(folder.read_manifest(), options)
+    stated = {name: value for name, value in changes.items() if value is not None}
+    if "gates" in stated:
+        stated["model_gates"] = {}
+    manifest = structs.replace(manifest, score=structs.replace(manifest.score, **stated))
     check_score(manifest.score, manifest.suites)
     folder.write_manifest(manifest)
     for task in manifest.tasks:
         hooks_of(known_suite(task.suite)).after_run(folder, task)
-    results = TaskResults.wanted(manifest.suites)
+    return score_and_write(folder, manifest.suites)
+
+
+def score_and_write(folder: RunFolder, suites: Sequence[str], results_file: Path | None = None) -> ScoredRun:
+    """Score the records of a run and write its reports; the results of its tasks to ``results_file``, too.
+
+    Raises:
+        RunFolderError: not a readable run folder.
+        StorageError: the disk refused.
+    """
+    results = TaskResults() if results_file is not None or any(map(scores_tasks, suites)) else None
     scored = score_folder(folder, results=results)
     write_reports(folder, scored)
     if results is not None:
-        results.write(folder, scored)
+        results.write(folder, scored, results_file)
     return scored
 
 
-def score_folder(
-    folder: RunFolder,
-    *,
-    results: TaskResults | None = None,
-    **changes: Any,
-) -> ScoredRun:
-    """Score the records of a run by its manifest, with ``changes`` of its policies for this time only.
+def score_folder(folder: RunFolder, *, gates: Sequence[str] = (), results: TaskResults | None = None) -> ScoredRun:
+    """Score the records of a run by its manifest, with ``gates`` in place of its own where any are given.
 
     ``results`` takes every answer as it is judged.
 
     Raises:
         RunFolderError: not a readable run folder.
     """
-    manifest = _with_policies(stored_manifest(folder), changes)
+    manifest = stored_manifest(folder)
+    if gates:
+        score = structs.replace(manifest.score, gates=tuple(gates), model_gates={})
+        manifest = structs.replace(manifest, score=score)
     check_score(manifest.score, manifest.suites)
     asked = {name: folder.read_samples(name) for name in manifest.suites}
     suites = {task.suite: ready_suite(task.suite, task.options, asked[task.suite], folder) for task in manifest.tasks}
@@ -104,8 +111,8 @@ def score_folder(
     )
     scored = score_models(frames, plan)
     prices = {entry.key: entry.price for entry in manifest.entries if entry.price is not None}
-    money = run_money(manifest, frames, prices)
-    models, findings, gates = _judged(manifest, frames, scored, money, prices)
+    money = costs_of_vendors(frames.records, frames.attempts, prices, manifest.score.schema_policy)
+    models, findings, outcomes = _judged(manifest, frames, scored, money, prices)
     # A redacted sample no longer shows what it can measure.
     noted = {} if manifest.redacted else suites
     notes = [words for name in noted for words in hooks_of(known_suite(name)).notes(suites[name], asked[name])]
@@ -119,7 +126,7 @@ def score_folder(
         dataset=tuple(dict.fromkeys(defect for task in manifest.tasks for defect in task.defects)),
         not_run={f"{task.suite} {name}": str(why) for task in manifest.tasks for name, why in task.not_run.items()},
         models=models,
-        gates=tuple(gates),
+        gates=tuple(outcomes),
     )
     return ScoredRun(
         manifest=manifest,
@@ -148,14 +155,6 @@ def _score_plan(manifest: Manifest, asked: Mapping[str, Samples]) -> ScorePlan:
         baseline_f1=score.baseline_f1,
         rank_metrics=(*RANK_METRICS, *score.rank_metrics),
     )
-
-
-def _with_policies(manifest: Manifest, changes: Mapping[str, Any]) -> Manifest:
-    """The manifest with these policies in place of its own, where any are given."""
-    stated = {name: value for name, value in changes.items() if value not in (None, ())}
-    if "gates" in stated:
-        stated["model_gates"] = {}
-    return structs.replace(manifest, score=structs.replace(manifest.score, **stated))
 
 
 def check_score(score: ScoreRequest, suites: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,19 +29,18 @@ def run_folder(output: Path | None) -> Path | None:
     return output if results_file(output) is None else None
 
 
+def scores_tasks(suite: str) -> bool:
+    """Whether the evaluation gives every answer a score of its own."""
+    kind = suite_kind(suite)
+    return kind is not None and kind.ranks_by is not None and not kind.apart
+
+
 class TaskResults:
     """The rows of a run, taken one by one; of several records under one key a success replaces a failure."""
 
     def __init__(self) -> None:
         # (suite, line, sample, repetition, model, label) → (succeeded, the row as JSON)
         self._rows: dict[tuple[str, int, str, int, str, str], tuple[bool, bytes]] = {}
-
-    @classmethod
-    def wanted(cls, suites: Collection[str], *, always: bool = False) -> TaskResults | None:
-        """An empty one where some evaluation gives every answer a score of its own, or where one is asked for."""
-        kinds = [suite_kind(name) for name in suites]
-        scored = any(kind is not None and kind.ranks_by is not None and not kind.apart for kind in kinds)
-        return cls() if scored or always else None
 
     def take(self, record: Record, sample: Sample, score: Score) -> None:
         """Add one record of the plan."""

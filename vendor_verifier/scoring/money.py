@@ -7,6 +7,7 @@ Output includes reasoning and input includes cached tokens, whatever the wire's 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -104,3 +105,16 @@ def money(
         reported_ratio=float(said[both].sum()) / ours if ours else None,
         per_answer_usd=float(cost[is_useful].sum()) / answers if answers else None,
     )
+
+
+def costs_of_vendors(
+    records: pd.DataFrame, attempts: pd.DataFrame, prices: Mapping[tuple[str, str], Price], policy: SchemaPolicy
+) -> dict[tuple[str, str], Money]:
+    """The cost of every vendor that has a price and records, by (model, label)."""
+    found = {}
+    for (model, label), price in prices.items():
+        own, spent_on = (part[(part["model"] == model) & (part["label"] == label)] for part in (records, attempts))
+        spent = money(own, spent_on, price, policy=policy)
+        if spent is not None:
+            found[model, label] = spent
+    return found

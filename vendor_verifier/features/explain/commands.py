@@ -14,9 +14,9 @@ from cyclopts.validators import Number
 from vendor_verifier.cli.output import EXIT_OK, say
 from vendor_verifier.config.run_config import INPUT, OUTPUT, flag, option
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
-from vendor_verifier.pipeline.latest_run import RUNS, run_named
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.results import FacetName
+from vendor_verifier.store import RUNS, RunFolder, run_named
 from vendor_verifier.text import counted
 
 
@@ -44,7 +44,6 @@ def explain_command(
     from vendor_verifier.features.explain.sample import explain_sample
     from vendor_verifier.features.explain.text import answer_lines, vendor_lines
     from vendor_verifier.pipeline.score import score_folder
-    from vendor_verifier.store import RunFolder
 
     folder = RunFolder(run_named(run))
     manifest = folder.read_manifest()

@@ -25,12 +25,11 @@ from vendor_verifier.features.history import compare, database, nightly
 from vendor_verifier.features.history.check import CheckResult, judge_check
 from vendor_verifier.features.history.database import ALIASES, WATCHED, figure_names
 from vendor_verifier.features.history.trends import TREND_ORDER, trend_line, trends
-from vendor_verifier.pipeline.latest_run import RUNS, run_named
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.run import RunOutcome, run
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
-from vendor_verifier.store import RunFolder
+from vendor_verifier.store import RUNS, RunFolder, run_named
 from vendor_verifier.text import counted, listed
 
 
