@@ -10,7 +10,7 @@ from typing import Any
 
 from vendor_verifier.config.env_file import Variables
 from vendor_verifier.config.model_names import MODEL_IDS
-from vendor_verifier.config.problems import Findings, described, nearest
+from vendor_verifier.config.problems import KeyPath, described, nearest
 from vendor_verifier.config.schema import RESERVED, Address, ModelSection, Settings, VendorEntry, read_address
 from vendor_verifier.config.secret_text import (
     expand,
@@ -22,7 +22,7 @@ from vendor_verifier.config.secret_text import (
     references,
     shown,
 )
-from vendor_verifier.config.yaml_source import KeyPath
+from vendor_verifier.config.yaml_source import Document
 from vendor_verifier.records.plan import Entry, Price
 from vendor_verifier.records.request import Endpoint
 from vendor_verifier.registry import Registry
@@ -37,38 +37,38 @@ class Written:
     entry: VendorEntry
 
 
-def read_models(content: Mapping[str, Any], findings: Findings) -> list[Written]:
-    """Every right entry of the file in its order; what is wrong with the others is added to the findings."""
+def read_models(content: Mapping[str, Any], document: Document) -> list[Written]:
+    """Every right entry of the file in its order; what is wrong with the others is added to the document."""
     found: list[Written] = []
-    lines = findings.source.lines
+    lines = document.lines
     for model, section in content.items():
         if model in RESERVED:
             continue
         if not model.isprintable() or model != model.strip() or len(model) > 100:
-            findings.problem((model,), "a model name is one short line of text")
+            document.problem((model,), "a model name is one short line of text")
         below = section.values() if isinstance(section, dict) and "vendors" not in section else ()
         if any(isinstance(each, dict) and "vendors" in each for each in below):
             words = f"read models below `{model}`; expected them at the top level: take this line away and indent less"
-            findings.problem((model,), words)
+            document.problem((model,), words)
             continue
-        findings.fitted(ModelSection, (model,), section)
+        document.fitted(ModelSection, (model,), section)
         vendors = section.get("vendors") if isinstance(section, dict) else None
         baselines: list[KeyPath] = []
         labels: dict[str, KeyPath] = {}
         for place, each in enumerate(vendors if isinstance(vendors, list) else []):
             path = (model, "vendors", place)
-            if (entry := findings.fitted(VendorEntry, path, each)) is None:
+            if (entry := document.fitted(VendorEntry, path, each)) is None:
                 continue
             found.append(Written(path, model, entry))
             if entry.is_baseline:
                 baselines.append((*path, "is_baseline"))
             if len(baselines) > 1 and entry.is_baseline:
                 words = f"a second baseline, the first is on line {lines.get(baselines[0])}; keep one of them"
-                findings.problem(baselines[-1], words)
+                document.problem(baselines[-1], words)
             first = labels.setdefault(entry.shown_as, path)
             if first != path:
                 words = f"{shown(entry.shown_as)} already names the entry on line {lines.get(first, 1)}"
-                findings.problem((*path, "label") if entry.label else path, f"{words}; give one another `label:`")
+                document.problem((*path, "label") if entry.label else path, f"{words}; give one another `label:`")
     return found
 
 
@@ -92,7 +92,7 @@ class EntryReader:
     defaults: Settings
     variables: Variables
     overrides: Mapping[str, Any]
-    findings: Findings
+    document: Document
     requires_keys: bool
     secrets: set[str] = field(default_factory=set, repr=False)
     _missing: dict[str, list[KeyPath]] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class EntryReader:
         model_id = entry.model_id or MODEL_IDS.get(model, {}).get(entry.name)
         if model_id is None:
             words = f"missing; no id of {shown(model)} at {shown(entry.name)} is known: ask the vendor and write it"
-            self.findings.problem((*path, "model_id"), words)
+            self.document.problem((*path, "model_id"), words)
         if address is None or model_id is None:
             return None
         pinned = {"only": [entry.provider], "allow_fallbacks": False, "require_parameters": True}
@@ -158,10 +158,10 @@ class EntryReader:
             return None
         currency = given.get("currency", "USD")
         if currency != "USD" and "rate" not in given:
-            self.findings.problem((*path, "price"), f"is in {currency}; add `rate:`, US dollars for one {currency}")
+            self.document.problem((*path, "price"), f"is in {currency}; add `rate:`, US dollars for one {currency}")
         if ("input" in given) != ("output" in given) or not {"input", "request"} & given.keys():
             words = "needs both `input` and `output` per million tokens, or `request`"
-            self.findings.problem((*path, "price"), words)
+            self.document.problem((*path, "price"), words)
         return Price(**{"input": 0.0, "output": 0.0, **given})
 
     def report_missing(self) -> None:
@@ -172,7 +172,7 @@ class EntryReader:
                 state = f"`{printable(name)}` holds only a placeholder"
             how = f"set it in {self.variables.env_file} as `{printable(name)}=<the key>`, or in the environment"
             others = f" ({len(paths)} entries need it)" if len(paths) > 1 else ""
-            self.findings.problem(paths[0], f"{state}; {how}{others}")
+            self.document.problem(paths[0], f"{state}; {how}{others}")
 
     def _address(self, written: Written, *, allow_http: bool) -> Address | None:
         """The address of the entry, else its vendor's own; None when it is refused.
@@ -186,12 +186,12 @@ class EntryReader:
             near = nearest(entry.name, self.registry.vendors)
             is_known = entry.name in self.registry.vendors
             reason = "its address is not public" if is_known else f"not a known vendor{near}"
-            self.findings.problem(written.path, f"no url for {shown(entry.name)}: {reason}; add `url: https://…`")
+            self.document.problem(written.path, f"no url for {shown(entry.name)}: {reason}; add `url: https://…`")
             return None
         address = read_address(url)
         if address.origin.startswith("http:") and not address.local and not allow_http:
             words = "plain http sends the key unencrypted; use https://, or set `allow_http: true`"
-            self.findings.problem(path, words)
+            self.document.problem(path, words)
             return None
         names_key = entry.key_variable is not None or entry.api_key_command is not None
         if home is not None and not names_key and not address.local and address.host != read_address(home).host:
@@ -200,7 +200,7 @@ class EntryReader:
                 f"the key `{key_name}` belongs to {own} and would be sent to {address.host}; "
                 f"if that is meant, name the key to send there: `api_key_env: {key_name}`, or another variable"
             )
-            self.findings.problem(path, words)
+            self.document.problem(path, words)
         return address
 
     def _value(self, name: str, path: KeyPath, *, is_needed: bool = True, is_key: bool = False) -> str | None:
@@ -211,7 +211,7 @@ class EntryReader:
                 self._missing.setdefault(name, []).append(path)
         elif not value.isascii() or not value.isprintable() or (is_key and " " in value):
             words = "cannot be sent: it holds a space, a line break or a non-ASCII character"
-            self.findings.problem(path, f"the value of `{printable(name)}` {words}")
+            self.document.problem(path, f"the value of `{printable(name)}` {words}")
         else:
             self.secrets.add(value)
             return value
@@ -230,11 +230,11 @@ class EntryReader:
         return found
 
 
-def refuse_literal_secrets(value: Any, findings: Findings, path: KeyPath = ()) -> None:
+def refuse_literal_secrets(value: Any, document: Document, path: KeyPath = ()) -> None:
     """Refuse keys anywhere but in ``api_key`` and ``api_key_env``, whose own rules refuse them."""
     if isinstance(value, (dict, list)):
         for step, each in value.items() if isinstance(value, dict) else enumerate(value):
-            refuse_literal_secrets(each, findings, (*path, step))
+            refuse_literal_secrets(each, document, (*path, step))
         return
     setting = path[1:] if path[:1] == ("defaults",) else path[3:]
     if not isinstance(value, str) or setting[:1] in (("api_key",), ("api_key_env",)):
@@ -246,7 +246,7 @@ def refuse_literal_secrets(value: Any, findings: Findings, path: KeyPath = ()) -
     if is_secret:
         read = described(value, (*path, "api_key"))
         words = f"looks like a key (read {read}); keys belong in .env, never in this file"
-        findings.problem(path, f"{words}; a header may hold `${{NAME}}`")
+        document.problem(path, f"{words}; a header may hold `${{NAME}}`")
 
 
 def _stated(source: Settings) -> dict[str, Any]:

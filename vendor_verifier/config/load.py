@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,14 +13,14 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.config.entries import EntryReader, Written, read_models, refuse_literal_secrets
-from vendor_verifier.config.env_file import Variables, read_variables
+from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.model_names import MODEL_IDS, default_baseline
 from vendor_verifier.config.old_files import read_mcpbr
-from vendor_verifier.config.problems import Findings, listed, nearest
+from vendor_verifier.config.problems import key_text, listed, nearest
 from vendor_verifier.config.run_config import RunConfig, RunOptions
 from vendor_verifier.config.schema import RESERVED, Settings, Top, read_address
 from vendor_verifier.config.secret_text import shown
-from vendor_verifier.config.yaml_source import Source, key_text, read_text, read_yaml
+from vendor_verifier.config.yaml_source import Document, read_text, read_yaml
 from vendor_verifier.errors import ConfigError, Problem
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.registry import Registry, find_vendors
@@ -35,7 +35,6 @@ _OF_MCPBR = (
 )
 # The end of a warning that only matters when vendors are compared with each other.
 NO_F1 = "F1 will not be measured"
-_NEED_A_BASELINE = ("baseline_repeats", "baseline_f1")
 _URL_EXAMPLE = "`--url novita=https://api.novita.ai/v3/openai --model MODEL`"
 
 
@@ -92,80 +91,75 @@ def load_config(
     options = options.with_set()
     variables = read_variables(options.config_file_path, options.env_file, environ)
     if options.url:
-        source = Source(Path("--url"), _content_of(options, variables))
+        document = Document(Path("--url"), _content_of(options, variables.values))
     else:
-        source = read_yaml(read_text(options.config_file_path, _HOW_TO_START), options.config_file_path)
-        if (old := read_mcpbr(source.content)) is not None:
-            raise ConfigError([Problem(_OF_MCPBR.format(file=source.file.name, suite=old.suite), source.file)])
-    findings = Findings(source)
-    findings.warnings += variables.warnings
-    content = source.content if isinstance(source.content, dict) else {}
-    configuration = _besides_entries(content, options, registry, findings)
+        document = read_yaml(read_text(options.config_file_path, _HOW_TO_START), options.config_file_path)
+        if (old := read_mcpbr(document.content)) is not None:
+            raise ConfigError([Problem(_OF_MCPBR.format(file=document.file.name, suite=old.suite), document.file)])
+    document.warnings += variables.warnings
+    content = document.content if isinstance(document.content, dict) else {}
+    configuration = _besides_entries(content, options, registry, document)
     options = configuration.options
-    written = read_models(content, findings)
-    selected = _select(written, [name for name in content if name not in RESERVED], options, findings)
+    written = read_models(content, document)
+    selected = _select(written, [name for name in content if name not in RESERVED], options, document)
     reader = EntryReader(
         configuration.registry,
         configuration.defaults,
         variables,
         options.overrides(),
-        findings,
+        document,
         requires_keys=require_keys,
     )
     found = [(each, reader.read(each, selected=each in selected)) for each in written]
     reader.report_missing()
-    findings.add(further(configuration))
-    findings.stop_on_problems()
+    document.stop_on_problems(*further(configuration))
     usable = [(each, entry) for each, entry in found if entry is not None and each in selected]
-    entries = _with_baselines([entry for _, entry in usable], written, options.baseline, findings)
-    _warn(usable, findings)
+    entries = _with_baselines([entry for _, entry in usable], written, options.baseline, document)
+    _warn(usable, document)
     if not any(entry.is_baseline for entry in entries):
-        given = [name for name in _NEED_A_BASELINE if name in options.model_fields_set]
-        findings.warnings += [f"{name} has no effect without a baseline" for name in given]
-    return replace(configuration, entries=entries, warnings=tuple(findings.warnings), secrets=frozenset(reader.secrets))
+        given = [name for name in ("baseline_repeats", "baseline_f1") if name in options.model_fields_set]
+        document.warnings += [f"{name} has no effect without a baseline" for name in given]
+    return replace(configuration, entries=entries, warnings=tuple(document.warnings), secrets=frozenset(reader.secrets))
 
 
 def _besides_entries(
-    content: Mapping[str, Any], options: RunOptions, registry: Registry | None, findings: Findings
+    content: Mapping[str, Any], options: RunOptions, registry: Registry | None, document: Document
 ) -> Configuration:
     """What the reserved keys state."""
-    source = findings.source
-    if not isinstance(source.content, dict):
-        findings.problem((), "expected model names, each with `vendors:` under it")
+    if not isinstance(document.content, dict):
+        document.problem((), "expected model names, each with `vendors:` under it")
     elif not set(content) - set(RESERVED):
-        findings.problem((), "names no model; add one, as in config_example.yaml")
-    refuse_literal_secrets(content, findings)
+        document.problem((), "names no model; add one, as in config_example.yaml")
+    refuse_literal_secrets(content, document)
     parts: dict[str, Any] = {}
     for key in RESERVED:
-        if key in content and (part := findings.fitted(Top, (), {key: content[key]})) is not None:
+        if key in content and (part := document.fitted(Top, (), {key: content[key]})) is not None:
             parts[key] = getattr(part, key)
     if "run" in content and "run" not in parts:
         # Without its settings the rest of the file would seem wrong, too.
-        findings.stop_on_problems()
+        document.stop_on_problems()
     options = options.over(parts.get("run") or RunConfig())
+    conditions: dict[str, list[StatedGate]] = {"gates": [], "slos": []}
+    for owner, section in ((None, content), *content.items()):
+        for key, found in conditions.items():
+            stated = section.get(key) if isinstance(section, Mapping) else None
+            path = (key,) if owner is None else (owner, key)
+            for at, text in enumerate(stated if isinstance(stated, list) else []):
+                if isinstance(text, str):
+                    found.append(StatedGate(text, owner, document.place((*path, at))))
     return Configuration(
         (),
         defaults=parts.get("defaults") or Settings(),
         suites=parts.get("suites") or {},
-        gates=tuple(_stated_gates(content, "gates", findings)),
-        slos=tuple(_stated_gates(content, "slos", findings)),
-        suite_places={key_text(path): source.place(path) for path in source.lines if path[:1] == ("suites",)},
+        gates=tuple(conditions["gates"]),
+        slos=tuple(conditions["slos"]),
+        suite_places={key_text(path): document.place(path) for path in document.lines if path[:1] == ("suites",)},
         options=options,
         registry=find_vendors(options.vendor_path) if registry is None else registry,
     )
 
 
-def _stated_gates(content: Mapping[str, Any], key: str, findings: Findings) -> Iterator[StatedGate]:
-    """The conditions under ``key`` for all models, then those of each model, in the order of the file."""
-    for owner, section in ((None, content), *content.items()):
-        stated = section.get(key) if isinstance(section, Mapping) else None
-        path = (key,) if owner is None else (owner, key)
-        for place, gate in enumerate(stated if isinstance(stated, list) else []):
-            if isinstance(gate, str):
-                yield StatedGate(gate, owner, findings.source.place((*path, place)))
-
-
-def _content_of(options: RunOptions, variables: Variables) -> dict[str, Any]:
+def _content_of(options: RunOptions, variables: Mapping[str, str]) -> dict[str, Any]:
     """The content of a configuration with the vendors of ``--url`` and one model; the first is the baseline.
 
     Raises:
@@ -193,27 +187,23 @@ def _content_of(options: RunOptions, variables: Variables) -> dict[str, Any]:
         is_local = False
         with suppress(ValueError):  # which is a problem when the entry is read
             is_local = read_address(url).local
-        if own_key in variables.values or not (is_local or name in variables.values):
+        if own_key in variables or not (is_local or name in variables):
             vendor["api_key_env"] = own_key
         vendors.append(vendor)
     return {model: {"vendors": vendors}}
 
 
 def _select(
-    written: Sequence[Written],
-    present: Sequence[str],
-    options: RunOptions,
-    findings: Findings,
+    written: Sequence[Written], present: Sequence[str], options: RunOptions, document: Document
 ) -> list[Written]:
     """The entries that both filters let through; a filter word that matches nothing is a problem."""
-    models, vendors = options.model, options.vendor
-    problems = _unmatched("--model", models, present)
-    chosen = [each for each in written if not models or each.model in models]
+    chosen = [each for each in written if not options.model or each.model in options.model]
     names = dict.fromkeys(name for each in chosen for name in (each.entry.name, each.entry.shown_as))
-    if not problems and not findings.problems:
-        problems = _unmatched("--vendor", vendors, list(names))
-    findings.add(problems)
-    return [each for each in chosen if not vendors or each.entry.name in vendors or each.entry.shown_as in vendors]
+    problems = _unmatched("--model", options.model, present)
+    if not problems and not document.problems:
+        problems = _unmatched("--vendor", options.vendor, list(names))
+    document.problems |= dict.fromkeys(problems)
+    return [each for each in chosen if not options.vendor or {each.entry.name, each.entry.shown_as} & {*options.vendor}]
 
 
 def _unmatched(flag: str, words: Sequence[str], present: Sequence[str]) -> list[Problem]:
@@ -228,7 +218,7 @@ def _unmatched(flag: str, words: Sequence[str], present: Sequence[str]) -> list[
 
 
 def _with_baselines(
-    entries: Sequence[Entry], written: Sequence[Written], stated: str | None, findings: Findings
+    entries: Sequence[Entry], written: Sequence[Written], stated: str | None, document: Document
 ) -> tuple[Entry, ...]:
     """The entries with a baseline for each model: the ``stated`` label or vendor, else the marked one, else the maker.
 
@@ -239,7 +229,7 @@ def _with_baselines(
     """
     named = [entry for entry in entries if entry.label == stated] or [e for e in entries if e.vendor == stated]
     if stated is not None and not named:
-        findings.add(_unmatched("--baseline", [stated], [entry.label for entry in entries]))
+        document.stop_on_problems(*_unmatched("--baseline", [stated], [entry.label for entry in entries]))
     marked = {each.model for each in written if each.entry.is_baseline}
     chosen: list[Entry] = []
     for model in dict.fromkeys(entry.model for entry in entries):
@@ -252,27 +242,26 @@ def _with_baselines(
             if len(found) > 1:
                 labels = listed(each.label for each in found)
                 words = f"{shown(stated)} fits {labels} of {model}; name one of these labels"
-                findings.add([Problem(words, key="--baseline")])
+                document.stop_on_problems(Problem(words, key="--baseline"))
         elif model not in marked:
             maker = default_baseline(model, own)
             found, missing = [maker] if maker else [], "no baseline: mark one entry `is_baseline: true`"
         chosen += found
         if not found:
-            findings.warn((model,), f"{missing}; {NO_F1}")
-    findings.stop_on_problems()
+            document.warn((model,), f"{missing}; {NO_F1}")
     return tuple(structs.replace(entry, is_baseline=entry in chosen) for entry in entries)
 
 
-def _warn(entries: Sequence[tuple[Written, Entry]], findings: Findings) -> None:
+def _warn(entries: Sequence[tuple[Written, Entry]], document: Document) -> None:
     """Warn of settings that are allowed but measure something else than most people want."""
     for model in dict.fromkeys(entry.model for _, entry in entries):
         if model not in MODEL_IDS:
             hint = nearest(model, MODEL_IDS) or "; `agent-vendor-verifier init --list` lists them"
-            findings.warn((model,), f"not a known unified model name{hint}")
+            document.warn((model,), f"not a known unified model name{hint}")
     for written, entry in entries:
         host = urlsplit(entry.endpoint.base_url).hostname or ""
         is_router = entry.vendor == "openrouter" or host.endswith("openrouter.ai")
         routed = entry.endpoint.body.get("provider")
         if is_router and not (isinstance(routed, Mapping) and "only" in routed):
             words = "no `provider:` pins it, so the router and whom it picks is measured, not a vendor"
-            findings.warn(written.path, words)
+            document.warn(written.path, words)

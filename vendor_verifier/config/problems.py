@@ -1,23 +1,29 @@
-"""The problems and warnings of one config file, reported at once, and the words for them."""
+"""The words for what is wrong in a file of the user."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from vendor_verifier.config.secret_text import abbreviated, holds_secret, shown
-from vendor_verifier.config.yaml_source import KeyPath, Source
-from vendor_verifier.errors import ConfigError, Problem
 
-Shape = TypeVar("Shape", bound=BaseModel)
+KeyPath = tuple[str | int, ...]
 # What other tools call our keys.
 _OTHER_WORDS = {
     "base_url": "url", "api_base": "url", "endpoint": "url", "model": "model_id", "key": "api_key",
     "headers": "extra_headers", "requests_per_minute": "rpm",
 }  # fmt: skip
+
+
+def key_text(path: KeyPath) -> str:
+    """A path as a message names it: ``minimax-m2.5.vendors[0].url``; a key of the file that looks secret is cut."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f"{'.' if text else ''}{shown(step).strip('`')}"
+    return text
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -33,44 +39,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
 def listed(names: Iterable[str]) -> str:
     """Names as a message lists them."""
     return ", ".join(shown(name) for name in names)
-
-
-class Findings:
-    """Problems and warnings of one file."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.warnings: list[str] = []
-        self.problems: dict[Problem, None] = {}
-
-    def problem(self, path: KeyPath, message: str) -> None:
-        """Add a problem that must be mended, at the key ``path``."""
-        self.problems[self.source.place(path, message)] = None
-
-    def warn(self, path: KeyPath, message: str) -> None:
-        """Add a warning about something that is allowed but doubtful."""
-        self.warnings.append(str(self.source.place(path, message)))
-
-    def add(self, problems: Iterable[Problem]) -> None:
-        """Add problems that others found: in this file, in another one or on the command line."""
-        self.problems |= dict.fromkeys(problems)
-
-    def stop_on_problems(self) -> None:
-        """Raise ConfigError with every problem, in the order of the file, if there is any."""
-        if self.problems:
-            file = self.source.file
-            raise ConfigError(sorted(self.problems, key=lambda each: (each.file != file, each.line or 0)))
-
-    def fitted(self, kind: type[Shape], path: KeyPath, content: Any) -> Shape | None:
-        """``content`` as ``kind``; None where it does not fit, and every reason is a problem."""
-        try:
-            return kind.model_validate(content)
-        except ValidationError as error:
-            for each in error.errors(include_url=False):
-                # What pydantic calls a key of a mapping.
-                place = [step for step in each["loc"] if step != "[key]"]
-                self.problem((*path, *place), misfit(each, kind))
-        return None
 
 
 def misfit(error: Mapping[str, Any], kind: type[BaseModel]) -> str:

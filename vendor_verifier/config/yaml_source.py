@@ -11,14 +11,15 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
+from pydantic import BaseModel, ValidationError
 
-from vendor_verifier.config.secret_text import shown
+from vendor_verifier.config.problems import KeyPath, key_text, misfit
 from vendor_verifier.errors import ConfigError, Problem
 
-KeyPath = tuple[str | int, ...]
+Shape = TypeVar("Shape", bound=BaseModel)
 _MAX_BYTES = 1_000_000
 _MAX_DEPTH = 40
 _MAX_NODES = 20_000
@@ -30,14 +31,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def refusal(file: Path, message: str, line: int | None = None, path: KeyPath = ()) -> ConfigError:
     """The error of a file that cannot be read as a whole; ``line`` counts from 1."""
     return ConfigError([Problem(message, file, line, key_text(path) or None)])
-
-
-def key_text(path: KeyPath) -> str:
-    """A path as a message names it: ``minimax-m2.5.vendors[0].url``; a key of the file that looks secret is cut."""
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f"{'.' if text else ''}{shown(step).strip('`')}"
-    return text
 
 
 def read_text(file: Path, missing: str = "no such file") -> str:
@@ -63,12 +56,14 @@ def read_text(file: Path, missing: str = "no such file") -> str:
 
 
 @dataclass(slots=True)
-class Source:
-    """A document: its values, and the line of each key and list item by path."""
+class Document:
+    """A file's values, the line of each key and list item by path, and what is wrong with it."""
 
     file: Path
     content: Any = field(default=None, repr=False)
     lines: dict[KeyPath, int] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    problems: dict[Problem, None] = field(default_factory=dict)
 
     def place(self, path: KeyPath, message: str = "") -> Problem:
         """A problem at the key ``path`` of the file, on its line or that of its nearest ancestor."""
@@ -76,26 +71,35 @@ class Source:
         line = next((self.lines[each] for each in above if each in self.lines), None)
         return Problem(message, self.file, line, key_text(path) or None)
 
+    def problem(self, path: KeyPath, message: str) -> None:
+        """Add a problem that must be mended, at the key ``path``."""
+        self.problems[self.place(path, message)] = None
+
+    def warn(self, path: KeyPath, message: str) -> None:
+        """Add a warning about something that is allowed but doubtful."""
+        self.warnings.append(str(self.place(path, message)))
+
+    def stop_on_problems(self, *further: Problem) -> None:
+        """Raise ConfigError with every problem, in the order of the file, if there is any."""
+        if problems := [*self.problems, *further]:
+            raise ConfigError(sorted(problems, key=lambda each: (each.file != self.file, each.line or 0)))
+
+    def fitted(self, kind: type[Shape], path: KeyPath, content: Any) -> Shape | None:
+        """``content`` as ``kind``; None where it does not fit, and every reason is a problem."""
+        try:
+            return kind.model_validate(content)
+        except ValidationError as error:
+            for each in error.errors(include_url=False):
+                # What pydantic calls a key of a mapping.
+                place = [step for step in each["loc"] if step != "[key]"]
+                self.problem((*path, *place), misfit(each, kind))
+        return None
+
 
 class _Loader(yaml.SafeLoader):
-    """SafeLoader with the numbers of YAML 1.2, bounded in depth and number of nodes."""
+    """SafeLoader with the numbers of YAML 1.2; its own resolvers read dates and octal numbers."""
 
-    # No resolvers of SafeLoader, which reads dates and octal numbers; those wanted follow.
     yaml_implicit_resolvers = {}  # noqa: RUF012
-    file = Path()
-    depth = nodes = 0
-
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        line = self.peek_event().start_mark.line + 1  # type: ignore[no-untyped-call]
-        self.depth, self.nodes = self.depth + 1, self.nodes + 1
-        if self.depth > _MAX_DEPTH:
-            raise refusal(self.file, f"nested more than {_MAX_DEPTH} levels deep", line)
-        if self.nodes > _MAX_NODES:
-            words = f"more than {_MAX_NODES} values; this is surely not the file that was meant"
-            raise refusal(self.file, words, line)
-        node: yaml.Node | None = super().compose_node(parent, index)
-        self.depth -= 1
-        return node
 
 
 _NUMBER = r"[-+]?(?:\.(?:inf|nan)|(?:0|[1-9][0-9]*)\.[0-9]*(?:e[-+]?[0-9]+)?|\.[0-9]+(?:e[-+]?[0-9]+)?"
@@ -123,9 +127,7 @@ def compose(text: str, file: Path) -> yaml.Node | None:
         ConfigError: it is not YAML, or too deep or too large.
     """
     try:
-        loader = _Loader(text)
-        loader.file = file
-        return loader.get_single_node()
+        return _Loader(text).get_single_node()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         message = ": ".join(part for part in (error.context, error.problem) if part) or "it cannot be parsed"
@@ -135,12 +137,14 @@ def compose(text: str, file: Path) -> yaml.Node | None:
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise refusal(file, "a character that YAML does not allow; remove it", line) from None
+    except RecursionError:
+        raise refusal(file, "nested too deep") from None
     except (ValueError, OverflowError):
         # The scanner itself fails on an escape beyond the last character; its mark is lost by then.
         raise refusal(file, 'an escape in double quotes ("\\U…") that is no character') from None
 
 
-def read_yaml(text: str, file: Path) -> Source:
+def read_yaml(text: str, file: Path) -> Document:
     """Read one document.
 
     Raises:
@@ -154,7 +158,7 @@ def read_yaml(text: str, file: Path) -> Source:
 
 
 @dataclass(slots=True)
-class _Reader(Source):
+class _Reader(Document):
     """Turns composed nodes into values; aliases are written out, which the number of nodes bounds."""
 
     visited: int = 0

@@ -15,7 +15,6 @@ from typing import Annotated, Any, Literal
 from msgspec import structs
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from vendor_verifier.config.problems import Findings
 from vendor_verifier.config.suite_options import TaskOptions, build_suite, known_suite
 from vendor_verifier.config.yaml_source import read_text, read_yaml
 from vendor_verifier.errors import BFCL_DATA, Problem, ProblemsError, UsageError
@@ -87,10 +86,9 @@ def read_job_file(path: Path) -> Job:
         ConfigError: it cannot be read, or what it asks for cannot be meant; with the lines.
     """
     # JSON may be indented with tabs, YAML may not.
-    source = read_yaml(read_text(path).replace("\t", "  "), path)
-    findings = Findings(source)
-    job = findings.fitted(Job, (), source.content)
-    findings.stop_on_problems()
+    document = read_yaml(read_text(path).replace("\t", "  "), path)
+    job = document.fitted(Job, (), document.content)
+    document.stop_on_problems()
     assert job is not None
     return job
 
