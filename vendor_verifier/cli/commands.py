@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cyclopts import App
+from cyclopts import App, Parameter
 from cyclopts.help import DefaultFormatter, PanelSpec
 from rich.box import Box
 
@@ -104,6 +104,7 @@ def build_app(described: Collection[str] = ()) -> App:
         version=__version__,
         help_format="plaintext",
         help_formatter=_HELP,
+        default_parameter=Parameter(negative=(), consume_multiple=False, show_default=_shown),
         result_action="return_value",
         suppress_keyboard_interrupt=False,  # which signal it was decides the exit code
     )
@@ -112,6 +113,11 @@ def build_app(described: Collection[str] = ()) -> App:
         target, words = f"vendor_verifier.{command.target}", None if name in described else command.help
         app.command(target, name=name, help=words, help_epilogue=_epilogue(command.examples), sort_key=number)
     return app
+
+
+def _shown(default: object) -> str | None:
+    """A default as the help shows it; None where nothing is set."""
+    return None if default is None or default is False or default in ("", ()) else str(default)
 
 
 def _epilogue(examples: Iterable[str]) -> str:

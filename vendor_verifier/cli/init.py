@@ -20,7 +20,7 @@ from vendor_verifier.config.env_file import read_environment
 from vendor_verifier.config.load import load_config
 from vendor_verifier.config.model_names import MODEL_IDS, series_of
 from vendor_verifier.config.old_files import McpbrFile, move_keys, read_mcpbr
-from vendor_verifier.config.run_config import INPUT, RunOptions, flag, many, option
+from vendor_verifier.config.run_config import INPUT, RunOptions, option
 from vendor_verifier.config.schema import json_schema
 from vendor_verifier.config.yaml_source import read_text, read_yaml
 from vendor_verifier.errors import ConfigError, Problem, ProblemsError, StorageError, UsageError
@@ -39,16 +39,16 @@ def init_command(
     folder: Annotated[Path, Parameter(help="Folder to write to.")] = Path(),
     /,
     *,
-    model: Annotated[tuple[str, ...], many("Model to test (repeatable); --list shows the names.", INPUT)] = (),
-    vendor: Annotated[tuple[str, ...], many("Only this vendor (repeatable). [default: all known]", INPUT)] = (),
-    show_known: Annotated[bool, flag("List the known vendors and models; write nothing.", INPUT, "--list")] = False,
-    vendor_path: Annotated[tuple[Path, ...], many("With --list: folder with vendor plugins (repeatable).", INPUT)] = (),
+    model: Annotated[tuple[str, ...], option("Model to test (repeatable); --list shows the names.", INPUT)] = (),
+    vendor: Annotated[tuple[str, ...], option("Only this vendor (repeatable). [default: all known]", INPUT)] = (),
+    show_known: Annotated[bool, option("List the known vendors and models; write nothing.", INPUT, "--list")] = False,
+    vendor_path: Annotated[tuple[Path, ...], option("With --list: folder of plugins (repeatable).", INPUT)] = (),
     from_: Annotated[
         Path | None,
         option("Move the literal keys of this config.yaml to .env, or convert a file of mcpbr.", INPUT, "--from"),
     ] = None,
     env_file: Annotated[Path | None, option("With --from: .env to write. [default: next to the config]", INPUT)] = None,
-    dry_run: Annotated[bool, flag("With --from: show what would change; write nothing.", INPUT)] = False,
+    dry_run: Annotated[bool, option("With --from: show what would change; write nothing.", INPUT)] = False,
 ) -> int:
     """Write config.yaml (commented), .env (readable by you only), .gitignore and a schema for editors.
 

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from vendor_verifier.cli.options import Gates
 from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_report, say
-from vendor_verifier.config.run_config import OUTPUT, flag, many, option
+from vendor_verifier.config.run_config import OUTPUT, option
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
 from vendor_verifier.features.data import TableFormat
 from vendor_verifier.pipeline.score import score_folder, write_reports
@@ -33,9 +33,9 @@ def report_command(
     ] = "",
     table: Annotated[
         tuple[str, ...],
-        many("Table to write: records, calls, …, or all (repeatable). [default: ranking,verdicts,findings]", OUTPUT),
+        option("Table to write: records, calls, …, or all (repeatable). [default: ranking,verdicts,findings]", OUTPUT),
     ] = (),
-    in_browser: Annotated[bool, flag("Open report.html in the browser.", OUTPUT, "--open")] = False,
+    in_browser: Annotated[bool, option("Open report.html in the browser.", OUTPUT, "--open")] = False,
     output: Annotated[
         Path | None,
         option(

@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts.validators import Number
 
 from vendor_verifier.cli.options import Display, Settings
-from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, flag, many, option
+from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option
 from vendor_verifier.resources import shipped
 
 _DISPLAY = Display()
@@ -17,7 +17,7 @@ _DISPLAY = Display()
 def run_command(
     *,
     options: Settings = None,
-    dry_run: Annotated[bool, flag("Show what would be sent, its time and cost; send nothing.", INPUT)] = False,
+    dry_run: Annotated[bool, option("Show what would be sent, its time and cost; send nothing.", INPUT)] = False,
     display: Display = _DISPLAY,
 ) -> int:
     """Send every sample to every configured vendor, score the answers, rank the vendors."""
@@ -32,17 +32,17 @@ def demo_command(
         int | None,
         option("Use only N samples, of all categories.", OUTPUT, "--limit", "-n", check=Number(gte=1)),
     ] = None,
-    head: Annotated[bool, flag("With --limit: take the first N.", OUTPUT)] = False,
-    suite: Annotated[tuple[str, ...], many("Run this evaluation (repeatable). [default: trigger]", OUTPUT)] = (),
-    set: Annotated[tuple[str, ...], many("Option of an evaluation, as suite.key=value (repeatable).", OUTPUT)] = (),
+    head: Annotated[bool, option("With --limit: take the first N.", OUTPUT)] = False,
+    suite: Annotated[tuple[str, ...], option("Run this evaluation (repeatable). [default: trigger]", OUTPUT)] = (),
+    set: Annotated[tuple[str, ...], option("Option of an evaluation, as suite.key=value (repeatable).", OUTPUT)] = (),
     seed: Annotated[int, option("Seed of the simulated answers.", OUTPUT)] = 0,
     output_dir: Annotated[
         Path | None, option("Write the run into this folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
     ] = None,
-    dry_run: Annotated[bool, flag("Show what would be sent; send nothing.", OUTPUT)] = False,
-    serve: Annotated[bool, flag("Serve the simulated vendors on port 8600 instead.", OUTPUT)] = False,
-    quiet: Annotated[bool, flag("Print no progress on stderr.", OUTPUT, "--quiet", "-q")] = False,
-    json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
+    dry_run: Annotated[bool, option("Show what would be sent; send nothing.", OUTPUT)] = False,
+    serve: Annotated[bool, option("Serve the simulated vendors on port 8600 instead.", OUTPUT)] = False,
+    quiet: Annotated[bool, option("Print no progress on stderr.", OUTPUT, "--quiet", "-q")] = False,
+    json: Annotated[bool, option("Print scores.json instead of tables.", OUTPUT)] = False,
 ) -> int:
     """Try it on built-in simulated vendors: no key, no network, under a minute."""
     if serve:

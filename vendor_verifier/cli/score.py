@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from vendor_verifier.cli.options import Gates, History, Json, Slos
 from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_report, warn
-from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, flag, many, option
+from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.history.database import history_file, remember
 from vendor_verifier.pipeline.import_results import import_run
@@ -26,11 +26,11 @@ def score_command(
     run: Annotated[Path | None, Parameter(help="Run folder, or a file of answers. [default: the last run]")] = None,
     /,
     *,
-    set: Annotated[tuple[str, ...], many("suite.key=value that says how to score (repeatable).", OUTPUT)] = (),
-    compare_parameters: Annotated[bool, flag("tool_correctness: compare arguments, too.", OUTPUT)] = False,
+    set: Annotated[tuple[str, ...], option("suite.key=value that says how to score (repeatable).", OUTPUT)] = (),
+    compare_parameters: Annotated[bool, option("tool_correctness: compare arguments, too.", OUTPUT)] = False,
     undecided: Annotated[Undecided | None, option("Failures in F1: a miss, or left out.", OUTPUT)] = None,
     schema: Annotated[SchemaPolicy | None, option('Arguments "" are valid (lenient) or invalid.', OUTPUT)] = None,
-    rank_metric: Annotated[tuple[str, ...], many("Suite whose score joins the IRF (repeatable).", OUTPUT)] = (),
+    rank_metric: Annotated[tuple[str, ...], option("Suite whose score joins the IRF (repeatable).", OUTPUT)] = (),
     gate: Gates = (),
     slo: Slos = (),
     baseline_f1: Annotated[BaselineF1 | None, option("Baseline's F1 in the IRF: 1, or measured.", OUTPUT)] = None,
@@ -69,11 +69,11 @@ def score_command(
 
 def import_command(
     *results: Annotated[str, Parameter(help="Result files, each label=file (.gz too); a label again: another run.")],
-    baseline: Annotated[tuple[str, ...], many("The baseline's label=file (repeatable, one a run).", INPUT)] = (),
+    baseline: Annotated[tuple[str, ...], option("The baseline's label=file (repeatable, one a run).", INPUT)] = (),
     model: Annotated[str, option("Unified name of the model.", INPUT)],
     output_dir: Annotated[Path, option("Folder of the run.", OUTPUT, "--output-dir", "-o")],
     test_file_path: Annotated[str | None, option("Sample file. [default: the questions in the results]", INPUT)] = None,
-    skip_bad_rows: Annotated[bool, flag("Leave out unusable rows, and name them.", INPUT)] = False,
+    skip_bad_rows: Annotated[bool, option("Leave out unusable rows, and name them.", INPUT)] = False,
     undecided: Annotated[Undecided, option("Failures in F1: a miss, or left out.", OUTPUT)] = "missed",
     schema: Annotated[SchemaPolicy, option('Arguments "" are valid as {} (lenient) or invalid (strict).', OUTPUT)] = (
         "lenient"

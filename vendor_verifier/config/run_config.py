@@ -32,20 +32,8 @@ OUTPUT = Group("Output", sort_key=5)
 EVALUATIONS = Group("Evaluations", sort_key=6)
 
 
-def many(help_text: str, group: Group, *names: str) -> Parameter:
-    """A repeatable option."""
-    return Parameter(
-        name=names or None, group=group, help=help_text, negative=(), consume_multiple=False, show_default=False
-    )
-
-
-def flag(help_text: str, group: Group, *names: str) -> Parameter:
-    """A switch without a ``--no-`` twin."""
-    return Parameter(name=names or None, group=group, help=help_text, negative=(), show_default=False)
-
-
 def option(help_text: str, group: Group, *names: str, check: Number | None = None) -> Parameter:
-    """An option with a value."""
+    """An option of a command. No switch has a ``--no-`` twin, and a repeatable option takes one value at a time."""
     return Parameter(name=names or None, group=group, help=help_text, validator=check)
 
 
@@ -121,16 +109,16 @@ class RunConfig(BaseModel):
     test_file_path: Annotated[
         str | None, BeforeValidator(_as_text), option("Sample file, hf://… or URL. [default: shipped]", INPUT)
     ] = None
-    model: Annotated[Words, many("Test this model only (repeatable).", INPUT)] = ()
-    vendor: Annotated[Words, many("Test this vendor or label only (repeatable).", INPUT)] = ()
+    model: Annotated[Words, option("Test this model only (repeatable).", INPUT)] = ()
+    vendor: Annotated[Words, option("Test this vendor or label only (repeatable).", INPUT)] = ()
     baseline: Annotated[
         str | None, option("Vendor or label to compare the others with. [default: as configured]", INPUT)
     ] = None
     suite: Annotated[
-        Words, many("Evaluation to run (repeatable). [default: trigger]", INPUT, "--suite", "--benchmark")
+        Words, option("Evaluation to run (repeatable). [default: trigger]", INPUT, "--suite", "--benchmark")
     ] = ()
     set: Annotated[
-        Words, many("Option of an evaluation, suite.key=value, or of the run, run.key=value (repeatable).", INPUT)
+        Words, option("Option of an evaluation, suite.key=value, or of the run, run.key=value (repeatable).", INPUT)
     ] = ()
     job: Annotated[str | None, option("BFCL job file (JSON) to run.", INPUT)] = None
     limit: Annotated[
@@ -170,7 +158,7 @@ class RunConfig(BaseModel):
     request_rate: Annotated[Amount | None, option("Requests per second sent to each vendor (open loop).", LOAD)] = None
     duration: Annotated[Amount | None, option("Keep sending for N seconds, cycling through the samples.", LOAD)] = None
     warmup: Annotated[int, option("Do not count the first N requests of each vendor.", LOAD), Field(ge=0)] = 0
-    slo: Annotated[Words, many('Target for each request, e.g. "tps >= 30" (repeatable).', LOAD)] = ()
+    slo: Annotated[Words, option('Target for each request, e.g. "tps >= 30" (repeatable).', LOAD)] = ()
     arrival: Annotated[
         Arrival | None, in_file("With `request_rate`: `constant` distances, or `poisson`. [default: constant]")
     ] = None
@@ -184,7 +172,7 @@ class RunConfig(BaseModel):
     ] = None
     use_raw_completions: Annotated[
         bool,
-        flag("Use /completions instead of /chat/completions.", MODEL, "--use-raw-completions", "--use_raw_completions"),
+        option("Use /completions, not /chat/completions.", MODEL, "--use-raw-completions", "--use_raw_completions"),
     ] = False
     tokenizer_model: Annotated[
         str | None, option("Folder or Hugging Face name of the chat template for raw completions.", MODEL)
@@ -192,7 +180,7 @@ class RunConfig(BaseModel):
 
     gate: Annotated[
         Words,
-        many(f'Exit 1 unless this holds, e.g. "f1 >= 0.9", or a preset: {", ".join(PRESETS)} (repeatable).', OUTPUT),
+        option(f'Exit 1 unless this holds, e.g. "f1 >= 0.9", or a preset: {", ".join(PRESETS)} (repeatable).', OUTPUT),
     ] = ()
     history: Annotated[Path | None, option("History file, or none. [default: in the user's data folder]", OUTPUT)] = (
         None
@@ -210,21 +198,21 @@ class RunConfig(BaseModel):
         BaselineF1, in_file("The baseline's F1 in the ranking: `fixed` at 1.0, or measured against its `self`.")
     ] = "fixed"
 
-    filter_difficulty: Annotated[Words, many("Use only samples of this difficulty (repeatable).", EVALUATIONS)] = ()
+    filter_difficulty: Annotated[Words, option("Use only samples of this difficulty (repeatable).", EVALUATIONS)] = ()
     filter_category: Annotated[
-        Words, many("Use only categories that contain this text (repeatable).", EVALUATIONS)
+        Words, option("Use only categories that contain this text (repeatable).", EVALUATIONS)
     ] = ()
-    filter_tags: Annotated[Words, many("Use only samples that have all of these tags (repeatable).", EVALUATIONS)] = ()
+    filter_tags: Annotated[Words, option("Use only samples with all of these tags (repeatable).", EVALUATIONS)] = ()
     sample_ids: Annotated[str | None, option("Use only these sample ids, separated by commas.", EVALUATIONS)] = None
     answer_format: Annotated[
         AnswerFormat | None, option("Ask for native tool calls or for JSON text.", EVALUATIONS)
     ] = None
-    compare_parameters: Annotated[bool, flag("tool_correctness: compare the arguments, too.", EVALUATIONS)] = False
+    compare_parameters: Annotated[bool, option("tool_correctness: compare the arguments, too.", EVALUATIONS)] = False
     bfcl_data: Annotated[
         str | None, option("bfcl: folder of the rows, 'installed' or hf://… [default: shipped]", EVALUATIONS)
     ] = None
     bfcl_category: Annotated[
-        Words, many("bfcl: category or group to run (repeatable). [default: ast]", EVALUATIONS)
+        Words, option("bfcl: category or group to run (repeatable). [default: ast]", EVALUATIONS)
     ] = ()
 
     def over(self, file: "RunConfig") -> Self:
@@ -291,11 +279,11 @@ class RunOptions(RunConfig):
         Path, option("Configuration file with models and vendors.", INPUT, "--config-file-path", "-c")
     ] = Path("config.yaml")
     url: Annotated[
-        Words, many("NAME=URL of a vendor, in place of a configuration file (repeatable); needs --model.", INPUT)
+        Words, option("NAME=URL of a vendor, in place of a configuration file (repeatable); needs --model.", INPUT)
     ] = ()
     env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", INPUT)] = None
     incremental: Annotated[
-        bool, flag("Resume the run in -o, or the latest: only what is missing or failed.", INPUT)
+        bool, option("Resume the run in -o, or the latest: only what is missing or failed.", INPUT)
     ] = False
     output_dir: Annotated[
         Path | None, option("Output folder. [default: runs/<time>]", OUTPUT, "--output-dir", "-o")

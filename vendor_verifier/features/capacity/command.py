@@ -12,7 +12,7 @@ import msgspec
 from cyclopts.validators import Number
 
 from vendor_verifier.cli.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, say, warn
-from vendor_verifier.config.run_config import INPUT, OUTPUT, PACE, flag, many, option, run_options
+from vendor_verifier.config.run_config import INPUT, OUTPUT, PACE, option, run_options
 from vendor_verifier.errors import Problem, ProblemsError
 
 if TYPE_CHECKING:
@@ -29,17 +29,17 @@ def capacity_command(
     test_file_path: Annotated[str | None, option("Sample file, hf://… or URL. [default: shipped]", INPUT)] = None,
     config_file_path: Annotated[Path, option("Configuration file.", INPUT, "--config-file-path", "-c")] = _CONFIG,
     env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", INPUT)] = None,
-    url: Annotated[tuple[str, ...], many("NAME=URL of a vendor, instead of the file (repeatable).", INPUT)] = (),
-    model: Annotated[tuple[str, ...], many("Test this model only (repeatable).", INPUT)] = (),
-    vendor: Annotated[tuple[str, ...], many("Test this vendor or label only (repeatable).", INPUT)] = (),
+    url: Annotated[tuple[str, ...], option("NAME=URL of a vendor, instead of the file (repeatable).", INPUT)] = (),
+    model: Annotated[tuple[str, ...], option("Test this model only (repeatable).", INPUT)] = (),
+    vendor: Annotated[tuple[str, ...], option("Test this vendor or label only (repeatable).", INPUT)] = (),
     limit: Annotated[int, option("Number of samples.", INPUT, "--limit", "-n", check=_AT_LEAST_1)] = 50,
     sweep: Annotated[str, option("Requests in flight to test, separated by commas.", PACE)] = "1,2,4,8",
     max_cost: Annotated[float | None, option("Maximum spend in US dollars.", PACE, check=_POSITIVE)] = None,
-    slo: Annotated[tuple[str, ...], many('Limit for a level: "avg_ttft_ms.p95 <= 2000" (repeatable).', OUTPUT)] = (),
+    slo: Annotated[tuple[str, ...], option('Limit for a level: "avg_ttft_ms.p95 <= 2000" (repeatable).', OUTPUT)] = (),
     at_least: Annotated[int | None, option("Exit 1 if a vendor holds less.", OUTPUT, check=_AT_LEAST_1)] = None,
     output_dir: Annotated[Path | None, option("Output folder. [default: runs/<time>-capacity]", OUTPUT, "-o")] = None,
-    quiet: Annotated[bool, flag("Print no progress.", OUTPUT, "--quiet", "-q")] = False,
-    json: Annotated[bool, flag("Print capacity.json instead of the table.", OUTPUT)] = False,
+    quiet: Annotated[bool, option("Print no progress.", OUTPUT, "--quiet", "-q")] = False,
+    json: Annotated[bool, option("Print capacity.json instead of the table.", OUTPUT)] = False,
 ) -> int:
     """Find the highest load that each vendor sustains without losing speed or tool-call quality.
 

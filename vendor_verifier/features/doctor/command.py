@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 from vendor_verifier.cli.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, warn
-from vendor_verifier.config.run_config import INPUT, OUTPUT, flag, many, option, run_options
+from vendor_verifier.config.run_config import INPUT, OUTPUT, option, run_options
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.formats import aligned
 
@@ -29,13 +29,13 @@ def doctor_command(
     *,
     config_file_path: Annotated[Path, option("Configuration file.", INPUT, "--config-file-path", "-c")] = _CONFIG,
     env_file: Annotated[Path | None, option("File with API keys. [default: .env next to the config]", INPUT)] = None,
-    url: Annotated[tuple[str, ...], many("NAME=URL of a vendor, instead of the file (repeatable).", INPUT)] = (),
-    model: Annotated[tuple[str, ...], many("Check this model only (repeatable).", INPUT)] = (),
-    vendor: Annotated[tuple[str, ...], many("Check this vendor or label only (repeatable).", INPUT)] = (),
-    vendor_path: Annotated[tuple[Path, ...], many("Folder with vendor plugins (repeatable).", INPUT)] = (),
+    url: Annotated[tuple[str, ...], option("NAME=URL of a vendor, instead of the file (repeatable).", INPUT)] = (),
+    model: Annotated[tuple[str, ...], option("Check this model only (repeatable).", INPUT)] = (),
+    vendor: Annotated[tuple[str, ...], option("Check this vendor or label only (repeatable).", INPUT)] = (),
+    vendor_path: Annotated[tuple[Path, ...], option("Folder with vendor plugins (repeatable).", INPUT)] = (),
     tokenizer_model: Annotated[str | None, option("Folder or hub name of the chat template.", INPUT)] = None,
-    verbose: Annotated[bool, flag("Print every check with its reason.", OUTPUT, "--verbose", "-v")] = False,
-    json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
+    verbose: Annotated[bool, option("Print every check with its reason.", OUTPUT, "--verbose", "-v")] = False,
+    json: Annotated[bool, option("Print JSON.", OUTPUT)] = False,
 ) -> int:
     """Check each vendor: key, model, answers, tools, streaming, usage, served model.
 

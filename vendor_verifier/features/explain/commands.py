@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from vendor_verifier.cli.output import EXIT_OK, say
-from vendor_verifier.config.run_config import INPUT, OUTPUT, flag, option
+from vendor_verifier.config.run_config import INPUT, OUTPUT, option
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.results import FacetName
@@ -31,8 +31,8 @@ def explain_command(
     limit: Annotated[
         int, option("Rows in each table, at most.", OUTPUT, "--limit", "-n", check=Number(gte=1, lte=10_000))
     ] = 10,
-    full: Annotated[bool, flag("Do not cut long texts.", OUTPUT)] = False,
-    json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
+    full: Annotated[bool, option("Do not cut long texts.", OUTPUT)] = False,
+    json: Annotated[bool, option("Print JSON.", OUTPUT)] = False,
 ) -> int:
     """Show what made the verdict on a vendor, then its failures, each with a curl command without the key.
 
@@ -91,7 +91,7 @@ def chosen_entries(manifest: Manifest, vendor: str | None, model: str | None) ->
 def view_command(
     *runs: Annotated[Path, Parameter(help="Run folders, or folders of runs. [default: the last run under runs/]")],
     port: Annotated[int, option("Port on loopback; 0 takes a free one.", OUTPUT, check=Number(gte=0, lte=65535))] = 0,
-    print_only: Annotated[bool, flag("Print the address, open no browser.", OUTPUT, "--print")] = False,
+    print_only: Annotated[bool, option("Print the address, open no browser.", OUTPUT, "--print")] = False,
 ) -> int:
     """Look through all samples and answers in the browser: filter, search, compare.
 

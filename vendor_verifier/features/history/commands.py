@@ -19,7 +19,7 @@ from vendor_verifier.cli.options import Display, Settings
 from vendor_verifier.cli.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say, warn
 from vendor_verifier.cli.progress import progress
 from vendor_verifier.config.env_file import read_environment, read_variables
-from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, flag, many, option
+from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, VerifierError
 from vendor_verifier.features.history import compare, database, nightly
 from vendor_verifier.features.history.check import CheckResult, judge_check
@@ -39,7 +39,7 @@ class CheckOptions:
     """The options of ``check`` that ``run`` does not have."""
 
     fail_on: Annotated[
-        tuple[str, ...], many("Exit 1 if this figure stays worse (repeatable). [default: seven figures]", OUTPUT)
+        tuple[str, ...], option("Exit 1 if this figure stays worse (repeatable). [default: seven figures]", OUTPUT)
     ] = ()
     keep: Annotated[str | None, option("Delete runs under runs/ that are older, e.g. 90d.", OUTPUT)] = None
     webhook_env: Annotated[str | None, option("Variable with the webhook's address.", OUTPUT)] = None
@@ -124,9 +124,9 @@ def compare_command(
     /,
     *,
     fail_on: Annotated[
-        tuple[str, ...], many("Exit with 1 if this figure got worse (repeatable). [default: any]", OUTPUT)
+        tuple[str, ...], option("Exit with 1 if this figure got worse (repeatable). [default: any]", OUTPUT)
     ] = (),
-    json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
+    json: Annotated[bool, option("Print JSON.", OUTPUT)] = False,
 ) -> int:
     """Compare two runs: verdicts, figures with intervals, and settings that differ.
 
@@ -149,14 +149,14 @@ def compare_command(
 
 def history_command(
     *,
-    model: Annotated[tuple[str, ...], many("Show this model only (repeatable).", INPUT)] = (),
-    vendor: Annotated[tuple[str, ...], many("Take this vendor or label only (repeatable).", INPUT)] = (),
+    model: Annotated[tuple[str, ...], option("Show this model only (repeatable).", INPUT)] = (),
+    vendor: Annotated[tuple[str, ...], option("Take this vendor or label only (repeatable).", INPUT)] = (),
     metric: Annotated[
-        tuple[str, ...], many("Plot this figure over the runs: ttft, f1, tps, e2e_ms.p95 (repeatable).", INPUT)
+        tuple[str, ...], option("Plot this figure over the runs: ttft, f1, tps, e2e_ms.p95 (repeatable).", INPUT)
     ] = (),
     limit: Annotated[int, option("List the newest N runs.", INPUT, "--limit", "-n", check=Number(gte=1))] = 20,
     history: Annotated[Path | None, option("Read the history from here. [default: user data folder]", OUTPUT)] = None,
-    json: Annotated[bool, flag("Print JSON with every figure.", OUTPUT)] = False,
+    json: Annotated[bool, option("Print JSON with every figure.", OUTPUT)] = False,
 ) -> int:
     """List the scored runs of the history, newest last, or plot figures over them.
 

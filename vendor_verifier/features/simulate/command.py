@@ -10,7 +10,7 @@ from typing import Annotated
 from cyclopts.validators import Number
 
 from vendor_verifier.cli.output import EXIT_OK, say
-from vendor_verifier.config.run_config import INPUT, OUTPUT, many, option
+from vendor_verifier.config.run_config import INPUT, OUTPUT, option
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.simulate.answer_key import known_answers
 from vendor_verifier.features.simulate.server import Vendors, serve
@@ -27,7 +27,7 @@ def simulate_command(
     port: Annotated[int, option("Port of 127.0.0.1 (0: any).", OUTPUT, check=Number(gte=0, lte=65535))] = 8600,
     seed: Annotated[int, option("Seed of the answers.", OUTPUT)] = 0,
     speed: Annotated[float, option("Factor on the speed of the answers.", OUTPUT, check=Number(gt=0))] = 1.0,
-    test_file_path: Annotated[tuple[Path, ...], many("Rows to know the answers to (repeatable).", INPUT)] = (),
+    test_file_path: Annotated[tuple[Path, ...], option("Rows to know the answers to (repeatable).", INPUT)] = (),
 ) -> int:
     """Serve the simulated vendors on loopback. They know the right answers to the shipped and your own rows."""
     files = (*test_file_path, *_SHIPPED)
