@@ -17,7 +17,7 @@ from shared_vendors import OWN_COMMAND, SharedVendors
 from workbench import Bench
 
 from vendor_verifier.pipeline import simulated_vendors
-from vendor_verifier.run import lag
+from vendor_verifier.run import event_loop
 from vendor_verifier.scoring import answer
 from vendor_verifier.transport import client
 from vendor_verifier.transport.client import _tls_context
@@ -46,7 +46,7 @@ def _never_late(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     if "lateness" not in request.keywords:
         monkeypatch.setattr(answer, "MOST_LATE", math.inf)
         monkeypatch.setattr(answer, "LEAST_NS", math.inf)
-        monkeypatch.setattr(lag, "MIN_WATCH_S", math.inf)
+        monkeypatch.setattr(event_loop, "MIN_WATCH_S", math.inf)
 
 
 @pytest.fixture(autouse=True, scope="session")

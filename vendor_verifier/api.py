@@ -23,7 +23,7 @@ from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.run import OnRecord, RunOutcome, run
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.records.results import Report
-from vendor_verifier.run.interruption import STOP_REQUEST, StopRequest
+from vendor_verifier.run.event_loop import STOP_REQUEST, StopRequest
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.tool_correctness import CaseResult, EvalTestCase, ToolCorrectnessMetric
 from vendor_verifier.suites.tool_correctness import evaluate as evaluate_cases

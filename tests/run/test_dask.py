@@ -24,7 +24,7 @@ from vendor_verifier.pipeline.execute import job_of
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.request import Endpoint
-from vendor_verifier.run.shards import Shard, check_workers, shards_of, without_secrets
+from vendor_verifier.run.queue import Shard, check_workers, shards_of, without_secrets
 from vendor_verifier.store import RunFolder
 
 __all__ = ["vendors"]

@@ -48,7 +48,7 @@ import json, sys
 from types import SimpleNamespace
 sys.path.insert(0, sys.argv[1])
 import anyio
-import vendor_verifier.run.interruption as ending
+import vendor_verifier.run.event_loop as ending
 from asking import Ran, entry, run
 ending.GRACE_S = float(sys.argv[3])
 ran = Ran()

@@ -11,7 +11,7 @@ from costs import least_of
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
 
 from vendor_verifier.run import conversation
-from vendor_verifier.run.lag import LoopLag
+from vendor_verifier.run.event_loop import LoopLag
 from vendor_verifier.scoring.answer import LOOP_LAG
 
 S = 10**9

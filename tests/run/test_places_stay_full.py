@@ -61,7 +61,7 @@ def run_jumping(coroutine: Coroutine[Any, Any, T]) -> T:
         loop = runner.get_loop()
         with (
             patch("time.perf_counter_ns", lambda: int(loop.time() * 1e9)),
-            patch("vendor_verifier.run.lag.TICK_S", _TICK_S),
+            patch("vendor_verifier.run.event_loop.TICK_S", _TICK_S),
         ):
             return runner.run(coroutine)
 

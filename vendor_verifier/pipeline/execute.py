@@ -26,10 +26,9 @@ from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.conversation import Emit
-from vendor_verifier.run.interruption import run_to_end
+from vendor_verifier.run.event_loop import run_to_end
 from vendor_verifier.run.local import RunEnd, run_local
-from vendor_verifier.run.queue import Part, Target, WorkQueue
-from vendor_verifier.run.shards import Job, Opened
+from vendor_verifier.run.queue import Job, Opened, Part, Target, WorkQueue
 from vendor_verifier.wire.base import Wire
 
 if TYPE_CHECKING:

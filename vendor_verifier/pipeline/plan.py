@@ -24,7 +24,7 @@ from vendor_verifier.records.manifest import ScoreRequest
 from vendor_verifier.records.plan import Entry, Limits, LoadShape, Plan, RetryRules, Task
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import WIRES, Registry
-from vendor_verifier.run.shards import check_workers
+from vendor_verifier.run.queue import check_workers
 from vendor_verifier.store import RunFolder, latest_run
 from vendor_verifier.suites import compares
 from vendor_verifier.vendor import Vendor

@@ -38,9 +38,8 @@ from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.records.results import Report, SuiteResult
 from vendor_verifier.redaction import redacted_sample
 from vendor_verifier.run.budgets import CostOf
-from vendor_verifier.run.interruption import ensure_interruptible
+from vendor_verifier.run.event_loop import ensure_interruptible, quiet_collector
 from vendor_verifier.run.journal import Journal, locked
-from vendor_verifier.run.lag import quiet_collector
 from vendor_verifier.run.local import RunEnd
 from vendor_verifier.run.queue import WorkQueue
 from vendor_verifier.store import RUNS, RunFolder, latest_run, point_to

@@ -24,8 +24,7 @@ from vendor_verifier.records.plan import Price
 from vendor_verifier.records.results import Finding, GateResult, ModelResult, Report
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.reports import BY_DEFAULT, REPORTS
-from vendor_verifier.run.lag import MAX_CORE_SHARE, STALL_NS
-from vendor_verifier.scoring.answer import AnswerTexts
+from vendor_verifier.scoring.answer import STALL_NS, AnswerTexts
 from vendor_verifier.scoring.figures import Scored, ScorePlan, score_models
 from vendor_verifier.scoring.metrics import RANK_METRICS
 from vendor_verifier.scoring.money import Money, costs_of_vendors, input_price_usd
@@ -38,6 +37,8 @@ from vendor_verifier.text import counted
 
 EntryKey = tuple[str, str]
 _MOST_LAG_MS = STALL_NS / 1e6
+# The share of a core above which every client's time stamps go wrong.
+_MOST_CORE = 0.7
 # A single standstill of so long is named: a stopped process, a machine that slept.
 _STANDSTILL_MS = 1_000.0
 # Whether a run with this status is complete. One that was killed still says "running": its records decide.
@@ -311,5 +312,5 @@ def _lag_warnings(manifest: Manifest) -> Iterator[str]:
     advice = "Use an idle machine, less load, or more --workers where there are cores for them."
     if loop.p99_ms is not None and loop.p99_ms > _MOST_LAG_MS:
         yield f"This machine was busy: times may be up to {loop.p99_ms:.0f} ms too long (p99). {advice}"
-    if loop.core_share is not None and loop.core_share > MAX_CORE_SHARE:
-        yield f"Sending used {loop.core_share:.0%} of a core; above {MAX_CORE_SHARE:.0%} times are too long. {advice}"
+    if loop.core_share is not None and loop.core_share > _MOST_CORE:
+        yield f"Sending used {loop.core_share:.0%} of a core; above {_MOST_CORE:.0%} times are too long. {advice}"

@@ -27,10 +27,10 @@ from vendor_verifier.records.request import Endpoint, HttpRequest, RunTools, Too
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import Ask, most_tokens_of
-from vendor_verifier.run.lag import STALL_NS, LoopLag
+from vendor_verifier.run.event_loop import LoopLag
 from vendor_verifier.run.limits import Limiter, Name
 from vendor_verifier.run.queue import Target, WorkItem
-from vendor_verifier.scoring.answer import LOOP_LAG
+from vendor_verifier.scoring.answer import LOOP_LAG, STALL_NS
 from vendor_verifier.suites import AnyPlay
 from vendor_verifier.transport.policy import Client, ProgressMeter, Sending
 from vendor_verifier.wire.parse_answer import Outcome, read_answer, takes_long

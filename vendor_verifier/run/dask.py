@@ -35,10 +35,9 @@ from vendor_verifier.records.manifest import Executor, Loss
 from vendor_verifier.records.record import Record
 from vendor_verifier.run.budgets import Spending
 from vendor_verifier.run.conversation import Emit
-from vendor_verifier.run.interruption import STOP_REQUEST, StopRequest, interruptible, run_to_end
+from vendor_verifier.run.event_loop import STOP_REQUEST, StopRequest, interruptible, run_to_end
 from vendor_verifier.run.local import RunEnd, run_local
-from vendor_verifier.run.queue import WorkQueue
-from vendor_verifier.run.shards import Job, OpenJob, Shard, shards_of, without_secrets
+from vendor_verifier.run.queue import Job, OpenJob, Shard, WorkQueue, shards_of, without_secrets
 from vendor_verifier.store import decode_record, encode_record
 from vendor_verifier.transport.proxies import is_loopback
 

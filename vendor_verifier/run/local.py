@@ -25,8 +25,7 @@ from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import CostOf, Spending
 from vendor_verifier.run.conversation import Conversation, Emit
-from vendor_verifier.run.interruption import interruptible
-from vendor_verifier.run.lag import LoopLag
+from vendor_verifier.run.event_loop import LoopLag, interruptible
 from vendor_verifier.run.limits import Limiter
 from vendor_verifier.run.load import Load
 from vendor_verifier.run.queue import BLOCK, WorkItem, WorkQueue

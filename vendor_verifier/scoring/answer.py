@@ -18,8 +18,8 @@ from vendor_verifier.records.record import Attempt, Record, Response, Timing, To
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.redaction import is_digest
 
-# The anomaly of an answer that met a long stall.
-LOOP_LAG = "loop_lag"
+# A stall of the event loop that spoils the times of every request under way, and the anomaly of their answers.
+STALL_NS, LOOP_LAG = 50_000_000, "loop_lag"
 LEAST_NS = 5_000_000
 # A time is discarded where more than this share of it may be our own lateness in reading it.
 MOST_LATE = 0.5
