@@ -15,7 +15,6 @@ from vendor_verifier.config.schema import RESERVED, ModelSection, Price, Setting
 ENTRY: dict[str, Any] = {"name": "simulated", "label": "a", "model_id": "simulated-model", "url": "sim://faithful"}
 # By key of an entry or of `defaults`: a value, and where the manifest tells of it.
 SETTINGS: dict[str, tuple[Any, str]] = {
-    "validator": ("anthropic", "wire"),
     "temperature": (0.5, "parameters"),
     "max_tokens": (77, "parameters"),
     "extra_body": ({"x": 1}, "extra_body"),
@@ -27,6 +26,7 @@ SETTINGS: dict[str, tuple[Any, str]] = {
 }
 # Keys of an entry alone; the other vendor's address is shown by a dry run, which sends nothing.
 OWN: dict[str, Any] = {
+    "validator": "anthropic",
     "name": "moonshot",
     "model_id": "other",
     "url": "sim://slow",
@@ -43,7 +43,7 @@ PRICE = {"input": 1, "output": 2, "cached": 0.5, "reasoning": 3, "request": 0.1,
 
 def test_every_key_of_the_config_has_a_line_here() -> None:
     """Nothing is added to the shapes without being shown to do something."""
-    assert set(Settings.model_fields) == {*SETTINGS, "allow_http"}
+    assert set(Settings.model_fields) == {*SETTINGS, "validator", "allow_http"}
     assert set(VendorEntry.model_fields) == {*SETTINGS, *OWN}
     assert set(Price.model_fields) == set(PRICE)
     assert set(ModelSection.model_fields) == {"vendors", "gates"}
@@ -79,7 +79,7 @@ def test_a_setting_of_an_entry_shows(bench: Bench) -> None:
 @pytest.mark.parametrize("key", OWN)
 def test_a_key_of_an_entry_shows_in_a_dry_run(bench: Bench, key: str) -> None:
     """The plan names whom it asks, by which name, with which key, or refuses."""
-    base = {**ENTRY, "name": "mine", "url": "http://127.0.0.1:9/v1"} if key[:3] == "api" else dict(ENTRY)
+    base = {**ENTRY, "name": "mine", "url": "http://127.0.0.1:9/v1"} if key[:3] in ("api", "val") else dict(ENTRY)
     if key == "allow_http":
         base |= {"name": "mine", "url": "http://192.0.2.1/v1"}
     base.pop("label", None)

@@ -91,7 +91,7 @@ def test_a_dry_run_reads_no_key_and_sends_nothing(bench: Any, monkeypatch: pytes
     samples = bench.samples(300)
     code, out, err = bench("run", "--dry-run", "--test-file-path", samples, "--max-requests", "50")
     assert code == 0, err
-    assert "some-model / priced (baseline): https://priced.invalid/v1, some-model, key from PRICED_KEY" in out
+    assert "some-model / priced (baseline): https://priced.invalid/v1 (openai), some-model, key from PRICED_KEY" in out
     assert "  300 requests, 5 at a time, about 5 min, unknown price (add `price:` to the entry)" in out
     assert "--max-requests stops the run after 50 requests" in out
     assert out.endswith("nothing was sent\n")

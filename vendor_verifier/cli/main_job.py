@@ -112,7 +112,8 @@ def _lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
     for entry, each in zip(plan.entries, foreseen.entries, strict=True):
         baseline = " (baseline)" if entry.is_baseline else ""
         key = f"key from {entry.key_name}" if entry.key_name else "no key"
-        yield f"{entry.model} / {entry.label}{baseline}: {entry.endpoint.base_url}, {entry.endpoint.model_id}, {key}"
+        address = f"{entry.endpoint.base_url} ({entry.wire})"
+        yield f"{entry.model} / {entry.label}{baseline}: {address}, {entry.endpoint.model_id}, {key}"
         at_once = f"at most {each.concurrency}" if each.is_open else str(each.concurrency)
         requests = counted(f"{each.requests:,}", "request")
         yield f"  {requests}, {at_once} at a time, about {duration(each.duration_s)}, {_money(each)}"
