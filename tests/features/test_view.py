@@ -6,7 +6,7 @@ import http.client
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 from msgspec import structs
@@ -41,9 +41,9 @@ def index(run: Path) -> Index:
 
 
 @pytest.fixture
-def address(run: Path) -> Iterator[str]:
+def address(index: Index) -> Iterator[str]:
     """The pages, served."""
-    server = ViewServer([run.parent])
+    server = ViewServer(index)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     yield server.address
@@ -121,38 +121,23 @@ def test_only_who_has_the_address_is_answered(address: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["nothing", "../../etc/passwd", "run", "run?run=../../etc", "run?run=/etc/passwd", "report?run=%2e%2e%2f",
-     "run?run={run}&first=x", "sample?run={run}", "sample?run={run}&model=a&suite=../../x&sample=b"],
-)  # fmt: skip
-def test_hostile_path_is_not_found(address: str, run: Path, path: str) -> None:
+    ["nothing", "../../etc/passwd", "?first=x", "sample", "sample?model=a&suite=../../x&sample=b"],
+)
+def test_hostile_path_is_not_found(address: str, path: str) -> None:
     """No traceback, and no file of the disk."""
-    status, _, body = asked(address, path.replace("{run}", str(run)))
+    status, _, body = asked(address, path)
     assert (status, body) == (404, "")
 
 
-def test_served_pages_are_well_formed_and_escaped(address: str, run: Path) -> None:
-    """The list of runs, the grid and a sample: hostile text is text, every link leads to one of the pages."""
-    name = urlencode({"run": str(run)})
-    _, _, grid_page = asked(address, f"run?{name}&text=alert(1)")
+def test_served_pages_are_well_formed_and_escaped(address: str) -> None:
+    """The grid and a sample: hostile text is text, every link leads to one of the pages."""
+    _, _, grid_page = asked(address, "?text=alert(1)")
     link = next(place for place in read_page(grid_page).attribute("href") if place.startswith("sample?"))
-    for body in (asked(address)[2], grid_page, asked(address, link)[2]):
+    for body in (grid_page, asked(address, link)[2]):
         page = read_page(body)
         assert page.faults == []
         assert not {tag for tag, _ in page.elements} & {"script", "img", "iframe"}
         assert not {"\u202e", "\x1b"} & set(body)
-        assert all(
-            place.split("?")[0] in ("./", "run", "sample", "report", "data:,") for place in page.attribute("href")
-        )
+        assert all(place.split("?")[0] in ("./", "sample", "data:,") for place in page.attribute("href"))
     assert "&lt;script&gt;alert(1)" in grid_page
     assert "<ins>" in asked(address, link)[2]
-
-
-def test_new_runs_and_records_appear(address: str, run: Path) -> None:
-    """Without a restart: a run in the list, with the first line of its report, and a record in the grid."""
-    other = write_demo(run.parent / "more")
-    other = other.rename(run.parent / "tuesday")
-    assert "tuesday" in asked(address)[2]
-    (other / "scores.json").write_text('{"models": {"m": {"choice": {"text": "Choose nobody."}}}}', encoding="utf-8")
-    assert "Choose nobody." in asked(address)[2]
-    (other / "records.jsonl").write_bytes(b"")
-    assert "0 samples" in asked(address, f"run?{urlencode({'run': str(other)})}")[2]

@@ -69,7 +69,7 @@ COMMANDS = {
         "explain runs/kimi --vendor novita",
     )),
     "view": Command("features.explain.commands:view_command", "Browse all samples and answers.", (
-        "view", "view runs/monday runs/tuesday --print",
+        "view", "view runs/monday --print",
     )),
     "capacity": Command("features.capacity.command:capacity_command", "Find the highest load a vendor sustains.", (
         "capacity --vendor novita --sweep 1,4,16,64 --max-cost 2", "capacity --sweep 1,5,20 --at-least 5",

@@ -6,18 +6,16 @@ import contextlib
 import sys
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from vendor_verifier.cli.output import EXIT_OK, say
 from vendor_verifier.config.run_config import INPUT, OUTPUT, option
-from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
+from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.results import FacetName
-from vendor_verifier.store import RUNS, RunFolder, run_named
-from vendor_verifier.text import counted
+from vendor_verifier.store import RunFolder, run_named
 
 
 def explain_command(
@@ -89,28 +87,25 @@ def chosen_entries(manifest: Manifest, vendor: str | None, model: str | None) ->
 
 
 def view_command(
-    *runs: Annotated[Path, Parameter(help="Run folders, or folders of runs. [default: the last run under runs/]")],
+    run: Annotated[Path | None, Parameter(help="A run folder. [default: the last one under runs/]")] = None,
+    /,
+    *,
     port: Annotated[int, option("Port on loopback; 0 takes a free one.", OUTPUT, check=Number(gte=0, lte=65535))] = 0,
     print_only: Annotated[bool, option("Print the address, open no browser.", OUTPUT, "--print")] = False,
 ) -> int:
-    """Look through all samples and answers in the browser: filter, search, compare.
+    """Look through all samples and answers of a run in the browser: filter, search, compare.
 
-    It begins with the last run, or with a list if several are named. The pages are served to this machine only, read
-    only, and show new runs without a restart. Ctrl-C ends it.
+    The pages are served to this machine only, read only. Ctrl-C ends it.
     """
     import webbrowser
 
-    from vendor_verifier.features.explain.view import ViewServer, runs_in
+    from vendor_verifier.features.explain.view import ViewServer, index_of
 
-    places = [run if run.is_dir() else run_named(run) for run in runs or (RUNS,)]
-    found = runs_in(places)
-    if not found:
-        raise RunFolderError(f"there is no run in {' or '.join(map(str, places))}; name a run folder, or run the demo")
-    server = ViewServer(places, port)
-    address = server.address + (f"run?{urlencode({'run': next(iter(found))})}" if len(found) == 1 or not runs else "")
-    say(f"{counted(len(found), 'run')} at {address} (Ctrl-C ends it)")
+    folder = run_named(run)
+    server = ViewServer(index_of(folder), port)
+    say(f"{folder} at {server.address} (Ctrl-C ends it)")
     if not print_only:
-        webbrowser.open(address)
+        webbrowser.open(server.address)
     with contextlib.suppress(KeyboardInterrupt):
         server.serve_forever(poll_interval=0.2)
     return EXIT_OK

@@ -1,14 +1,12 @@
-"""What ``view`` shows: the runs of some folders, a run as samples × vendors, and a sample with all its answers."""
+"""What ``view`` shows: a run as samples × vendors, and a sample with all its answers."""
 
 from __future__ import annotations
 
 import hmac
-import json
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -16,14 +14,13 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pandas as pd
 
-from vendor_verifier.errors import RunFolderError, UsageError
+from vendor_verifier.errors import UsageError
 from vendor_verifier.features.explain.evidence import QUESTION, STATES, states_of
 from vendor_verifier.features.explain.sample import answer_of, judged_answers, read_answers
-from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.reports.escape import visible
-from vendor_verifier.reports.html import drawn, part, prompt_of, render
+from vendor_verifier.reports.html import drawn, part, prompt_of
 from vendor_verifier.scoring.table import read_frames
 from vendor_verifier.store import RunFolder
 
@@ -41,29 +38,8 @@ class Index:
     answers: pd.DataFrame
 
 
-def runs_in(places: Sequence[Path]) -> dict[str, Path]:
-    """The run folders among these folders and directly in them, by path, the newest first."""
-    found = [file for place in places for at in ("manifest.json", "*/manifest.json") for file in place.glob(at)]
-    return {str(file.parent): file.parent for file in sorted(found, key=lambda file: -file.stat().st_ctime)}
-
-
-def first_line(path: Path) -> str:
-    """What the report of a run recommends; "" where it was not scored."""
-    try:
-        report = json.loads((path / "scores.json").read_text(encoding="utf-8"))
-        return visible(" ".join(model["choice"]["text"] for model in report["models"].values()), 500)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return ""
-
-
 def index_of(path: Path) -> Index:
-    """The index of a run, made again when its records change."""
-    records = RunFolder(path).records_file
-    return _index_of(path, records.stat().st_mtime_ns if records.exists() else 0)
-
-
-@lru_cache(maxsize=4)
-def _index_of(path: Path, _written_ns: int) -> Index:
+    """The index of a run."""
     folder, beginnings = RunFolder(path), list[tuple[str, str]]()
     manifest = folder.read_manifest()
     samples = {task.suite: folder.read_samples(task.suite) for task in manifest.tasks}
@@ -139,28 +115,20 @@ def difference(before: str | None, after: str) -> Iterator[tuple[str, str]]:
     yield "same", " ".join(new[_MOST_WORDS:])
 
 
-def page(places: Sequence[Path], path: str, query: Mapping[str, str]) -> str:
-    """The page of a path behind the token: "" (the runs), ``run``, ``sample`` or ``report``."""
-    style, runs = part("page.css") + part("view.css"), runs_in(places)
-    if path == "":
-        lines = [(name, folder.name, first_line(folder)) for name, folder in runs.items()]
-        return drawn("view.html.j2", style, has_forms=True, kind=path, title="Runs", runs=lines)
-    folder = runs[query["run"]]
-    if path == "report":
-        return render(score_folder(RunFolder(folder)))
-    index = index_of(folder)
-    content = {"run": grid, "sample": shown_sample}[path](index, query)
-    content |= {"kind": path, "title": folder.name, "index": index, "states": STATES, "query": query}
-    return drawn("view.html.j2", style, has_forms=True, **content)
+def page(index: Index, path: str, query: Mapping[str, str]) -> str:
+    """The page of a path behind the token: "" (the samples) or ``sample``."""
+    content = {"": grid, "sample": shown_sample}[path](index, query)
+    content |= {"title": index.folder.path.name, "index": index, "states": STATES, "query": query}
+    return drawn("view.html.j2", part("page.css") + part("view.css"), has_forms=True, **content)
 
 
 class ViewServer(ThreadingHTTPServer):
-    """Serves the runs in these folders on loopback, at ``address``."""
+    """Serves the pages of a run on loopback, at ``address``."""
 
     daemon_threads = True
 
-    def __init__(self, places: Sequence[Path], port: int = 0) -> None:
-        self.places, self.token = places, secrets.token_urlsafe(24)
+    def __init__(self, index: Index, port: int = 0) -> None:
+        self.index, self.token = index, secrets.token_urlsafe(24)
         try:
             super().__init__((HOST, port), _Handler)
         except OSError as error:
@@ -179,8 +147,8 @@ class _Handler(BaseHTTPRequestHandler):
         status, body = 403, ""
         if is_meant and hmac.compare_digest(token.encode(), self.server.token.encode()):
             try:
-                status, body = 200, page(self.server.places, path, dict(parse_qsl(address.query, max_num_fields=20)))
-            except (LookupError, ValueError, RunFolderError):
+                status, body = 200, page(self.server.index, path, dict(parse_qsl(address.query, max_num_fields=20)))
+            except (LookupError, ValueError):
                 status = 404
         content = body.encode("utf-8", "backslashreplace")
         self.send_response(status)
