@@ -24,8 +24,8 @@ from vendor_verifier.transport.client import _tls_context
 
 # A busy machine is no finding: properties have no deadline. In CI they try the same examples each time, so that a red
 # run says something about the change; everywhere else they go on looking, a few at a time and others every time.
-settings.register_profile("here", deadline=None, max_examples=40)
-settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True)
+settings.register_profile("here", deadline=None, max_examples=25)
+settings.register_profile("ci", deadline=None, max_examples=25, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 

@@ -118,7 +118,7 @@ PIECES = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @pytest.mark.parametrize("target", range(len(TARGETS)), ids=[target.__name__ for target in TARGETS])
 @given(pieces=st.lists(PIECES | st.binary(max_size=8), max_size=25), choice=st.binary(min_size=3, max_size=3))
 def test_no_bytes_raise(target: int, pieces: list[bytes], choice: bytes) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.records.record import Attempt, Failure, Response, Usage
@@ -35,7 +35,6 @@ def begun(bucket: Bucket, now: float, late: float = 0.0) -> float:
     return now
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.floats(0.5, 3000), GAPS)
 def test_no_minute_holds_more_requests_than_the_budget_and_one(
     per_minute: float, gaps: list[tuple[float, float, float]]
@@ -51,7 +50,6 @@ def test_no_minute_holds_more_requests_than_the_budget_and_one(
     assert all(count <= per_minute + 1 for count, _ in most_in_a_minute(arrived, [1] * len(arrived)))
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.floats(1000, 1e6), GAPS, st.lists(st.tuples(st.integers(0, 4000), st.floats(0, 1)), min_size=150))
 def test_no_minute_holds_more_tokens_than_the_budget(
     per_minute: float, gaps: list[tuple[float, float, float]], sizes: list[tuple[int, float]]

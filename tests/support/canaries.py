@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fault_server import DONE, FaultServer, Script, Seen, delta, event, head, say, serving, stream, text, whole
 from matrix import ROWS
+from workbench import Bench
 
 TOKEN = "CANARY-TOKEN-zyxwvutsrqponmlk"
 HOOK = "CANARY-HOOK-mnbvcxzlkjhgfdsapoi"
@@ -99,19 +100,21 @@ def labels(kind: str, count: int) -> list[str]:
     return [f"{kind}-{number}" for number in range(count)]
 
 
-EVERYBODY = [*labels("row", len(ROWS)), *labels("echo", len(ECHOES))]
+# Some of the matrix, which is given keys and says nothing of them, and everybody who does.
+EVERYBODY = [*labels("row", len(ROWS))[::6], *labels("echo", len(ECHOES))]
 
 
 def configure(folder: Path, address: str, entries: Sequence[str] = EVERYBODY) -> None:
     """An entry for each of ``entries``, with a key of its own, and a secret header besides; the webhook's address."""
-    lines = ["defaults: {validator: openai, extra_headers: {x-token: '${TOKEN}'}}", "kimi-k2:", "  vendors:"]
-    lines += [
-        f"    - {{name: {'leaky' if label == 'echo-1' else 'canary'}, label: {label}, model_id: m, "
-        f"url: '{address}/{label}', api_key_env: canary{number}}}"
+    bench = Bench(folder)
+    entries = [
+        {"name": "leaky" if label == "echo-1" else "canary", "label": label, "model_id": "m",
+         "url": f"{address}/{label}", "api_key_env": f"canary{number}"}
         for number, label in enumerate(entries)
-    ]
-    (folder / "config.yaml").write_text("\n".join(lines) + "\n")
-    (folder / "samples.jsonl").write_text('{"messages": [{"role": "user", "content": "hi"}], "tools": []}\n')
+    ]  # fmt: skip
+    defaults = {"validator": "openai", "extra_headers": {"x-token": "${TOKEN}"}}
+    bench.write("config.yaml", {"defaults": defaults, "kimi-k2": {"vendors": entries}})
+    bench.samples(1, tools=False)
     secrets = folder / "secrets"
     secrets.mkdir()
     keys = "".join(f"canary{n}='{key_of(n)}'\n" for n in range(len(entries)))
