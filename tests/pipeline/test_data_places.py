@@ -10,8 +10,8 @@ import pytest
 from data_server import COMMIT, DataServer, digest_of, serving_data
 
 from vendor_verifier.errors import DataError
-from vendor_verifier.pipeline import datasets
-from vendor_verifier.pipeline.datasets import Place, place_of
+from vendor_verifier.pipeline import places
+from vendor_verifier.pipeline.places import Place, place_of
 
 ROWS = b'{"id": "a", "messages": [{"role": "user", "content": "Weather in Paris?"}], "tools": []}\n'
 
@@ -83,7 +83,7 @@ def test_urls_without_a_file_are_refused(server: DataServer, tmp_path: Path, whe
 
 
 def test_a_file_at_a_url_is_bounded(server: DataServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasets, "MAX_DOWNLOAD_BYTES", 50)
+    monkeypatch.setattr(places, "MAX_DOWNLOAD_BYTES", 50)
     assert "expected at most 50 bytes" in said(f"{server.url}/rows.jsonl")
 
 

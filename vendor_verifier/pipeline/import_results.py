@@ -10,8 +10,9 @@ from pathlib import Path
 
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.loaders.results import Imported, import_results
-from vendor_verifier.pipeline.datasets import Dataset, Place, load_dataset, place_of, sample_defects
+from vendor_verifier.pipeline.datasets import Dataset, load_dataset, sample_defects
 from vendor_verifier.pipeline.manifest import imported_manifest
+from vendor_verifier.pipeline.places import Place, place_of
 from vendor_verifier.pipeline.score import check_score, score_folder, write_reports
 from vendor_verifier.records.manifest import ScoreRequest
 from vendor_verifier.run.journal import Journal, locked

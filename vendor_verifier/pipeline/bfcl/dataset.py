@@ -21,7 +21,8 @@ from vendor_verifier.errors import BFCL_DATA, Problem, ProblemsError, UsageError
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.loaders.selection import classes_of
 from vendor_verifier.pipeline.bfcl.data import SHIPPED, Loaded, custom_files, find_data, find_services, load_categories
-from vendor_verifier.pipeline.datasets import Dataset, place_of
+from vendor_verifier.pipeline.datasets import Dataset
+from vendor_verifier.pipeline.places import place_of
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.sample_store import open_lines
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, expand
