@@ -100,16 +100,6 @@ CALLS = (
     Column("pointer", "string", "", "where: a JSON pointer into the arguments"),
     Column("call_id", "string", "", "the vendor's id of it"),
 )
-SAMPLES = (
-    *RECORD_COLUMNS[2:4],
-    Column("row_id", "string", "", "the id that its row has in the file"),
-    Column("question", "string", "", "last text of a user in it"),
-    Column("messages", "int64", "", "messages in it"),
-    Column("tools", "int64", "", "tools it declares"),
-    Column("expected", "string", "", "what a right answer is, in JSON"),
-    Column("dataset", "string", "", "file it comes from"),
-    Column("line", "float64", "", "its line there"),
-)
 RECORDS = (*RECORD_COLUMNS, Column("misrouted", "bool", "", "answered by another provider than the pinned one"))
 TABLES: Mapping[str, TableKind] = {
     "ranking": TableKind("a vendor of a model, best place first", RANKING),
@@ -120,7 +110,6 @@ TABLES: Mapping[str, TableKind] = {
     "calls": TableKind("a tool call of a successful answer, checked against the schema of its turn", CALLS),
     "attempts": TableKind("a request that did not end a turn of a success", ATTEMPT_COLUMNS),
     "evaluations": TableKind("a value that an evaluation gives a record", EVALUATION_COLUMNS),
-    "samples": TableKind("a sample of an evaluation, as it was sent", SAMPLES),
 }
 
 
@@ -152,7 +141,6 @@ class RunData:
             "ranking": self._ranking_rows,
             "verdicts": self._verdict_rows,
             "findings": lambda: (_fields(name, each, label=each.vendor) for each in self.scored.findings),
-            "samples": self._sample_rows,
             "texts": lambda: (_text_row(number, record) for number, record in self._numbered_records()),
             "calls": self._call_rows,
         }
@@ -193,18 +181,6 @@ class RunData:
             for each in found.vendors.values():
                 for facet, judged in each.verdict.facets.items():
                     yield _fields("verdicts", judged, model=model, label=each.label, facet=facet)
-
-    def _sample_rows(self) -> Iterator[Row]:
-        for suite, sample in ((suite, each) for suite, found in self.scored.samples.items() for each in found):
-            said = [each.get("content") for each in sample.turn.messages if each.get("role") == "user"]
-            expected, row_id = dict(sample.expected), sample.tags.get("id")
-            yield (
-                suite, sample.id, None if row_id is None else str(row_id),
-                said[-1] if said and isinstance(said[-1], str) else None,
-                len(sample.turn.messages), len(sample.turn.tools),
-                json.dumps(expected, ensure_ascii=False, default=str) if expected else None,
-                *(getattr(sample.source, name, None) for name in ("dataset", "line")),
-            )  # fmt: skip
 
     def _call_rows(self) -> Iterator[Row]:
         samples = self.scored.samples
