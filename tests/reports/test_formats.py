@@ -39,15 +39,3 @@ def test_only_a_perfect_rate_reads_as_one(value: float) -> None:
     """A single failure in any number of samples can be seen."""
     assert (formats.rate(value) == "1") == (value == 1)
     assert (formats.short_rate(value) == "1.000") == (value == 1)
-
-
-def test_tally_is_ordered() -> None:
-    """Most frequent first, ties by name."""
-    assert formats.tally({"b": 1, "a": 1, "c": 5}) == "c 5, a 1, b 1"
-    assert formats.tally({}) == "–"
-
-
-def test_aligned_columns() -> None:
-    """Names to the left, numbers to the right, the last text as it is."""
-    rows = [["vendor", "n", "why"], ["a", "10", "long text"]]
-    assert list(formats.aligned(rows, left=1, prose=1)) == ["vendor   n  why", "a       10  long text"]

@@ -66,22 +66,6 @@ def test_a_narrow_screen_drops_columns(demo: ScoredRun, width: int) -> None:
     assert sum("not tested" in line for line in found) >= 3
 
 
-def test_reasons_are_complete_while_there_is_room() -> None:
-    """A long reason takes more lines on an empty screen, and equal ones share theirs."""
-    same = verdict("not_tested", "this machine was busy", "speed")
-    found = terminal.lines(
-        bare_run(
-            report(
-                vendor("b", "not_tested", verdict=same),
-                vendor("a", "not_tested", verdict=same),
-                vendor("c", verdict=verdict("differs", LONG)),
-            )
-        )
-    )
-    assert " ".join(LONG.split()) in " ".join(line.strip() for line in found)
-    assert "? a and b (speed): this machine was busy" in found
-
-
 def test_main_reasons_come_before_others() -> None:
     """Where there is no room for all, each vendor's main reason is shown rather than how many are left out."""
     odd: dict[FacetName, Facet] = {

@@ -31,20 +31,14 @@ def answer(finish: Any, *calls: ToolCall, **more: Any) -> Response:
     [
         ("tool_calls", (CALL,), "called"),
         ("stop", (CALL,), "called"),
-        ("unknown", (CALL,), "called"),
-        (None, (CALL,), "called"),
         ("length", (CALL,), "called"),
         ("length", (CALL, CUT), "called"),
         ("length", (CUT,), "undecided"),
-        ("length", (ToolCall("f", ""),), "undecided"),
         ("length", (), "undecided"),
         ("error", (), "undecided"),
         ("stop", (), "not_called"),
-        ("content_filter", (), "not_called"),
-        ("unknown", (), "not_called"),
         (None, (), "not_called"),
         ("tool_calls", (), "not_called"),
-        ("tool_calls", (CUT,), "called"),
     ],
 )
 def test_content_decides_and_the_finish_reason_only_explains(
