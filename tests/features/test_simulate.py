@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -39,17 +38,12 @@ def mcp_row(number: int) -> dict[str, Any]:
     return {**row, "query": f"Own MCP row {number}.", "function_call_label": label}
 
 
-def write(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 @pytest.mark.parametrize("suite", ["toolbench", "mcptoolbench", "tool_correctness"])
 @pytest.mark.parametrize("row", [own_row, toolbench_row, mcp_row])
 @pytest.mark.parametrize("options", [{}, {"agent_prompt": PROMPT}, {"answer_format": "text"}])
-def test_own_rows_are_known(tmp_path: Path, suite: str, row: Any, options: dict[str, Any]) -> None:
+def test_own_rows_are_known(bench: Any, suite: str, row: Any, options: dict[str, Any]) -> None:
     """In every format and wording."""
-    samples = tuple(load_dataset(write(tmp_path / "own.jsonl", map(row, range(3)))).samples)
+    samples = tuple(load_dataset(bench.write("own.jsonl", [row(number) for number in range(3)])).samples)
     key = known_answers([Task(suite, samples, options)])
     assert sorted(key.values(), key=str) == [[("look_up", {"id": number})] for number in range(3)]
 
