@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions, known_suite, suite_options
+from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions, suite_options
 from vendor_verifier.errors import ProblemsError
+from vendor_verifier.suites import known_suite
 
 
 def test_text_is_read_as_the_option_s_type() -> None:

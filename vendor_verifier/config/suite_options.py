@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 from vendor_verifier.config.problems import listed, nearest
 from vendor_verifier.config.run_config import Flag
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
-from vendor_verifier.suites import SUITES, Suite, SuiteKind, suite_kind
+from vendor_verifier.suites import SUITES, Suite, SuiteKind, known_suite, suite_kind
 
 
 def one_or_many(value: Any) -> Any:
@@ -54,20 +54,6 @@ class SuiteOptions:
     chosen: TaskOptions = TaskOptions()
     own: Mapping[str, Any] = field(default_factory=dict)
     typed: frozenset[str] = frozenset()
-
-
-def known_suite(name: str, key: str = "--suite") -> SuiteKind:
-    """The suite of that name.
-
-    Raises:
-        ProblemsError: there is none; the message names the nearest.
-    """
-    kind = suite_kind(name)
-    if kind is None:
-        known = [each.name for each in SUITES]
-        problem = f"unknown suite {name!r}{nearest(name, known) or f'; known are {listed(known)}'}"
-        raise ProblemsError([Problem(problem, key=key)])
-    return kind
 
 
 def build_suite(kind: SuiteKind, options: Mapping[str, Any]) -> Suite:

@@ -16,7 +16,7 @@ from msgspec import structs
 
 from vendor_verifier.config.problems import listed, nearest
 from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions, known_suite, one_or_many
+from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions, one_or_many
 from vendor_verifier.errors import DataError, Problem, ProblemsError
 from vendor_verifier.loaders import loader_named, read_dataset_file
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, LoadedSamples
@@ -26,7 +26,7 @@ from vendor_verifier.records.plan import Task
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.resources import shipped
 from vendor_verifier.sample_store import file_digest, open_lines
-from vendor_verifier.suites import SuiteKind, compares
+from vendor_verifier.suites import SuiteKind, compares, known_suite
 from vendor_verifier.suites.schema import checker_of, dialect_notice
 
 

@@ -11,7 +11,7 @@ from msgspec import structs
 from vendor_verifier.config.load import Configuration, load_config
 from vendor_verifier.config.problems import listed
 from vendor_verifier.config.run_config import Flag, RunOptions
-from vendor_verifier.config.suite_options import Places, SuiteOptions, known_suite, placing, stated_options
+from vendor_verifier.config.suite_options import Places, SuiteOptions, placing, stated_options
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.findings.gates import parse_gate, parse_slo, read_conditions
 from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_samples, missing_classes
@@ -26,7 +26,7 @@ from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import WIRES, Registry
 from vendor_verifier.run.queue import check_workers
 from vendor_verifier.store import RunFolder, latest_run
-from vendor_verifier.suites import compares
+from vendor_verifier.suites import compares, known_suite
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_completions import OpenAICompletions

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import ClusterError, NobodyToSend, RunFolderError, UsageError
 from vendor_verifier.pipeline.execute import queue_of, send
 from vendor_verifier.pipeline.load_profile import foreseen
@@ -43,7 +42,7 @@ from vendor_verifier.run.journal import Journal, locked
 from vendor_verifier.run.local import RunEnd
 from vendor_verifier.run.queue import WorkQueue
 from vendor_verifier.store import RUNS, RunFolder, latest_run, point_to
-from vendor_verifier.suites import suite_kind
+from vendor_verifier.suites import known_suite, suite_kind
 from vendor_verifier.transport.proxies import require_proxies
 
 if TYPE_CHECKING:

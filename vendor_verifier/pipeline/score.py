@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import structs, to_builtins
 
 from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.config.suite_options import build_suite, known_suite
+from vendor_verifier.config.suite_options import build_suite
 from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.findings.gates import judge_gates, read_gates, read_slos
 from vendor_verifier.findings.verdict import judge
@@ -31,7 +31,7 @@ from vendor_verifier.scoring.money import Money, costs_of_vendors, input_price_u
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.scoring.table import Frames, read_frames
 from vendor_verifier.store import RUNS, RunFolder
-from vendor_verifier.suites import suite_kind
+from vendor_verifier.suites import known_suite, suite_kind
 from vendor_verifier.suites.probes import NAME, ProbesSuite, group_of, probes_samples
 from vendor_verifier.text import counted
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.config.suite_options import build_suite, known_suite, stated_options
+from vendor_verifier.config.suite_options import build_suite, stated_options
 from vendor_verifier.errors import Problem
 from vendor_verifier.loaders.base import data_error
 from vendor_verifier.loaders.tool_rows import CALLED
@@ -16,6 +16,7 @@ from vendor_verifier.pipeline.datasets import load_dataset
 from vendor_verifier.pipeline.suites import refuse_options_of_asking
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.reports.escape import plain
+from vendor_verifier.suites import known_suite
 from vendor_verifier.suites.tool_correctness import (
     CaseResult,
     EvalTestCase,

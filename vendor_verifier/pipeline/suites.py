@@ -11,7 +11,7 @@ from msgspec import structs
 
 from vendor_verifier.config.problems import listed
 from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.config.suite_options import SuiteOptions, build_suite, known_suite, stated_options
+from vendor_verifier.config.suite_options import SuiteOptions, build_suite, stated_options
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.lazy_import import late
 from vendor_verifier.pipeline.datasets import Dataset, built_in_dataset, suite_dataset
@@ -20,7 +20,7 @@ from vendor_verifier.records.plan import Entry, Task
 from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import Suite, SuiteKind
+from vendor_verifier.suites import Suite, SuiteKind, known_suite
 from vendor_verifier.suites.probes import ProbesSuite, probes_samples
 
 

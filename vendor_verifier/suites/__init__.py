@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.lazy_import import late
 from vendor_verifier.records.record import Attempt, Score, TurnRecord
 from vendor_verifier.records.request import RunTools, ToolResult, Turn
@@ -167,3 +168,16 @@ def compares(name: str) -> bool:
 def suite_kind(name: str) -> SuiteKind | None:
     """The suite of that name, or None."""
     return next((kind for kind in SUITES if kind.name == name), None)
+
+
+def known_suite(name: str, key: str = "--suite") -> SuiteKind:
+    """The suite of that name, which ``key`` states.
+
+    Raises:
+        ProblemsError: there is none.
+    """
+    kind = suite_kind(name)
+    if kind is None:
+        known = ", ".join(each.name for each in SUITES)
+        raise ProblemsError([Problem(f"unknown suite {name!r}; known are {known}", key=key)])
+    return kind

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.plan import RAW, wire_of
 from vendor_verifier.pipeline.suites import ready_suite
@@ -22,7 +21,7 @@ from vendor_verifier.registry import WIRES, find_vendors
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import replay
+from vendor_verifier.suites import known_suite, replay
 from vendor_verifier.suites.schema import checker_of
 from vendor_verifier.suites.trigger import judged
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from msgspec import structs
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from vendor_verifier.config.suite_options import TaskOptions, build_suite, known_suite
+from vendor_verifier.config.suite_options import TaskOptions, build_suite
 from vendor_verifier.config.yaml_source import read_text, read_yaml
 from vendor_verifier.errors import BFCL_DATA, Problem, ProblemsError, UsageError
 from vendor_verifier.loaders.base import LoadedSamples
@@ -25,6 +25,7 @@ from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.places import place_of
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.sample_store import open_lines
+from vendor_verifier.suites import known_suite
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, expand
 from vendor_verifier.suites.bfcl.custom_rows import read_custom
 from vendor_verifier.suites.bfcl.results import overall
