@@ -15,8 +15,7 @@ from pathlib import Path
 import msgspec
 
 from vendor_verifier.features.simulate.answer_key import AnswerKey, digest, known_answers
-from vendor_verifier.features.simulate.model import answer_to
-from vendor_verifier.features.simulate.personas import PERSONAS
+from vendor_verifier.features.simulate.model import PERSONAS, answer_to
 from vendor_verifier.features.simulate.server import timed
 from vendor_verifier.loaders import read_dataset_file
 from vendor_verifier.pipeline.bfcl.data import answered_rows

@@ -1,4 +1,5 @@
-"""The answers of the simulated model: a function of seed, question and persona, without a clock."""
+"""The simulated vendors, each an honest one except for the traits it names, and their answers: a function of seed,
+question and persona, without a clock."""
 
 from __future__ import annotations
 
@@ -6,15 +7,66 @@ import json
 import random
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from vendor_verifier.features.simulate.answer_key import RightCalls
-from vendor_verifier.features.simulate.personas import Persona
 from vendor_verifier.features.simulate.schema_values import value_for
 
 Body = Mapping[str, Any]
 Draw = Callable[..., random.Random]  # a generator of this question's own, by words that say what is drawn
 _WORDS = "report north blue seven garden monday summary harbour".split()
+
+
+ROOM = 6  # requests in flight that a persona with a ``crowd`` serves without its traits
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """The traits of one vendor; the defaults are those of an honest one. Rates are shares (0..1) of the questions.
+
+    ``false_rate``: calls that are not due; ``flip_rate``: decisions reversed; ``burst_rate``: refused at first.
+    ``mind`` and ``served_model``: the other model that answers. ``crowd`` answers requests beyond ``ROOM`` in flight,
+    ``wait_s`` later for each of these.
+    """
+
+    description: str
+    # Long next to the lateness of a busy machine, which is a few milliseconds.
+    first_token_s: tuple[float, float] = (0.100, 0.150)
+    tokens_per_s: float = 600
+    miss_rate: float = 0
+    false_rate: float = 0
+    flip_rate: float = 0
+    break_rate: float = 0
+    leak_rate: float = 0
+    cut_rate: float = 0
+    burst_rate: float = 0
+    refusal: int | None = None
+    buffers: bool = False
+    prompt_factor: float = 1
+    prompt_extra: int = 0
+    mind: str = ""
+    served_model: str | None = None
+    crowd: Persona | None = None
+    wait_s: float = 0
+
+
+PERSONAS = {
+    "faithful": Persona("serves the model it sells"),
+    "quantised": Persona("misses, invents and breaks calls", miss_rate=0.12, false_rate=0.06, break_rate=0.08),
+    "padded": Persona("bills 35 % more prompt tokens, and 120 a request", prompt_factor=1.35, prompt_extra=120),
+    "slow": Persona("late first token, few tokens a second", first_token_s=(0.300, 0.450), tokens_per_s=250),
+    "bursty": Persona("refuses 20 % of the questions at first, with 429, 503 or 500", burst_rate=0.20),
+    "cutter": Persona("cuts 10 % of its answers off", cut_rate=0.10),
+    "buffering": Persona("sends the whole stream at its end", buffers=True),
+    "text-leaker": Persona("writes half of its tool calls into the text", leak_rate=0.5),
+    "substitute": Persona("other model", (0.08, 0.12), 750, flip_rate=0.15, mind="8", served_model="simulated-mini-8b"),
+    "down": Persona("answers 500 to everything", refusal=500),
+    "locked": Persona("answers 401 to everything", refusal=401),
+    "crowded": Persona("misses 60 % of the calls beyond 6 requests in flight", crowd=Persona("", miss_rate=0.6)),
+    "queueing": Persona("0.4 s later for each request beyond 6 in flight", crowd=Persona("", wait_s=0.4)),
+    "throttled": Persona("answers 429 to requests beyond 6 in flight", crowd=Persona("", refusal=429)),
+}
 
 
 class Answer(NamedTuple):
@@ -66,9 +118,7 @@ def answer_to(body: Body, draw: Draw, persona: Persona, known: bool | RightCalls
     if output > most:
         output, text, calls = most, text[: 4 * most], [(name, shown[: 4 * most]) for name, shown in calls[:1]]
     prompt = persona.prompt_extra + round(len(json.dumps([body["messages"], tools])) / 4 * persona.prompt_factor)
-    usage: dict[str, Any] = {"prompt_tokens": prompt, "completion_tokens": output, "total_tokens": prompt + output}
-    if persona.caches:
-        usage["prompt_tokens_details"] = {"cached_tokens": prompt if again else 0}
+    usage = {"prompt_tokens": prompt, "completion_tokens": output, "total_tokens": prompt + output}
     return Answer(text, calls, finish, usage)
 
 
@@ -78,7 +128,7 @@ def _calls(body: Body, draw: Draw, persona: Persona, known: bool | RightCalls | 
     messages, choice = body["messages"], body.get("tool_choice") or "auto"
     copied = re.search(r"\n<text>(.*)</text>$", str(messages[-1].get("content")), re.DOTALL)
     if copied and "submit_text" in tools:
-        return [("submit_text", {"text": copied[1].replace(*persona.rewrites) if persona.rewrites else copied[1]})]
+        return [("submit_text", {"text": copied[1]})]
     after = messages[max((at for at, each in enumerate(messages) if each["role"] == "user"), default=0) :]
     if isinstance(known, list):
         known = known[sum(len(each.get("tool_calls") or ()) for each in after) :]
@@ -112,7 +162,7 @@ def _dumped(call: tuple[str, dict[str, Any]], dice: random.Random, break_rate: f
 def _text(body: Body, draw: Draw, persona: Persona, words: list[str], again: int) -> str:
     """A text in the form that was asked for. It differs each time, except at temperature 0."""
     asked = str(body["messages"][-1].get("content"))
-    if codes := re.findall(r"The code of the \w+ door is (\S+)\.", asked[-persona.reads :] if persona.reads else asked):
+    if codes := re.findall(r"The code of the \w+ door is (\S+)\.", asked):
         return ", ".join(codes)
     # Two vendors of one model draw their own words, and the same vendor others when it is asked again.
     own = (persona.description, again) if body.get("temperature", 1) else ()

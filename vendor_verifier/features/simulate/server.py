@@ -20,8 +20,7 @@ from contextlib import suppress
 from typing import Any
 
 from vendor_verifier.features.simulate.answer_key import AnswerKey, digest
-from vendor_verifier.features.simulate.model import Answer, Body, Draw, answer_to, problem_of
-from vendor_verifier.features.simulate.personas import PERSONAS, ROOM, Persona
+from vendor_verifier.features.simulate.model import PERSONAS, ROOM, Answer, Body, Draw, Persona, answer_to, problem_of
 from vendor_verifier.pipeline.simulated_vendors import READY_PREFIX
 
 _STREAM = b"HTTP/1.1 200 -\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
