@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import os
-import resource
-import signal
-import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -43,22 +38,6 @@ def readable(folder: RunFolder) -> list[str]:
         pytest.fail(f"{line}: {reason}")
 
     return [one.sample for one in folder.read_records(bad)]
-
-
-def test_only_the_owner_can_read(folder: RunFolder) -> None:
-    """Folder 0700 and every file in it 0600, the lock included, whatever the umask."""
-    umask = os.umask(0)
-    try:
-        folder.records_file.write_bytes(b'{"torn')
-        folder.records_file.chmod(0o600)
-        with locked(folder), Journal(folder) as journal:
-            journal.append([record(1)])
-            modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.path.iterdir()}
-    finally:
-        os.umask(umask)
-    assert {"records.jsonl", ".lock", ".lock-owner"} <= modes.keys()
-    assert set(modes.values()) == {0o600}
-    assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
 
 
 def test_a_second_writer_is_refused_by_name(folder: RunFolder) -> None:
@@ -105,38 +84,6 @@ def test_repair_keeps_whole_lines_and_drops_the_tail(lines: bytes, tail: bytes) 
             assert made.records_file.read_bytes() == lines
             journal.append([record(7)])
         assert made.records_file.read_bytes() == lines + encode_record(record(7))
-
-
-@contextmanager
-def largest_file(size: int) -> Iterator[None]:
-    """Make the system refuse files above a size, as a full disk would: with half a line written."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, ignored)
-
-
-@pytest.mark.parametrize("size", [100, 1000, 1001, 1500])
-def test_a_full_disk_spoils_no_record(folder: RunFolder, size: int) -> None:
-    """When the disk is full the error says so, every record counted as safe is readable, and the run can be resumed."""
-    journal = Journal(folder)
-
-    def fill() -> None:
-        with largest_file(size), journal:
-            journal.append([record(number) for number in range(50)])
-
-    with pytest.raises(StorageError) as caught:
-        fill()
-    safe = journal.written
-    assert f"{safe} records just written are safe" in str(caught.value)
-    assert readable(folder) == [f"{number:03}-1" for number in range(safe)]
-    with Journal(folder) as journal:
-        journal.append([record(49)])
-    assert readable(folder)[-1] == "049-1"
 
 
 def test_a_run_is_compressed_at_its_end_and_resumed_plain(folder: RunFolder) -> None:

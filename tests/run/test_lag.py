@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 
-import anyio
 import pytest
 from asking import entry, run
-from costs import least_of
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
 
 from vendor_verifier.run import conversation
@@ -15,28 +13,6 @@ from vendor_verifier.run.event_loop import LoopLag
 from vendor_verifier.scoring.answer import LOOP_LAG
 
 S = 10**9
-
-
-@pytest.mark.anyio
-async def test_a_stall_is_noticed_before_its_own_timer_can_tell() -> None:
-    """What is asked right after the loop was held up learns of it, and later attempts do not."""
-    with LoopLag() as watch:
-        await anyio.sleep(0.05)
-        began_ns = time.perf_counter_ns()
-        time.sleep(0.12)  # this is what must be noticed
-        ended_ns = time.perf_counter_ns()
-        assert (watch.lateness_ns(began_ns, ended_ns) or 0) > 90_000_000
-        await anyio.sleep(0.05)
-        assert (watch.lateness_ns(began_ns, ended_ns) or 0) > 90_000_000
-
-        async def later_ns() -> float:
-            await anyio.sleep(0)
-            now_ns = time.perf_counter_ns()
-            return watch.lateness_ns(now_ns, now_ns) or 0
-
-        # A busy machine holds loops up of its own accord, but not at every moment.
-        assert await least_of(later_ns, 1) == 0
-    assert watch.lateness_ns(0, time.perf_counter_ns()) is None
 
 
 @pytest.mark.anyio

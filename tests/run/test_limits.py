@@ -38,16 +38,6 @@ async def permit_of(limiter: Limiter, one: Entry) -> Permit | None:
     return heard[0] if heard else None
 
 
-async def test_places_are_per_account() -> None:
-    """A full account lets wait, another goes on, and a place given back is given away again."""
-    a, b = entry("a"), entry("b")
-    limiter = Limiter([a, b], 2)
-    assert [await permit_of(limiter, a) for _ in range(3)] == ["granted", "granted", None]
-    assert await permit_of(limiter, b) == "granted"
-    limiter.release(a)
-    assert await permit_of(limiter, a) == "granted"
-
-
 async def test_a_cancelled_wait_takes_no_place() -> None:
     """Who gives up waiting, for a place or for a pause, leaves the account as it was."""
     a = entry("a")
@@ -58,20 +48,6 @@ async def test_a_cancelled_wait_takes_no_place() -> None:
     assert await permit_of(limiter, a) is None
     limiter.release(a)
     assert await permit_of(limiter, a) == "granted"
-
-
-async def test_a_pause_holds_back_one_account() -> None:
-    """A paused account waits as long as it was told and no other account does."""
-    a, b, c = entry("a"), entry("b"), entry("c")
-    limiter = Limiter([a, b, c], 1)
-    started = anyio.current_time()
-    limiter.pause(a, 0.1)
-    limiter.pause(c, LONG_S)
-    assert await permit_of(limiter, b) == "granted"
-    assert await permit_of(limiter, c) is None
-    with anyio.fail_after(PATIENCE_S):
-        assert await limiter.acquire(a, Ask(0)) == "granted"
-    assert anyio.current_time() - started >= 0.1
 
 
 async def test_stop_and_close_wake_all_who_wait() -> None:

@@ -111,20 +111,6 @@ async def test_a_refused_load_is_offered_all_the_same(server: FaultServer) -> No
 
 
 @pytest.mark.anyio
-async def test_a_schedule_is_replayed_to_every_vendor(server: FaultServer) -> None:
-    """Each vendor gets its requests at the stated times and none early; samples are asked again in order."""
-    schedule = (0.0, 0.4, 0.4, 0.8)
-    began_ns = time.perf_counter_ns()
-    ran = await run([entry(server, "a"), entry(server, "b")], 3, load=LoadShape(schedule=schedule))
-    for vendor in "ab":
-        sent_s = [(one.at_ns - began_ns) / 1e9 for one in server.by_vendor(vendor)]
-        assert all(at >= due_s for at, due_s in zip(sent_s, schedule, strict=True))
-        assert sorted(record.offered_s or 0.0 for record in ran.of(vendor)) == list(schedule)
-        assert all((lag_ms(record) or 0.0) >= 0 for record in ran.of(vendor))
-        assert len({(record.sample, record.repetition) for record in ran.of(vendor)}) == 4
-
-
-@pytest.mark.anyio
 async def test_a_full_cap_is_counted_and_kept(server: FaultServer) -> None:
     """With three in flight at the most no more are sent, those that found none free are counted, and all are asked."""
     server.answer = lambda _: after(0.1)
