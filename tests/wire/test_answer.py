@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from vendor_verifier.records.record import Exchange, Failure, FailureKind
 from vendor_verifier.wire.openai_chat import OpenAIChatReader
@@ -211,22 +209,6 @@ def test_a_body_that_says_it_is_packed_and_is_not_is_read() -> None:
     """A header is a claim; the transport may have unpacked it, and some hosts only forget the header."""
     headers = {**JSON, "content-encoding": "br"}
     assert kind_of(read(message(content="hello"), headers=headers, asked_stream=False)) is None
-
-
-@given(
-    chunks=st.lists(st.binary(max_size=40), max_size=5),
-    status=st.sampled_from([None, 101, 200, 204, 301, 404, 500]),
-    headers=st.sampled_from([STREAM, JSON, {}]),
-    failure=st.sampled_from([None, CUT]),
-)
-def test_no_bytes_raise(
-    chunks: list[bytes], status: int | None, headers: Mapping[str, str], failure: Failure | None
-) -> None:
-    """Every exchange gives a response or a failure, and one that is no answer gives a failure."""
-    _, response, seen = read(*chunks, headers=headers, status=status, failure=failure)
-    assert seen is not None or response is not None
-    if status is None or not 200 <= status < 300:
-        assert seen is not None
 
 
 @pytest.mark.parametrize(

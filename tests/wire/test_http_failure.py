@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from vendor_verifier.records.record import MAX_MESSAGE
 from vendor_verifier.wire.errors import http_failure, kind_of_status, read_fault, retry_after_s, status_of
@@ -109,38 +107,6 @@ def test_message_and_code_are_capped() -> None:
 def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
     """Seconds, milliseconds, dates against the server's clock and reset durations; garbage is nothing."""
     assert retry_after_s(headers, NOW) == seconds
-
-
-HEADER = st.sampled_from(["retry-after", "retry-after-ms", "date", "x-ratelimit-reset-a", "x-ratelimit-remaining-a"])
-VALUE = st.text(max_size=20) | st.from_regex(
-    r"\A[A-Z][a-z]{2}, \d{1,9} [A-Z][a-z]{2} \d{1,9} \d\d:\d\d:\d\d [A-Z+0-9-]{0,9}\Z"
-)
-
-
-@given(st.integers(300, 599), st.dictionaries(HEADER, VALUE), st.binary(max_size=60))
-def test_nothing_a_vendor_sends_raises(status: int, headers: dict[str, str], body: bytes) -> None:
-    """Any status, headers and body give a failure that can be written and a wait that is not negative."""
-    failure = http_failure(status, headers, body, NOW)
-    failure.message.encode()
-    assert failure.retry_after_s is None or failure.retry_after_s >= 0
-
-
-FAULT_KEYS = st.sampled_from(["error", "object", "type", "code", "status", "message", "base_resp", "status_code"])
-WORDS = (
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(alphabet=st.characters(codec=None), max_size=9)
-)
-BODIES = st.recursive(
-    WORDS, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(FAULT_KEYS, inner), max_leaves=8
-)
-
-
-@given(st.dictionaries(FAULT_KEYS, BODIES), st.booleans())
-def test_reading_a_fault_never_raises(body: dict[str, object], named_error: bool) -> None:
-    """Any object carries a fault whose words can be written, or none; one called an error always carries one."""
-    fault = read_fault(body, named_error=named_error)
-    assert fault is not None or not named_error
-    if fault is not None:
-        assert len((fault.message + (fault.code or "")).encode(errors="strict")) <= 4 * (MAX_MESSAGE + 100)
 
 
 @pytest.mark.parametrize(
