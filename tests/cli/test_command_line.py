@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from workbench import Bench
 
 import vendor_verifier.cli.main as main_module
 from vendor_verifier import __version__
@@ -58,19 +59,17 @@ def test_a_commands_help_ends_with_its_examples(
         build_app().parse_args(shlex.split(each), exit_on_error=False, print_error=False)
 
 
-def test_runs_are_named_by_folder_file_or_not_at_all(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_are_named_by_folder_file_or_not_at_all(bench: Bench) -> None:
     """Without a run the last one is meant; a folder of runs is answered with their names."""
-    monkeypatch.chdir(tmp_path)
-    assert run_app("demo -n 2 -q -o runs/one".split()) == 0
-    capsys.readouterr()
+    bench.configure("official: faithful", "slow: slow")
+    bench.samples(2)
+    bench.run(output="runs/one")
     for words in ("report", "score --history none", "report runs/one/report.html", "explain --vendor slow"):
-        assert run_app(words.split()) == 0, words
-    assert run_app(["explain", "runs"]) == 2
-    assert "runs are runs/one" in capsys.readouterr().err
-    assert run_app(["report", "--format", "pdf"]) == 2
-    assert "report --open" in capsys.readouterr().err
+        assert bench(*words.split())[0] == 0, words
+    code, _, err = bench("explain", "runs")
+    assert (code, "runs are runs/one" in err) == (2, True)
+    code, _, err = bench("report", "--format", "pdf")
+    assert (code, "report --open" in err) == (2, True)
 
 
 def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
