@@ -15,7 +15,7 @@ import msgspec
 from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.plan import Entry, same_model
 from vendor_verifier.records.record import Attempt, Failure, Response
-from vendor_verifier.scoring import answer as answer_rules
+from vendor_verifier.scoring.answer import Answer, buffered
 from vendor_verifier.wire.payload import PayloadError, parse_json
 
 Status = Literal["ok", "warning", "failed", "unknown"]
@@ -25,11 +25,7 @@ Topic = Literal["tools", "text"]
 Answers = Mapping[Topic, Attempt]
 
 TOOL_NAME = "get_weather"
-# A stream has this many token moments, and they take some part of the whole time: a vendor that generates first and
-# sends afterwards delivers everything within a moment.
-_MIN_MOMENTS, _MIN_SPREAD_SHARE, _MIN_SPREAD_MS = 3, 0.03, 4.0
-# Fewer characters than this may be one decoding step.
-_SHORT = 40
+_LEAST_MOMENTS = 3  # of a stream
 _NS_PER_MS = 1e6
 _VITAL = ("key", "model", "answers")
 
@@ -151,19 +147,13 @@ def _streaming(answers: Answers) -> tuple[Status, str]:
     if timing.first_token_ns is None or timing.last_token_ns is None:
         return "unknown", "the answer holds no token"
     moments = 1 + sum(gap_ns > 0 for gap_ns in timing.gaps_ns)
-    first_ms = timing.first_token_ns / _NS_PER_MS
     spread_ms = (timing.last_token_ns - timing.first_token_ns) / _NS_PER_MS
-    words = f"{moments} token moments over {spread_ms:.0f} ms, the first after {first_ms:.0f} ms"
-    if len(response.text) + len(response.reasoning) < _SHORT and moments < _MIN_MOMENTS:
-        return "unknown", f"{words}: too short to tell"
-    needed_ms = max(_MIN_SPREAD_MS, _MIN_SPREAD_SHARE * (first_ms + spread_ms))
-    late_ns = timing.our_lateness_ns or 0
-    if late_ns > answer_rules.LEAST_NS and spread_ms < needed_ms <= spread_ms + late_ns / _NS_PER_MS:
-        # What we read late comes to us in one piece, however it was sent.
-        return "unknown", f"{words}: this machine was late by {late_ns / _NS_PER_MS:.0f} ms"
-    if spread_ms < needed_ms:
+    words = (
+        f"{moments} token moments over {spread_ms:.0f} ms, the first after {timing.first_token_ns / _NS_PER_MS:.0f} ms"
+    )
+    if buffered(Answer(attempt)):
         return "failed", f"{words}: sent in one burst"
-    return "ok" if moments >= _MIN_MOMENTS else "warning", words
+    return ("ok", words) if moments >= _LEAST_MOMENTS else ("unknown", f"{words}: too few to tell")
 
 
 def _usage(answers: Answers) -> tuple[Status, str]:
