@@ -19,7 +19,7 @@ Series = Mapping[str, Sequence[float] | NDArray[np.float64]]
 
 
 def history(vendors: Mapping[str, Series], **columns: Any) -> pd.DataFrame:
-    """Label → figure → value per run, or ``speed`` → status per run, as a history of one question, oldest first."""
+    """Label → figure → value per run as a history of one question, oldest first."""
     count = len(next(iter(next(iter(vendors.values())).values())))
     documents = []
     for number in range(count):
@@ -29,9 +29,8 @@ def history(vendors: Mapping[str, Series], **columns: Any) -> pd.DataFrame:
                 "label": label,
                 "vendor": label,
                 "is_baseline": label == "official",
-                "facets": {"speed": str(figures.get("speed", ["matches"] * count)[number])},
-                "reasons": {"speed": f"reason {number}"},
-                **{name: float(values[number]) for name, values in figures.items() if name != "speed"},
+                "facets": {"speed": "matches"},
+                **{name: float(values[number]) for name, values in figures.items()},
             }
             for label, figures in vendors.items()
         ]

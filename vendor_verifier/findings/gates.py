@@ -32,6 +32,7 @@ from vendor_verifier.records.results import (
     VendorResult,
     Verdict,
 )
+from vendor_verifier.scoring.metrics import REQUEST_VALUES
 
 if TYPE_CHECKING:
     # Gates are read before anything is sent, which must not wait for pandas.
@@ -44,10 +45,7 @@ _TIMEOUTS = ("timeout_first_token", "timeout_idle", "timeout_total", "request_ti
 SHARES = ("success_rate", "first_attempt_success_rate", "f1", "schema_accuracy", "tool_call_error_rate")
 COSTS = {"cost_per_1000_requests_usd": "per_1000_requests_usd", "cost_per_valid_call_usd": "per_valid_call_usd"}
 # What single requests measure: a percentile or an SLO may be set on them.
-REQUEST_METRICS: tuple[str, ...] = (
-    "avg_ttft_ms", "ttft_ms", "ttft_due_ms", "ttfat_ms", "e2e_ms", "connect_ms", "tps", "tpot_ms", "avg_tokens",
-    "input_tokens", "output_tokens",
-)  # fmt: skip
+REQUEST_METRICS = tuple(name for name in REQUEST_VALUES if name != "request_tps")
 
 
 class GateError(UsageError):
@@ -172,14 +170,6 @@ def _error(text: str, what: str, word: str = "", known: Collection[str] = ()) ->
     return GateError(f"gate {text!r}: {what}{hint}")
 
 
-def request_values(records: pd.DataFrame, metric: str) -> pd.Series[float]:
-    """The metric of every single request, NaN where it was not measured."""
-    from vendor_verifier.scoring.breakdowns import REQUEST_VALUES
-
-    found: pd.Series[float] = REQUEST_VALUES[metric][0](records)
-    return found
-
-
 def meets(slo: Gate, values: pd.Series[float]) -> pd.Series[float]:
     """1 where a value keeps the SLO, 0 where it breaks it, NaN where it was not measured."""
     kept = values <= slo.limit if slo.comparison == "<=" else values >= slo.limit
@@ -207,7 +197,7 @@ def _outcome(run: ModelRun, result: VendorResult, verdict: Verdict, gate: Gate) 
         # The percentile keeps its limit where no more requests break it than lie beyond the percentile.
         limit, is_least = (gate.percentile if is_least else 100 - gate.percentile) / 100, False
         what = f"share of requests that break {gate.metric} {gate.comparison} {gate.limit:g} (allowed: {limit:.2g})"
-        values = request_values(run.rows[result.label], gate.metric).dropna()
+        values = REQUEST_VALUES[gate.metric][0](run.rows[result.label]).dropna()
         shown = Figure(float(values.quantile(gate.percentile / 100)) if len(values) else None)
     found = GateResult(run.model, result.label, str(gate), "not_decided", shown.value, shown.low, shown.high, figure.n)
     value, low, high = figure.value, figure.low, figure.high
@@ -255,7 +245,7 @@ def measured(run: ModelRun, result: VendorResult, gate: Gate) -> Figure:
         is_suite = metric != "schema_accuracy"
         share, n = (suite.score, suite.judged) if is_suite else (result.schema_accuracy, result.measured.get(metric, 0))
         return Figure(n=n) if share is None else exact_interval(share * n, n)
-    values = request_values(rows, metric)
+    values = REQUEST_VALUES[metric][0](rows)
     if gate.percentile is None:
         known = rows[values.notna()]
         if metric == "tps":

@@ -184,7 +184,10 @@ def choice_of(
         choice = Choice("undecided" if found else "none", found, text)
     elif matching:
         text = f"{_recommended(run, matching, len(status))}{others}{_best(run, matching)}."
-        choice = Choice("recommended", matching, f"{text} {_seen(verdicts[matching[0]])}".strip())
+        facets = verdicts[matching[0]].facets
+        # What would have been seen, in tool calls if they were tested.
+        seen = next((facets[name].reason for name in _ORDER if facets[name].status == "matches"), "")
+        choice = Choice("recommended", matching, f"{text} {seen}".strip())
     elif not answered.intersection(status):
         first = next(iter(status))
         choice = Choice("nobody_answered", (), f"No vendor answered. {first}: {verdicts[first].reason}")
@@ -221,11 +224,6 @@ def _best(run: ModelRun, matching: Sequence[str]) -> str:
         if first < (0.9 if word == "fastest" else 1.0) * second:
             parts.append(f"; {word}: {min(known, key=lambda label: (known[label], label))}")
     return "".join(parts)
-
-
-def _seen(verdict: Verdict) -> str:
-    """What would have been seen, in tool calls if they were tested; then what was to be tested and could not be."""
-    return next((verdict.facets[name].reason for name in _ORDER if verdict.facets[name].status == "matches"), "")
 
 
 def _lacking(verdict: Verdict, reaches: Mapping[FacetName, Sequence[Reach]]) -> str:

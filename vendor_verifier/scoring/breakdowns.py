@@ -5,7 +5,7 @@ They take the rows of one model as figures read them (``Scored.records`` without
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,23 +14,8 @@ import pandas as pd
 from vendor_verifier.findings.gates import Gate, meets
 from vendor_verifier.scoring.answer import MOST_DISCARDED
 from vendor_verifier.scoring.columns import of_words
+from vendor_verifier.scoring.metrics import REQUEST_VALUES
 
-_Rows = Callable[[pd.DataFrame], Any]
-# Metric of a single answer → its values, and the name under which it is discarded where this program was late.
-REQUEST_VALUES: Mapping[str, tuple[_Rows, str]] = {
-    "ttft_ms": (lambda rows: rows["ttft_ms"], "ttft_ms"),
-    "avg_ttft_ms": (lambda rows: rows["ttft_ms"], "ttft_ms"),
-    "ttft_due_ms": (lambda rows: rows["ttft_due_ms"], "ttft_due_ms"),
-    "ttfat_ms": (lambda rows: rows["ttfat_ms"], "ttfat_ms"),
-    "tpot_ms": (lambda rows: 1e3 * rows["decode_s"] / (rows["output_tokens"] - 1).where(lambda n: n > 0), "decode_s"),
-    "request_tps": (lambda rows: rows["tokens_after"] / rows["decode_s"], "decode_s"),
-    "tps": (lambda rows: rows["tokens_after"] / rows["decode_s"], "decode_s"),
-    "e2e_ms": (lambda rows: rows["e2e_ms"], "e2e_ms"),
-    "connect_ms": (lambda rows: rows["connect_ms"], ""),
-    "input_tokens": (lambda rows: rows["input_tokens"], ""),
-    "output_tokens": (lambda rows: rows["output_tokens"], ""),
-    "avg_tokens": (lambda rows: rows["input_tokens"] + rows["output_tokens"], ""),
-}
 _SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 _SPREADS = ("ttft_ms", "ttft_due_ms", "ttfat_ms", "tpot_ms", "request_tps", "e2e_ms", "connect_ms")
 

@@ -9,8 +9,8 @@ Clarke, Büttcher, SIGIR 2009). It orders vendors, it does not measure them.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
-from typing import Literal, TypeVar
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -56,6 +56,21 @@ _ROWS = (
 )
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _ROWS}
 RANK_METRICS: tuple[str, ...] = tuple(metric.name for metric in _ROWS if metric.kind == "rank")
+# Metric of a single answer → its values in a frame, and the name under which a time is discarded when read late.
+REQUEST_VALUES: Mapping[str, tuple[Callable[[Any], Any], str]] = {
+    "ttft_ms": (lambda rows: rows["ttft_ms"], "ttft_ms"),
+    "avg_ttft_ms": (lambda rows: rows["ttft_ms"], "ttft_ms"),
+    "ttft_due_ms": (lambda rows: rows["ttft_due_ms"], "ttft_due_ms"),
+    "ttfat_ms": (lambda rows: rows["ttfat_ms"], "ttfat_ms"),
+    "tpot_ms": (lambda rows: 1e3 * rows["decode_s"] / (rows["output_tokens"] - 1).where(lambda n: n > 0), "decode_s"),
+    "request_tps": (lambda rows: rows["tokens_after"] / rows["decode_s"], "decode_s"),
+    "tps": (lambda rows: rows["tokens_after"] / rows["decode_s"], "decode_s"),
+    "e2e_ms": (lambda rows: rows["e2e_ms"], "e2e_ms"),
+    "connect_ms": (lambda rows: rows["connect_ms"], ""),
+    "input_tokens": (lambda rows: rows["input_tokens"], ""),
+    "output_tokens": (lambda rows: rows["output_tokens"], ""),
+    "avg_tokens": (lambda rows: rows["input_tokens"] + rows["output_tokens"], ""),
+}
 # Of a name that is not in the list (a plugin's own), the unit is its ending.
 _QUANTITIES = ("tps", "_tokens", "_ms", "_s", "_usd")
 

@@ -17,7 +17,7 @@ import msgspec
 import pandas as pd
 from msgspec import structs
 
-from vendor_verifier.findings.gates import REQUEST_METRICS, Gate, GateError, meets, parse_gate, request_values
+from vendor_verifier.findings.gates import REQUEST_METRICS, Gate, GateError, meets, parse_gate
 from vendor_verifier.pipeline.load_profile import places
 from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.prices import costs_of
@@ -27,6 +27,7 @@ from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.budgets import Spending
 from vendor_verifier.scoring.breakdowns import pace
 from vendor_verifier.scoring.f1 import Decisions, Triggers, decisions, trigger_counts
+from vendor_verifier.scoring.metrics import REQUEST_VALUES
 
 End = Literal["missed", "highest", "not_reached", "client", "stopped", "budget", "interrupted"]
 
@@ -69,7 +70,7 @@ class _Measured(msgspec.Struct, frozen=True):
         if limit.metric in _SHARES:
             value, is_lost = self.row[limit.metric], False
         else:
-            values, is_lost = request_values(self.records, limit.metric).dropna(), self.is_lost
+            values, is_lost = REQUEST_VALUES[limit.metric][0](self.records).dropna(), self.is_lost
             of_all = values.mean() if limit.percentile is None else values.quantile(limit.percentile / 100)
             value = None if is_lost or not len(values) else float(of_all)
         if value is None:
@@ -221,7 +222,7 @@ def _measured(outcome: RunOutcome, size: int, first: _Measured | None) -> _Measu
     lags += [load.lag_p99_ms for load in (manifest.load or {}).values() if not load.held_back]
     load = pace(scored.records, scored.attempts)
     reached: Any = load.iloc[0] if len(load) else {}
-    ttft = request_values(scored.records, "ttft_ms").dropna()
+    ttft = scored.records["ttft_ms"].dropna()
     row = {
         "level": size,
         "requests": vendor.recorded,
