@@ -68,8 +68,6 @@ def test_runs_are_named_by_folder_file_or_not_at_all(bench: Bench) -> None:
         assert bench(*words.split())[0] == 0, words
     code, _, err = bench("explain", "runs")
     assert (code, "runs are runs/one" in err) == (2, True)
-    code, _, err = bench("report", "--format", "pdf")
-    assert (code, "report --open" in err) == (2, True)
 
 
 def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:

@@ -105,9 +105,6 @@ def _open(folder: Path) -> int:
 
 def _formats(text: str) -> list[str]:
     wanted = list(dict.fromkeys(word.strip().lower() for word in text.split(",") if word.strip()))
-    if "pdf" in wanted:
-        words = "there is no PDF; `report --open` opens the page, which the browser prints to PDF on two pages"
-        raise ProblemsError([Problem(words, key="--format")])
     if any(word not in _FORMATS for word in wanted):
         raise ProblemsError([Problem(f"read {text!r}; expected some of {', '.join(_FORMATS)}", key="--format")])
     return wanted

@@ -6,7 +6,7 @@ none is public (some resellers) there is none, and config.yaml must give ``model
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -47,20 +47,19 @@ class ModelSeries(msgspec.Struct, frozen=True):
     default baseline, ``pins`` the same maker as a router's provider slug; the earlier one wins.
     """
 
-    title: str
     prefix: str
     makers: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
 
 
 SERIES: tuple[ModelSeries, ...] = (
-    ModelSeries("Gemini", "gemini-", ("gemini", "vertex"), ("google-vertex", "google-ai-studio")),
-    ModelSeries("Claude", "claude-", ("anthropic",), ("anthropic",)),
-    ModelSeries("DeepSeek", "deepseek-", ("deepseek",), ("deepseek",)),
-    ModelSeries("GLM", "glm-", ("bigmodel", "zai", "z.ai"), ("z-ai", "z.ai")),
-    ModelSeries("MiniMax", "minimax-", ("minimax",), ("minimax",)),
-    ModelSeries("Kimi", "kimi-", ("moonshot",), ("moonshotai", "moonshot")),
-    ModelSeries("Simulated", "simulated-"),
+    ModelSeries("gemini-", ("gemini", "vertex"), ("google-vertex", "google-ai-studio")),
+    ModelSeries("claude-", ("anthropic",), ("anthropic",)),
+    ModelSeries("deepseek-", ("deepseek",), ("deepseek",)),
+    ModelSeries("glm-", ("bigmodel", "zai", "z.ai"), ("z-ai", "z.ai")),
+    ModelSeries("minimax-", ("minimax",), ("minimax",)),
+    ModelSeries("kimi-", ("moonshot",), ("moonshotai", "moonshot")),
+    ModelSeries("simulated-"),
 )
 
 
@@ -69,15 +68,11 @@ def series_of(model: str) -> ModelSeries | None:
     return next((series for series in SERIES if model.startswith(series.prefix)), None)
 
 
-def default_baseline(model: str, entries: Iterable[Entry]) -> Entry | None:
+def default_baseline(model: str, entries: Sequence[Entry]) -> Entry | None:
     """The entry that is the model's own maker: its vendor first, then the maker pinned behind a router."""
-    series, candidates = series_of(model) or ModelSeries("", ""), list(entries)
-    for maker in series.makers:
-        for entry in candidates:
-            if entry.vendor.casefold() == maker and entry.provider is None:
-                return entry
-    for pin in series.pins:
-        for entry in candidates:
-            if entry.provider is not None and entry.provider.casefold().split("/")[0] == pin:
-                return entry
-    return None
+    if (series := series_of(model)) is None:
+        return None
+    direct = {entry.vendor.casefold(): entry for entry in reversed(entries) if entry.provider is None}
+    pinned = {entry.provider.casefold().split("/")[0]: entry for entry in reversed(entries) if entry.provider}
+    found = [*map(direct.get, series.makers), *map(pinned.get, series.pins)]
+    return next((entry for entry in found if entry is not None), None)

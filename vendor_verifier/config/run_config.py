@@ -19,6 +19,7 @@ from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.findings.gates import PRESETS
 from vendor_verifier.records.manifest import BaselineF1, SchemaPolicy, Undecided
 from vendor_verifier.records.plan import Arrival, ClientName, Limits
+from vendor_verifier.suites import TRIGGER
 from vendor_verifier.wire.payload import parse_json
 
 AnswerFormat = Literal["auto", "native", "text"]
@@ -54,8 +55,11 @@ _LIMITS = Limits()
 OWN_BODY_KEYS = ("model", "messages", "tools")
 # The manifest has these with its entries and tasks; an address may hold a key in its query.
 KEPT_ELSEWHERE = frozenset({"extra_body", "test_file_path", "bfcl_data"})
-# Options of evaluations that several of them may take.
-_OF_SEVERAL = ("answer_format", "compare_parameters")
+# By setting, the option of evaluations that its flag states.
+_SUITE_FLAGS = {
+    "answer_format": "answer_format", "compare_parameters": "compare_parameters", "bfcl_data": "data",
+    "bfcl_category": "category", "job": "job",
+}  # fmt: skip
 
 
 def _number_of_processes(value: Any) -> Any:
@@ -250,21 +254,16 @@ class RunConfig(BaseModel):
     @property
     def suites(self) -> tuple[str, ...]:
         """The evaluations of the run, each once: those named, else the one that a flag of its own asks for."""
-        from vendor_verifier.suites import SUITES, TRIGGER
-
-        meant = (kind.name for kind in SUITES if any(getattr(self, _field(flag)) for flag in kind.flags.values()))
-        return tuple(dict.fromkeys(self.suite)) or (next(meant, TRIGGER),)
+        default = "bfcl" if self.bfcl_data or self.bfcl_category or self.job else TRIGGER
+        return tuple(dict.fromkeys(self.suite)) or (default,)
 
     def suite_flags(self) -> Iterator[Flag]:
         """The given flags that state an option of evaluations."""
-        from vendor_verifier.suites import SUITES
-
-        own = [(option, flag) for kind in SUITES for option, flag in kind.flags.items()]
-        several = [(name, "--" + name.replace("_", "-")) for name in _OF_SEVERAL]
-        for option_name, flag_name in [*several, *own]:
-            value = getattr(self, _field(flag_name))
+        for name, option_name in _SUITE_FLAGS.items():
+            value = getattr(self, name)
             if value not in (None, False, ()):
-                yield Flag(flag_name, option_name, ",".join(value) if isinstance(value, tuple) else value)
+                words = ",".join(value) if isinstance(value, tuple) else value
+                yield Flag("--" + name.replace("_", "-"), option_name, words)
 
     def overrides(self) -> dict[str, Any]:
         """The model's settings that go before those of the entries and the samples."""
@@ -313,7 +312,3 @@ def problems_in(error: ValidationError, prefix: str = "--") -> list[Problem]:
         )
         for each in found
     ]
-
-
-def _field(flag_name: str) -> str:
-    return flag_name.removeprefix("--").replace("-", "_")

@@ -10,9 +10,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from vendor_verifier.config.problems import listed, nearest
 from vendor_verifier.config.run_config import OWN_BODY_KEYS, RunConfig, help_of
-from vendor_verifier.config.secret_text import is_placeholder, looks_secret, reference, references, shown
+from vendor_verifier.config.secret_text import is_placeholder, looks_secret, reference, references
 from vendor_verifier.registry import WIRES
 from vendor_verifier.transport.proxies import is_loopback
 
@@ -80,12 +79,6 @@ def _slug(provider: str) -> str:
     return slug
 
 
-def _wire(name: str) -> str:
-    if name not in WIRES:
-        raise ValueError(f"unknown validator {shown(name)}{nearest(name, WIRES) or f'; known are {listed(WIRES)}'}")
-    return name
-
-
 def _command(text: str) -> str:
     """A command is split into words as a shell would, but no shell runs it."""
     try:
@@ -98,6 +91,7 @@ def _command(text: str) -> str:
 
 
 _NO_LINE = "holds a control character, a line break or space at an end; remove it"
+_NO_WIRE = f"unknown validator; known are {', '.join(WIRES)}"
 _NO_BODY_KEY = "would change the question itself, which must be the same for every vendor; remove it"
 _NO_HEADER = "not a header to set: use letters, digits and dashes; the transport sets its own"
 _NO_VALUE = "a header value is one line of ASCII text, in which a variable is written `${NAME}`"
@@ -133,9 +127,6 @@ class Part(BaseModel):
     # Inputs may be keys, which no message may show.
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(…)"
-
 
 class Price(Part):
     """A vendor's prices per million tokens and per request; ``rate`` is US dollars for one ``currency``."""
@@ -152,7 +143,7 @@ class Price(Part):
 class Settings(Part):
     """The settings of an entry, which ``defaults:`` may set for all entries."""
 
-    validator: Annotated[str, AfterValidator(_wire)] | None = None
+    validator: Annotated[str, _refused(lambda name: name not in WIRES, _NO_WIRE)] | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: _Count | None = None
     extra_body: dict[_BodyKey, Any] | None = None

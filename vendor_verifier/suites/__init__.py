@@ -9,8 +9,8 @@ real tools yields :class:`RunTools` as well and is sent their results, by a run 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from vendor_verifier.errors import Problem, ProblemsError
@@ -81,7 +81,7 @@ class SuiteKind:
     ``samples`` is a shipped file or a function that gives built-in ones; None where the options say what is read.
     ``ranks_by`` is the key of ``Score.values`` whose mean joins the ranking table; None where the result is a
     comparison. ``apart``: see :class:`vendor_verifier.records.record.PlayedTask`. ``hooks`` is a class of
-    :class:`vendor_verifier.pipeline.suites.SuiteHooks`. ``flags`` state an option of this evaluation alone, by option.
+    :class:`vendor_verifier.pipeline.suites.SuiteHooks`.
     ``judges_by`` are the options that only say how an answer is judged. ``by_call_type``: its filters read a difficulty
     as a call type, and a category as equal. ``whole``: ``--limit`` does not apply.
     """
@@ -92,7 +92,6 @@ class SuiteKind:
     ranks_by: str | None = None
     apart: bool = False
     hooks: str | None = None
-    flags: Mapping[str, str] = field(default_factory=dict)
     judges_by: tuple[str, ...] = ()
     by_call_type: bool = False
     whole: bool = False
@@ -145,7 +144,6 @@ SUITES: tuple[SuiteKind, ...] = (
         None,
         "correct",
         hooks="vendor_verifier.pipeline.bfcl.hooks:BfclHooks",
-        flags={"data": "--bfcl-data", "category": "--bfcl-category", "job": "--job"},
     ),
     SuiteKind("contract", "contract:ContractSuite", "contract:contract_samples", "kept", apart=True, whole=True),
     SuiteKind(
