@@ -5,19 +5,15 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import json
 import os
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from vendor_verifier.errors import DataError, Problem, RunFolderError
+from vendor_verifier.errors import DataError, Problem
 from vendor_verifier.loaders.base import MAX_LINE_BYTES
-from vendor_verifier.records.sample import Sample, Samples
 
 MAX_FILE_BYTES = 8 * 1024**3
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -115,33 +111,3 @@ def _unreadable(path: Path, error: OSError) -> DataError:
     if isinstance(error, IsADirectoryError):
         return DataError([Problem("this is a folder; name the .jsonl file in it", path)])
     return DataError([Problem(f"cannot be read: {error.strerror or error}", path)])
-
-
-def lines_of(samples: Iterable[Sample]) -> Iterator[bytes]:
-    """The lines of a file with these samples. A lone surrogate, which UTF-8 cannot write, stays the escape it was."""
-    for sample in samples:
-        try:
-            yield msgspec.json.encode(sample) + b"\n"
-        except UnicodeEncodeError:
-            yield json.dumps(msgspec.to_builtins(sample), separators=(",", ":")).encode() + b"\n"
-
-
-def read_samples(file: Path) -> Samples:
-    """The samples in a file of a run.
-
-    Raises:
-        RunFolderError: it cannot be read, or a line of it is no sample.
-    """
-    try:
-        with file.open("rb") as lines:
-            return Samples(map(_sample, lines))
-    except (OSError, ValueError, RecursionError) as error:
-        raise RunFolderError(f"{file} cannot be read: {error}") from None
-
-
-def _sample(line: bytes) -> Sample:
-    try:
-        return msgspec.json.decode(line, type=Sample)
-    except msgspec.DecodeError:
-        # The fast reader refuses lone surrogates; any other error is raised here again.
-        return msgspec.convert(json.loads(line), Sample)

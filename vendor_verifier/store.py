@@ -25,7 +25,7 @@ from vendor_verifier.errors import DataError, RunFolderError, StorageError
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.record import RECORD_SCHEMA, Record
 from vendor_verifier.records.sample import Sample, Samples
-from vendor_verifier.sample_store import lines_of, open_lines, read_samples, zstd_module
+from vendor_verifier.sample_store import open_lines, zstd_module
 from vendor_verifier.text import listed
 from vendor_verifier.wire.payload import well_formed
 
@@ -39,6 +39,7 @@ PACKED = ".zst"
 _MOST_LINE_BYTES = 256 * 1024**2
 
 _decode_record = msgspec.json.Decoder(Record).decode
+_decode_sample = msgspec.json.Decoder(Sample).decode
 _decode_manifest = msgspec.json.Decoder(Manifest).decode
 # Told of a line that is no record, as ``records.jsonl:17``, and of the reason.
 OnBadLine = Callable[[str, str], None]
@@ -190,7 +191,7 @@ class RunFolder(msgspec.Struct, frozen=True):
 
     def write_samples(self, suite: str, samples: Iterable[Sample]) -> None:
         self.create_inside(_SAMPLES)
-        self.write(str(self.samples_file(suite).relative_to(self.path)), lines_of(samples))
+        self.write(f"{_SAMPLES}/{suite}.jsonl", map(_sample_line, samples))
 
     def read_samples(self, suite: str) -> Samples:
         """The samples of one suite.
@@ -198,7 +199,12 @@ class RunFolder(msgspec.Struct, frozen=True):
         Raises:
             RunFolderError: there are none, or they cannot be read.
         """
-        return read_samples(self.samples_file(suite))
+        file = self.samples_file(suite)
+        try:
+            with file.open("rb") as lines:
+                return Samples(map(_sample_of, lines))
+        except (OSError, ValueError, RecursionError) as error:
+            raise RunFolderError(f"{file} cannot be read: {error}") from None
 
     def read_records(self, on_bad_line: OnBadLine) -> Iterator[Record]:
         """Every readable record in the order written; unreadable lines are reported by place and reason."""
@@ -253,6 +259,22 @@ class RunFolder(msgspec.Struct, frozen=True):
             draft.unlink(missing_ok=True)
             raise StorageError(f"cannot write {target}: {error}") from error
         return target
+
+
+def _sample_line(sample: Sample) -> bytes:
+    """The line of a sample. A lone surrogate, which UTF-8 cannot write, stays the escape it was."""
+    try:
+        return msgspec.json.encode(sample) + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(sample), separators=(",", ":")).encode() + b"\n"
+
+
+def _sample_of(line: bytes) -> Sample:
+    try:
+        return _decode_sample(line)
+    except msgspec.DecodeError:
+        # The fast reader refuses lone surrogates; any other error is raised here again.
+        return msgspec.convert(json.loads(line), Sample)
 
 
 RUNS = Path("runs")

@@ -18,7 +18,7 @@ from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_sam
 from vendor_verifier.pipeline.load_profile import places, read_load
 from vendor_verifier.pipeline.prices import with_prices
 from vendor_verifier.pipeline.simulated_vendors import known_answers
-from vendor_verifier.pipeline.suites import SuiteHooks, check_rank_metrics, hooks_of, ready_suite
+from vendor_verifier.pipeline.suites import SuiteHooks, check_rank_metrics, ready_suite
 from vendor_verifier.pipeline.task_results import run_folder
 from vendor_verifier.records.manifest import ScoreRequest
 from vendor_verifier.records.plan import Entry, Limits, LoadShape, Plan, RetryRules, Task
@@ -120,7 +120,7 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
     question_seed = _question_seed(options)
     with placing(places):
         found = {
-            name: hooks_of(known_suite(name)).prepare(known_suite(name), each, options, environ, question_seed)
+            name: known_suite(name).around().prepare(known_suite(name), each, options, environ, question_seed)
             for name, each in suites.items()
         }
         hooks = {name: hook for name, (hook, _) in found.items()}

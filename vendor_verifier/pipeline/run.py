@@ -27,7 +27,6 @@ from vendor_verifier.pipeline.manifest import (
 from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.prices import costs_of
 from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
-from vendor_verifier.pipeline.suites import hooks_of
 from vendor_verifier.pipeline.task_results import results_file, run_folder
 from vendor_verifier.records.failures import SETTLED
 from vendor_verifier.records.manifest import Manifest
@@ -190,7 +189,7 @@ def _fill(
     for task in manifest.tasks:
         # Who ends a run by a signal waits for no further requests.
         asks = sent.end.signal_number is None
-        (prepared.hooks[task.suite] if asks else hooks_of(known_suite(task.suite))).after_run(folder, task)
+        (prepared.hooks[task.suite] if asks else known_suite(task.suite).around()).after_run(folder, task)
     return manifest, sent.end
 
 

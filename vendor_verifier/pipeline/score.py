@@ -5,7 +5,7 @@ The steps: manifest → samples and suites → frames → figures → verdicts �
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,9 @@ from vendor_verifier.findings.base import ModelRun
 from vendor_verifier.findings.gates import judge_gates, read_gates, read_slos
 from vendor_verifier.findings.verdict import judge
 from vendor_verifier.pipeline.manifest import stored_manifest
-from vendor_verifier.pipeline.suites import check_rank_metrics, hooks_of, ready_suite, rejudged
+from vendor_verifier.pipeline.suites import check_rank_metrics, rejudged
 from vendor_verifier.pipeline.task_results import TaskResults, scores_tasks
 from vendor_verifier.records.manifest import Manifest, ScoreRequest
-from vendor_verifier.records.plan import Price
 from vendor_verifier.records.results import Finding, GateResult, ModelResult, Report
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.reports import BY_DEFAULT, REPORTS
@@ -31,8 +30,8 @@ from vendor_verifier.scoring.money import Money, costs_of_vendors, input_price_u
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.scoring.table import Frames, read_frames
 from vendor_verifier.store import RUNS, RunFolder
-from vendor_verifier.suites import known_suite, suite_kind
-from vendor_verifier.suites.probes import NAME, ProbesSuite, group_of, probes_samples
+from vendor_verifier.suites import Suite, known_suite
+from vendor_verifier.suites.probes import NAME, group_of
 from vendor_verifier.text import counted
 
 EntryKey = tuple[str, str]
@@ -65,7 +64,7 @@ def score_again(folder: RunFolder, options: RunOptions, **changes: Any) -> Score
     check_score(manifest.score, manifest.suites)
     folder.write_manifest(manifest)
     for task in manifest.tasks:
-        hooks_of(known_suite(task.suite)).after_run(folder, task)
+        known_suite(task.suite).around().after_run(folder, task)
     return score_and_write(folder, manifest.suites)
 
 
@@ -96,38 +95,87 @@ def score_folder(folder: RunFolder, *, gates: Sequence[str] = (), results: TaskR
     if gates:
         score = structs.replace(manifest.score, gates=tuple(gates), model_gates={})
         manifest = structs.replace(manifest, score=score)
-    check_score(manifest.score, manifest.suites)
     asked = {name: folder.read_samples(name) for name in manifest.suites}
-    suites = {task.suite: ready_suite(task.suite, task.options, asked[task.suite], folder) for task in manifest.tasks}
-    ranked = {name: found for name, found in asked.items() if not known_suite(name).apart}
+    warnings: list[str] = []
+    suites: dict[str, Suite] = {}
+    ranked: dict[str, Samples] = {}
+    for task in manifest.tasks:
+        kind, samples = known_suite(task.suite), asked[task.suite]
+        suite, hooks = build_suite(kind, task.options), kind.around()
+        suites[task.suite] = suite = hooks.ready(suite, task.options, samples, folder)
+        # A redacted sample no longer shows what it can measure.
+        warnings += () if manifest.redacted else hooks.notes(suite, samples)
+        if not kind.apart:
+            ranked[task.suite] = samples
+    plan = ScorePlan(
+        entries=tuple(manifest.entries),
+        samples=asked,
+        repeat=manifest.settings.repeat,
+        # What a killed run under a timed load lacks cannot be seen from its records.
+        complete=_COMPLETE.get(manifest.status, False if manifest.is_by_doing else None),
+        imported=manifest.status == "imported",
+        undecided=manifest.score.undecided,
+        schema_policy=manifest.score.schema_policy,
+        baseline_f1=manifest.score.baseline_f1,
+        rank_metrics=(*RANK_METRICS, *manifest.score.rank_metrics),
+    )
     unread: list[str] = []
-    plan = _score_plan(manifest, asked)
     frames = read_frames(
         folder.read_records(lambda line, reason: unread.append(f"{line} cannot be read and is not scored: {reason}")),
         suites,
         asked,
-        repeats={(entry.model, entry.label): entry.repeat or plan.repeat for entry in plan.entries},
+        repeats={entry.key: entry.repeat or plan.repeat for entry in plan.entries},
         texts=AnswerTexts.of({} if manifest.redacted else ranked),
         listener=None if results is None else results.take,
     )
     scored = score_models(frames, plan)
     prices = {entry.key: entry.price for entry in manifest.entries if entry.price is not None}
     money = costs_of_vendors(frames.records, frames.attempts, prices, manifest.score.schema_policy)
-    models, findings, outcomes = _judged(manifest, frames, scored, money, prices)
-    # A redacted sample no longer shows what it can measure.
-    noted = {} if manifest.redacted else suites
-    notes = [words for name in noted for words in hooks_of(known_suite(name)).notes(suites[name], asked[name])]
-    outside = [f"{counted(frames.outside, 'record')} of no sample or vendor of this run: ignored."]
-    warnings = [*run_warnings(manifest), *notes, *scored.warnings, *(outside if frames.outside else ()), *unread]
+    warnings += scored.warnings
+    if frames.outside:
+        warnings.append(f"{counted(frames.outside, 'record')} of no sample or vendor of this run: ignored.")
+    return _judged(manifest, asked, ranked, frames, scored, money, (*warnings, *unread))
+
+
+def _judged(
+    manifest: Manifest,
+    asked: Mapping[str, Samples],
+    ranked: Collection[str],
+    frames: Frames,
+    scored: Scored,
+    money: Mapping[EntryKey, Money],
+    warnings: Sequence[str],
+) -> ScoredRun:
+    """The scored run: the results of every model with their verdicts, all findings, and the outcome of every gate."""
+    settings, noted = _settings(manifest), [*run_warnings(manifest), *warnings]
+    prices = {entry.key: entry.price for entry in manifest.entries}
+    models: dict[str, ModelResult] = {}
+    findings: list[Finding] = []
+    gates: list[GateResult] = []
+    for model, result in scored.models.items():
+        run = _model_run(model, result, manifest, asked, ranked, frames, scored, money)
+        judged = judge(run, result.vendors)
+        findings += judged.findings
+        wanted = read_gates(manifest.score.gates_of(model), manifest.suites)
+        gates += judge_gates(run, result.vendors, judged.verdicts, wanted)
+        vendors = {
+            label: structs.replace(
+                vendor,
+                verdict=judged.verdicts[label],
+                input_price_usd=input_price_usd(prices.get((model, label)), vendor.cached_share),
+            )
+            for label, vendor in result.vendors.items()
+        }
+        models[model] = structs.replace(result, vendors=vendors, choice=judged.choice)
     report = Report(
         run=manifest.run,
         complete=scored.complete,
-        settings=_settings(manifest),
-        warnings=tuple(dict.fromkeys(warnings)),
+        settings=settings,
+        warnings=tuple(dict.fromkeys(noted)),
         dataset=tuple(dict.fromkeys(defect for task in manifest.tasks for defect in task.defects)),
         not_run={f"{task.suite} {name}": str(why) for task in manifest.tasks for name, why in task.not_run.items()},
         models=models,
-        gates=tuple(outcomes),
+        gates=tuple(gates),
     )
     return ScoredRun(
         manifest=manifest,
@@ -139,22 +187,6 @@ def score_folder(folder: RunFolder, *, gates: Sequence[str] = (), results: TaskR
         texts=frames.texts,
         findings=tuple(findings),
         money=money,
-    )
-
-
-def _score_plan(manifest: Manifest, asked: Mapping[str, Samples]) -> ScorePlan:
-    score = manifest.score
-    return ScorePlan(
-        entries=tuple(manifest.entries),
-        samples=asked,
-        repeat=manifest.settings.repeat,
-        # What a killed run under a timed load lacks cannot be seen from its records.
-        complete=_COMPLETE.get(manifest.status, False if manifest.is_by_doing else None),
-        imported=manifest.status == "imported",
-        undecided=score.undecided,
-        schema_policy=score.schema_policy,
-        baseline_f1=score.baseline_f1,
-        rank_metrics=(*RANK_METRICS, *score.rank_metrics),
     )
 
 
@@ -186,80 +218,38 @@ def write_reports(folder: RunFolder, scored: ScoredRun, names: Sequence[str] = B
     return [folder.write(name, REPORTS[name](scored)) for name in names]
 
 
-def _judged(
-    manifest: Manifest,
-    frames: Frames,
-    scored: Scored,
-    money: Mapping[EntryKey, Money],
-    prices: Mapping[EntryKey, Price],
-) -> tuple[dict[str, ModelResult], list[Finding], list[GateResult]]:
-    """The results of every model with their verdicts, all findings, and the outcome of every gate."""
-    models: dict[str, ModelResult] = {}
-    findings: list[Finding] = []
-    gates: list[GateResult] = []
-    for model, result in scored.models.items():
-        run = _model_run(model, result, manifest, frames, scored, money, prices)
-        judged = judge(run, result.vendors)
-        vendors = {
-            label: structs.replace(
-                vendor,
-                verdict=judged.verdicts[label],
-                input_price_usd=input_price_usd(prices.get((model, label)), vendor.cached_share),
-            )
-            for label, vendor in result.vendors.items()
-        }
-        models[model] = structs.replace(result, vendors=vendors, choice=judged.choice)
-        findings += judged.findings
-        wanted = read_gates(manifest.score.gates_of(model), manifest.suites)
-        gates += judge_gates(run, vendors, judged.verdicts, wanted)
-    return models, findings, gates
-
-
 def _model_run(
     model: str,
     result: ModelResult,
     manifest: Manifest,
+    asked: Mapping[str, Samples],
+    ranked: Collection[str],
     frames: Frames,
     scored: Scored,
     money: Mapping[EntryKey, Money],
-    prices: Mapping[EntryKey, Price],
 ) -> ModelRun:
     # Answers of another provider than the pinned one say nothing of the vendor.
     records = frames.records[(frames.records["model"] == model) & ~scored.records["misrouted"]]
-    apart = records["suite"].isin(
-        [name for name in manifest.suites if (kind := suite_kind(name)) is None or kind.apart]
-    )
+    is_ranked = records["suite"].isin(ranked)
     entries = [entry for entry in manifest.entries if entry.model == model]
     return ModelRun(
         model=model,
         baseline=result.baseline,
         labels=tuple(entry.label for entry in entries),
-        records=records[~apart],
+        records=records[is_ranked],
         attempts=frames.attempts[frames.attempts["model"] == model],
-        apart=records[apart],
+        apart=records[~is_ranked],
         planned={label: vendor.planned for label, vendor in result.vendors.items()},
         model_ids={entry.label: entry.model_id for entry in entries},
         texts={entry.label: frames.texts.kept.get((model, entry.label), {}) for entry in entries},
         money={label: spent for (name, label), spent in money.items() if name == model},
-        prices={label: price for (name, label), price in prices.items() if name == model},
-        probe_texts=_probe_texts(manifest),
+        prices={entry.label: entry.price for entry in entries if entry.price is not None},
+        probe_texts={group_of(each.id): str(each.turn.messages[-1]["content"]) for each in asked.get(NAME, ())},
         redacted=manifest.redacted,
         # By its id a run is found wherever its reports are read, and they show nobody where it lay.
         run=(RUNS / manifest.run).as_posix(),
         seed=abs(manifest.settings.seed or 0),
     )
-
-
-def _probe_texts(manifest: Manifest) -> Mapping[str, str]:
-    """The texts of the run's probes by group, made again from their seed; none where that is unknown."""
-    seed = manifest.settings.question_seed
-    options = next((task.options for task in manifest.tasks if task.suite == NAME), {})
-    if seed is None:
-        return {}
-    suite = build_suite(known_suite(NAME), options)
-    assert isinstance(suite, ProbesSuite)
-    samples = probes_samples(suite.questions, 1, seed, suite.lengths)
-    return {group_of(each.id): str(each.turn.messages[-1]["content"]) for each in samples}
 
 
 def run_warnings(manifest: Manifest) -> Iterator[str]:

@@ -13,7 +13,6 @@ from vendor_verifier.config.problems import listed
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import SuiteOptions, build_suite, stated_options
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.lazy_import import late
 from vendor_verifier.pipeline.datasets import Dataset, built_in_dataset, suite_dataset
 from vendor_verifier.records.manifest import Manifest, StoredTask
 from vendor_verifier.records.plan import Entry, Task
@@ -95,12 +94,6 @@ class ProbesHooks(SuiteHooks):
         return self, structs.replace(built_in_dataset(kind.name, templates, own.chosen), samples=samples)
 
 
-def hooks_of(kind: SuiteKind) -> SuiteHooks:
-    """The hooks of an evaluation."""
-    hooks: SuiteHooks = SuiteHooks() if kind.hooks is None else late(kind.hooks)()
-    return hooks
-
-
 def ready_suite(
     name: str, options: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder | None = None
 ) -> Suite:
@@ -110,7 +103,8 @@ def ready_suite(
         ProblemsError: no such suite, or invalid options.
     """
     kind = known_suite(name)
-    return hooks_of(kind).ready(build_suite(kind, options), options, samples, folder)
+    ready: Suite = kind.around().ready(build_suite(kind, options), options, samples, folder)
+    return ready
 
 
 def rejudged(manifest: Manifest, options: RunOptions) -> Manifest:

@@ -91,7 +91,7 @@ class SuiteKind:
     samples: str | None
     ranks_by: str | None = None
     apart: bool = False
-    hooks: str | None = None
+    hooks: str = "vendor_verifier.pipeline.suites:SuiteHooks"
     judges_by: tuple[str, ...] = ()
     by_call_type: bool = False
     whole: bool = False
@@ -101,6 +101,10 @@ class SuiteKind:
         """The class of the suite, whose fields are its options."""
         built: Callable[..., Suite] = _named(self.builder)
         return built
+
+    def around(self) -> Any:
+        """What the evaluation does around a run, next to asking and judging."""
+        return late(self.hooks)()
 
     @property
     def dataset(self) -> str | Callable[[], tuple[Sample, ...]] | None:
