@@ -18,13 +18,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import msgspec
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
 MOST_CHARACTERS = 1_000
 LEAST = 10
@@ -47,8 +44,6 @@ class Leaning(msgspec.Struct, frozen=True):
 
 def similarity(one: str, other: str) -> float:
     """The share of equal characters by position, over the longer text's beginning; 1 where both are empty."""
-    import numpy as np
-
     first, second = (
         np.frombuffer(text[:MOST_CHARACTERS].encode("utf-32-le", "surrogatepass"), np.uint32) for text in (one, other)
     )
@@ -58,8 +53,6 @@ def similarity(one: str, other: str) -> float:
 
 def leanings(triples: Sequence[tuple[str, str, str]]) -> NDArray[np.float64]:
     """Rows (d_v, d_a, d_b) of every triple of answers: the vendor's, then the baseline's two."""
-    import numpy as np
-
     found = np.empty((len(triples), 3))
     for row, (own, one, other) in enumerate(triples):
         with_one, with_other, base = similarity(own, one), similarity(own, other), similarity(one, other)
@@ -73,8 +66,6 @@ def leanings(triples: Sequence[tuple[str, str, str]]) -> NDArray[np.float64]:
 
 def odd_one_out(found: NDArray[np.float64], rng: np.random.Generator) -> Leaning | None:
     """The test over rows of :func:`leanings`; None where all answers agree throughout, so that nothing can be told."""
-    import numpy as np
-
     squares = np.square(found).mean(axis=1)
     differing = squares > 1e-12
     if not differing.any():
@@ -97,8 +88,6 @@ def _drawn(weighted: NDArray[np.float64], whole: float, rng: np.random.Generator
 
     Drawing ends early once ``_ENOUGH`` lean as far: the p-value is large then, and stays valid (Besag, Clifford 1991).
     """
-    import numpy as np
-
     columns = np.arange(weighted.shape[0])
     as_far = done = 0
     while done < DRAWS and as_far < _ENOUGH:
@@ -114,8 +103,6 @@ def reach(agreement: NDArray[np.float64], level: float) -> float:
     (z₁₋share·level + z₀.₈) · √(1.5 · var s ÷ n) ÷ (mean s ÷ 2): two models are taken to agree half as much as one with
     itself, as real hosts of one model did in the worst case. Above 1 not even a whole substitute is sure to be found.
     """
-    import numpy as np
-
     mean = float(agreement.mean())
     if not mean:
         return math.inf
