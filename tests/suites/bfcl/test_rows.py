@@ -14,8 +14,7 @@ from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.records.record import Attempt, Score
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites import replay
-from vendor_verifier.suites.bfcl.custom_rows import read_custom
-from vendor_verifier.suites.bfcl.native_rows import read_category
+from vendor_verifier.suites.bfcl.rows import read_category, read_custom
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 
 QUESTIONS, ANSWERS = Path("BFCL_v3_simple.json"), Path("possible_answer/BFCL_v3_simple.json")

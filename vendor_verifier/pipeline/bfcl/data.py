@@ -42,8 +42,8 @@ from vendor_verifier.suites.bfcl.categories import (
 )
 from vendor_verifier.suites.bfcl.check_value import VALID, Verdict, invalid
 from vendor_verifier.suites.bfcl.multi_turn import Services
-from vendor_verifier.suites.bfcl.native_rows import read_category
 from vendor_verifier.suites.bfcl.replies import Reply, read_reply
+from vendor_verifier.suites.bfcl.rows import read_category
 from vendor_verifier.suites.bfcl.suite import rest_key
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.policy import ProgressMeter, Sending

@@ -27,8 +27,8 @@ from vendor_verifier.records.sample import Sample
 from vendor_verifier.sample_store import open_lines
 from vendor_verifier.suites import known_suite
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, expand
-from vendor_verifier.suites.bfcl.custom_rows import read_custom
 from vendor_verifier.suites.bfcl.results import overall
+from vendor_verifier.suites.bfcl.rows import read_custom
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 
 SUITE = "bfcl"
