@@ -12,7 +12,7 @@ from typing import Any
 
 import anyio
 import pytest
-from call_evaluations import ONE, RIGHT, TWO, native, sample, text
+from call_evaluations import ONE, RIGHT, TWO, called, said, sample
 from workbench import Bench
 
 import vendor_verifier
@@ -123,8 +123,8 @@ def _values(scores: dict[str, Any], vendor: str) -> dict[str, Any]:
     return found
 
 
-DONE = text("That is all.")
-SECOND = native(("b", '{"y": 2}'))
+DONE = said("That is all.")
+SECOND = called(("b", '{"y": 2}'))
 
 
 def played(suite: McpLiveSuite, answers: Iterator[Attempt], calls: Any = TWO) -> tuple[Score, list[Turn | RunTools]]:
@@ -155,7 +155,7 @@ def test_a_model_that_calls_for_ever_is_stopped() -> None:
     assert sum(isinstance(step, Turn) for step in steps) == 4
     assert sum(len(step.requests) for step in steps if isinstance(step, RunTools)) == 3
     assert score.values["resolved"] == 0.0
-    _, steps = played(McpLiveSuite(), iter([native(*[("a", "{}")] * (MOST_CALLS + 1))]))
+    _, steps = played(McpLiveSuite(), iter([called(*[("a", "{}")] * (MOST_CALLS + 1))]))
     assert not any(step.requests for step in steps if isinstance(step, RunTools))
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from call_evaluations import FAILURE, ONE, QUESTION, RIGHT, SUITES, TWO, judged, native, sample, text
+from call_evaluations import ONE, QUESTION, RIGHT, SUITES, TWO, called, failed, judged, said, sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -128,15 +128,15 @@ def test_no_evaluator_raises_on_any_json(expected: Any, answer: Any) -> None:
 @pytest.mark.parametrize("make", SUITES)
 def test_decisions_are_those_of_triggering(make: Any) -> None:
     cut = Attempt(1, response=RIGHT.response, failure=Failure("truncated", "stream", "cut"))
-    attempts = [RIGHT, native(finish="stop"), native(finish="length"), native(("a", '{"x": '), finish="length"), cut]
+    attempts = [RIGHT, called(finish="stop"), called(finish="length"), called(("a", '{"x": '), finish="length"), cut]
     found = [judged(make(), sample(), attempt).decision for attempt in attempts]
     assert found == ["called", "not_called", "undecided", "undecided", "undecided"]
 
 
 ANSWERS = st.sampled_from(
     [
-        RIGHT, native(finish="stop"), native(finish="length"), native(("b", "{}")), native(("a", "{}"), ("a", "{}")),
-        native(("a", '{"x": '), ("", "")), native(("a", '{"x": 1}'), ("b", '{"y": 2}')), text("I cannot."),
+        RIGHT, called(finish="stop"), called(finish="length"), called(("b", "{}")), called(("a", "{}"), ("a", "{}")),
+        called(("a", '{"x": '), ("", "")), called(("a", '{"x": 1}'), ("b", '{"y": 2}')), said("I cannot."),
     ]
 )  # fmt: skip
 EXPECTED = st.sampled_from([ONE, TWO, [], [{"name": "a", "parameters": {}}], None, [1], [*TWO, *ONE]])
@@ -147,13 +147,13 @@ EXPECTED = st.sampled_from([ONE, TWO, [], [{"name": "a", "parameters": {}}], Non
 def test_a_failure_never_pays(make: Any, expected: Any, answer: Attempt) -> None:
     """Putting a failure in the place of an answer raises no value and takes none out of a mean."""
     answered = judged(make(), sample(expected), answer).values
-    for name, value in judged(make(), sample(expected), FAILURE).values.items():
+    for name, value in judged(make(), sample(expected), failed()).values.items():
         assert answered[name] is None if value is None else (value == 0.0 and (answered[name] or 0.0) >= 0.0)
 
 
 def test_calls_are_read_where_they_were_asked_for() -> None:
     """Calls written in the text of a native answer are another finding."""
-    text_answer = text(json.dumps(ONE))
+    text_answer = said(json.dumps(ONE))
     for prompt in (None, "Please, use your tools: {problem_statement}"):
         score = judged(ToolBenchSuite(agent_prompt=prompt), sample(), text_answer)
         assert (score.decision, score.values["resolved"]) == ("not_called", 0.0)
@@ -181,7 +181,7 @@ Example format:
 def test_the_pages_prompt_scores_a_perfect_vendor_one(make: Any) -> None:
     """A vendor that does what the configured prompt says gets every point, in the text as natively."""
     suite = make(agent_prompt=PAGE_PROMPT)
-    for answer in (text(json.dumps(ONE)), RIGHT):
+    for answer in (said(json.dumps(ONE)), RIGHT):
         score = judged(suite, sample(), answer)
         assert (score.decision, score.anomalies) == ("called", ())
         assert {value for value in score.values.values() if value is not None} == {1.0}
@@ -202,26 +202,26 @@ def test_missing_calls_are_asked_for_with_the_tools_results() -> None:
     calls = [{"name": "a"}, {"name": "a", "output": {"n": 2}}, {"name": "b"}]
     play = ToolBenchSuite(max_iterations=3).play(sample(calls))
     next(play)
-    following = play.send(native(("a", '{"x": 1}')))
+    following = play.send(called(("a", '{"x": 1}')))
     said, told = following.messages[2:]
     body = {"id": said["tool_calls"][0]["id"], "type": "function"}
     assert said["tool_calls"] == [{**body, "function": {"name": "a", "arguments": '{"x": 1}'}}]
     assert told == {"role": "tool", "tool_call_id": body["id"], "content": '{"status": "ok"}'}
     assert (following.tools, following.parameters) == (QUESTION.tools, QUESTION.parameters)
-    assert json.loads(play.send(native(("a", "{}"))).messages[-1]["content"]) == {"n": 2}
+    assert json.loads(play.send(called(("a", "{}"))).messages[-1]["content"]) == {"n": 2}
 
 
 @pytest.mark.parametrize(
     ("expected", "answers", "turns"),
     [
-        (ONE, [native(("b", "{}"))], 1),
-        (TWO, [native(("a", "{}"), ("b", "{}"))], 1),
-        (TWO, [native(finish="stop")], 1),
-        (TWO, [native(("a", '{"x": '))], 1),
-        (TWO, [native(("a", "{}")), native(finish="stop")], 2),
+        (ONE, [called(("b", "{}"))], 1),
+        (TWO, [called(("a", "{}"), ("b", "{}"))], 1),
+        (TWO, [called(finish="stop")], 1),
+        (TWO, [called(("a", '{"x": '))], 1),
+        (TWO, [called(("a", "{}")), called(finish="stop")], 2),
     ],
 )
 def test_when_to_stop_asking(expected: Any, answers: list[Attempt], turns: int) -> None:
-    left = iter([*answers, native(("one too many", "{}"))])
+    left = iter([*answers, called(("one too many", "{}"))])
     assert replay(ToolBenchSuite(max_iterations=3).play(sample(expected)), left) is not None
     assert len(answers) + 1 - len(list(left)) == turns

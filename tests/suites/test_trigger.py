@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from call_evaluations import SUITES, native, sample, text
+from call_evaluations import SUITES, called, said, sample
 
 from vendor_verifier.records.record import Attempt, Failure, Record, Response, Score, ToolCall, TurnRecord
 from vendor_verifier.records.request import Turn
@@ -87,9 +87,9 @@ def record(suite: str, *finals: Attempt) -> Record:
 def test_a_wrong_argument_is_told_beside_the_suite_s_own_score(make: Any) -> None:
     """The evaluation's values are its own; the verdicts on the calls come with them."""
     suite, question = make(), sample(turn=ASKED)
-    answer = native(("a", '{"x": "one"}'), ("c", "{}"))
+    answer = called(("a", '{"x": "one"}'), ("c", "{}"))
     score = judged(record(suite.name, answer), suite, question)
     assert [call.verdict for call in score.calls] == ["schema_mismatch", "unknown_tool"]
-    alone = judged(record(suite.name, text("no call")), suite, question)
+    alone = judged(record(suite.name, said("no call")), suite, question)
     assert alone.calls == ()
     assert set(alone.values) == set(score.values)

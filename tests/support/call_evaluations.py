@@ -34,40 +34,29 @@ def sample(calls: Any = ONE, turn: Turn = QUESTION) -> Sample:
     return Sample("s-1", turn, {} if calls is None else {"calls": calls})
 
 
-def native(*calls: tuple[str, str], finish: Any = "tool_calls") -> Attempt:
-    made = tuple(ToolCall(name, arguments) for name, arguments in calls)
-    return Attempt(1, response=Response(tool_calls=made, finish_reason=finish))
-
-
-def text(answer: str, finish: Any = "stop") -> Attempt:
-    return Attempt(1, response=Response(text=answer, finish_reason=finish))
-
-
-FAILURE = Attempt(1, failure=Failure("rate_limited", "headers", "too many requests", 429))
-
-RIGHT = native(("a", '{"x": 1}'))
-
-
 def judged(suite: Suite, question: Sample, *attempts: Attempt) -> Score:
     score = replay(suite.play(question), iter(attempts))
     assert score is not None
     return score
 
 
-def called(*calls: tuple[str, Any], text: str = "") -> Attempt:
+def called(*calls: tuple[str, Any], text: str = "", finish: Any = "tool_calls") -> Attempt:
     """An answer with these (name, arguments) calls; arguments that are text go out as they are."""
     made = tuple(
         ToolCall(name, given if isinstance(given, str) else json.dumps(given), f"id{place}")
         for place, (name, given) in enumerate(calls)
     )
-    return Attempt(1, response=Response(text=text, tool_calls=made, finish_reason="tool_calls"))
+    return Attempt(1, response=Response(text=text, tool_calls=made, finish_reason=finish))
 
 
-def said(text: str) -> Attempt:
+def said(text: str, finish: Any = "stop") -> Attempt:
     """An answer in words."""
-    return Attempt(1, response=Response(text=text, finish_reason="stop"))
+    return Attempt(1, response=Response(text=text, finish_reason=finish))
 
 
 def failed() -> Attempt:
     """No answer."""
     return Attempt(1, failure=Failure("http_5xx", "headers", "HTTP 503", 503))
+
+
+RIGHT = called(("a", {"x": 1}))
