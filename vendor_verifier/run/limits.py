@@ -1,21 +1,16 @@
 """Permits to send: places per account, pauses, budgets, and the end of entries, accounts and the run.
 
-What a vendor limits is an account (one origin with one key), not a model or a path; so places, pauses and budgets are
-the account's. A permit is asked for before every single attempt, also before a retry: a wait between two attempts holds
-no place, and time spent waiting for a permit is never part of a latency.
-
-A permit passes three checks in this order: a place, then pause and budgets, then the last word whether the entry, the
-account or the run is over. The last word comes last because any of these may have ended while the request waited.
+What a vendor limits is an account (one origin with one key); so places, pauses and budgets are the account's. A permit
+is asked for before every attempt, and time spent waiting for it is never part of a latency. It passes three checks: a
+place, then pause and budgets, then whether the entry, the account or the run ended meanwhile.
 
 Places are lowered by the rule of TCP (additive increase, multiplicative decrease): more than ``_TOO_MANY`` of the last
 ``_LOOKED_AT`` answers being refusals of our rate halve them, every ``_GOOD_PER_PLACE`` answers without one give one
-back. A window instead of single refusals, because some hosts refuse one request in ten all day and fewer places would
-not change that. Places in use are not revoked; they are withheld when they come back.
+back. A window, because some hosts refuse one request in ten all day. Places in use are withheld when they come back.
 
 There are two kinds of end. A refused key or an empty account ends only the entry whose answer it was: with the
-same key another model, path or protocol may well be served, and if it is not, its own first answer shows it. An account
-that cannot be reached for many samples in a row ends as a whole, as does one whose entries all ended. Who waits is
-woken by an end at once.
+same key another model, path or protocol may well be served. An account that cannot be reached for many samples in a row
+ends as a whole, as does one whose entries all ended.
 """
 
 from __future__ import annotations

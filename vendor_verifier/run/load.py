@@ -1,12 +1,9 @@
 """Offers a load of a stated shape to each vendor entry, by the clock (open loop) or by places. It judges nothing.
 
-In an open loop a play begins when it is due, whatever became of those before it; what it then waits for (a cap on
-requests in flight, a budget, a busy process) is part of its time from schedule, so that a vendor that stalls cannot
-hide it by slowing the questions down ("coordinated omission"). Further turns and retries follow from their own play.
-Every entry goes at its own pace: no vendor waits for another one, unless the number of vendors in flight is limited.
-
-The first plays may be a warm-up, whose answers are thrown away. Its samples are taken from the end of the order, so
-that no counted question was just asked to warm something up.
+In an open loop a play begins when it is due, whatever became of those before it; what it then waits for is part of its
+time from schedule, so that a vendor that stalls cannot hide it by slowing the questions down ("coordinated omission").
+Every entry goes at its own pace. The first plays may be a warm-up, whose answers are thrown away; its samples are taken
+from the end of the order, so that no counted question was just asked.
 """
 
 from __future__ import annotations
@@ -208,14 +205,10 @@ def due_times(shape: LoadShape, seed: int) -> Iterator[float]:
     """When requests of an open loop are due, in order; without end unless the shape holds a schedule.
 
     The same seed gives the same times, so that every vendor is offered the same load.
-
-    Raises:
-        ValueError: the shape is a closed loop.
     """
     if shape.schedule:
         return iter(shape.schedule)
-    if shape.request_rate is None:
-        raise ValueError("a closed loop has no due times")
+    assert shape.request_rate is not None
     rate, ramp_s = shape.request_rate, shape.ramp_up_s
     units: Iterator[float] = iter(count())
     if shape.arrival == "poisson":
@@ -232,12 +225,7 @@ def moment_of(units: float, rate: float, ramp_s: float) -> float:
 
 
 def offered(shape: LoadShape, until_s: float) -> float:
-    """The number of requests of a rate that are expected to be offered by ``until_s``.
-
-    Raises:
-        ValueError: the shape has no rate.
-    """
-    if shape.request_rate is None:
-        raise ValueError("only a rate offers requests by the second")
+    """The number of requests of a rate that are expected to be offered by ``until_s``."""
+    assert shape.request_rate is not None
     rate, ramp_s = shape.request_rate, shape.ramp_up_s
     return rate * until_s**2 / (2 * ramp_s) if until_s < ramp_s else rate * (until_s - ramp_s / 2)

@@ -1,12 +1,9 @@
 """Runs a plan in this process: keeps every entry's places full, emits records, and ends on a signal.
 
-An entry's plays are begun by tasks that pull: one takes the next item when its last one has ended. So a request that is
-never answered costs its own place and nothing else, and no vendor waits for another one, but for a baseline that is
-asked more often.
-
-Such a baseline has more requests and no more places. At full speed the others would be through when it is half done,
-and its second half would be asked alone, at another load of the machine and another hour. So no entry may begin a
-larger share of its samples than the baseline has, unless the baseline fails again and again.
+A task takes the next item of its entry when its last one has ended. So a request that is never answered costs its own
+place and nothing else, and no vendor waits for another one, but for a baseline that is asked more often: its second
+half would else be asked alone, at another hour. So no entry may begin a larger share of its samples than the baseline
+has, unless the baseline fails again and again.
 """
 
 from __future__ import annotations
@@ -46,11 +43,10 @@ _FAILURES = 10
 class RunEnd:
     """The end of a run: the signal that ended it, if any, and the stopped accounts with the reason.
 
-    ``refused`` are entries stopped on their own, by (model, label), also where others of their account went on.
-    ``limit`` is the spending limit that kept something from being sent. ``eased`` holds by account how many requests at
-    a time were allowed, the fewest it came down to because the account limited our rate, and how many at the end.
-    ``loop`` is the event loop's lag, where this process sent itself. ``load`` is by (model, label) the load that was
-    offered, where it had a shape.
+    ``refused`` are entries stopped on their own, by (model, label). ``limit`` is the spending limit that kept something
+    from being sent. ``eased`` holds by account the requests at a time that were allowed, the fewest it came down to
+    because the account limited our rate, and those at the end. ``loop`` is the event loop's lag, where this process
+    sent itself; ``load`` is by (model, label) the load that was offered, where it had a shape.
     """
 
     signal_number: int | None
