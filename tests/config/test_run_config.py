@@ -58,13 +58,6 @@ def test_what_is_given_to_python_is_checked_at_once() -> None:
     assert {problem.key for problem in caught.value.problems} == {"--retries", "--limit", "--retires"}
 
 
-def test_a_setting_given_goes_before_the_file() -> None:
-    """And the file before the default."""
-    merged = RunOptions(retries=1).over(RunConfig(retries=5, repeat=3))
-    assert (merged.retries, merged.repeat, merged.timeout) == (1, 3, None)
-    assert merged.stated() == {"retries": 1, "repeat": 3}
-
-
 def test_what_a_program_leaves_out_is_left_to_the_file() -> None:
     """None and nothing set nothing; a number that is also the default is set."""
     merged = run_options(model=(), limit=None, repeat=1).over(RunConfig(model=("m",), limit=3, repeat=5))

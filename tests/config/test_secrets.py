@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from vendor_verifier.config.secret_text import is_placeholder, looks_secret, shown
+from vendor_verifier.config.secret_text import is_placeholder, shown
 
 CANARY = "sk-" + "CANARY0123456789abcdefghij"  # in two pieces, so that scanners of this repository stay quiet
 URL = 'url: "https://h/v1"'
@@ -113,13 +111,6 @@ def test_an_open_env_file_warns(load, tmp_path):
 def test_model_names_are_not_taken_for_keys(name):
     """Long model names are shown in full: only forms of keys are cut."""
     assert shown(name) == f"`{name}`"
-
-
-@given(st.text(alphabet="abcdefghijklmnopqrstuvwxyz0123456789", min_size=24, max_size=64))
-def test_long_mixed_runs_are_cut(text):
-    """Whatever looks like a key is shown by three characters at most."""
-    if looks_secret(text):
-        assert text[:4] not in shown(text)
 
 
 KNOWN = "kimi-k2:\n  vendors:\n    - {{name: together, model_id: m, url: '{url}'{more}}}\n"

@@ -107,9 +107,6 @@ def refuse_half_characters(value: object, key: str | None = None) -> None:
     r"""Refuse the first half of a surrogate pair anywhere in a JSON value.
 
     ``\ud83d`` without its partner is legal JSON, yet text that cannot be sent, because it has no UTF-8 form.
-
-    Raises:
-        UnusableRequest: there is one.
     """
     try:
         json.dumps(value, ensure_ascii=False).encode()
@@ -120,11 +117,7 @@ def refuse_half_characters(value: object, key: str | None = None) -> None:
 
 
 def unpacked(value: object, key: str, expected: str = "") -> object:
-    """The value, read once more if it is JSON text.
-
-    Raises:
-        UnusableRequest: it is text, but no JSON or with half a character.
-    """
+    """The value, read once more if it is text, which must be JSON."""
     if not isinstance(value, str):
         return value
     try:

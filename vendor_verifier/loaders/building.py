@@ -37,9 +37,6 @@ def declared_tools(value: object, key: str = "tools") -> tuple[list[Tool], list[
     """Tools as chat completions declares them, and what is wrong with them.
 
     They are an array of what :func:`read_tool` reads, or an object with such arrays under the names of servers.
-
-    Raises:
-        UnusableRequest: it is neither.
     """
     value = unpacked(value, key) if value else value
     if isinstance(value, dict):
@@ -154,9 +151,6 @@ def read_question(row: Mapping[str, Any]) -> Question:
     The body is the row itself, its ``request``, or the ``body`` of a batch row, whose ``custom_id`` is the id.
     ``messages`` and ``tools`` may be JSON text, and the role ``_input`` becomes ``system``. Parameters that are null
     are dropped.
-
-    Raises:
-        UnusableRequest: no usable ``messages``, or ``tools`` that is no list.
     """
     body = _body(row)
     messages = _array(body, "messages")

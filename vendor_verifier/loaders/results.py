@@ -124,11 +124,7 @@ class ResultRow(msgspec.Struct, frozen=True):
 
 
 def read_result(row: Mapping[str, Any], line: int) -> ResultRow:
-    """Read one row.
-
-    Raises:
-        UnusableRequest: no usable ``request``, neither status nor response, or a raw completion.
-    """
+    """Read one row."""
     request = row.get("request")
     if not isinstance(request, dict):
         hint = "; this is a file of samples, pass it as the test file" if "messages" in row else ""

@@ -78,17 +78,6 @@ def normal_calls(value: object, key: str) -> list[NormalCall]:
     return normal
 
 
-def tool_output(text: object) -> object:
-    """What a tool answered: the value if the text is JSON, else the text."""
-    if not isinstance(text, str):
-        return text
-    try:
-        found = unpacked(text, "")
-    except UnusableRequest:
-        return text
-    return text if found is None else found
-
-
 def call_defects(tools: Sequence[Tool], calls: Sequence[NormalCall]) -> list[str]:
     """Expected calls that the row's own tools would refuse, in words."""
     checker = ArgumentChecker(tools)
@@ -107,11 +96,7 @@ def call_defects(tools: Sequence[Tool], calls: Sequence[NormalCall]) -> list[str
 
 
 def read_row(row: Mapping[str, Any]) -> Question:
-    """The question of a row and the calls it expects.
-
-    Raises:
-        UnusableRequest: no usable messages, tools or calls.
-    """
+    """The question of a row and the calls it expects."""
     expected = row.get("expected")
     if not isinstance(expected, dict):
         read = kind_of(expected) if "expected" in row else "nothing"
@@ -126,11 +111,7 @@ def read_row(row: Mapping[str, Any]) -> Question:
 
 
 def read_correctness_row(row: Mapping[str, Any]) -> Question:
-    """The question of a row.
-
-    Raises:
-        UnusableRequest: no question in words, or tools that are no list of names or calls.
-    """
+    """The question of a row."""
     query = read_query(row, "input")
     expected = _calls(row, EXPECTED)
     tags = row_tags(row)

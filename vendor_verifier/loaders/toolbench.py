@@ -15,6 +15,7 @@ import json
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from vendor_verifier.loaders.base import Loader, Question, UnusableRequest, kind_of, shortened, unpacked
@@ -26,7 +27,6 @@ from vendor_verifier.loaders.tool_rows import (
     question_of,
     read_query,
     row_tags,
-    tool_output,
 )
 from vendor_verifier.wire.payload import as_dict, as_list
 
@@ -44,11 +44,7 @@ _TYPES = {
 
 
 def read_row(row: Mapping[str, Any]) -> Question:
-    """The question of a row of the evaluator; lists may be JSON text.
-
-    Raises:
-        UnusableRequest: no query, tools that are no list, or a ground truth that is no list of calls.
-    """
+    """The question of a row of the evaluator; lists may be JSON text."""
     query = read_query(row)
     tools, defects = declared_tools(row.get("tools"))
     calls = normal_calls(row.get("ground_truth"), "ground_truth")
@@ -56,11 +52,7 @@ def read_row(row: Mapping[str, Any]) -> Question:
 
 
 def read_mcp_row(row: Mapping[str, Any]) -> Question:
-    """The question of a row of MCPToolBench++.
-
-    Raises:
-        UnusableRequest: no query, no tools anywhere, or a label that is no list of calls.
-    """
+    """The question of a row of MCPToolBench++."""
     query = read_query(row)
     tools, defects = _mcp_tools(row)
     label = unpacked(row[_LABEL], _LABEL) if _LABEL in row else None
@@ -99,11 +91,7 @@ def _without_placeholder(call: NormalCall) -> NormalCall:
 
 
 def read_openbmb_row(row: Mapping[str, Any]) -> Question:
-    """The question of a row of OpenBMB; both lists may be JSON text.
-
-    Raises:
-        UnusableRequest: no query, an API without names, or relevant APIs that are no list of (tool, API).
-    """
+    """The question of a row of OpenBMB; both lists may be JSON text."""
     query = read_query(row)
     apis = unpacked(row.get("api_list"), "api_list")
     if not isinstance(apis, list):
@@ -176,11 +164,7 @@ def _parameters_schema(api: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_conversation_row(row: Mapping[str, Any]) -> Question:
-    """The question of a recorded conversation; a row of the config ``benchmark`` is one of OpenBMB's.
-
-    Raises:
-        UnusableRequest: no conversation with a question, no list of functions, or an action that cannot be read.
-    """
+    """The question of a recorded conversation; a row of the config ``benchmark`` is one of OpenBMB's."""
     if _SAID not in row and "api_list" in row:
         return read_openbmb_row(row)
     messages = _conversation(row)
@@ -246,8 +230,13 @@ def _made_calls(messages: Sequence[tuple[str, str]]) -> list[NormalCall]:
             read = shortened(arguments, 40)
             raise UnusableRequest(f"expected an object after `Action Input:`, read {read}", key)
         following = messages[position] if position < len(messages) else ("", "")
-        output = {"output": tool_output(following[1])} if following[0] == "function" else {}
-        calls.append({"name": name, "parameters": parameters, **output})
+        call: dict[str, Any] = {"name": name, "parameters": parameters}
+        if following[0] == "function":
+            call["output"] = following[1]
+            with suppress(UnusableRequest):
+                found = unpacked(following[1], key)
+                call["output"] = following[1] if found is None else found
+        calls.append(call)
     return calls
 
 
