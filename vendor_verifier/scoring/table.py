@@ -6,16 +6,15 @@ counts. Missing is missing (NaN, or no category), never 0.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
-from itertools import count
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import union_categoricals
 
 from vendor_verifier.loaders.building import parameter_defects
 from vendor_verifier.records.record import Attempt, Record, Score
@@ -36,7 +35,7 @@ from vendor_verifier.suites import Suite, suite_kind
 from vendor_verifier.suites.schema import checker_of
 from vendor_verifier.suites.trigger import judged
 
-CHUNK = 2_000
+CHUNK = 20_000
 _TAGS = ("category", "difficulty", "call_type", "id")
 _RESPONSE = ("finish_reason", "served_model", "served_provider", "fingerprint")
 
@@ -97,14 +96,12 @@ def read_frames(
 
 
 class _Rows:
-    """Rows on their way into a frame: chunks of them become an array a column, with words as numbers."""
+    """Rows on their way into a frame, in chunks of typed columns."""
 
     def __init__(self, columns: tuple[Column, ...]) -> None:
         self._columns = columns
         self._waiting: list[tuple[Any, ...]] = []
         self._parts: list[list[Any]] = [[] for _ in columns]
-        # Words are numbered as they come; None is no word.
-        self._numbers: list[dict[Any, int]] = [defaultdict(count().__next__, {None: -1}) for _ in columns]
 
     def add(self, row: tuple[Any, ...]) -> None:
         self._waiting.append(row)
@@ -112,30 +109,20 @@ class _Rows:
             self._write()
 
     def _write(self) -> None:
-        for place, values in enumerate(zip(*self._waiting, strict=True)):
-            dtype, numbers = self._columns[place].dtype, self._numbers[place]
-            if dtype == "category":
-                codes = list(map(numbers.__getitem__, values))
-                self._parts[place].append(np.array(codes, np.min_scalar_type(-len(numbers))))
-            else:
-                self._parts[place].append(np.array(values, dtype))
+        columns = zip(*self._waiting, strict=True) if self._waiting else [()] * len(self._columns)
+        for parts, values, column in zip(self._parts, columns, self._columns, strict=True):
+            is_word = column.dtype == "category"
+            parts.append(pd.Categorical(pd.Series(values, dtype="str")) if is_word else np.array(values, column.dtype))
         self._waiting.clear()
 
     def frame(self) -> pd.DataFrame:
         """All rows; nothing can be added any more."""
         self._write()
         frame: dict[str, Any] = {}
-        for column, parts, numbers in zip(self._columns, self._parts, self._numbers, strict=True):
+        for column, parts in zip(self._columns, self._parts, strict=True):
             is_word = column.dtype == "category"
-            array: Any = np.concatenate(parts) if parts else np.empty(0, "int8" if is_word else column.dtype)
+            frame[column.name] = union_categoricals(parts, sort_categories=True) if is_word else np.concatenate(parts)
             parts.clear()
-            if is_word:
-                words = np.array([word for word in numbers if word is not None], dtype=object)
-                order = np.argsort(words)
-                # The place of each word in the alphabet, and at the end that of None.
-                places = np.append(np.argsort(order), -1)
-                array = pd.Categorical.from_codes(places[array], categories=pd.Index(words[order], dtype="str"))
-            frame[column.name] = array
         return pd.DataFrame(frame, copy=False)
 
 
