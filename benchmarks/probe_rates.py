@@ -23,7 +23,7 @@ from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, RECORD_COLUMNS
 from vendor_verifier.suites import replay
-from vendor_verifier.suites.probes import ProbesSuite, echo_text, is_question, is_string, probes_samples
+from vendor_verifier.suites.probes import ProbesSuite, echo_text, probes_samples
 
 BASELINE = "official"
 Rewrite = Callable[[str], str]
@@ -124,9 +124,7 @@ def draw_run(
 ) -> ModelRun:
     """A run of the baseline, asked twice, and of these vendors."""
     drawn = probes_samples(2, 2, seed, lengths)
-    samples = tuple(
-        each for each in drawn if not is_question(each.id.removeprefix("probes-")) and not is_string(each.id[7:])
-    )
+    samples = tuple(each for each in drawn if each.tags["category"] not in ("probe", "string"))
     rows = [row for again in (0, 1) for row in rows_of(BASELINE, baseline, samples, seed, slip, again)]
     for label, vendor in vices.items():
         rows += rows_of(label, vendor, samples, seed, slip, 0)

@@ -192,11 +192,6 @@ def group_of(sample: str) -> str:
     return name.partition("-")[0] if name[:1].isdigit() else name
 
 
-def is_question(group: str) -> bool:
-    """Whether it is a question that is asked for one token."""
-    return group[:1].isdigit()
-
-
 def is_string(group: str) -> bool:
     """Whether it is a string whose tokens are counted, not a question."""
     return group.startswith(STRING)
