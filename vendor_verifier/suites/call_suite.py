@@ -1,7 +1,7 @@
 """The base class of the evaluations of tool calls: it asks, asks again while calls are missing, and reads the calls.
 
 Calls are read where they were asked for: natively; in the text with ``answer_format: text``; and in either place where
-``answer_format`` is left at ``auto`` and the configured prompt asks for written calls. Nobody else's text is read: a
+``answer_format`` is left at ``auto`` and the configured prompt asks for JSON. Nobody else's text is read: a
 vendor that leaks calls fails. A failed or undecided answer scores 0 everywhere, so failing can never raise a mean. A
 sample without readable expected calls is a defect of the data set: it scores None, and its details name the defect.
 """
@@ -9,7 +9,6 @@ sample without readable expected calls is a defect of the data set: it scores No
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,19 +26,12 @@ from vendor_verifier.suites.calls import Call, calls_in_text, first_problem, rea
 from vendor_verifier.suites.trigger import complete_calls, decide
 from vendor_verifier.wire.payload import as_dict
 
-# Anomalies: the answer holds calls, but not where this evaluation reads them.
-CALLS_ONLY_IN_TEXT = "calls_only_in_text"
-CALLS_ONLY_NATIVE = "calls_only_native"
 PLACEHOLDER = "{problem_statement}"
 TEXT_PROMPT = """{problem_statement}
 
 Answer with the tool calls that fulfil the request and with nothing else: one JSON array, in the order in which the \
 tools are to be called. Each element is an object with "name", the tool, and "parameters", an object ({} for a tool \
 without parameters). If no tool is needed, answer []."""
-# A prompt that names a form calls are written in: JSON, tool_calls, or the keys of a call.
-_WRITTEN_FORM = re.compile(
-    r"json|tool_?calls?\b|[\"'`]name[\"'`].*[\"'`](parameters|arguments|args|input)[\"'`]", re.I | re.S
-)
 
 
 def first_turn(turn: Turn, answer_format: str, agent_prompt: str | None) -> Turn:
@@ -127,11 +119,11 @@ class CallSuite:
         names = [as_dict(tool.get("function")).get("name") for tool in sample.turn.tools]
         tools = {name for name in names if isinstance(name, str) and name} if self.READS_PROSE else None
         written = calls_in_text(response.text, tools)
-        either = self.answer_format == "auto" and _WRITTEN_FORM.search(self.agent_prompt or "")
+        either = self.answer_format == "auto" and "json" in (self.agent_prompt or "").lower()
         if self.answer_format == "text" or (either and not native):
-            unread = (CALLS_ONLY_NATIVE,) if native and not written else ()
+            unread = ("calls_only_native",) if native and not written else ()
             return Answered("called" if written else decide(response, ()), written, unread, in_text=True)
-        unread = (CALLS_ONLY_IN_TEXT,) if written and not native else ()
+        unread = ("calls_only_in_text",) if written and not native else ()
         return Answered(decide(response, native), tuple(map(read_call, native)), (*anomalies, *unread))
 
     def play(self, sample: Sample) -> AnyPlay:
