@@ -16,13 +16,13 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from vendor_verifier.cli.output import EXIT_OK, EXIT_USAGE, say, warn
+from vendor_verifier.config.document import read_text, read_yaml
 from vendor_verifier.config.env_file import read_environment
 from vendor_verifier.config.load import load_config
 from vendor_verifier.config.model_names import MODEL_IDS, series_of
 from vendor_verifier.config.old_files import McpbrFile, move_keys, read_mcpbr
 from vendor_verifier.config.run_config import INPUT, RunOptions, option
 from vendor_verifier.config.schema import json_schema
-from vendor_verifier.config.yaml_source import read_text, read_yaml
 from vendor_verifier.errors import ConfigError, Problem, ProblemsError, StorageError, UsageError
 from vendor_verifier.registry import find_vendors
 from vendor_verifier.reports.escape import plain

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from vendor_verifier.config.document import read_text
 from vendor_verifier.config.secret_text import is_placeholder
-from vendor_verifier.config.yaml_source import read_text
 
 
 def read_environment() -> Mapping[str, str]:

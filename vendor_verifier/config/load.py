@@ -12,15 +12,14 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import structs
 
+from vendor_verifier.config.document import Document, key_text, listed, nearest, read_text, read_yaml
 from vendor_verifier.config.entries import EntryReader, Written, read_models, refuse_literal_secrets
 from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.model_names import MODEL_IDS, default_baseline
 from vendor_verifier.config.old_files import read_mcpbr
-from vendor_verifier.config.problems import key_text, listed, nearest
 from vendor_verifier.config.run_config import RunConfig, RunOptions
 from vendor_verifier.config.schema import RESERVED, Settings, Top, read_address
 from vendor_verifier.config.secret_text import shown
-from vendor_verifier.config.yaml_source import Document, read_text, read_yaml
 from vendor_verifier.errors import ConfigError, Problem
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.registry import Registry, find_vendors

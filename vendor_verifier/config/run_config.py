@@ -13,7 +13,7 @@ from cyclopts.validators import Number
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
-from vendor_verifier.config.problems import misfit
+from vendor_verifier.config.document import misfit
 from vendor_verifier.config.secret_text import has_known_form
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.findings.gates import PRESETS

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
-from vendor_verifier.config.problems import listed, nearest
+from vendor_verifier.config.document import listed, nearest
 from vendor_verifier.config.run_config import Flag
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.suites import SUITES, Suite, SuiteKind, known_suite, suite_kind

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.config.problems import listed, nearest
+from vendor_verifier.config.document import listed, nearest
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions, one_or_many
 from vendor_verifier.errors import DataError, Problem, ProblemsError

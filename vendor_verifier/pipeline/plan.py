@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from msgspec import structs
 
+from vendor_verifier.config.document import listed
 from vendor_verifier.config.load import Configuration, load_config
-from vendor_verifier.config.problems import listed
 from vendor_verifier.config.run_config import Flag, RunOptions
 from vendor_verifier.config.suite_options import Places, SuiteOptions, placing, stated_options
 from vendor_verifier.errors import Problem, ProblemsError, UsageError

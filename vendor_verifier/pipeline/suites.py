@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import structs
 
-from vendor_verifier.config.problems import listed
+from vendor_verifier.config.document import listed
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import SuiteOptions, build_suite, stated_options
 from vendor_verifier.errors import Problem, ProblemsError

@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal
 from msgspec import structs
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from vendor_verifier.config.document import read_text, read_yaml
 from vendor_verifier.config.suite_options import TaskOptions, build_suite
-from vendor_verifier.config.yaml_source import read_text, read_yaml
 from vendor_verifier.errors import BFCL_DATA, Problem, ProblemsError, UsageError
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.loaders.selection import classes_of
