@@ -1,8 +1,4 @@
-"""Every kind of failure in one table: its phase, its treatment in a run, who answers for it, and its words.
-
-A kind is added by adding one row. Retries, limits, bills, causes, the doctor, the reports and the reference page
-read the columns; code that treats one kind differently names that kind.
-"""
+"""Every kind of failure in one table: its phase, its treatment in a run, who answers for it, and its words."""
 
 from __future__ import annotations
 
@@ -31,12 +27,10 @@ CHARGES: Mapping[Charge, str] = {
 class Kind(msgspec.Struct, frozen=True):
     """One kind of failure.
 
-    ``phase`` is where it usually happens. ``retried``: whether an attempt is worth repeating, ``once`` where one more
-    try settles it. ``pauses`` holds back the whole account, ``stops`` makes every further request of the entry
-    pointless. ``charge``: who answers for it. ``statuses`` are the HTTP statuses that mean it. ``hopeless``: another
-    question would get the same. ``declines``: this very request is refused. ``maybe_billed``: the vendor may
-    have worked. ``no_answer``: a 2xx with something else in the answer's place. ``after_end``: it cannot spoil an
-    answer that had been given whole.
+    ``phase`` is where it usually happens, ``charge`` who answers for it, ``statuses`` the HTTP statuses that mean it.
+    ``pauses`` holds back the account, ``stops`` ends the entry. ``hopeless``: another question would get the same.
+    ``declines``: this request is refused. ``maybe_billed``: the vendor may have worked. ``no_answer``: a 2xx with
+    something else. ``after_end``: it cannot spoil an answer that was whole.
     """
 
     name: FailureKind

@@ -23,9 +23,8 @@ BaselineF1 = Literal["fixed", "self"]
 class EntryInfo(msgspec.Struct, frozen=True):
     """One vendor's entry in the run: a line of the ranking.
 
-    ``repeat`` is the number of times it was asked everything, ``None`` for the run's own number. ``begun`` is the
-    number of records started where none was planned (by a duration or a schedule): the last repetition may be a part.
-    ``cap`` limited requests in flight where times that rank count from when requests were due; ``None``: from sending.
+    ``repeat`` is the number of times it was asked everything, ``begun`` the number of records started where none was
+    planned (by a duration or a schedule). With a ``cap``, times that rank count from when requests were due.
     """
 
     model: str
@@ -164,11 +163,10 @@ class ScoreRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LoadReport(msgspec.Struct):
-    """The load offered to one entry.
+    """The load offered to one entry: ``begun`` plays in ``repetitions`` of the samples, without the warm-up.
 
-    ``begun`` plays count, in ``repetitions`` of the samples; warm-up was thrown away. ``held_back`` of them found
-    ``cap`` others in flight when they were due. ``lag_p99_ms`` is from due to sent without the time to connect, None in
-    a closed loop.
+    ``held_back`` of them found ``cap`` others in flight when due. ``lag_p99_ms`` is from due to sent, None in a closed
+    loop.
     """
 
     begun: _Count = 0
@@ -181,10 +179,7 @@ class LoadReport(msgspec.Struct):
 
 
 class LoopReport(msgspec.Struct, frozen=True):
-    """The lag of the event loop found by one watch. ``core_share`` is CPU ÷ wall seconds of this process.
-
-    ``None`` in place of a number: not watched for long enough.
-    """
+    """The lag of the event loop, None where not watched for long enough. ``core_share`` is CPU ÷ wall seconds."""
 
     p99_ms: _Number | None = None
     max_ms: _Number | None = None
@@ -199,11 +194,7 @@ class Loss(msgspec.Struct, frozen=True):
 
 
 class Executor(msgspec.Struct, frozen=True):
-    """The executor of one session.
-
-    ``workers`` are the processes or machines that sent, none where it was the command itself; ``cores`` are those here.
-    ``refused`` says why others could not send.
-    """
+    """The executor of one session: ``workers`` sent, none where it was the command itself; ``refused`` could not."""
 
     name: str | None = None
     cores: _Count | None = None

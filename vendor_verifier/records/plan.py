@@ -41,11 +41,10 @@ class Price(msgspec.Struct, frozen=True):
 class Entry(msgspec.Struct, frozen=True):
     """One vendor endpoint under one unified model name: a line of the ranking.
 
-    ``label`` names it in every table and is unique under its model. ``account`` is (origin, key) without
-    revealing the key: entries that share it share concurrency, pauses and pacing. ``parameters`` override the
-    sample's own (``temperature``, ``max_tokens``). ``key_name`` is the variable the key came from, ``key_command`` the
-    program that prints it where it has to be fetched anew while the run goes on. ``header_templates`` are the headers
-    with a variable in them as the config writes them (``Bearer ${NAME}``), so that another machine can fill in its own.
+    ``label`` is unique under its model. Entries of one ``account`` (origin and key, not revealed) share concurrency,
+    pauses and pacing. ``parameters`` override the sample's own. ``key_name`` is the variable the key came from,
+    ``key_command`` the program that prints it. ``header_templates`` are headers as the config writes them
+    (``Bearer ${NAME}``), so that another machine can fill in its own values.
     """
 
     model: str
@@ -88,12 +87,11 @@ class RetryRules(msgspec.Struct, frozen=True):
 
 
 class LoadShape(msgspec.Struct, frozen=True):
-    """The shape in which requests are offered to each vendor entry; by default, a fixed number at a time until all is
-    asked.
+    """The shape in which requests are offered to each entry; by default a fixed number at a time until all is asked.
 
-    ``request_rate`` (per second) or a ``schedule`` offers them whatever happens (an open loop), spaced evenly or at
-    random by ``arrival``. ``ramp_up_s`` lets rate or places grow linearly. The first ``warmup`` requests are sent and
-    thrown away. ``duration_s`` asks again and again, counted from the end of the warm-up.
+    ``request_rate`` (per second) or a ``schedule`` offers them whatever happens (an open loop), spaced by ``arrival``.
+    ``ramp_up_s`` lets rate or places grow linearly. The first ``warmup`` requests are thrown away. ``duration_s`` asks
+    again and again, counted from the end of the warm-up.
     """
 
     request_rate: float | None = None
@@ -139,11 +137,9 @@ class Task(msgspec.Struct, frozen=True):
 class Plan(msgspec.Struct, frozen=True):
     """A whole run, decided before anything is sent. ``vendor_concurrency`` None means all vendors at once.
 
-    Baselines are asked everything ``baseline_repeats`` times if that is more than ``repeat``: what they differ by from
-    themselves is noise. ``max_requests`` and ``max_cost_usd`` end an execution early, None for no limit.
-    ``question_seed`` is the one from which questions were made anew for this run, None where none were.
-    ``redact_content``: nothing that was asked or answered is stored, only digests and what scoring needs. ``workers``
-    are the number of processes of this machine, or a Dask scheduler's address; 1 is this process.
+    Baselines are asked everything ``baseline_repeats`` times if that is more than ``repeat``. ``question_seed`` is the
+    one from which questions were made for this run. ``redact_content``: nothing that was asked or answered is stored,
+    only digests. ``workers`` are the number of processes here, or a Dask scheduler's address; 1 is this process.
     """
 
     entries: tuple[Entry, ...]

@@ -55,19 +55,14 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 class Timing(msgspec.Struct, frozen=True):
-    """The moments of one attempt.
+    """The moments of one attempt, in nanoseconds from when the request was handed to a connected socket.
 
-    Nanoseconds on one monotonic clock, zero = the request was handed to a connected socket. ``scheduled_ns`` is
-    negative by the time the request waited for its turn, or in an open loop by the time since its record was due;
-    ``connect_ns`` is what a new connection took before zero (``None`` on a reused one). ``first_token_ns`` is the first
-    non-empty text, reasoning or tool-call delta, ``first_answer_ns`` the first that is not reasoning. ``gaps_ns`` are
-    the pauses between one piece of the answer (a non-empty delta) and the next, 0 where both arrived at one moment, so
-    their sum is last − first token. ``first_chunk_share`` is the share (0..1) of all received characters that came with
-    the first token moment. ``sent_at`` is UTC wall time, ISO 8601, a label only. ``dns_ns``, ``tcp_ns`` and ``tls_ns``
-    are the parts of ``connect_ns`` where the transport can separate them; ``connection_reused`` says whether TTFT is
-    a warm one (``None``: not known). ``our_lateness_ns`` is how late we may have stamped, at most, what came in between
-    connecting and the end (``None``: nobody watched). ``begun_late_ns`` is the part of the time from due to sent for
-    which we may answer, at most, and neither a cap nor a budget; ``None`` where nothing was due by a schedule.
+    ``scheduled_ns`` is negative by the wait for its turn, or in an open loop by the time since it was due.
+    ``connect_ns`` is what a new connection took before zero, ``dns_ns``, ``tcp_ns`` and ``tls_ns`` its parts.
+    ``first_token_ns`` is the first non-empty text, reasoning or tool-call delta, ``first_answer_ns`` the first that is
+    not reasoning. ``gaps_ns`` are the pauses between deltas; their sum is last − first token. ``first_chunk_share`` is
+    the share (0..1) of all characters that came with the first token. ``sent_at`` is UTC, ISO 8601. ``our_lateness_ns``
+    is how late we may have stamped, at most; ``begun_late_ns`` our part, at most, of the time from due to sent.
     """
 
     sent_at: str
@@ -91,8 +86,7 @@ class Timing(msgspec.Struct, frozen=True):
 class Response(msgspec.Struct, frozen=True):
     """The vendor's answer, normalised; ``finish_raw`` keeps its own word.
 
-    ``calls_whole``: it is nothing but calls that the protocol gives
-    in one piece, so that its first token came when its last one did, however well it was streamed.
+    ``calls_whole``: it is only calls, which the protocol gives in one piece: the first token came with the last.
     """
 
     text: str = ""
@@ -112,10 +106,7 @@ class Response(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """The reason why an attempt did not succeed; a value, not an exception. ``message`` is capped and scrubbed of
-    secrets.
-
-    ``request_id`` is the request's id in the answer's headers, by which a vendor's support finds it.
+    """The reason why an attempt did not succeed. ``message`` is capped and scrubbed of secrets.
 
     Raises:
         ValueError: ``KINDS`` knows no such kind.
@@ -164,10 +155,9 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """One HTTP try. A cut stream has both a (partial) response and a failure; a skipped sample has neither timing.
+    """One HTTP try. A cut stream has both a (partial) response and a failure.
 
-    ``resent``: a kept connection ended under the first sending before any byte came back, and this is what became of
-    the second one, on a new connection; its timing is the second's.
+    ``resent``: a kept connection ended before any byte came back, and this is the second sending, on a new one.
     """
 
     number: Count
@@ -184,9 +174,7 @@ class Attempt(msgspec.Struct, frozen=True):
 class TurnRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """All tries of one turn, in order; the last one is the turn's outcome.
 
-    ``rewritten`` names what the wire had to send in other words than the sample (a schema keyword dropped, a budget
-    added), so that a difference between protocols can be traced to the question. ``tool_results`` are what real tools
-    returned to the calls of its answer, where they were run.
+    ``rewritten`` names what the wire sent in other words than the sample. ``tool_results`` are those of real tools.
     """
 
     attempts: tuple[Attempt, ...]
@@ -205,9 +193,8 @@ FeatureStatus = Literal["kept", "broken", "not_offered", "not_measurable"]
 class CallVerdict(msgspec.Struct, frozen=True):
     """The verdict on one tool call's arguments.
 
-    ``empty_arguments`` marks ``""`` sent to a known tool without required arguments, ``valid_in_dialect`` arguments
-    that fit the schema only as its dialect means it: both valid when lenient, invalid when strict. ``not_judged``:
-    judging would have cost too much. ``pointer`` is the JSON pointer of the first violation inside the arguments.
+    ``empty_arguments`` (``""`` to a tool that requires none) and ``valid_in_dialect`` are valid when lenient, invalid
+    when strict. ``not_judged``: judging would have cost too much. ``pointer`` is that of the first violation.
     """
 
     tool: str
@@ -242,9 +229,8 @@ RecordKey = tuple[str, str, str, str, str, int]
 class Record(msgspec.Struct, frozen=True):
     """Everything that happened to one (run, model, label, suite, sample, repetition); one line of records.jsonl.
 
-    ``block`` numbers 25 samples that follow each other in the order common to all vendors, so that a vendor got them at
-    about one time. ``worker`` and ``region`` say where it was sent from, in a run on several machines; ``None``
-    otherwise. ``offered_s`` is when it was due, in seconds after the vendor's schedule began; ``None`` without one.
+    ``block`` numbers 25 samples in the order common to all vendors. ``worker`` and ``region`` say where it was sent
+    from, in a run on several machines. ``offered_s`` is when it was due, in seconds after the vendor's schedule began.
     ``sample_name`` is the id that the sample's own row gives.
     """
 
@@ -299,13 +285,11 @@ def supersedes(new: Record, old: Record) -> bool:
 
 
 class Exchange(msgspec.Struct, frozen=True):
-    """One attempt as the transport saw it.
+    """One attempt as the transport saw it; times as in :class:`Timing`.
 
-    All ``_ns`` are on one monotonic clock with zero = the request was handed to a connected socket. ``headers`` have
-    lower-case names. ``failure`` is what stopped the exchange (``None`` when the body ended by the protocol's rules);
-    ``chunks`` then hold what had arrived. ``lost``: the connection had served before and ended within a moment of
-    sending, before any byte of an answer: the request may have met nobody. ``has_surplus``: bytes came with the end of
-    the answer that were no part of it; they are in no chunk.
+    ``headers`` have lower-case names. ``failure`` is what stopped the exchange; ``chunks`` then hold what had arrived.
+    ``lost``: a kept connection ended before any byte of an answer. ``has_surplus``: bytes came after the end of the
+    answer; they are in no chunk.
     """
 
     sent_at: str

@@ -18,10 +18,9 @@ Amount = Annotated[float, msgspec.Meta(ge=0, le=MAX_NUMBER)]
 class Turn(msgspec.Struct, frozen=True):
     """One question in chat-completions terms.
 
-    ``messages`` and ``tools`` are chat-completions objects; ``parameters`` are the other body keys in the same
-    vocabulary (``tool_choice``, ``temperature``, ``max_tokens`` …), never ``model``, ``stream`` or ``stream_options``.
-    ``stream`` off asks for the answer in one piece. ``thinking`` switches the model's reasoning where the wire has a
-    switch for it. ``fixed`` names parameters that an entry's own must not replace, because they are what is examined.
+    ``parameters`` are the other body keys (``tool_choice``, ``temperature``, …), never ``model`` or ``stream``.
+    ``thinking`` switches the model's reasoning where the wire has a switch for it. ``fixed`` names parameters that an
+    entry's own must not replace, because they are what is examined.
     """
 
     messages: tuple[Mapping[str, Any], ...]
@@ -49,10 +48,9 @@ class Endpoint:
 class HttpRequest(msgspec.Struct, frozen=True):
     """One POST (or, for the data of an evaluation, GET), ready to send.
 
-    ``untranslatable`` names what of the turn this wire could not carry; a request with any is not sent and not charged
-    to the vendor. ``tool_names`` maps names as sent to names as declared where the wire's alphabet is narrower.
-    ``rewritten`` names what is sent in other words than the turn's (``schema:oneOf``, ``dropped:seed``), evidence for
-    the report and no reason not to send. ``headers`` may be secret and stay out of every ``repr``.
+    ``untranslatable`` names what this wire cannot carry; such a request is not sent and not charged to the vendor.
+    ``tool_names`` maps names as sent to names as declared. ``rewritten`` names what is sent in other words than the
+    turn's (``schema:oneOf``, ``dropped:seed``). ``headers`` may be secret and stay out of every ``repr``.
     """
 
     url: str

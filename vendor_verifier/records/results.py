@@ -26,13 +26,11 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that was seen at a vendor.
+    """Something that was seen at a vendor; docs/verdict.md lists the names.
 
-    ``name`` says what kind of thing it is (docs/verdict.md lists them). ``status`` is what it means for the facet:
-    ``check``, ``differs`` or ``down``, ``not_tested`` for a reason why the facet could not be judged, ``matches`` for
-    what is noted only. ``text`` is one sentence with its numbers. ``p_value`` is corrected for all tests of the facet;
-    None of a fact. ``value``, ``low`` and ``high`` are the difference and its interval, ``n`` what it was counted over.
-    ``samples`` show it, most telling first, and ``command`` lists them.
+    ``status`` is what it means for the facet, ``not_tested`` for a reason why it could not be judged, ``matches`` for
+    what is noted only. ``p_value`` is corrected for all tests of the facet; None of a fact. ``value``, ``low`` and
+    ``high`` are the difference and its interval over ``n``. ``samples`` show it, and ``command`` lists them.
     """
 
     model: str
@@ -110,10 +108,9 @@ class SuiteResult(msgspec.Struct, frozen=True):
 
 class VendorResult(msgspec.Struct, frozen=True, kw_only=True):
     """All results of one vendor. ``measured`` says over how many records each rank metric was taken (f1: pairs,
-    schema_accuracy: responses), ``intervals`` its 95 % interval where there is one; ``failures`` counts records by
-    kind. ``place`` is by ``irf``, or by the mean score of the evaluations where vendors were not compared with a
-    baseline's decisions; ties share it. ``cached_share`` is the cached share of all input tokens, None where no
-    cache is reported; ``input_price_usd`` is the price of a million input tokens at this share."""
+    schema_accuracy: responses); ``failures`` counts records by kind. ``place`` is by ``irf``, without a comparison by
+    the mean score of the evaluations; ties share it. ``cached_share`` is the cached share of all input tokens,
+    ``input_price_usd`` the price of a million input tokens at it."""
 
     label: str
     vendor: str
