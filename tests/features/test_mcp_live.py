@@ -12,19 +12,17 @@ from typing import Any
 
 import anyio
 import pytest
-from call_evaluations import ONE, RIGHT, TWO, called, said, sample
+from call_evaluations import RIGHT, TWO, called, said, sample
 from workbench import Bench
 
 import vendor_verifier
 from vendor_verifier.features.mcp_live.client import live_tools
 from vendor_verifier.features.mcp_live.hooks import _DEMO
 from vendor_verifier.loaders.tool_rows import call_defects
-from vendor_verifier.records.record import Attempt, Failure, Record, Score, TurnRecord
+from vendor_verifier.records.record import Attempt, Score
 from vendor_verifier.records.request import RunTools, ToolRequest, ToolResult, ToolRun, Turn
 from vendor_verifier.resources import shipped
-from vendor_verifier.store import decode_record, encode_record
 from vendor_verifier.suites.mcp_live import MOST_CALLS, McpLiveSuite
-from vendor_verifier.suites.trigger import judged
 
 ROWS = [json.loads(line) for line in shipped("datasets/mcp_live.jsonl").read_text("utf-8").splitlines()]
 TOOLS = ",".join(ROWS[0]["tools"])
@@ -143,12 +141,6 @@ def played(suite: McpLiveSuite, answers: Iterator[Attempt], calls: Any = TWO) ->
             sent = tuple(ToolResult(each.name, "ok", f"{each.name} says hi") for each in step.requests)
 
 
-def recorded(*turns: TurnRecord) -> Score:
-    """The score of a record with these turns after a trip to disk."""
-    record = decode_record(encode_record(Record("run", "m", "v", "v", "mcp_live", "s-1", 0, turns)))
-    return judged(record, McpLiveSuite(), sample(ONE))
-
-
 def test_a_model_that_calls_for_ever_is_stopped() -> None:
     """By the number of turns, or of calls in all; its last calls are not run."""
     score, steps = played(McpLiveSuite(max_iterations=4), iter([RIGHT] * 9))
@@ -157,15 +149,3 @@ def test_a_model_that_calls_for_ever_is_stopped() -> None:
     assert score.values["resolved"] == 0.0
     _, steps = played(McpLiveSuite(), iter([called(*[("a", "{}")] * (MOST_CALLS + 1))]))
     assert not any(step.requests for step in steps if isinstance(step, RunTools))
-
-
-def test_a_failure_of_the_server_judges_nobody() -> None:
-    """Every value is None, and the details say that it is ours; a vendor's failure scores 0."""
-    ours = Attempt(1, failure=Failure.of("tool_server", "the MCP server failed: it hung"))
-    for turns in ((TurnRecord((ours,)),), (TurnRecord((RIGHT,)), TurnRecord((ours,)))):
-        score = recorded(*turns)
-        assert set(score.values.values()) == {None}
-        assert score.details["blame"] == "us"
-    theirs = Attempt(1, failure=Failure("overloaded", "headers", "no", 503))
-    score = recorded(TurnRecord((RIGHT,), (), (ToolResult("a", "ok"),)), TurnRecord((theirs,)))
-    assert {value for value in score.values.values() if value is not None} == {0.0}

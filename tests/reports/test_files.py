@@ -32,7 +32,7 @@ def test_scores_json_keeps_its_schema(demo: ScoredRun) -> None:
     assert {(each["tps"], each["irf"]) for each in model["vendors"].values()} == {(None, None)}
 
 
-@pytest.mark.parametrize("name", [*MACHINES, "report.md"])
+@pytest.mark.parametrize("name", [*MACHINES, "report.md", "report.html"])
 def test_hostile_text_is_escaped(name: str) -> None:
     """Labels, reasons, warnings and scores' names of strangers are text in every file."""
     wild = [vendor(each, verdict=verdict("differs", each, command=each), vendor=each, model_id=each,
@@ -44,6 +44,9 @@ def test_hostile_text_is_escaped(name: str) -> None:
         text = re.sub(r"(`+).+?\1(?!`)", "", text)  # a code span shows what is in it
         assert "<script" not in text
         assert not re.search(r"(?<!\\)!\[|(?<!\\)\]\(|\n::|\n=", text)
+    if name == "report.html":
+        assert "<script>alert" not in text
+        assert "&lt;script&gt;alert" in text
     if name == "ranking.csv":
         assert not [cell for row in csv.reader(text.splitlines()) for cell in row if cell[:1] in ("=", "+", "@")]
     if name == "junit.xml":

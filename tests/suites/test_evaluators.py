@@ -40,18 +40,6 @@ def test_a_hostile_text_full_of_fences_is_read_in_no_time() -> None:
     assert tools("a", "x```\n" * 400_000) == NO_CALLS
 
 
-CRASHES = [None, "[" * 9999, "[" + "1" * 4301 + "]", [{"name": []}], '```json\n[1, {"name": "a"}]\n```']
-
-
-@pytest.mark.parametrize("answer", [*CRASHES, [{"name": "a", "parameters": "{}"}], {"tool_calls": 5}])
-def test_what_crashes_an_original_is_unresolved(answer: Any) -> None:
-    found = mcp([call("a", x=1)], answer)
-    assert found["resolved"] is False
-    assert found.get("error") or found["details"] == "Agent made no tool calls"
-    if answer in CRASHES:
-        assert tools("a", answer)["error"]
-
-
 @pytest.mark.parametrize("truth", [None, [], [{"parameters": {}}], ["a", 1], 5, "["])
 def test_a_row_without_readable_truth_is_an_error(truth: Any) -> None:
     for found in (tools(truth, "?"), mcp(truth, "?")):
@@ -66,9 +54,7 @@ def test_a_row_without_readable_truth_is_an_error(truth: Any) -> None:
         # Spellings that only a wire has, and tools that would do as well.
         ([{**call("a", x=1), "similar_tools": [{"name": "b"}]}], [call("b", x=1)], 0.0, 0.0, False),
         ([call("a", x=1)], [{"name": "a", "arguments": {"x": 1}}], 1.0, 0.0, False),
-        ([call("a", x=1)], {"tool_calls": [call("a", x=1)]}, 1.0, 1.0, True),
         # The quirks of the original, by the sensible rule.
-        ([call("a")], [call("a")], 1.0, None, True),
         ([call("a", x=1), call("a", x=2)], [call("a", x=2), call("a", x=1)], 1.0, 1.0, True),
         ([call("a", x=None)], [call("a")], 1.0, 0.0, False),
         # The fallback that the page promises for a text that is not JSON.
