@@ -94,10 +94,6 @@ def _write_first_files(
 
     ``suites`` is a section of the configuration, ``flags`` are those that its run needs.
     A file that is there is kept, unless it is still as ``init`` without a model wrote it.
-
-    Raises:
-        StorageError: the disk refused.
-        UsageError: the folder is a file.
     """
     if folder.is_file():
         raise UsageError(f"{folder} is a file; name a folder")
@@ -133,11 +129,7 @@ def _write_first_files(
 
 
 def _offers_of(models: Sequence[str], vendors: Sequence[str]) -> dict[str, dict[str, str]]:
-    """model → vendor → the model's id at the vendor, of the vendors with a public address unless they are named.
-
-    Raises:
-        ProblemsError: no such model, or none of ``vendors`` is known to serve one of them.
-    """
+    """model → vendor → the model's id at the vendor, of the vendors with a public address unless they are named."""
     plugins, problems = find_vendors(()).vendors, []
     chosen: dict[str, dict[str, str]] = {}
     for model in models:
@@ -217,10 +209,6 @@ def _convert(config: Path, env_file: Path | None, *, dry_run: bool) -> int:
     """Move the keys of ``config`` and return the exit code: 2 while the result has problems, which are named.
 
     Keys go to ``env_file`` (default: .env next to the config); a backup is kept, and no key is printed.
-
-    Raises:
-        ConfigError: a file cannot be read, or its keys cannot be moved.
-        StorageError: the disk refused.
     """
     # Links are followed: the file that is meant is changed, not the link replaced.
     config = config.resolve()

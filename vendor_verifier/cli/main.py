@@ -49,9 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def end_in_order() -> Sequence[int]:
     """Make SIGTERM and SIGHUP end the program as Ctrl-C does, so that no process that we started outlives us.
 
-    They go to whoever handles Ctrl-C at the moment: an event loop then cancels its task, while an exception raised in
-    the middle of a loop could leave it running. A signal that is ignored (``nohup``) stays ignored. Returns the list
-    of the signals that came, which is filled as they come.
+    They go to whoever handles Ctrl-C at the moment, such as an event loop; an ignored one (``nohup``) stays ignored.
+    Returns the list of the signals that came, which is filled as they come.
     """
     came: list[int] = []
 

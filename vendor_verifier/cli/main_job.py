@@ -86,11 +86,7 @@ def _exit_code(outcome: RunOutcome, meant_to_fail: Collection[str], *, can_go_on
 
 
 def _print_dry_run(prepared: Prepared, *, as_json: bool) -> None:
-    """Print the estimate of a prepared run on stdout, as lines of text or as JSON.
-
-    Raises:
-        UsageError: a price of the config is invalid.
-    """
+    """Print the estimate of a prepared run on stdout, as lines of text or as JSON."""
     foreseen = forecast(prepared)
     if as_json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(foreseen), indent=2).decode() + "\n")

@@ -21,13 +21,6 @@ from vendor_verifier.config.secret_text import abbreviated, holds_secret, shown
 from vendor_verifier.errors import ConfigError, Problem
 
 KeyPath = tuple[str | int, ...]
-# What other tools call our keys.
-_OTHER_WORDS = {
-    "base_url": "url", "api_base": "url", "endpoint": "url", "model": "model_id", "key": "api_key",
-    "headers": "extra_headers", "requests_per_minute": "rpm",
-}  # fmt: skip
-
-
 Shape = TypeVar("Shape", bound=BaseModel)
 _MAX_BYTES = 1_000_000
 _MAX_DEPTH = 40
@@ -231,10 +224,7 @@ def key_text(path: KeyPath) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """`` (did you mean `x`?)`` for the nearest known word, else the empty text."""
-    names = list(known)
-    if _OTHER_WORDS.get(word) in names:
-        return f" (did you mean {shown(_OTHER_WORDS[word])}?)"
-    folded = {name.casefold(): name for name in names}
+    folded = {name.casefold(): name for name in known}
     close = difflib.get_close_matches(word[:100].casefold(), folded, n=1, cutoff=0.6)
     return f" (did you mean {shown(folded[close[0]])}?)" if close else ""
 

@@ -159,11 +159,7 @@ def _besides_entries(
 
 
 def _content_of(options: RunOptions, variables: Mapping[str, str]) -> dict[str, Any]:
-    """The content of a configuration with the vendors of ``--url`` and one model; the first is the baseline.
-
-    Raises:
-        ConfigError: they are not NAME=URL, or no model is named; all problems at once.
-    """
+    """The content of a configuration with the vendors of ``--url`` and one model; the first is the baseline."""
     problems = [
         Problem(f"read {text!r}; expected NAME=URL, as in {_URL_EXAMPLE}", key="--url")
         for text in options.url
@@ -222,9 +218,6 @@ def _with_baselines(
     """The entries with a baseline for each model: the ``stated`` label or vendor, else the marked one, else the maker.
 
     A model left without one is warned about.
-
-    Raises:
-        ConfigError: no entry is the ``stated`` one, or two of one model are.
     """
     named = [entry for entry in entries if entry.label == stated] or [e for e in entries if e.vendor == stated]
     if stated is not None and not named:

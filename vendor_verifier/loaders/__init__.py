@@ -50,12 +50,9 @@ def read_dataset_file(
 ) -> LoadedSamples:
     """Read a data set of any format in :func:`loaders`, as JSON lines or one JSON array.
 
-    Args:
-        content: the whole file, or its physical lines from the first.
-        dataset: the name samples carry as their source.
-        file: what error messages call the file.
-        format: a loader's name; by default the format of the first row that looks like one.
-        skip_bad: leave unusable rows out and list them in ``skipped``, instead of refusing the file.
+    ``content`` is the whole file or its physical lines, ``dataset`` the name that samples carry as their source,
+    ``file`` what messages call it, ``format`` a loader's name (by default that of the first row that looks like one).
+    With ``skip_bad`` unusable rows are left out and listed in ``skipped``.
 
     Raises:
         UsageError: there is no such format.
@@ -76,11 +73,7 @@ def read_dataset_file(
 
 
 def loader_named(name: str) -> Loader:
-    """The loader of that name.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The loader of that name; UsageError when there is none."""
     known = {loader.name: loader for loader in loaders()}
     if name not in known:
         raise UsageError(f"there is no data-set format {name!r}; expected one of {', '.join(known)}")

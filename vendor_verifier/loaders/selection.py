@@ -45,20 +45,14 @@ def select(
     head: bool = False,
     by_call_type: bool = False,
 ) -> Sequence[Sample]:
-    """The samples that every filter lets through, in their order.
+    """The samples that every filter lets through, in their order. An empty filter passes everything; case is ignored.
 
-    An empty filter passes everything; case is ignored.
-
-    Args:
-        ids: any of these is the sample's id or its tag ``id``.
-        difficulty: any of these is the tag ``difficulty`` or ``call_type``. For a sample that has only a call type,
-            easy means single, medium and hard mean multi.
-        category: any of these is contained in the tag ``category``.
-        tags: each of these is contained in the tools or tags as JSON text.
-        limit: the most samples; each class (:func:`expects_call`) is among them once or in its share, and so is each
-            category within its class. A larger limit only adds samples.
-        head: the first ``limit`` instead.
-        by_call_type: as MCPToolBench++ has it, a difficulty is one of the call type's and a category is equal.
+    ``ids``: the id or the tag ``id`` is one of them. ``difficulty``: the tag ``difficulty`` or ``call_type`` is one of
+    them; for a sample with only a call type, easy means single, medium and hard mean multi. ``category``: the tag
+    ``category`` contains one of them. ``tags``: the tools or tags as JSON text contain each of them. ``limit`` is the
+    most samples: each class (:func:`expects_call`) is among them once or in its share, and so is each category within
+    its class, and a larger limit only adds samples. ``head``: the first ``limit`` instead. ``by_call_type``: as in
+    MCPToolBench++ a difficulty is one of the call type's, and a category is equal.
     """
     filters = {"ids": ids, "difficulty": difficulty, "category": category, "tags": tags}
     kept = [sample for sample in samples if _passes(sample, filters, by_call_type)]
