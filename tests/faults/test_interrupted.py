@@ -74,7 +74,7 @@ def test_killed_at_every_step_that_changes_the_disk(bench: Bench, whole: dict[st
     jobs, folders = [], []
     for step in range(30):
         folder = bench.folder / f"half-{step}"
-        jobs.append({"arguments": job(bench, folder), "kill": [step, "half"]})
+        jobs.append({"arguments": job(bench, folder), "kill": step})
         folders.append(folder)
     # Past the last step of a run nothing is killed any more.
     codes = ending(bench, jobs)
@@ -91,7 +91,7 @@ def test_compressed_records_killed_at_every_step(bench: Bench, whole: dict[str, 
     jobs, folders = [], []
     for step in range(24):
         folder = bench.folder / f"packed-{step}"
-        jobs.append({"arguments": job(bench, folder, *more), "kill": [step, "half"]})
+        jobs.append({"arguments": job(bench, folder, *more), "kill": step})
         folders.append(folder)
     codes = ending(bench, jobs)
     killed = [folder for folder, code in zip(folders, codes, strict=True) if code == -signal.SIGKILL]

@@ -1,15 +1,16 @@
 """Runs the command line again and again in forked children and ends them on purpose; a script of the journal tests.
 
 Reads a JSON list of jobs from stdin and writes a JSON list of exit codes to stdout. A job has ``arguments`` and may
-have ``kill`` (``[n, "before" | "half" | "after"]``: SIGKILL at the n-th step that changes the disk, counted from 0),
-``signal`` (``[number, seconds]``) or ``file_size`` (no file may grow beyond it). The first job is run in this process
-itself, which is then warm and forks all others: starting the program each time would cost more than all runs together.
+have ``kill`` (the number of a step), ``signal`` (``[number, seconds]``) or ``file_size`` (no file may grow beyond it).
+The first job is run in this process itself, which is then warm and forks all others: starting the program each time
+would cost more than all runs together.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import json
 import os
 import resource
@@ -25,36 +26,22 @@ import jinja2
 from vendor_verifier.cli.main import run_app
 
 
-class Killer:
-    """Counts the steps that change the disk and ends the process at one of them."""
+def _arm(step: int) -> None:
+    """SIGKILL in the middle of this step that changes the disk, counted from 0."""
+    steps, write = itertools.count(), os.write
 
-    def __init__(self, step: int, moment: str) -> None:
-        self._left = step
-        self._moment = moment
-
-    def around(self, act: Callable[..., Any], half: Callable[..., Any] | None = None) -> Callable[..., Any]:
-        def step(*arguments: Any, **options: Any) -> Any:
-            is_it = self._left == 0
-            self._left -= 1
-            if is_it and self._moment == "half" and half is not None:
+    def around(act: Callable[..., Any], half: Callable[..., Any] = lambda *_: None) -> Callable[..., Any]:
+        def instead(*arguments: Any, **options: Any) -> Any:
+            if next(steps) == step:
                 half(*arguments)
-            if is_it and self._moment != "after":
                 os.kill(os.getpid(), signal.SIGKILL)
-            done = act(*arguments, **options)
-            if is_it:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return done
+            return act(*arguments, **options)
 
-        return step
+        return instead
 
-
-def _arm(step: int, moment: str) -> None:
-    killer = Killer(step, moment)
-    write = os.write
-    os.write = killer.around(write, lambda fd, data: write(fd, data[: len(data) // 2]))
-    os.fsync = killer.around(os.fsync)
-    os.ftruncate = killer.around(os.ftruncate)
-    Path.replace = killer.around(Path.replace)  # type: ignore[method-assign]
+    os.write = around(write, lambda fd, data: write(fd, data[: len(data) // 2]))
+    os.fsync, os.ftruncate = around(os.fsync), around(os.ftruncate)
+    Path.replace = around(Path.replace)  # type: ignore[method-assign]
 
 
 def _child(job: dict[str, Any]) -> None:
@@ -63,7 +50,7 @@ def _child(job: dict[str, Any]) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     if "kill" in job:
-        _arm(*job["kill"])
+        _arm(job["kill"])
     if "file_size" in job:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (job["file_size"], job["file_size"]))

@@ -186,15 +186,6 @@ def test_exemptions_of_every_usual_form(
     assert (proxy_for(address) is None) is is_exempt
 
 
-def test_credentials_of_a_proxy_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither in words nor in a representation, whatever the address looks like."""
-    for stated in (PROXY, "socks5://u:canary@[2001:db8::1]:99", "http://u:canary@proxy.test:notaport"):
-        monkeypatch.setenv("https_proxy", stated)
-        found = proxy_for("https://api.test")
-        assert found is not None
-        assert "canary" not in f"{found!r} {found.shown}"
-
-
 def test_a_proxy_that_cannot_be_spoken(monkeypatch: pytest.MonkeyPatch) -> None:
     """An unknown kind or no address: the variable is named."""
     for stated in ("ftp://proxy.test", "https://proxy.test:3128", "http://proxy.test:none"):
