@@ -147,14 +147,9 @@ class Scrubber:
     """
 
     def __init__(self, secrets: Iterable[str] = (), names: Iterable[str] = ()) -> None:
-        self._names = _folded("\n".join(names))
-        self._pieces: list[_Piece] = []
-        self.add(*secrets)
-
-    def add(self, *secrets: str) -> None:
-        """Add further secrets, such as a key fetched during the run."""
-        new = {piece for secret in secrets if len(secret) >= _MIN_LENGTH for piece in _pieces(secret, self._names)}
-        self._pieces = sorted(new.union(self._pieces))
+        public = _folded("\n".join(names))
+        found = {piece for secret in secrets if len(secret) >= _MIN_LENGTH for piece in _pieces(secret, public)}
+        self._pieces = sorted(found)
         self._holds = _holding([sought.encode() for sought, _ in self._pieces])
 
     def text(self, text: str) -> str:

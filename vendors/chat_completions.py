@@ -113,8 +113,7 @@ class Bedrock(OpenAICompatible):
 
 
 class Vertex(OpenAICompatible):
-    """https://cloud.google.com/vertex-ai. Tokens live an hour: give ``api_key_command``, such as ``gcloud auth
-    print-access-token``."""
+    """https://cloud.google.com/vertex-ai. The key is what ``gcloud auth print-access-token`` prints, for an hour."""
 
     name = "vertex"
 

@@ -185,16 +185,6 @@ m:
     ]
 
 
-def test_a_key_command_is_split_without_a_shell(load):
-    """Vertex tokens come from a program; naming one asks for no key in .env."""
-    (entry,) = load(
-        "kimi-k2:\n  vendors:\n    - {name: vertex, model_id: m, url: 'https://x.example/v1', is_baseline: true,\n"
-        "       api_key_command: \"gcloud auth 'print access'\"}\n"
-    ).entries
-    assert entry.key_command == ("gcloud", "auth", "print access")
-    assert entry.endpoint.key is None
-
-
 def test_plain_http_is_for_loopback_or_when_allowed(load):
     for host in ("127.0.0.1", "localhost", "[::1]", "127.8.8.8"):
         config = f'm: {{vendors: [{{name: a, model_id: m, url: "http://{host}:1/v1/"}}]}}'

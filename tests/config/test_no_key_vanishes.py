@@ -32,7 +32,6 @@ OWN: dict[str, Any] = {
     "url": "sim://slow",
     "api_key": "${NAMED}",
     "api_key_env": "NAMED",
-    "api_key_command": ["false"],
     "provider": "minimax/",
     "label": "b",
     "is_baseline": True,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -113,14 +112,12 @@ class EntryReader:
         # A setting from the command line must not be undone by the same setting in the config's extra_body.
         body = {name: value for name, value in body.items() if name not in self.overrides}
         templates = _headers(("defaults",), self.defaults) | _headers(path, entry)
-        command = tuple(shlex.split(entry.api_key_command or ""))
-        asks_key = not command and not address.url.startswith("sim:")
+        asks_key = not address.url.startswith("sim:")
         needs_key = asks_key and (entry.key_variable is not None or not address.local)
         key_name = entry.key_variable or plugin.key_name or entry.name
         key = self._value(key_name, path, is_needed=needs_key, is_key=True) if asks_key and selected else None
-        credential = key or " ".join(command)
         # Without a key there is no account to share, so each address is an account of its own.
-        account = f"{address.origin if credential else address.url}\0{credential}"
+        account = f"{address.origin if key else address.url}\0{key or ''}"
         return Entry(
             model=model,
             label=entry.shown_as,
@@ -138,7 +135,6 @@ class EntryReader:
             is_baseline=bool(entry.is_baseline),
             provider=entry.provider,
             key_name=key_name if key is not None or needs_key else None,
-            key_command=command,
             parameters={
                 name: each
                 for name in ("temperature", "max_tokens")
@@ -192,8 +188,12 @@ class EntryReader:
             words = "plain http sends the key unencrypted; use https://, or set `allow_http: true`"
             self.document.problem(path, words)
             return None
-        names_key = entry.key_variable is not None or entry.api_key_command is not None
-        if home is not None and not names_key and not address.local and address.host != read_address(home).host:
+        if (
+            home is not None
+            and entry.key_variable is None
+            and not address.local
+            and address.host != read_address(home).host
+        ):
             key_name, own = self.registry.vendor(entry.name).key_name or entry.name, read_address(home).host
             words = (
                 f"the key `{key_name}` belongs to {own} and would be sent to {address.host}; "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple, Self
 from urllib.parse import urlsplit
@@ -79,17 +78,6 @@ def _slug(provider: str) -> str:
     return slug
 
 
-def _command(text: str) -> str:
-    """A command is split into words as a shell would, but no shell runs it."""
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise ValueError(f"cannot be split into words ({error}); check its quotes") from None
-    if any(looks_secret(word) for word in words):
-        raise ValueError("holds what looks like a key; a command must fetch it from somewhere safe")
-    return text
-
-
 _NO_LINE = "holds a control character, a line break or space at an end; remove it"
 _NO_WIRE = f"unknown validator; known are {', '.join(WIRES)}"
 _NO_BODY_KEY = "would change the question itself, which must be the same for every vendor; remove it"
@@ -163,7 +151,6 @@ class VendorEntry(Settings):
     url: Annotated[_Text, Field(max_length=2000), AfterValidator(lambda url: read_address(url).url)] | None = None
     api_key: _KeyReference | None = None
     api_key_env: _KeyName | None = None
-    api_key_command: Annotated[_Text, Field(max_length=500), AfterValidator(_command)] | None = None
     provider: Annotated[_Text, Field(max_length=100), AfterValidator(_slug)] | None = None
     label: Annotated[_Text, Field(max_length=80)] | None = None
     is_baseline: bool | None = None
@@ -180,9 +167,8 @@ class VendorEntry(Settings):
 
     @model_validator(mode="after")
     def _has_one_key(self) -> Self:
-        stated = (reference(self.api_key or ""), self.api_key_env, self.api_key_command)
-        if sum(each is not None for each in stated) > 1:
-            raise ValueError("give one of `api_key: ${NAME}`, `api_key_env: NAME` and `api_key_command`")
+        if reference(self.api_key or "") is not None and self.api_key_env is not None:
+            raise ValueError("give one of `api_key: ${NAME}` and `api_key_env: NAME`")
         return self
 
 

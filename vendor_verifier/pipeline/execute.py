@@ -146,12 +146,12 @@ def open_job(job: Job) -> Opened:
 
 
 def _needed(entry: Entry) -> list[str]:
-    own = [entry.key_name] if entry.key_name is not None and not entry.key_command else []
+    own = [entry.key_name] if entry.key_name is not None else []
     return own + [name for text in entry.header_templates.values() for name in references(text)]
 
 
 def _with_secrets(entry: Entry, values: Mapping[str, str]) -> Entry:
     headers = {name: expand(text, dict(values)) for name, text in entry.header_templates.items()}
-    key = values.get(entry.key_name) if entry.key_name is not None and not entry.key_command else None
+    key = values.get(entry.key_name) if entry.key_name is not None else None
     endpoint = replace(entry.endpoint, key=key, headers={**entry.endpoint.headers, **headers})
     return structs.replace(entry, endpoint=endpoint)

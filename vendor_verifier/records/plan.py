@@ -42,9 +42,9 @@ class Entry(msgspec.Struct, frozen=True):
     """One vendor endpoint under one unified model name: a line of the ranking.
 
     ``label`` is unique under its model. Entries of one ``account`` (origin and key, not revealed) share concurrency,
-    pauses and pacing. ``parameters`` override the sample's own. ``key_name`` is the variable the key came from,
-    ``key_command`` the program that prints it. ``header_templates`` are headers as the config writes them
-    (``Bearer ${NAME}``), so that another machine can fill in its own values.
+    pauses and pacing. ``parameters`` override the sample's own. ``key_name`` is the variable the key came from.
+    ``header_templates`` are headers as the config writes them (``Bearer ${NAME}``), so that another machine can fill in
+    its own values.
     """
 
     model: str
@@ -56,7 +56,6 @@ class Entry(msgspec.Struct, frozen=True):
     is_baseline: bool = False
     provider: str | None = None
     key_name: str | None = None
-    key_command: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = {}
     concurrency: int | None = None
     price: Price | None = None

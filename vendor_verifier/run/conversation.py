@@ -20,12 +20,10 @@ import anyio.to_thread
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.errors import UsageError
 from vendor_verifier.records.plan import Entry, RetryRules
 from vendor_verifier.records.record import Attempt, Exchange, Failure, Phase, Record, TurnRecord
 from vendor_verifier.records.request import Endpoint, HttpRequest, RunTools, ToolRun, ToolRunner, Turn
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import Ask, most_tokens_of
 from vendor_verifier.run.event_loop import LoopLag
 from vendor_verifier.run.limits import Limiter, Name
@@ -100,7 +98,6 @@ class Conversation:
     retry: RetryRules
     rng: random.Random
     scrubber: Scrubber
-    keys: KeyRing
     run: str = ""
     lag: LoopLag = field(default_factory=LoopLag)
     tools: ToolRunner | None = None
@@ -185,13 +182,7 @@ class Conversation:
     ) -> TurnRecord:
         entry = target.entry
         try:
-            endpoint = await self.keys.endpoint(entry)
-        except UsageError as error:
-            # No key, no vendor; the others go on.
-            self.limiter.stop(entry, str(error))
-            return TurnRecord((Attempt(1, failure=Failure.of("auth", str(error), phase="plan")),))
-        try:
-            request = target.wire.request(with_parameters(turn, entry), endpoint)
+            request = target.wire.request(with_parameters(turn, entry), entry.endpoint)
             most_tokens = None if entry.tokens_per_minute is None else most_tokens_of(request.body)
         except Exception as error:  # noqa: BLE001 a plugin may raise anything; it must not take the other vendors along
             return TurnRecord((Attempt(1, failure=self._plugin_failure(error, "plan")),))
@@ -199,7 +190,7 @@ class Conversation:
             words = "not expressible on this wire: " + ", ".join(request.untranslatable)
             return TurnRecord((Attempt(1, failure=Failure.of("untranslatable", words)),))
         begun_late_ns = max(0, time.perf_counter_ns() - due_ns) if is_first and due_ns is not None else None
-        question = _Question(target, endpoint, request, turn, total_s, most_tokens, due_ns, begun_late_ns)
+        question = _Question(target, entry.endpoint, request, turn, total_s, most_tokens, due_ns, begun_late_ns)
         attempts = [await self._attempt(1, question)]
         if should_retry(attempts[0]):
             attempts = await self._retried(attempts[0], question)

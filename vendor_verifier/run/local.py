@@ -19,7 +19,6 @@ from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import CostOf, Spending
 from vendor_verifier.run.conversation import Conversation, Emit
 from vendor_verifier.run.event_loop import LoopLag, interruptible
@@ -84,7 +83,7 @@ async def run_local(
     rng = random.Random(plan.seed)  # noqa: S311 spreads waits, keeps no secret
     lag, load = LoopLag(), None
     async with open_client(plan.client, plan.limits, {entry.wire for entry in plan.entries}) as client:
-        conversation = Conversation(client, limiter, plan.retry, rng, scrubber, KeyRing(scrubber), run, lag, tools)
+        conversation = Conversation(client, limiter, plan.retry, rng, scrubber, run, lag, tools)
         shaped = Load(plan, queue, conversation, emit) if plan.load.is_shaped else None
 
         def close() -> None:

@@ -80,8 +80,7 @@ def diagnose(entry: Entry, answers: Answers) -> Diagnosis:
 
 def _key(entry: Entry, answers: Answers) -> tuple[Status, str]:
     if _responses(answers):
-        has_key = entry.endpoint.key is not None or bool(entry.key_command)
-        return "ok", "accepted" if has_key else "none is sent and none is asked for"
+        return "ok", "accepted" if entry.endpoint.key is not None else "none is sent and none is asked for"
     for failure in _failures(answers):
         if failure.rules.charge == "account":
             credit = failure.kind == "no_credit" or failure.status == 402
