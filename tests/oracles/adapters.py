@@ -43,9 +43,8 @@ def tool_score(row: dict[str, Any]) -> dict[str, Any]:
 
 def bfcl_verdict(row: dict[str, Any], calls: list[Any]) -> str | None:
     """The error type, None where the calls are right, ``crash`` where the row itself cannot be checked."""
-    options = {key: row[key] for key in ("category", "language", "underscore_to_dot") if key in row}
     try:
-        verdict = bfcl.check(row["functions"], calls, row["answer"], **options)
+        verdict = bfcl.check(row["functions"], calls, row["answer"], row["category"])
     except VerifierError:
         return "crash"
     assert verdict.valid == (verdict.error_type is None)

@@ -90,7 +90,7 @@ def test_verdicts(category: str, data: BfclData) -> None:
         for made in (right, changed(right, dice), changed(changed(right, dice), dice)):
             calls = [{name: arguments} for name, arguments in made]
             try:
-                ours = check(row["functions"], calls, row["answer"], category=category, language=language)
+                ours = check(row["functions"], calls, row["answer"], category)
                 theirs = ast_checker(row["functions"], calls, row["answer"], Language(language), category, "x")
             except (DataError, TypeError, KeyError):
                 continue  # a row on which it crashes

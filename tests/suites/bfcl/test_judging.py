@@ -83,7 +83,7 @@ def test_no_value_makes_a_good_row_crash(row: dict[str, Any], value: Any) -> Non
     (name, accepted), *_ = row["answer"][0].items()
     calls = [{name.replace(".", "_"): dict.fromkeys(accepted, value) if isinstance(accepted, dict) else {}}]
     try:
-        found = check(row["functions"], calls, row["answer"], category=row["category"], language=row["language"])
+        found = check(row["functions"], calls, row["answer"], row["category"])
     except DataError:
         return
     assert found.valid or found.error_type
@@ -151,5 +151,5 @@ def test_lists_of_objects_fit_member_by_member(sent: list[dict[str, int]], error
     items = {"type": "array", "items": {"type": "dict", "properties": {"x": {"type": "integer"}}}}
     function = {"name": "f", "parameters": {"type": "dict", "properties": {"points": items}, "required": ["points"]}}
     answer = [{"f": {"points": [[{"x": [1]}, {"x": [2]}]]}}]
-    found = check([function], [{"f": {"points": sent}}], answer, category="simple", language="python")
+    found = check([function], [{"f": {"points": sent}}], answer, "simple")
     assert (found.valid, found.error_type) == (error is None, error)

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from vendor_verifier.errors import UsageError
 from vendor_verifier.suites.bfcl.categories import Language, is_relevance, language_of
 from vendor_verifier.suites.bfcl.check_value import (
     VALID,
@@ -32,10 +31,7 @@ def check(
     functions: list[dict[str, Any]],
     calls: list[dict[str, dict[str, Any]]] | str | None,
     possible_answer: list[dict[str, Any]] | None,
-    *,
     category: str,
-    language: Language,
-    underscore_to_dot: bool = True,
 ) -> Verdict:
     """Judge the calls of one reply as bfcl_eval does.
 
@@ -43,20 +39,14 @@ def check(
         functions: the row's raw function documents, with the leaderboard's own type names.
         calls: ``{name: {parameter: value}}``, one object a call, in the model's order; ``[]`` when it made none. As in
             upstream's result files, a text means words instead of calls; of several keys in a call the first counts.
+            The tools were sent with ``_`` for ``.``, so calls must have it too.
         possible_answer: ``{name: {parameter: [accepted values]}}``, one object a call; None for rows of (ir)relevance.
         category: name in either version (``simple``, ``live_parallel`` …); its parts choose the rules.
-        language: what the arguments are written in.
-        underscore_to_dot: the tools were sent with ``_`` for ``.`` (every native wire), so calls must have it too.
 
     Raises:
         DataError: the row itself cannot be checked (upstream crashes on it): an unknown type name, no document of the
             answer's name, an answer of another shape.
-        UsageError: no such language, or a multi-turn category, which is judged by the state it leaves.
     """
-    if language not in ("python", "java", "javascript"):
-        raise UsageError(f"language is python, java or javascript; read {language!r}")
-    if category.startswith("multi_turn"):
-        raise UsageError(f"{category} is judged by the state it leaves, not call by call")
     made = _decoded(calls)
     if is_relevance(category):
         called = well_formed_calls(made) and bool(made)
@@ -68,7 +58,19 @@ def check(
         return invalid("ast_decoder:decoder_failed", "words came instead of calls")
     if not well_formed_calls(made):
         return invalid("ast_decoder:decoder_wrong_output_format", "the reply is no list of {name: {arguments}}")
-    return _check_calls(functions, made, possible_answer or [], category, language, underscore_to_dot)
+    answers, language = possible_answer or [], language_of(category)
+    if "parallel" in category:
+        return _check_parallel(functions, made, answers, language)
+    if not answers:
+        raise uncheckable(f"a {category} row needs a possible answer")
+    kind = "multiple" if "multiple" in category else "simple"
+    if len(made) != (len(answers) if kind == "multiple" else 1):
+        return invalid(f"{kind}_function_checker:wrong_count", f"one call is right, got {len(made)}")
+    if kind == "multiple":
+        return _check_one(_document_named(functions, answers[0]), made[0], answers[0], language)
+    if not functions:
+        raise uncheckable("it has no functions")
+    return _check_one(functions[0], made[0], answers[0], language)
 
 
 def well_formed_calls(calls: object) -> bool:
@@ -87,27 +89,7 @@ def _decoded(calls: object) -> list[Any] | None:
     return [dict([next(iter(call.items()))]) for call in calls]
 
 
-def _check_calls(
-    functions: Functions, calls: list[Any], answers: Answers, category: str, language: Language, underscored: bool
-) -> Verdict:
-    if "parallel" in category:
-        return _check_parallel(functions, calls, answers, language, underscored)
-    if not answers:
-        raise uncheckable(f"a {category} row needs a possible answer")
-    if "multiple" in category:
-        if len(calls) != len(answers):
-            return invalid("multiple_function_checker:wrong_count", f"{len(answers)} call is right, got {len(calls)}")
-        return _check_one(_document_named(functions, answers[0]), calls[0], answers[0], language, underscored)
-    if len(calls) != 1:
-        return invalid("simple_function_checker:wrong_count", f"one call is right, got {len(calls)}")
-    if not functions:
-        raise uncheckable("it has no functions")
-    return _check_one(functions[0], calls[0], answers[0], language, underscored)
-
-
-def _check_parallel(
-    functions: Functions, calls: list[Any], answers: Answers, language: Language, underscored: bool
-) -> Verdict:
+def _check_parallel(functions: Functions, calls: list[Any], answers: Answers, language: Language) -> Verdict:
     """Each answer in turn takes the first call that is left and fits.
 
     Upstream does the same, and so a perfect reply can fail where two answers accept the same call.
@@ -120,7 +102,7 @@ def _check_parallel(
         document = _document_named(functions, answer)
         reasons: list[str] = []
         for place in left:
-            verdict = _check_one(document, calls[place], answer, language, underscored)
+            verdict = _check_one(document, calls[place], answer, language)
             if verdict.valid:
                 left.remove(place)
                 break
@@ -130,13 +112,10 @@ def _check_parallel(
     return VALID
 
 
-def _check_one(
-    function: object, call: Mapping[str, dict[str, Any]], answer: object, language: Language, underscored: bool
-) -> Verdict:
+def _check_one(function: object, call: Mapping[str, dict[str, Any]], answer: object, language: Language) -> Verdict:
     name, properties, required = _read_document(function)
     _, accepted = _read_answer(answer)
-    name = name.replace(".", "_") if underscored else name
-    kind = "simple_function_checker"
+    name, kind = name.replace(".", "_"), "simple_function_checker"
     if name not in call:
         return invalid(f"{kind}:wrong_func_name", f"{name!r} is not what was called")
     arguments = call[name]

@@ -17,7 +17,7 @@ from vendor_verifier.errors import DataError, UsageError
 from vendor_verifier.records.record import Attempt, Decision, Score
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites import Play
-from vendor_verifier.suites.bfcl.categories import MULTI_TURN, REST, expand, is_relevance, language_of, not_run_reason
+from vendor_verifier.suites.bfcl.categories import MULTI_TURN, REST, expand, is_relevance, not_run_reason
 from vendor_verifier.suites.bfcl.check_value import VALID, Verdict, invalid
 from vendor_verifier.suites.bfcl.checker import check
 from vendor_verifier.suites.bfcl.multi_turn import Conversation, Services, check_conversation, converse
@@ -142,7 +142,7 @@ def judge_reply(expected: Mapping[str, Any], reply: Reply) -> Verdict:
     if category in REST:
         return invalid("executable_decoder:decoder_failed", "no call came")
     functions, answer = list(expected["functions"]), expected.get("answer")
-    return check(functions, reply.calls, answer, category=category, language=language_of(category))
+    return check(functions, reply.calls, answer, category)
 
 
 def rest_key(sample: str, reply: Reply) -> str:
