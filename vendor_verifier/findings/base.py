@@ -305,7 +305,6 @@ class Reach:
 
 
 def _hindrance(run: ModelRun, label: str) -> str | None:
-    """Why nothing can be compared at a vendor."""
     if run.baseline is None:
         return "no baseline to compare with: set --baseline"
     for name, whose in ((label, ""), (run.baseline, "baseline's ")):

@@ -107,8 +107,8 @@ def reach(run: ModelRun, label: str) -> Reach:
 
 
 def _powers(run: ModelRun, pairs: pd.DataFrame) -> list[tuple[_Power, float, str]]:
-    """Of decisions, schema validity and arguments, where the baseline has them: the test's power at a multiple of the
-    samples and a difference, the difference that it must find, and its unit."""
+    """Of decisions, schema validity and arguments: the power at a multiple of the samples and a difference, the
+    difference that must be found, and its unit."""
     alpha, n = run.alpha(_TESTS), len(pairs)
     apart = (float((pairs["called_one"] != pairs["called_two"]).sum()) + 0.5) / (n + 1)
     noise = round(apart if run.asked_twice else _ASSUMED_NOISE, 3)
@@ -191,7 +191,6 @@ def _score_reach(run: ModelRun, label: str, suite: str, alpha: float) -> Reach:
 
 
 def _scored(run: ModelRun) -> list[str]:
-    """The evaluations in which the baseline has a score."""
     scored = run.records[run.records["score"].notna() & (run.records["label"] == run.baseline)]
     return [str(suite) for suite in scored["suite"].unique()]
 

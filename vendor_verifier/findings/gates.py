@@ -5,8 +5,7 @@
     verdict >= <status>                        verdict >= matches
 
 A gate is passed where its whole 95 % interval keeps the limit, failed where all of it breaks the limit, else not
-decided. A percentile is judged by the share of requests that break its limit. Failures and slow requests come together,
-so that a run without any may have missed an outage: see :func:`stretch_interval`. Costs are the sums of this run.
+decided. A percentile is judged by the share of requests that break its limit. Costs are the sums of this run.
 """
 
 from __future__ import annotations

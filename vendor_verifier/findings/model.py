@@ -119,7 +119,6 @@ def _texts(run: ModelRun, label: str) -> tuple[list[str], list[tuple[str, str, s
 
 
 def _not_comparable(run: ModelRun) -> str | None:
-    """Why answers cannot be compared as texts; None where they can."""
     if run.redacted:
         return "the texts are redacted; --suite probes would test the model"
     if not run.asked_twice:

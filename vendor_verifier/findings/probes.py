@@ -252,7 +252,6 @@ def features(run: ModelRun, label: str) -> Iterator[Test]:
 
 
 def _known(run: ModelRun, label: str | None, kind: str) -> pd.DataFrame:
-    """The rows of a vendor's probes whose right answer is known."""
     return probes_of(run, label, kind).query("status in ('kept', 'broken')")
 
 
@@ -277,8 +276,7 @@ def copied_arguments(run: ModelRun, label: str) -> Iterator[Test]:
 def _rewritten(own: pd.DataFrame, base: pd.DataFrame, texts: Mapping[str, str]) -> list[tuple[str, str]]:
     """The changes (asked, copied) that a vendor made in most texts that hold the word, and the baseline nowhere.
 
-    A model's own slip hits a word now and then; whoever rewrites a word does so each time. So many slips at the
-    baseline's rate, taken one too high, must have a probability of at most 0.5 %, were they all of one kind.
+    This number of slips at the baseline's rate, taken one too high, must have a probability of at most 0.5 %.
     """
     rate = ((base["status"] == "broken").sum() + 1) / (len(base) + 2)
     groups_of, base_groups_of = _changes(own), _changes(base)
@@ -305,10 +303,9 @@ def _changes(rows: pd.DataFrame) -> dict[tuple[str, str], set[str]]:
 def long_prompts(run: ModelRun, label: str) -> Iterator[Test]:
     """Codes in long prompts that a vendor does not give back and the baseline does.
 
-    Counted only where, from some length on, each prompt lost the same part, which no shorter one lost. That is what a
-    cut looks like; a model that overlooks a code does so here and there. At the highest rate of overlooked codes that
-    the baseline's are compatible with (Clopper and Pearson 1934, 95 %), this number of lost codes must have a
-    probability of at most 0.1 %.
+    Counted only where, from some length on, each prompt lost the same part, which no shorter one lost. At the highest
+    rate of overlooked codes that the baseline's are compatible with (Clopper and Pearson 1934, 95 %), this number of
+    lost codes must have a probability of at most 0.1 %.
     """
     own, base = _known(run, label, NEEDLE), _known(run, run.baseline, NEEDLE)
     lost, base_lost = _lost(own), _lost(base)

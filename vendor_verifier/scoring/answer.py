@@ -98,8 +98,7 @@ def decoding(timing: Timing, usage: Usage) -> Ratio | None:
     """Tokens that came after the first moment and the seconds they took, or ``None`` where they cannot be measured.
 
     tokens = output × (1 − share of the characters that came with the first moment); seconds = last − first token
-    moment. ``None``: usage missing, one moment only, a window under ``MIN_WINDOW_NS``, or a
-    speed above ``MAX_DECODE_TPS`` (the reply was buffered).
+    moment. None: usage missing, one moment only, too short a window, or a buffered reply.
     """
     window_ns = _window_ns(timing)
     if timing.first_chunk_share is None or usage.output is None or window_ns is None or window_ns < MIN_WINDOW_NS:
@@ -160,7 +159,6 @@ def is_billed(attempt: Attempt) -> bool:
 
 
 def _window_ns(timing: Timing) -> int | None:
-    """Last − first token moment."""
     if timing.first_token_ns is None or timing.last_token_ns is None:
         return None
     return timing.last_token_ns - timing.first_token_ns

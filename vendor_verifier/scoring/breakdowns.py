@@ -47,7 +47,6 @@ def distributions(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def _values(records: pd.DataFrame, metric: str) -> tuple[pd.Series[Any], pd.Series[Any]]:
-    """The values of a metric, and whether each was discarded."""
     of, name = REQUEST_VALUES[metric]
     late = of_words(records["discarded"], lambda words: float(name in words)) > 0
     return of(records), pd.Series(late, index=records.index)

@@ -3,8 +3,7 @@
 Which records a figure is taken over:
 
 - Success rate = succeeded ÷ planned when the run is complete, so a lost row is a failure. When it was interrupted the
-  samples never sent are left out: a stop at half time is not 50 % failure. A row that an imported file lacks was never
-  sent either. F1 follows the same rule.
+  samples never sent are left out, as are rows that an imported file lacks. F1 follows the same rule.
 - Records that failed before anything was asked (``charge`` is ``us``) are left out. A vendor that refused our key or
   our credit for everything has no figures at all; where it answered anything, its refusals stay failures.
 - Answers of another provider than the pinned one are left out.
@@ -172,7 +171,6 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
 
 
 def _planned(plan: ScorePlan, entry: _Entry, *, apart: bool = False) -> int:
-    """The records planned for an entry in the evaluations that rank, or in checks and probes."""
     if entry.info.begun is not None:
         return len(entry.apart) if apart else entry.info.begun - len(entry.apart)
     each = sum(len(samples) for suite, samples in plan.samples.items() if is_apart(suite) == apart)
@@ -203,7 +201,6 @@ def _vendor(
     complete: bool,
     baseline: str | None,
 ) -> VendorResult:
-    """The result of one entry, without its place."""
     info, rows = entry.info, entry.rows
     lost_rows_count = complete and not plan.imported and len(rows) > 0
     succeeded, uncharged = int(rows["ok"].sum()), int((~entry.charged).sum())

@@ -69,7 +69,6 @@ def intervals(model: ModelResult, records: pd.DataFrame, undecided: str) -> dict
 
 
 def _terms(model: ModelResult, records: pd.DataFrame, undecided: str) -> pd.DataFrame:
-    """The records with the two terms of each ratio."""
     tokens = records["input_tokens"] + records["output_tokens"]
     # F1 = 2·TP ÷ (2·TP + FP + FN), against the share of the baseline's answers that call.
     called, failed = records["decision"] == "called", records["decision"] == "undecided"

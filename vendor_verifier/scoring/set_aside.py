@@ -1,10 +1,9 @@
 """Rows and speeds that say nothing of a vendor, which are set aside before any figure is made.
 
 - Answers of another provider than the pinned one.
-- The refusals of a vendor that refused our key or our credit for everything. Where it answered anything they stay
-  failures, or a vendor could hide its failures behind them.
+- The refusals of a vendor that refused our key or our credit for everything.
 - Speeds of a faked stream, which is generated whole and then sent in pieces: the first token comes the later the longer
-  the answer is, and the pieces follow faster than any model decodes. Each alone can be honest; together they are not.
+  the answer is, and the pieces follow faster than any model decodes.
 - Speeds where many answers bill tokens that they do not show: the speed of the others would stand for all.
 """
 

@@ -182,7 +182,6 @@ def _row(record: Record, score: Score, sample: Sample, main: str | None) -> tupl
 
 
 def _blame(finals: list[Attempt], sample: Sample) -> tuple[str, str]:
-    """The kind of a failure, and who answers for it."""
     failure = next((each.failure for each in finals if each.failure is not None), None)
     if failure is None:
         return "harness", "us"
@@ -262,7 +261,6 @@ def sent_s(attempt: Attempt | None) -> float | None:
 
 
 def _spent_attempts(record: Record) -> list[tuple[Any, ...]]:
-    """The rows of the attempts that did not end a turn of a success."""
     ok, found = record.succeeded, []
     for turn in record.turns:
         for attempt in turn.attempts:

@@ -175,7 +175,6 @@ def _tool_calls(sides: Sides) -> Iterator[Table]:
 
 
 def _bill(sides: Sides) -> Iterator[Table]:
-    """The sums of the token counts of both, and the largest surpluses."""
     for kind, column in (("prompt", "input_tokens"), ("output", "output_tokens")):
         found = sides.pairs(column)
         if found.empty:
@@ -204,7 +203,6 @@ def _reliability(sides: Sides) -> Iterator[Table]:
 
 
 def _speed(sides: Sides) -> Iterator[Table]:
-    """The times of both, anomalies such as answers that did not stream, and the slowest answers."""
     times = latency(sides.scored, sides.model).frame.rename_axis("vendor").reset_index()
     times = times[times["vendor"].isin([sides.label, sides.baseline]) & (times["n"] > 0)]
     first = ["metric", "vendor"]
@@ -218,7 +216,6 @@ def _speed(sides: Sides) -> Iterator[Table]:
 
 
 def _failures(sides: Sides) -> Iterator[Answer]:
-    """Failed answers, the first of every kind first."""
     failed = sides.own[~sides.own["ok"]]
     turn = failed.groupby("failure", observed=True).cumcount().sort_values(kind="stable")
     rows = failed.loc[turn.index].head(sides.most)

@@ -38,7 +38,6 @@ def vendor_lines(found: Sequence[Evidence], limit: int) -> Iterator[str]:
 
 
 def _name(record: Record) -> str:
-    """The evaluation, the sample's own id, if its row has one, ours, and the repetition from the second on."""
     sample = record.sample if record.sample_name is None else f"{record.sample_name} ({record.sample})"
     return f"{record.suite} {sample}" + (f", repetition {record.repetition + 1}" if record.repetition else "")
 
@@ -103,7 +102,6 @@ def answer_lines(found: Sequence[Answer], limit: int) -> Iterator[str]:
 
 
 def _attempt(attempt: Attempt) -> Iterator[str]:
-    """What is known of an attempt: moments in ms after the request was sent, answer, failure."""
     timing, response, failure = attempt.timing, attempt.response, attempt.failure
     if timing is not None:
         moments = {"first token": timing.first_token_ns, "last token": timing.last_token_ns, "end": timing.end_ns}

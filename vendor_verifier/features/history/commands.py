@@ -89,7 +89,6 @@ def check_command(
 
 
 def _checked(stored: Path | None, options: RunOptions, check: CheckOptions, display: Display) -> CheckResult:
-    """Run (or score a stored run), remember, judge, and write ``check.json`` into the run's folder."""
     if check.keep is not None and not re.fullmatch(r"[1-9]\d{0,4}d?", check.keep):
         problem = f"read {check.keep!r}; expected a number of days, such as 90d"
         raise ProblemsError([Problem(problem, key="--keep")])

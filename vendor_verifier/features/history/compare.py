@@ -1,10 +1,9 @@
 """Two runs compared: verdicts, figures over the samples that both asked, and settings that differ.
 
-Figures are compared sample by sample, by the tests of the verdict. A share is worse where p ≤ 1 % and the figure is 2
-points or more lower: by the paired test, for F1 over the decisions that agree with the run's own baseline, for success
-by groups of failures. A time, a speed or tokens are worse where the ratio is above its line by batch means: 12 windows
-in sending order, 60 samples or more. Holm's correction covers the vendors of a figure, and no vendor is worse whose
-plain figure is not.
+Figures are compared sample by sample. A share is worse where p ≤ 1 % and the figure is 2 points or more lower: by the
+paired test, for F1 over the decisions that agree with the run's own baseline, for success by groups of failures. Times,
+speeds and tokens are worse where the ratio is above its line by batch means. Holm's correction covers the vendors of a
+figure, and no vendor is worse whose plain figure is not.
 """
 
 from __future__ import annotations
@@ -168,7 +167,6 @@ def _compared(change: MetricChange, pairs: np.ndarray) -> MetricChange:
 
 
 def _judged(change: MetricChange, p_value: float) -> MetricChange:
-    """The change with its corrected p-value and its verdict."""
     if change.low is None or change.high is None:
         return change
     line = least_change(change.metric) if is_share(change.metric) else _LINES[change.metric] - 1

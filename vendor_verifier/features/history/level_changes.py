@@ -1,8 +1,7 @@
 """Changes of level in a series of nights, with the correlation of neighbouring nights taken into account.
 
-Changes are E-divisive splits kept by a t-test and a least effect: Matteson and James, A nonparametric approach for
-multiple change point analysis (arXiv 1306.4933), with Student's t-test in place of permutations as in Hunter (Fleming
-et al., ICPE 2023, arXiv 2301.03034).
+Changes are E-divisive splits (Matteson and James, arXiv 1306.4933), kept by Student's t-test as in Hunter (Fleming et
+al., ICPE 2023, arXiv 2301.03034) and by a least effect.
 
 A slow week is one event, not seven: with a correlation of ρ between neighbouring nights the mean of m nights varies by
 σ²·v(m), v(m) = [1 + 2·Σ (1 − k/m)·ρᵏ] ÷ m, and the t-test is widened by that. ρ is the upper bound of what is measured
@@ -33,9 +32,8 @@ def change_points(
 ) -> list[int]:
     """The first index of every new level, in order.
 
-    A change stays if Student's t-test between the levels on both of its sides, widened by the ``correlation`` between
-    neighbouring nights, has p < ``p_value`` and their means differ by at least ``least_effect``. ``values`` has
-    shape (runs,).
+    A change stays if the t-test between the levels on both of its sides has p < ``p_value`` and their means differ by
+    at least ``least_effect``. ``values`` has shape (runs,).
     """
     points = sorted(_splits(values, 0, len(values)))
     while points:

@@ -2,8 +2,7 @@
 
 Of complete runs that asked the same, per vendor and figure, quantities on a logarithmic scale:
 
-- what three in four of the other vendors of a run, three at least, moved in common is taken out, because the network
-  or the hour moves all of them;
+- what three in four of the other vendors of a run, three at least, moved in common is taken out;
 - from 8 runs on, a change of level (:mod:`vendor_verifier.features.history.level_changes`) within the last 7 runs is a
   regression if it is worse by at least the least change, with the others' movement taken out and without.
 
@@ -104,7 +103,6 @@ def _shift(row: NDArray[np.float64]) -> float:
 
 
 def _trend(about: tuple[str, str, str], series: pd.DataFrame, judged: int, correlation: float) -> Trend:
-    """The trend of one of ``judged`` series; ``correlation`` is the correlation of neighbouring nights."""
     figure, count = about[2], len(series)
     plain, relative = series["plain"].to_numpy(), series["relative"].to_numpy()
     least, worse = least_change(figure), -1.0 if is_higher_better(figure) else 1.0
