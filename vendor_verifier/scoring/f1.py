@@ -79,8 +79,7 @@ def triggers_of(
     expected = decided[baseline]
     found = {label: trigger_counts(expected, own, undecided) for label, own in decided.items()}
     if against_itself and len(expected) > 1:
-        pairs = [(i, j) for i in range(len(expected)) for j in range(len(expected)) if i != j]
-        noise = _counts(expected, expected, pairs, undecided)
+        noise = trigger_counts(expected, expected, undecided, itself=True)
         found[baseline] = noise._replace(compared=noise.counts.tp + noise.counts.tn)
     else:
         called, not_called = int((expected == CALLED).sum()), int((expected == NOT_CALLED).sum())
@@ -90,13 +89,11 @@ def triggers_of(
     return found
 
 
-def trigger_counts(baseline: Decisions, vendor: Decisions, undecided: Undecided = "missed") -> Triggers:
-    """Compare every repetition of the vendor with every one of the baseline."""
-    pairs = [(i, j) for i in range(len(baseline)) for j in range(len(vendor))]
-    return _counts(baseline, vendor, pairs, undecided)
-
-
-def _counts(baseline: Decisions, vendor: Decisions, pairs: list[tuple[int, int]], undecided: Undecided) -> Triggers:
+def trigger_counts(
+    baseline: Decisions, vendor: Decisions, undecided: Undecided = "missed", *, itself: bool = False
+) -> Triggers:
+    """Compare every repetition of the vendor with every one of the baseline; ``itself``: with every other one."""
+    pairs = [(i, j) for i in range(len(baseline)) for j in range(len(vendor)) if not (itself and i == j)]
     total = np.zeros(4, dtype=int)
     scores: list[float] = []
     compared = np.zeros(vendor.shape, dtype=bool)
