@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import structs
 
 from vendor_verifier.config.env_file import read_environment, read_variables
@@ -24,7 +23,6 @@ from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import Registry, find_vendors
-from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.conversation import Emit
 from vendor_verifier.run.event_loop import run_to_end
 from vendor_verifier.run.local import RunEnd, run_local
@@ -38,13 +36,6 @@ if TYPE_CHECKING:
 REGION = "VENDOR_VERIFIER_REGION"
 
 
-class Sent(msgspec.Struct, frozen=True):
-    """The end of sending and who sent, for the manifest."""
-
-    end: RunEnd
-    executor: Executor
-
-
 def send(
     run: str,
     plan: Plan,
@@ -53,12 +44,11 @@ def send(
     *,
     emit: Emit,
     scrubber: Scrubber,
-    costs: Mapping[tuple[str, str], CostOf],
     in_flight: Counter[tuple[str, str]] | None = None,
     tools: ToolRunner | None = None,
     security: Security | None = None,
-) -> Sent:
-    """Send the open items of ``queue``.
+) -> tuple[RunEnd, Executor]:
+    """Send the open items of ``queue``; how it ended and who sent.
 
     ``in_flight`` is kept current by (model, label) when this process sends. ``tools`` runs the real tools that models
     call. ``security`` are certificates for the workers.
@@ -69,14 +59,14 @@ def send(
         ClusterError: the workers went away; its ``executor`` describes the session until then.
     """
     if plan.workers == 1:
-        here = partial(run_local, plan, queue, run, emit, scrubber, costs, in_flight, tools)
-        return Sent(run_to_end(here), Executor("local"))
+        here = partial(run_local, plan, queue, run, emit, scrubber, costs_of(plan), in_flight, tools)
+        return run_to_end(here), Executor("local")
     from vendor_verifier.run.dask import DaskRun, cluster_of
 
     dask_run = DaskRun(job_of(run, plan, prepared), queue, open_job, emit)
     with cluster_of(plan.workers) as address:
         try:
-            return Sent(run_to_end(partial(dask_run.run, address, security)), dask_run.describe())
+            return run_to_end(partial(dask_run.run, address, security)), dask_run.describe()
         except ClusterError as error:
             error.executor = structs.replace(dask_run.describe(), error=str(error))
             raise

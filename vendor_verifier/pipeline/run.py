@@ -152,7 +152,6 @@ def _fill(
             found = _cross_off(queue, folder, journal)
             manifest = structs.replace(manifest, warnings=list(dict.fromkeys([*manifest.warnings, *found])))
             folder.write_manifest(manifest)
-            costs = costs_of(prepared.plan)
             in_flight: Counter[Name] | None = Counter() if plan.workers == 1 else None
             redact = redactor(plan, queue.parts) if plan.redact_content else None
 
@@ -166,14 +165,13 @@ def _fill(
             on_start(outlook_of(prepared.plan, queue, in_flight))
             try:
                 with quiet_collector():
-                    sent = send(
+                    end, executor = send(
                         manifest.run,
                         plan,
                         queue,
                         prepared,
                         emit=emit,
                         scrubber=scrubber,
-                        costs=costs,
                         in_flight=in_flight,
                         tools=tools,
                         security=security,
@@ -184,13 +182,13 @@ def _fill(
                     executors = [*manifest.executors, error.executor]
                     folder.write_manifest(structs.replace(manifest, executors=executors))
                 raise
-        manifest = with_ending(manifest, sent.end, prepared.plan, sent.executor)
+        manifest = with_ending(manifest, end, prepared.plan, executor)
         folder.write_manifest(manifest)
     for task in manifest.tasks:
         # Who ends a run by a signal waits for no further requests.
-        asks = sent.end.signal_number is None
+        asks = end.signal_number is None
         (prepared.hooks[task.suite] if asks else known_suite(task.suite).around()).after_run(folder, task)
-    return manifest, sent.end
+    return manifest, end
 
 
 def _folder(prepared: Prepared) -> RunFolder:

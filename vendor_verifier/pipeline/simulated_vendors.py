@@ -37,13 +37,24 @@ def with_simulated_vendors(entries: Sequence[Entry], seed: int, known: str = "{}
 
 @contextmanager
 def _started(_entries: Sequence[Entry], seed: int, known: str) -> Iterator[str]:
-    """The address of vendors in a process of their own, which ends with the block."""
+    """The address of vendors in a process of their own, which ends with the block.
+
+    They get the answers over a pipe, so that no user's rows are left in a file.
+    """
     # Not in the terminal's group, since answers under way must still come in after Ctrl-C; it ends with its input.
     with subprocess.Popen(  # noqa: S603
         _command(seed), stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
         try:
-            yield _address(process, known)
+            with suppress(BrokenPipeError):  # it has ended already, which its output says
+                process.stdin.write(known + "\n")
+                process.stdin.flush()
+            line = process.stdout.readline()
+            if not line.startswith(READY_PREFIX):
+                raise VerifierError(f"the simulated vendors did not start: {line.strip() or 'no answer'}")
+            yield line.removeprefix(READY_PREFIX).strip()
         finally:
             process.terminate()
             try:
@@ -55,19 +66,6 @@ def _started(_entries: Sequence[Entry], seed: int, known: str) -> Iterator[str]:
 def _command(seed: int) -> list[str]:
     """The same interpreter and our own command; -P keeps modules of the current folder out."""
     return [sys.executable, "-P", "-m", registered("serving a run"), str(seed)]
-
-
-def _address(process: subprocess.Popen[str], known: str) -> str:
-    """The vendors' address, once they have the answers: over a pipe, so that no user's rows are left in a file."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with suppress(BrokenPipeError):  # it has ended already, which its output says
-        process.stdin.write(known + "\n")
-        process.stdin.flush()
-    line = process.stdout.readline()
-    if not line.startswith(READY_PREFIX):
-        raise VerifierError(f"the simulated vendors did not start: {line.strip() or 'no answer'}")
-    return line.removeprefix(READY_PREFIX).strip()
 
 
 def _resolved(entry: Entry, base: str) -> Entry:

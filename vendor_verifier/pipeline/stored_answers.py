@@ -39,21 +39,12 @@ def evaluate_file(path: Path, options: RunOptions) -> tuple[ToolCorrectnessMetri
     """
     metric = _metric(options)
     samples = load_dataset(path).samples
-    problems = [
-        Problem(
-            "no answer to score; expected the tools that were called, such as []. To ask a vendor: "
-            f"run --suite {SUITE} --test-file-path {path}",
-            path,
-            sample.source.line if sample.source else None,
-            CALLED,
-        )
-        for sample in samples
-        if CALLED not in sample.tags
-    ]
-    if problems:
+    lines = [sample.source.line if sample.source else at for at, sample in enumerate(samples, 1)]
+    words = f"no answer to score; expected a list such as []. To ask: run --suite {SUITE} --test-file-path {path}"
+    rows = zip(samples, lines, strict=True)
+    if problems := [Problem(words, path, line, CALLED) for sample, line in rows if CALLED not in sample.tags]:
         raise data_error(problems)
-    places = [sample.source.line if sample.source else at for at, sample in enumerate(samples, 1)]
-    return metric, evaluate([_case(sample) for sample in samples], [metric], index=places)
+    return metric, evaluate([_case(sample) for sample in samples], [metric], index=lines)
 
 
 def _metric(options: RunOptions) -> ToolCorrectnessMetric:
