@@ -104,7 +104,6 @@ def _asked(capsys: pytest.CaptureFixture[str], *words: str) -> int:
             ["--filter-difficulty", "easy", "--filter-category", "browser"],
             sum(tags["category"] == "browser" and tags["call_type"] == "single" for tags in TAGS),
         ),
-        (["-n", "20"], 20),
         (["--sample", "20"], 20),
     ],
 )
@@ -126,10 +125,3 @@ def test_a_filter_value_that_fits_nothing_is_a_warning(capsys: pytest.CaptureFix
     told = capsys.readouterr()
     assert "--filter-category: read 'weather', which fits no sample" in told.err
     assert run_app([*command, *words[4:]]) == 2
-
-
-@pytest.mark.usefixtures("place")
-def test_the_pages_tags_find_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _asked(capsys, "--benchmark", "toolbench", "--filter-tags", "api", "--filter-tags", "rest") == 16
-    words = ["--filter-difficulty", "easy", "--filter-category", "finance", "--filter-tags", "stock"]
-    assert _asked(capsys, "--benchmark", "toolbench", *words) > 0

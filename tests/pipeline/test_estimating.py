@@ -55,6 +55,7 @@ def test_requests_tokens_and_money_are_those_of_samples_repeats(bench: Any) -> N
     fee = 20 * 0.01
     assert found.cost_usd == pytest.approx(fee + (found.input_tokens * 1.0 + 4_000 * 2.0) / 1e6)
     assert found.duration_s == 5 * 5.0
+    assert [_forecast(bench, baseline_repeats=repeats).compared for repeats in (2, 1)] == [10, None]
 
 
 def test_an_unknown_price_is_said_and_never_taken_for_free(bench: Any) -> None:
@@ -78,12 +79,6 @@ def test_a_simulated_vendor_is_free_unless_a_price_is_stated(bench: Any) -> None
     assert free.cost_usd == 0
 
 
-@pytest.mark.parametrize(("repeats", "compared"), [(2, 10), (1, None)])
-def test_only_a_baseline_that_is_asked_twice_compares(bench: Any, repeats: int, compared: int | None) -> None:
-    """Samples are compared with two answers of the baseline."""
-    assert _forecast(bench, baseline_repeats=repeats).compared == compared
-
-
 def test_a_dry_run_reads_no_key_and_sends_nothing(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Addresses that do not exist and a key that is not set: exit code 0, and what a buyer looks for."""
     monkeypatch.delenv("PRICED_KEY", raising=False)
@@ -96,16 +91,8 @@ def test_a_dry_run_reads_no_key_and_sends_nothing(bench: Any, monkeypatch: pytes
     assert "--max-requests stops the run after 50 requests" in out
     assert out.endswith("nothing was sent\n")
     assert not (bench.folder / "runs").exists()
-
-
-def test_a_dry_run_prints_json(bench: Any) -> None:
-    """The same figures for programs."""
-    (bench.folder / "config.yaml").write_text(CONFIG)
-    code, out, _ = bench("run", "--dry-run", "--test-file-path", bench.samples(4), "--json")
-    document = json.loads(out)
-    assert code == 0
-    assert [entry["label"] for entry in document["entries"]] == ["priced", "unknown"]
-    assert document["entries"][1]["price"] is None
+    document = json.loads(bench("run", "--dry-run", "--test-file-path", samples, "--json")[1])
+    assert [entry["price"] and entry["price"]["source"] for entry in document["entries"]] == ["config", None]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from costs import PATIENCE_S
 
 import vendor_verifier.pipeline.run as run_module
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.cli.output import EXIT_INCOMPLETE
 from vendor_verifier.errors import RunFolderError, UsageError
 from vendor_verifier.run.journal import locked
 from vendor_verifier.store import RunFolder, run_named
@@ -139,17 +138,6 @@ def test_score_and_report_need_no_network_and_can_change(bench: Any) -> None:
     assert sorted(path.name for path in (bench.folder / "elsewhere").iterdir()) == ["report.md", "scores.json"]
 
 
-def test_repeat_asks_everything_again_and_averages_pairs_of_runs(bench: Any) -> None:
-    """Two repetitions give four ordered pairs, twice the records and the same F1 for a deterministic twin."""
-    bench.configure("official: faithful", "twin: faithful")
-    bench.samples(5)
-    _, scores = bench.run("--repeat", "2")
-    twin = vendors_of(scores)["twin"]
-    assert twin["planned"] == 10
-    assert twin["counts"]["pairs"] == 4
-    assert twin["f1"] == 1.0
-
-
 def test_bad_samples_are_an_error_by_line_or_counted(bench: Any) -> None:
     """A broken line stops the run before anything is sent, unless it is to be skipped and then reported."""
     bench.configure("official: faithful")
@@ -198,20 +186,6 @@ def _wait_for_records(path: Path, count: int) -> None:
             return
         time.sleep(0.02)
     pytest.fail(f"no {count} records in time")
-
-
-def test_where_nobody_answered_nobody_leads(bench: Any) -> None:
-    """Two dead vendors share no lead: no place in any format, and a sentence that says so."""
-    bench.samples(3)
-    bench.configure("official: down", "twin: down")
-    code, scores = bench.run("--retries", "0")
-    assert code == EXIT_INCOMPLETE
-    vendors = scores["models"]["simulated-model"]["vendors"].values()
-    assert [vendor["place"] for vendor in vendors] == [None, None]
-    _, out, _ = bench("score", "run", "--history", "none")
-    assert "No vendor answered" in out
-    page = (bench.folder / "run" / "report.html").read_text()
-    assert "No vendor answered" in page
 
 
 @pytest.mark.parametrize(

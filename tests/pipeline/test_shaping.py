@@ -247,25 +247,17 @@ OFFERED = {
 }  # fmt: skip
 
 
-def warnings(**changes: Any) -> list[str]:
-    return list(run_warnings(some_manifest(load={"m: a": OFFERED | changes})))
-
-
-def test_a_load_that_was_kept_is_no_warning() -> None:
-    """Up to 50 ms late at p99 and nothing held back says nothing; neither does a closed loop, which has no lag."""
-    assert warnings() == []
-    assert warnings(lag_p99_ms=None) == []
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
+        ({}, None),
+        ({"lag_p99_ms": None}, None),
         ({"held_back": 7, "lag_p99_ms": 900.0}, "m: a: 7 requests started late because 8 were already in flight"),
         ({"lag_p99_ms": 50.6}, "m: a: requests started up to 51 ms late"),
         ({"warmup_failed": 4}, "m: a: the whole warm-up failed (4 requests)"),
     ],
 )
-def test_another_load_than_the_one_asked_for_is_told(changes: dict[str, Any], words: str) -> None:
-    """A full cap, a late process and a warm-up that warmed nothing are each one sentence."""
-    (found,) = warnings(**changes)
-    assert found.startswith(words)
+def test_another_load_than_the_one_asked_for_is_told(changes: dict[str, Any], words: str | None) -> None:
+    """A full cap, a late process and a warm-up that warmed nothing are each one sentence; 50 ms at p99 are none."""
+    found = list(run_warnings(some_manifest(load={"m: a": OFFERED | changes})))
+    assert [text.startswith(words or "") for text in found] == [True] * (words is not None)
