@@ -22,7 +22,7 @@ from vendor_verifier.records.record import Attempt, Decision, Response, Score
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites import AnyPlay
-from vendor_verifier.suites.calls import Call, calls_in_text, first_problem, read_call, read_calls
+from vendor_verifier.suites.calls import Call, calls_in_text, first_problem, read_call, read_calls, reply_with_calls
 from vendor_verifier.suites.trigger import complete_calls, decide
 from vendor_verifier.wire.payload import as_dict
 
@@ -75,12 +75,8 @@ def next_turn(turn: Turn, response: Response, answered: Answered, texts: Sequenc
         go_on = "Go on in the same format with the calls that are still needed; answer [] if there are none."
         report = {"role": "user", "content": "\n".join(["Results of the tools:", *results, "", go_on])}
         return structs.replace(turn, messages=(*turn.messages, {"role": "assistant", "content": response.text}, report))
-    ids = [f"call_{len(turn.messages)}_{at}" for at in range(len(calls))]
-    functions = [{"name": call.name, "arguments": json.dumps(call.parameters, ensure_ascii=False)} for call in calls]
-    made = [{"id": one, "type": "function", "function": body} for one, body in zip(ids, functions, strict=True)]
-    reply = {"role": "assistant", "content": response.text or None, "tool_calls": made}
-    told = [{"role": "tool", "tool_call_id": one, "content": text} for one, text in zip(ids, texts, strict=True)]
-    return structs.replace(turn, messages=(*turn.messages, reply, *told))
+    made = [(f"call_{len(turn.messages)}_{at}", call.name, call.parameters) for at, call in enumerate(calls)]
+    return structs.replace(turn, messages=(*turn.messages, *reply_with_calls(response.text, made, texts)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
@@ -137,6 +138,18 @@ def _written_call(name: str, arguments: str) -> Call:
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         return Call(name, problem=f"{name}: the arguments are not names with literals")
     return Call(name, given)
+
+
+def reply_with_calls(
+    text: str, calls: Sequence[tuple[str, str, Mapping[str, Any]]], results: Sequence[str]
+) -> list[dict[str, Any]]:
+    """A reply's messages as the next request has them: its calls (id, name, arguments) and the tools' results."""
+    made = [
+        {"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(given, ensure_ascii=False)}}
+        for id, name, given in calls
+    ]
+    told = [{"role": "tool", "tool_call_id": id, "content": one} for (id, *_), one in zip(calls, results, strict=True)]
+    return [{"role": "assistant", "content": text or None, "tool_calls": made}, *told]
 
 
 def same_value(one: object, other: object) -> bool:

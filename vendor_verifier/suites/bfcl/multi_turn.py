@@ -17,11 +17,12 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from vendor_verifier.records.record import Attempt, Response
+from vendor_verifier.records.record import Attempt
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites.bfcl.check_value import VALID, Verdict, invalid, uncheckable
 from vendor_verifier.suites.bfcl.replies import Reply, read_reply
+from vendor_verifier.suites.calls import reply_with_calls
 
 STEP_LIMIT = 20
 MORE_FUNCTIONS = "I have updated some more functions you can choose from. What about now?"
@@ -77,7 +78,10 @@ def converse(sample: Sample, services: Services) -> Generator[Turn, Attempt, Con
                 break
             calls = [WrittenCall(name, arguments) for name, arguments in reply.named_calls]
             done.turns[-1] += calls
-            messages += _history(attempt.response, calls, execute(instances, calls), len(done.replies))
+            sent = [call for call in attempt.response.tool_calls if call.name or call.arguments.strip()]
+            ids = [call.id or f"call_{len(done.replies)}_{place}" for place, call in enumerate(sent)]
+            made = [(id, call.name, call.named) for id, call in zip(ids, calls, strict=True)]
+            messages += reply_with_calls(attempt.response.text, made, execute(instances, calls))
             if step > STEP_LIMIT:
                 return done
     return done
@@ -86,26 +90,6 @@ def converse(sample: Sample, services: Services) -> Generator[Turn, Attempt, Con
 def _start(expected: Mapping[str, Any], services: Services) -> Mapping[str, object]:
     long_context = "long_context" in expected["category"]
     return services(expected["involved_classes"], expected["initial_config"], long_context)
-
-
-def _history(
-    response: Response, step: Sequence[WrittenCall], results: Sequence[str], number: int
-) -> list[dict[str, Any]]:
-    """A reply with calls, and their results, as the next request has them."""
-    made = [call for call in response.tool_calls if call.name or call.arguments.strip()]
-    ids = [call.id or f"call_{number}_{place}" for place, call in enumerate(made)]
-    calls = [
-        {
-            "id": name,
-            "type": "function",
-            "function": {"name": call.name, "arguments": json.dumps(call.named, ensure_ascii=False)},
-        }
-        for name, call in zip(ids, step, strict=True)
-    ]
-    answered = [
-        {"role": "tool", "tool_call_id": name, "content": result} for name, result in zip(ids, results, strict=True)
-    ]
-    return [{"role": "assistant", "content": response.text or None, "tool_calls": calls}, *answered]
 
 
 def execute(instances: Mapping[str, object], calls: Sequence[WrittenCall]) -> list[str]:
