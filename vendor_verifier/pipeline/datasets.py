@@ -27,7 +27,7 @@ from vendor_verifier.records.sample import Sample
 from vendor_verifier.resources import shipped
 from vendor_verifier.sample_store import file_digest, open_lines
 from vendor_verifier.suites import SuiteKind, compares, known_suite
-from vendor_verifier.suites.schema import checker_of, dialect_notice
+from vendor_verifier.suites.schema import checker_of
 
 
 def load_dataset(path: str | PathLike[str], *, format: str | None = None, skip_bad: bool = False) -> LoadedSamples:
@@ -122,13 +122,11 @@ def built_in_dataset(suite: str, samples: tuple[Sample, ...], options: TaskOptio
 
 def sample_defects(samples: Iterable[Sample]) -> list[str]:
     """Defects of the samples themselves, each with its line in the file."""
-    dialects, defects = list[tuple[str, ...]](), list[str]()
+    defects: list[str] = []
     for sample in samples:
-        checker = checker_of(sample.turn.tools)
         where = f"line {sample.source.line}" if sample.source else sample.id
-        defects += [f"{where}: {defect}" for defect in checker.defects]
-        dialects.append(checker.dialect)
-    return [*defects, *dialect_notice(dialects)]
+        defects += [f"{where}: {defect}" for defect in checker_of(sample.turn.tools).defects]
+    return defects
 
 
 # By filter, the option of a run and of a suite that states it.

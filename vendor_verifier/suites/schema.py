@@ -8,7 +8,7 @@ other cases, older drafts. What is too large is not judged.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any
@@ -18,7 +18,6 @@ import jsonschema_rs
 import msgspec
 
 from vendor_verifier.records.record import CallClass, CallVerdict, ToolCall
-from vendor_verifier.text import counted
 from vendor_verifier.wire.payload import PayloadError, as_dict, as_text, parse_json
 
 MESSAGE_CAP = 300
@@ -227,11 +226,6 @@ class ArgumentChecker:
         return CallVerdict(call.name, "invalid_json", f"no arguments were sent; {found.message}"[:MESSAGE_CAP])
 
     @cached_property
-    def dialect(self) -> tuple[str, ...]:
-        """The keywords of the schemas that belong to a known dialect instead of JSON Schema."""
-        return tuple(sorted({word for name in self._parameters for word in self._readings(name)[2]}))
-
-    @cached_property
     def may_be_refused(self) -> bool:
         """Whether a schema cannot be applied as written, so that a vendor may refuse it."""
         return any(self._readings(name)[0].verdict == "schema_unusable" for name in self._parameters)
@@ -271,13 +265,3 @@ def checker_of(tools: Sequence[Mapping[str, Any]]) -> ArgumentChecker:
 @lru_cache(maxsize=1000)  # a compiled schema takes tens of kB
 def _checker(tools: str) -> ArgumentChecker:
     return ArgumentChecker(json.loads(tools))
-
-
-def dialect_notice(dialects: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """One sentence about the samples of a data set whose schemas are written in a dialect, or none."""
-    if samples := sum(map(bool, dialects)):
-        words = ", ".join(sorted({word for dialect in dialects for word in dialect}))
-        yield (
-            f"{counted(samples, 'sample')} with schemas in a dialect of JSON Schema ({words}): "
-            "read as meant; strict schema accuracy reads them as written"
-        )
