@@ -131,7 +131,7 @@ def _lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
         yield f"verdict: no comparison; {what}"
     elif is_compared and foreseen.compared is not None and foreseen.compared < ENOUGH_SAMPLES:
         samples = counted(foreseen.compared, "sample")
-        yield f"verdict: {samples} are too few to recommend a vendor; use {ENOUGH_SAMPLES} or more"
+        yield f"verdict: no vendor can be recommended with {samples}; use {ENOUGH_SAMPLES} or more"
     yield (
         f"assumptions: {BYTES_PER_TOKEN:g} bytes a token; {ANSWER_TOKENS} tokens and {ANSWER_S:g} s an answer; "
         "no caching, no tool calls that lead to further requests"

@@ -188,13 +188,9 @@ class EntryReader:
             words = "plain http sends the key unencrypted; use https://, or set `allow_http: true`"
             self.document.problem(path, words)
             return None
-        if (
-            home is not None
-            and entry.key_variable is None
-            and not address.local
-            and address.host != read_address(home).host
-        ):
-            key_name, own = self.registry.vendor(entry.name).key_name or entry.name, read_address(home).host
+        own = address.host if home is None else read_address(home).host
+        if entry.key_variable is None and not address.local and address.host != own:
+            key_name = self.registry.vendor(entry.name).key_name or entry.name
             words = (
                 f"the key `{key_name}` belongs to {own} and would be sent to {address.host}; "
                 f"if that is meant, name the key to send there: `api_key_env: {key_name}`, or another variable"
