@@ -54,9 +54,9 @@ def redactor(plan: Plan, parts: Iterable[Part]) -> Callable[[Record], Record]:
         sample = samples.named(record.sample)
         assert sample is not None
         score = judged(record, suite, sample)
-        if _is_refused(record) and (
-            checker_of(sample.turn.tools).may_be_refused or parameter_defects(sample.turn.parameters)
-        ):
+        # A redacted sample no longer shows that it brought a refusal on.
+        refused = any(each.failure is not None and each.failure.kind in QUESTION_REFUSED for each in record.finals)
+        if refused and (checker_of(sample.turn.tools).may_be_refused or parameter_defects(sample.turn.parameters)):
             score = structs.replace(score, anomalies=(*score.anomalies, "refused_defective_sample"))
         return redacted_record(record, score)
 
@@ -67,12 +67,6 @@ def hides(plan: Plan, suite: str) -> bool:
     """Whether texts of this evaluation are redacted; our own questions (the checks of features) are not secret."""
     kind = suite_kind(suite)
     return plan.redact_content and not (kind is not None and kind.apart)
-
-
-def _is_refused(record: Record) -> bool:
-    """Whether the question was refused: a redacted sample no longer shows that it brought this on."""
-    finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
-    return any(attempt.failure is not None and attempt.failure.kind in QUESTION_REFUSED for attempt in finals)
 
 
 _TOOL = Tool("agent-vendor-verifier", __version__)

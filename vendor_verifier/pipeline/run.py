@@ -249,10 +249,9 @@ def is_answered(record: Record) -> bool:
     if record.succeeded:
         return True
     kind = suite_kind(record.suite)
-    finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
-    if kind is None or not kind.apart or not finals:
+    if kind is None or not kind.apart or not record.finals:
         return False
-    return all(final.failure.kind in SETTLED if final.failure is not None else final.succeeded for final in finals)
+    return all(each.failure.kind in SETTLED if each.failure is not None else each.succeeded for each in record.finals)
 
 
 @contextmanager

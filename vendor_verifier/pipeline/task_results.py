@@ -71,8 +71,7 @@ class TaskResults:
 
 
 def _row(record: Record, sample: Sample, score: Score) -> dict[str, Any]:
-    finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
-    failure = next((each.failure for each in finals if each.failure is not None), None)
+    failure = next((each.failure for each in record.finals if each.failure is not None), None)
     own = sample.tags.get("id")
     return {
         "task_id": record.sample if own is None else str(own),

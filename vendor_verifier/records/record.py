@@ -255,6 +255,11 @@ class Record(msgspec.Struct, frozen=True):
         return (self.run, self.model, self.label, self.suite, self.sample, self.repetition)
 
     @property
+    def finals(self) -> list[Attempt]:
+        """The last attempt of each turn."""
+        return [turn.attempts[-1] for turn in self.turns if turn.attempts]
+
+    @property
     def final(self) -> Attempt | None:
         """The last attempt of the last turn: how the sample ended."""
         return self.turns[-1].attempts[-1] if self.turns and self.turns[-1].attempts else None

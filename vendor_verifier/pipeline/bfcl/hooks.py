@@ -157,7 +157,7 @@ def _results(
         for sample in rows:
             for record in of_sample.get(sample.id, ()):
                 # Times are None where our own process was late.
-                finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
+                finals = record.finals
                 took_ns = sum(final.timing.end_ns for final in finals if final.timing is not None)
                 late = is_late(max(map(lateness_ns, finals), default=0), took_ns)
                 judged = record.score or replay(suite.play(sample), record.turns)
@@ -173,8 +173,7 @@ def _results(
 
 
 def _is_not_charged(record: Record) -> bool:
-    finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
-    failure = next((final.failure for final in finals if final.failure is not None), None)
+    failure = next((final.failure for final in record.finals if final.failure is not None), None)
     return not record.turns or (failure is not None and failure.kind in NOT_CHARGED)
 
 
