@@ -93,8 +93,10 @@ def reach(run: ModelRun, label: str) -> Reach:
     if why is not None:
         return Reach(False, why)
     powers = _powers(run, pairs)
+    if not powers:
+        return Reach(False, "no answers can be compared")
     seen = [tests.smallest(partial(power, 1.0)) for power, _, _ in powers]
-    points = seen[0] if seen else None
+    points = seen[0]
     if all(share is not None and share <= enough for share, (_, enough, _) in zip(seen, powers, strict=True)):
         parts = [f"{100 * (share or 0):.0f} {unit}" for share, (_, _, unit) in zip(seen, powers, strict=True)]
         return Reach(True, f"Differences of {', '.join(parts)} would have been seen.", points, n)
