@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import stat
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -22,7 +19,6 @@ from vendor_verifier.errors import RunFolderError, UsageError
 from vendor_verifier.run.journal import locked
 from vendor_verifier.store import RunFolder, run_named
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 REPORTS = ("manifest.json", "samples/trigger.jsonl", "records.jsonl", "scores.json", "ranking.csv", "report.md")
 
 
@@ -157,14 +153,7 @@ def test_an_interrupted_run_exits_with_its_signal_prints(bench: Any, first: sign
     """Ctrl-C in the middle: exit 130 or 143, a table, whole records only; then --incremental completes the run."""
     bench.configure("official: faithful", "slow: slow")
     bench.samples(200)
-    command = [
-        sys.executable, "-m", "vendor_verifier.cli.main", "run", "--request-concurrency", "2",
-        "--baseline-repeats", "1",
-        "--test-file-path", str(bench.folder / "samples.jsonl"), "-o", str(bench.folder / "run"),
-    ]  # fmt: skip
-    with subprocess.Popen(
-        command, cwd=bench.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
-    ) as process:
+    with bench.start("--request-concurrency", "2", "--baseline-repeats", "1") as process:
         _wait_for_records(bench.folder / "run" / "records.jsonl", 10)
         process.send_signal(first)
         out, err = process.communicate(timeout=PATIENCE_S)
