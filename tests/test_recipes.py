@@ -59,11 +59,10 @@ def test_a_metric_is_a_row_and_a_formula(copy: Copy) -> None:
         '    Metric("irf"',
     )
     copy.insert(
-        "vendor_verifier/scoring/breakdowns.py",
+        "vendor_verifier/scoring/metrics.py",
         '    "tea_ms": (lambda rows: rows["ttft_ms"] / 2, "ttft_ms"),\n',
         '    "ttft_ms": (',
     )
-    copy.insert("vendor_verifier/findings/gates.py", '    "tea_ms",\n', '    "avg_ttft_ms", "ttft_ms"')
     copy.run(DEMO.format(words=f'{RUN}, "--gate", "tea_ms <= 60000"'))
     assert '"text": "tea_ms <= 60000"' in (copy.folder / "r" / "scores.json").read_text(encoding="utf-8")
 
