@@ -45,7 +45,6 @@ def _never_late(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     only where that is what is tested."""
     if "lateness" not in request.keywords:
         monkeypatch.setattr(answer, "MOST_LATE", math.inf)
-        monkeypatch.setattr(answer, "LEAST_NS", math.inf)
         monkeypatch.setattr(event_loop, "MIN_WATCH_S", math.inf)
 
 

@@ -163,7 +163,7 @@ class Scrubber:
         if not self._pieces:
             return record
         try:
-            # Texts stand in it as they are.
+            # It holds every text unescaped.
             said = msgpack.encode(record.turns).lower()
         except UnicodeEncodeError:
             said = None

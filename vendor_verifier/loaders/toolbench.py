@@ -67,7 +67,7 @@ def read_mcp_row(row: Mapping[str, Any]) -> Question:
 
 
 def _mcp_tools(row: Mapping[str, Any]) -> tuple[list[Tool], list[str]]:
-    """The definitions, which stand in ``tools`` or in ``mcp_tools_dict``; bare names if they stand in neither."""
+    """The definitions in ``tools`` or in ``mcp_tools_dict``; bare names where neither has any."""
     places = {key: row.get(key) for key in ("tools", "mcp_tools_dict")}
     for key, value in places.items():
         if isinstance(value, str) and value.strip():

@@ -208,7 +208,7 @@ def _misspelt(
     keys: Mapping[str, str],
     warnings: list[str],
 ) -> Iterator[Problem]:
-    """A problem for each value of a filter none of whose values fits; a warning for one that others stand in for."""
+    """A problem for each value of a filter that selects nothing; a warning where its other values select something."""
     for name, words in _filters(stated).items():
         left = list(words)
         for suite, samples in sets.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -44,14 +43,12 @@ def send(
     *,
     emit: Emit,
     scrubber: Scrubber,
-    in_flight: Counter[tuple[str, str]] | None = None,
     tools: ToolRunner | None = None,
     security: Security | None = None,
 ) -> tuple[RunEnd, Executor]:
     """Send the open items of ``queue``; how it ended and who sent.
 
-    ``in_flight`` is kept current by (model, label) when this process sends. ``tools`` runs the real tools that models
-    call. ``security`` are certificates for the workers.
+    ``tools`` runs the real tools that models call. ``security`` are certificates for the workers.
 
     Raises:
         UsageError: the workers cannot be used.
@@ -59,7 +56,7 @@ def send(
         ClusterError: the workers went away; its ``executor`` describes the session until then.
     """
     if plan.workers == 1:
-        here = partial(run_local, plan, queue, run, emit, scrubber, costs_of(plan), in_flight, tools)
+        here = partial(run_local, plan, queue, run, emit, scrubber, costs_of(plan), tools)
         return run_to_end(here), Executor("local")
     from vendor_verifier.run.dask import DaskRun, cluster_of
 

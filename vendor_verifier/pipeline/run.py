@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -57,17 +56,15 @@ class Outlook(msgspec.Struct, frozen=True):
     """The work of a session by (model, label).
 
     Records ``due`` now (``None``: the vendor's speed decides), ``done`` in earlier sessions, and the function that
-    gives an answer's cost (``costs``), where a price is known. ``in_flight`` is kept current while requests are sent;
-    ``None`` where other processes count them.
+    gives an answer's cost (``costs``), where a price is known.
     """
 
     due: Mapping[Name, int | None]
     done: Mapping[Name, int]
     costs: Mapping[Name, CostOf] = msgspec.field(default_factory=dict)
-    in_flight: Mapping[Name, int] | None = None
 
 
-def outlook_of(plan: Plan, queue: WorkQueue, in_flight: Mapping[Name, int] | None) -> Outlook:
+def outlook_of(plan: Plan, queue: WorkQueue) -> Outlook:
     """The outlook of a plan and the ``queue`` of its entries."""
     names = [(entry.model, entry.label) for entry in plan.entries]
     each = foreseen(plan.load, 0)
@@ -76,7 +73,6 @@ def outlook_of(plan: Plan, queue: WorkQueue, in_flight: Mapping[Name, int] | Non
         due={name: each if by_doing else queue.left_of(target) for target, name in enumerate(names)},
         done={name: queue.crossed_of(target) for target, name in enumerate(names)},
         costs=costs_of(plan),
-        in_flight=in_flight,
     )
 
 
@@ -152,7 +148,6 @@ def _fill(
             found = _cross_off(queue, folder, journal)
             manifest = structs.replace(manifest, warnings=list(dict.fromkeys([*manifest.warnings, *found])))
             folder.write_manifest(manifest)
-            in_flight: Counter[Name] | None = Counter() if plan.workers == 1 else None
             redact = redactor(plan, queue.parts) if plan.redact_content else None
 
             def emit(records: Sequence[Record]) -> None:
@@ -162,7 +157,7 @@ def _fill(
                 for record in records:
                     on_record(record)
 
-            on_start(outlook_of(prepared.plan, queue, in_flight))
+            on_start(outlook_of(prepared.plan, queue))
             try:
                 with quiet_collector():
                     end, executor = send(
@@ -172,7 +167,6 @@ def _fill(
                         prepared,
                         emit=emit,
                         scrubber=scrubber,
-                        in_flight=in_flight,
                         tools=tools,
                         security=security,
                     )

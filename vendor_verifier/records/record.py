@@ -279,10 +279,6 @@ class Record(msgspec.Struct, frozen=True):
         """The number of its attempts that were sent twice."""
         return sum(attempt.resent for turn in self.turns for attempt in turn.attempts)
 
-    @property
-    def succeeded_first_try(self) -> bool:
-        return self.succeeded and all(len(turn.attempts) == 1 for turn in self.turns)
-
 
 def supersedes(new: Record, old: Record) -> bool:
     """Whether ``new`` replaces ``old`` under the same key: a success replaces a failure, else the first stays."""

@@ -161,8 +161,8 @@ class Limiter:
     """Gives and withholds permits to send. ``spending`` ends the run when a limit is reached.
 
     Without ``gives_way`` an account that asks for less gets what was planned all the same: whoever measures a load must
-    not send another one. A single retry still waits as long as it was told to. ``in_flight`` counts permits in use, by
-    (model, label). ``stopped`` are accounts that are finished, ``refused`` entries stopped on their own.
+    not send another one. A single retry still waits as long as it was told to.
+    ``stopped`` are accounts that are finished, ``refused`` entries stopped on their own.
     """
 
     def __init__(
@@ -170,7 +170,6 @@ class Limiter:
         entries: Sequence[Entry],
         request_concurrency: int,
         spending: Spending | None = None,
-        in_flight: Counter[Name] | None = None,
         *,
         gives_way: bool = True,
     ) -> None:
@@ -183,7 +182,6 @@ class Limiter:
         self._is_closed = False
         self._spending = spending or Spending()
         self._gives_way = gives_way
-        self._in_flight = Counter[Name]() if in_flight is None else in_flight
         self._over = {(entry.model, entry.label): asyncio.Event() for entry in entries}
 
     @property
@@ -203,14 +201,11 @@ class Limiter:
         finally:
             if permit != "granted":
                 account.free_place(name, 1)
-        if permit == "granted":
-            self._in_flight[name] += 1
         return permit
 
     def release(self, entry: Entry) -> None:
         """Give the place back when the attempt is over."""
         name, account = (entry.model, entry.label), self.accounts[entry.account]
-        self._in_flight[name] -= 1
         account.free_place(name, account.backoff.places_back())
 
     async def rest(self, entry: Entry, seconds: float) -> None:

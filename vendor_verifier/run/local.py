@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -64,21 +63,20 @@ async def run_local(
     emit: Emit,
     scrubber: Scrubber,
     costs: Mapping[tuple[str, str], CostOf] | None = None,
-    in_flight: Counter[tuple[str, str]] | None = None,
     tools: ToolRunner | None = None,
     spending: Spending | None = None,
 ) -> RunEnd:
     """Send what is left of ``queue``; ``tools`` runs the real tools that models call.
 
     A first SIGINT, SIGTERM or SIGHUP stops new requests and waits a little; a second ends at once.
-    ``costs`` price an answer by (model, label); only a plan with ``max_cost_usd`` looks at them. ``in_flight`` is kept
-    true by (model, label). ``spending`` counts in place of a count made here, for who looks at it meanwhile.
+    ``costs`` price an answer by (model, label); only a plan with ``max_cost_usd`` looks at them.
+    ``spending`` counts in place of a count made here, for a caller who looks at it meanwhile.
 
     Raises:
         UsageError: this machine does not let us open as many connections as the plan may need.
     """
     spending = spending or Spending(plan.max_requests, plan.max_cost_usd, costs or {})
-    limiter = Limiter(plan.entries, plan.request_concurrency, spending, in_flight, gives_way=plan.load.gives_way)
+    limiter = Limiter(plan.entries, plan.request_concurrency, spending, gives_way=plan.load.gives_way)
     ensure_descriptors(limiter.places)
     rng = random.Random(plan.seed)  # noqa: S311 spreads waits, keeps no secret
     lag, load = LoopLag(), None

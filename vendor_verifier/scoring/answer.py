@@ -20,7 +20,6 @@ from vendor_verifier.redaction import is_digest
 
 # A stall of the event loop that spoils the times of every request under way, and the anomaly of their answers.
 STALL_NS, LOOP_LAG = 50_000_000, "loop_lag"
-LEAST_NS = 5_000_000
 # A time is discarded where more than this share of it may be our own lateness in reading it.
 MOST_LATE = 0.5
 # Long answers meet our stalls most, so that with more than this share discarded the rows left would flatter a vendor.

@@ -229,7 +229,7 @@ def _call(found: _Found, types: Mapping[str, Mapping[str, Any]], *, is_cut: bool
 
 
 def _split_reasoning(text: str) -> tuple[str, str]:
-    """Thinking comes first; its begin marker may stand in the prompt, its end marker may be cut off."""
+    """Thinking comes first; its begin marker may be in the prompt, its end marker may be cut off."""
     before, end, after = text.partition("</think>")
     opened = before.lstrip().startswith("<think>")
     if not opened and (not end or "<think>" in before):

@@ -58,7 +58,7 @@ def _read_slowly(text: str | bytes, hook: Callable[[list[tuple[str, Any]]], Any]
     """The value that the standard library's reader finds in ``text``, made strict.
 
     Raises:
-        PayloadError: as in :func:`parse_json`, but of depth only where the reader cannot bear it.
+        PayloadError: as in :func:`parse_json`, but for depth only where the reader gives up.
     """
     try:
         return json.loads(text, parse_constant=_finite, parse_float=_finite, object_pairs_hook=hook)
