@@ -66,6 +66,7 @@ FAULTS = (
     Fault("features/history/check.py", "change.is_worse or", "", "features/history"),
     Fault("features/capacity/sweep.py", "_REACHED = 0.9", "_REACHED = 0.1", "features/test_capacity.py"),
     Fault("pipeline/manifest.py", "if old[field] != new[field])", "if False)", "pipeline/test_main_job.py"),
+    Fault("pipeline/places.py", "[0-9a-f]{64}", "[0-9a-f]+", "pipeline/test_data_places.py"),
     Fault("reports/escape.py", '_FORMULA_STARTS = "=+-@', '_FORMULA_STARTS = "=+-', "reports features/test_data.py"),
     Fault("loaders/selection.py", "places = range(limit) if head else", "places = range(limit) if False else", "loaders pipeline/test_choosing.py"),
 )  # fmt: skip
