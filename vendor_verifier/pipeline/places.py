@@ -124,7 +124,9 @@ def _from_url(where: str) -> Place:
     except OSError as error:
         raise StorageError(f"{folder} cannot be written: {error.strerror or error}") from None
     address = f"{shown}#sha256={found}"
-    return Place(kept, address, () if expected else (f"{shown} may change; with {address} later runs read the same rows",))
+    return Place(
+        kept, address, () if expected else (f"{shown} may change; with {address} later runs read the same rows",)
+    )
 
 
 def _download(url: str, shown: str, target: Path) -> None:
