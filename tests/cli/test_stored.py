@@ -12,7 +12,7 @@ import pytest
 from page_reading import read_page
 
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.reports import FORMATS, REPORTS
+from vendor_verifier.reports import FORMATS
 from vendor_verifier.reports.scores_json import scores_schema
 
 
@@ -31,7 +31,7 @@ def test_every_format_can_be_read_as_what_it_is(demo: Path, tmp_path: Path) -> N
     labels = set(model["vendors"])
     assert run_app(["report", str(demo), "--format", ",".join(FORMATS), "-o", str(tmp_path / "out")]) == 0
     texts = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
-    assert set(texts) == set(REPORTS)
+    assert set(texts) == set(FORMATS.values())
     jsonschema_rs.validate(scores_schema(), json.loads(texts["scores.json"]))
     assert {row["label"] for row in csv.DictReader(texts["ranking.csv"].splitlines())} == labels
     assert read_page(texts["report.html"]).faults == []

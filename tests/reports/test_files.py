@@ -13,7 +13,7 @@ from made_results import HOSTILE, report, vendor, verdict
 from scored import bare_run
 
 from vendor_verifier.records.results import SuiteResult
-from vendor_verifier.reports import REPORTS
+from vendor_verifier.reports import FORMATS, rendered
 from vendor_verifier.reports.scores_json import document, scores_schema
 from vendor_verifier.scoring.scored_run import ScoredRun
 
@@ -25,7 +25,7 @@ def test_scores_json_keeps_its_schema(demo: ScoredRun) -> None:
     schema = scores_schema()
     hostile = report(*(vendor(each, tps=float("nan"), irf=float("inf")) for each in (*HOSTILE, "\ud800")))
     for scored in (demo, bare_run(hostile), bare_run(report())):
-        text = REPORTS["scores.json"](scored)
+        text = rendered(scored, ["scores.json"])["scores.json"]
         assert text.isascii()
         jsonschema_rs.validate(schema, json.loads(text.replace("\\ud800", "")))
     (model,) = document(hostile)["models"].values()
@@ -38,7 +38,8 @@ def test_hostile_text_is_escaped(name: str) -> None:
     wild = [vendor(each, verdict=verdict("differs", each, command=each), vendor=each, model_id=each,
                    provider=each, suites={each: SuiteResult(1, 1, 0.5, {each: 0.5}, {each: "broken"})})
             for each in HOSTILE]  # fmt: skip
-    text = REPORTS[name](bare_run(report(*wild, text=HOSTILE[3], warnings=HOSTILE, dataset=HOSTILE)))
+    scored = bare_run(report(*wild, text=HOSTILE[3], warnings=HOSTILE, dataset=HOSTILE))
+    text = rendered(scored, [name])[name]
     assert not set(text) & {"\x1b", "\x07", "\u202e", "\u200b", "\r"}
     if name == "report.md":
         text = re.sub(r"(`+).+?\1(?!`)", "", text)  # a code span shows what is in it
@@ -56,7 +57,6 @@ def test_hostile_text_is_escaped(name: str) -> None:
 def test_no_file_holds_what_the_manifest_keeps(demo: ScoredRun) -> None:
     """Addresses, account digests, key names and request parameters are in no report."""
     account = demo.manifest.entries[0].account
-    for render in REPORTS.values():
-        text = render(demo)
+    for text in rendered(demo, FORMATS.values()).values():
         assert account not in text
         assert "sim://" not in text

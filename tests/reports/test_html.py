@@ -19,7 +19,7 @@ from page_reading import read_page
 from scored import MODEL
 
 from vendor_verifier.records.results import ModelResult, Report
-from vendor_verifier.reports.html import render
+from vendor_verifier.reports import rendered
 from vendor_verifier.scoring.money import Money
 from vendor_verifier.scoring.scored_run import ScoredRun
 
@@ -53,6 +53,10 @@ def with_evidence(scored: ScoredRun) -> ScoredRun:
     return replace(
         scored, money=money, findings=tuple(structs.replace(each, samples=names) for each in scored.findings)
     )
+
+
+def render(scored: ScoredRun) -> str:
+    return rendered(scored, ["report.html"])["report.html"]
 
 
 def sha(text: str) -> str:

@@ -60,7 +60,7 @@ def print_report(scored: ScoredRun, *, run: Path, as_json: bool, shown: Collecti
     if as_json:
         from vendor_verifier.reports import scores_json
 
-        sys.stdout.write(scores_json.render(scored))
+        sys.stdout.write(scores_json.render(scored.report))
         return
     from vendor_verifier.reports import terminal
 

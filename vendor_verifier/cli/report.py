@@ -15,7 +15,7 @@ from vendor_verifier.config.run_config import OUTPUT, option
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
 from vendor_verifier.features.data import TableFormat
 from vendor_verifier.pipeline.score import score_folder, write_reports
-from vendor_verifier.reports import FORMATS, REPORTS
+from vendor_verifier.reports import FORMATS, rendered
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder, run_named
 
@@ -72,8 +72,7 @@ def report_command(
     if not files or "terminal" in wanted:
         print_report(scored, run=folder, as_json=False)
     if output is None:
-        for name in files:
-            sys.stdout.write(REPORTS[name](scored))
+        sys.stdout.writelines(rendered(scored, files).values())
     # The gates of the run itself were judged when it was scored.
     return gates_exit_code(scored.report) if gate else EXIT_OK
 
@@ -82,7 +81,8 @@ def _write(scored: ScoredRun, files: Sequence[str], output: Path) -> None:
     """Write the reports into a folder, or the only one to the file of its kind that ``output`` names."""
     if len(files) == 1 and output.suffix == Path(files[0]).suffix and not output.is_dir():
         RunFolder(output.parent).create()
-        say(str(RunFolder(output.parent).write(output.name, REPORTS[files[0]](scored))))
+        (text,) = rendered(scored, files).values()
+        say(str(RunFolder(output.parent).write(output.name, text)))
         return
     target = RunFolder(output)
     target.create()

@@ -22,7 +22,7 @@ from vendor_verifier.pipeline.task_results import TaskResults, scores_tasks
 from vendor_verifier.records.manifest import Manifest, ScoreRequest
 from vendor_verifier.records.results import Finding, GateResult, ModelResult, Report
 from vendor_verifier.records.sample import Samples
-from vendor_verifier.reports import BY_DEFAULT, REPORTS
+from vendor_verifier.reports import BY_DEFAULT, rendered
 from vendor_verifier.scoring.answer import STALL_NS, AnswerTexts
 from vendor_verifier.scoring.figures import Scored, ScorePlan, score_models
 from vendor_verifier.scoring.metrics import RANK_METRICS
@@ -215,7 +215,7 @@ def write_reports(folder: RunFolder, scored: ScoredRun, names: Sequence[str] = B
     Raises:
         StorageError: the disk refused.
     """
-    return [folder.write(name, REPORTS[name](scored)) for name in names]
+    return [folder.write(name, text) for name, text in rendered(scored, names).items()]
 
 
 def _model_run(

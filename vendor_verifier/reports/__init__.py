@@ -1,40 +1,15 @@
-"""A scored run as text: pure functions from ScoredRun to str, one for each file of a run folder.
+"""A scored run as text: pure functions from its figures to str, one for each file of a run folder.
 
 The screen's lines are made by :mod:`vendor_verifier.reports.terminal`, because they are no file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
-
-from vendor_verifier.lazy_import import late
 
 if TYPE_CHECKING:
     from vendor_verifier.scoring.scored_run import ScoredRun
-
-Render = Callable[["ScoredRun"], str]
-
-
-def _from(target: str) -> Render:
-    """The function ``module:name`` of this package, loaded when it is called."""
-
-    def render(scored: ScoredRun) -> str:
-        made: Render = late(f"vendor_verifier.reports.{target}")
-        return made(scored)
-
-    return render
-
-
-REPORTS: Mapping[str, Render] = {
-    "scores.json": _from("scores_json:render"),
-    "ranking.csv": _from("ranking_csv:render"),
-    "report.md": _from("markdown:render"),
-    "report.html": _from("html:render"),
-    "junit.xml": _from("junit:render"),
-    "metrics.prom": _from("openmetrics:render"),
-}
-"""File name → the function that renders it."""
 
 FORMATS: Mapping[str, str] = {
     "json": "scores.json",
@@ -48,3 +23,21 @@ FORMATS: Mapping[str, str] = {
 
 # Written for every run; the others when asked for.
 BY_DEFAULT: tuple[str, ...] = ("scores.json", "ranking.csv", "report.md", "report.html")
+
+
+def rendered(scored: ScoredRun, names: Iterable[str]) -> dict[str, str]:
+    """File name → its text, for these of :data:`FORMATS`; they share their tables."""
+    # Loaded here, because commands that write no report use parts of this package.
+    from vendor_verifier.reports import html, junit, markdown, openmetrics, ranking_csv, scores_json
+    from vendor_verifier.reports.tables import ModelTables
+
+    models = {name: ModelTables(scored, name) for name in scored.report.models}
+    renders = {
+        "scores.json": lambda: scores_json.render(scored.report),
+        "ranking.csv": lambda: ranking_csv.render(models),
+        "report.md": lambda: markdown.render(scored, models),
+        "report.html": lambda: html.render(scored, models),
+        "junit.xml": lambda: junit.render(scored),
+        "metrics.prom": lambda: openmetrics.render(scored, models),
+    }
+    return {name: renders[name]() for name in names}

@@ -2,41 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from vendor_verifier.records.results import FACETS, WORST_FIRST, FacetName, ModelResult, Status
-from vendor_verifier.reports import tables
 from vendor_verifier.reports.escape import MAX_SENTENCE, markdown, markdown_code
 from vendor_verifier.reports.formats import FACET_TITLES, STATUS_SIGNS
-from vendor_verifier.reports.table import markdown_lines
+from vendor_verifier.reports.table import Table
+from vendor_verifier.reports.tables import INCOMPLETE, ModelTables, conditions
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.text import listed
 
 _MOST_LISTED = 200
+_LABEL_LENGTH, _CELL_LENGTH = 80, 500
 
 
-def render(scored: ScoredRun) -> str:
+def render(scored: ScoredRun, models: Mapping[str, ModelTables]) -> str:
     """The whole page, ending in one newline."""
     report = scored.report
     lines = [f"# Run {markdown(report.run)}"]
-    lines += [] if report.complete else ["", tables.INCOMPLETE]
+    lines += [] if report.complete else ["", INCOMPLETE]
     for name, model in report.models.items():
         lines += ["", f"## {markdown(name)}", "", _sentence(model.choice.text) if model.vendors else "No vendors."]
         if model.vendors:
-            lines += _model(scored, name, model)
+            lines += _model(models[name], model)
     lines += _block("## Warnings", _bullets(report.warnings))
     lines += _block("## Defects of the samples", _bullets(report.dataset))
     lines += _block("## Not run", _bullets(f"{name}: {why}" for name, why in report.not_run.items()))
-    lines += _block("## Conditions of the run", _bullets(tables.conditions(scored)))
+    lines += _block("## Conditions of the run", _bullets(conditions(scored)))
     return "\n".join(lines) + "\n"
 
 
-def _model(scored: ScoredRun, name: str, model: ModelResult) -> list[str]:
+def _model(tables: ModelTables, model: ModelResult) -> list[str]:
     baseline = "There is no baseline." if model.baseline is None else f"The baseline is {markdown(model.baseline)}."
-    lines = _block("### Verdict", [*markdown_lines(tables.verdicts(model)), "", *_reasons(model)], baseline)
-    for table in (tables.ranking(model), *tables.sections(scored, name)):
-        lines += _block(f"### {markdown(table.title)}", markdown_lines(table), table.note)
+    lines = _block("### Verdict", [*_table(tables.verdicts()), "", *_reasons(model)], baseline)
+    for table in (tables.ranking, *tables.sections):
+        lines += _block(f"### {markdown(table.title)}", _table(table), table.note)
     return lines
+
+
+def _table(table: Table) -> list[str]:
+    """A GitHub table with everything escaped."""
+    lines = [[markdown(text, _LABEL_LENGTH) for text in table.heads]]
+    lines += [
+        [markdown(name, _LABEL_LENGTH), *(markdown(text, _CELL_LENGTH) for text in texts)]
+        for name, *texts in table.texts()
+    ]
+    drawn = ["| " + " | ".join(line) + " |" for line in lines]
+    return [drawn[0], "|" + "---|" * len(lines[0]), *drawn[1:]]
 
 
 def _reasons(model: ModelResult) -> list[str]:

@@ -8,10 +8,12 @@ run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from vendor_verifier.records.results import VendorResult
 from vendor_verifier.reports import formats
 from vendor_verifier.reports.escape import visible
+from vendor_verifier.reports.tables import ModelTables
 from vendor_verifier.scoring.scored_run import ScoredRun
 
 _PREFIX = "agent_vendor_verifier_"
@@ -37,18 +39,18 @@ _FAMILIES = {
     "failed_records": "Records by the kind of their failure.",
     "gate_outcome": "1 for the outcome of a gate.",
 }
-_QUANTILES = (0.5, 0.9, 0.95, 0.99)
+_QUANTILES = {"p50": "0.5", "p90": "0.9", "p95": "0.95", "p99": "0.99"}
 _TIMES = {"ttft_seconds": "ttft_ms", "request_duration_seconds": "e2e_ms"}
 
 
-def render(scored: ScoredRun) -> str:
+def render(scored: ScoredRun, models: Mapping[str, ModelTables]) -> str:
     """The exposition, ending in ``# EOF``."""
     report = scored.report
     state = {"run": report.run, "complete": str(report.complete).lower()}
     lines = [f"# TYPE {_PREFIX}run info", f"# HELP {_PREFIX}run The run these figures are of."]
     lines.append(_line("run_info", state, 1))
     samples: dict[str, list[str]] = {}
-    for family, labels, value in _samples(scored):
+    for family, labels, value in _samples(scored, models):
         if formats.finite(value) is not None:
             samples.setdefault(family, []).append(_line(family, labels, value))
     for name, words in _FAMILIES.items():
@@ -63,12 +65,13 @@ def _line(name: str, labels: Labels, value: float | None) -> str:
     return f"{_PREFIX}{name}{{{pairs}}} {value!r}"
 
 
-def _samples(scored: ScoredRun) -> Iterator[tuple[str, Labels, float | None]]:
+def _samples(scored: ScoredRun, models: Mapping[str, ModelTables]) -> Iterator[tuple[str, Labels, float | None]]:
     """Family, labels and value of every sample."""
     for model, result in scored.report.models.items():
+        times = models[model].times.to_dict("index")
         for label, vendor in result.vendors.items():
             own = {"model": model, "vendor": label}
-            for family, labels, value in (*_of_result(vendor), *_of_times(scored, model, label)):
+            for family, labels, value in (*_of_result(vendor), *_of_times(times, label)):
                 yield family, {**own, **labels}, value
             for gate in scored.report.gates:
                 if (gate.model, gate.vendor) == (model, label):
@@ -96,10 +99,8 @@ def _of_result(vendor: VendorResult) -> Iterator[tuple[str, Labels, float | None
         yield "failed_records", {"kind": kind}, number
 
 
-def _of_times(scored: ScoredRun, model: str, label: str) -> Iterator[tuple[str, Labels, float | None]]:
-    records = scored.records
-    own = records[(records["model"] == model) & (records["label"] == label) & records["ok"]]
-    for family, column in _TIMES.items():
-        quantiles = own[column].quantile(list(_QUANTILES))
-        for quantile, value in zip(_QUANTILES, quantiles, strict=True):
-            yield family, {"quantile": f"{quantile:g}"}, float(value) / 1e3
+def _of_times(times: Mapping[Any, Any], label: str) -> Iterator[tuple[str, Labels, float | None]]:
+    for family, metric in _TIMES.items():
+        for share, quantile in _QUANTILES.items():
+            if (value := formats.finite(times.get((label, metric), {}).get(share))) is not None:
+                yield family, {"quantile": quantile}, value / 1e3

@@ -5,38 +5,36 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from vendor_verifier.records.results import FACETS, VendorResult
 from vendor_verifier.reports.escape import csv_text
 from vendor_verifier.reports.formats import finite
-from vendor_verifier.reports.tables import PAGE_COLUMNS, suites_of
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.reports.tables import PAGE_COLUMNS, ModelTables, suites_of
 
 _TIMES = ("ttft_ms", "e2e_ms")
-_QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+_SHARES = ("p50", "p90", "p95", "p99")
 _COUNTS = ("tp", "fp", "fn", "tn", "precision", "recall")
 
 
-def render(scored: ScoredRun) -> str:
+def render(models: Mapping[str, ModelTables]) -> str:
     """RFC 4180 with LF line ends; numbers in full, empty where nothing was measured, and never a formula."""
-    suites = list(dict.fromkeys(suite for model in scored.report.models.values() for suite in suites_of(model)))
+    suites = list(dict.fromkeys(suite for tables in models.values() for suite in suites_of(tables.model)))
     rows = [
-        _row(scored, name, vendor, suites)
-        for name, model in scored.report.models.items()
-        for vendor in model.vendors.values()
+        _row(name, vendor, suites, tables.times.to_dict("index"))
+        for name, tables in models.items()
+        for vendor in tables.model.vendors.values()
     ]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    heads = rows[0] if rows else _row(scored, "", VendorResult(label="", vendor="", model_id=""), suites)
+    heads = rows[0] if rows else _row("", VendorResult(label="", vendor="", model_id=""), suites, {})
     writer.writerow([csv_text(name) for name in heads])
     writer.writerows([_cell(value) for value in row.values()] for row in rows)
     return out.getvalue()
 
 
-def _row(scored: ScoredRun, name: str, vendor: VendorResult, suites: list[str]) -> dict[str, Any]:
-    records = scored.records
-    own = records[(records["model"] == name) & (records["label"] == vendor.label) & records["ok"]]
+def _row(name: str, vendor: VendorResult, suites: list[str], times: Mapping[Any, Any]) -> dict[str, Any]:
     facets = vendor.verdict.facets
     return {
         "model": name,
@@ -55,7 +53,7 @@ def _row(scored: ScoredRun, name: str, vendor: VendorResult, suites: list[str]) 
         "succeeded": vendor.succeeded,
         **{count: None if vendor.counts is None else getattr(vendor.counts, count) for count in _COUNTS},
         **{f"measured_{column.key}": vendor.measured.get(column.key) for column in PAGE_COLUMNS[1:]},
-        **{f"{time}_{part}": float(own[time].quantile(q)) for time in _TIMES for part, q in _QUANTILES.items()},
+        **{f"{time}_{share}": times.get((vendor.label, time), {}).get(share) for time in _TIMES for share in _SHARES},
     }
 
 

@@ -11,12 +11,11 @@ from typing import Any
 import msgspec
 
 from vendor_verifier.records.results import Report
-from vendor_verifier.scoring.scored_run import ScoredRun
 
 
-def render(scored: ScoredRun) -> str:
+def render(report: Report) -> str:
     """ASCII JSON with two-space indentation and a final newline."""
-    return json.dumps(document(scored.report), indent=2, allow_nan=False) + "\n"
+    return json.dumps(document(report), indent=2, allow_nan=False) + "\n"
 
 
 def document(report: Report) -> dict[str, Any]:

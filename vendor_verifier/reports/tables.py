@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -13,7 +15,7 @@ from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.results import FACETS, WORST_FIRST, Finding, ModelResult, Status, VendorResult
 from vendor_verifier.reports import formats
 from vendor_verifier.reports.formats import FACET_TITLES
-from vendor_verifier.reports.table import Column, Table, table
+from vendor_verifier.reports.table import Column, Table, rows_of
 from vendor_verifier.scoring import breakdowns
 from vendor_verifier.scoring.figures import is_apart
 from vendor_verifier.scoring.metrics import METRICS
@@ -55,274 +57,293 @@ def by_verdict(model: ModelResult) -> list[VendorResult]:
     return sorted(vendors, key=lambda vendor: not (vendor.succeeded or vendor.is_baseline))
 
 
-def verdicts(model: ModelResult) -> Table:
-    """Vendors × facets in words."""
-    rows = []
-    for vendor in by_verdict(model):
-        words: dict[str, str] = {"verdict": formats.status_word(vendor.verdict.status)}
-        for name, facet in vendor.verdict.facets.items():
-            words[name] = formats.status_word(facet.status)
-        rows.append((vendor.label, words))
-    columns = [Column("verdict", "Verdict"), *(Column(name, FACET_TITLES[name]) for name in FACETS)]
-    return table("Verdict", rows, columns)
-
-
 def suites_of(model: ModelResult) -> list[str]:
     """The evaluations with a result of any vendor, in the order of the first that has them."""
     return list(dict.fromkeys(name for vendor in model.vendors.values() for name in vendor.suites))
 
 
-def ranking(model: ModelResult) -> Table:
-    """The product page's columns by place, with the verdict and a column for each evaluation's main score."""
-    suites = [name for name in suites_of(model) if any(v.metric(name) is not None for v in model.vendors.values())]
-    columns = [
-        Column("place", "Place", formats.quantity),
-        Column("verdict", "Verdict"),
-        *PAGE_COLUMNS,
-        *(Column(f"suite {name}", name, formats.rate) for name in suites),
-        *(
-            column
-            for column in INPUT_COLUMNS
-            if any(getattr(vendor, column.key) is not None for vendor in model.vendors.values())
-        ),
-        Column("answered", "Answered"),
-    ]
-    rows = {}
-    for label, vendor in model.vendors.items():
-        rows[label] = {
-            "place": vendor.place,
-            "verdict": formats.status_word(vendor.verdict.status),
-            **{column.key: getattr(vendor, column.key) for column in (*PAGE_COLUMNS, *INPUT_COLUMNS)},
-            **{f"suite {name}": vendor.metric(name) if name in vendor.suites else None for name in suites},
-            "answered": f"{vendor.succeeded} of {vendor.planned}",
-        }
-    note = "IRF orders vendors and does not measure them: read it with the verdict."
-    return table("Ranking", rows.items(), columns, note=note)
+@dataclass(frozen=True)
+class ModelTables:
+    """The tables of one model of a run, for all reports; what several of them show is made once."""
 
+    scored: ScoredRun
+    name: str
 
-def intervals(model: ModelResult) -> Table:
-    """The 95 % intervals of the figures, as texts."""
-    rows = [
-        (
-            label,
-            {
-                column.key: formats.interval(*vendor.intervals[column.key], column.form)
-                for column in PAGE_COLUMNS
-                if column.key in vendor.intervals
-            },
+    @property
+    def model(self) -> ModelResult:
+        """The results of the model."""
+        return self.scored.report.models[self.name]
+
+    @cached_property
+    def records(self) -> pd.DataFrame:
+        """The records that figures are taken over: without feature checks, probes and misrouted answers."""
+        records = self.scored.records[self.scored.records["model"] == self.name]
+        if "misrouted" in records:
+            records = records[~records["misrouted"]]
+        return records[~records["suite"].isin([suite for suite in self.scored.samples if is_apart(suite)])]
+
+    @cached_property
+    def times(self) -> pd.DataFrame:
+        """The distributions of times by vendor and metric."""
+        return breakdowns.distributions(self.records)
+
+    @cached_property
+    def sections(self) -> list[Table]:
+        """The tables that follow verdict and ranking, in their order, without those that have no rows."""
+        found = [self.gates(), self.intervals(), self.counts(), self.findings(), self.failures()]
+        for suite in suites_of(self.model):
+            found += [self.evaluation(suite), self.groups(suite), self.checks(suite)]
+        found += [self.costs(), self.latency(), self.pace(), self.goodput(), self.regions(), self.identity()]
+        return [table for table in found if table.rows]
+
+    def verdicts(self) -> Table:
+        """Vendors × facets in words."""
+        rows = []
+        for vendor in by_verdict(self.model):
+            words: dict[str, str] = {"verdict": formats.status_word(vendor.verdict.status)}
+            for name, facet in vendor.verdict.facets.items():
+                words[name] = formats.status_word(facet.status)
+            rows.append((vendor.label, words))
+        columns = [Column("verdict", "Verdict"), *(Column(name, FACET_TITLES[name]) for name in FACETS)]
+        return Table("Verdict", rows, columns)
+
+    @cached_property
+    def ranking(self) -> Table:
+        """The product page's columns by place, with the verdict and a column for each evaluation's main score."""
+        vendors = self.model.vendors
+        suites = [name for name in suites_of(self.model) if any(v.metric(name) is not None for v in vendors.values())]
+        columns = [
+            Column("place", "Place", formats.quantity),
+            Column("verdict", "Verdict"),
+            *PAGE_COLUMNS,
+            *(Column(f"suite {name}", name, formats.rate) for name in suites),
+            *(each for each in INPUT_COLUMNS if any(getattr(v, each.key) is not None for v in vendors.values())),
+            Column("answered", "Answered"),
+        ]
+        rows = [
+            (label, {
+                "place": vendor.place,
+                "verdict": formats.status_word(vendor.verdict.status),
+                **{column.key: getattr(vendor, column.key) for column in (*PAGE_COLUMNS, *INPUT_COLUMNS)},
+                **{f"suite {name}": vendor.metric(name) for name in suites if name in vendor.suites},
+                "answered": f"{vendor.succeeded} of {vendor.planned}",
+            })
+            for label, vendor in vendors.items()
+        ]  # fmt: skip
+        note = "IRF orders vendors and does not measure them: read it with the verdict."
+        return Table("Ranking", rows, columns, note=note)
+
+    def intervals(self) -> Table:
+        """The 95 % intervals of the figures, as texts."""
+        forms = {column.key: column.form for column in PAGE_COLUMNS}
+        rows = [
+            (label, {key: formats.interval(*ends, forms[key]) for key, ends in v.intervals.items() if key in forms})
+            for label, v in self.model.vendors.items()
+            if v.intervals
+        ]
+        return Table("95 % intervals", rows, [Column(each.key, each.head) for each in PAGE_COLUMNS]).without_empty
+
+    def counts(self) -> Table:
+        """The confusion matrix behind F1, and over how many records each figure was taken."""
+        matrix = {"tp": "TP", "fp": "FP", "fn": "FN", "tn": "TN"}
+        rates = {"precision": "Precision", "recall": "Recall"}
+        records = {"planned": "Planned", "recorded": "Recorded", "succeeded": "Succeeded"}
+        measured = {c.key: f"{c.head}, of" for c in PAGE_COLUMNS[1:] if c.key != "success_rate"}
+        columns = [
+            *_columns(matrix, formats.count),
+            *_columns(rates, formats.rate),
+            *_columns({**records, **measured}, formats.count),
+        ]
+        rows = [
+            (label, {
+                **({key: getattr(v.counts, key) for key in (*matrix, *rates)} if v.counts is not None else {}),
+                **{key: getattr(v, key) for key in records},
+                **v.measured,
+            })
+            for label, v in self.model.vendors.items()
+        ]  # fmt: skip
+        note = (
+            "TP to TN are sums over the pairs of a baseline's repetition and the vendor's; a failure counts as missed."
         )
-        for label, vendor in model.vendors.items()
-        if vendor.intervals
-    ]
-    return table("95 % intervals", rows, [Column(column.key, column.head) for column in PAGE_COLUMNS]).without_empty
+        return Table("Counts", rows, columns, note=note)
 
+    def findings(self) -> Table:
+        """What was seen at vendors: the sentence, its evidence and the difference with its interval."""
+        columns = (
+            Column("facet", "Facet"),
+            Column("status", "Means"),
+            Column("text", "Finding"),
+            Column("p_value", "p", formats.p_value),
+            Column("difference", "Difference"),
+            Column("n", "n", formats.count),
+            Column("name", "Name"),
+        )
+        own = [finding for finding in self.scored.findings if finding.model == self.name]
+        return Table("Findings", [(each.vendor, _finding(each)) for each in own[:MOST_FINDINGS]], columns)
 
-def counts(model: ModelResult) -> Table:
-    """The confusion matrix behind F1, and over how many records each figure was taken."""
-    trigger = {"tp": "TP", "fp": "FP", "fn": "FN", "tn": "TN", "precision": "Precision", "recall": "Recall"}
-    rates = ("precision", "recall")
-    columns = [Column(key, head, formats.rate if key in rates else formats.count) for key, head in trigger.items()]
-    columns += [Column(key, key.capitalize(), formats.count) for key in ("planned", "recorded", "succeeded")]
-    columns += [Column(c.key, f"{c.head}, of", formats.count) for c in PAGE_COLUMNS[1:] if c.key != "success_rate"]
-    rows = []
-    for label, vendor in model.vendors.items():
-        matrix = {} if vendor.counts is None else {key: getattr(vendor.counts, key) for key in trigger}
-        records = {key: getattr(vendor, key) for key in ("planned", "recorded", "succeeded")}
-        rows.append((label, {**matrix, **records, **vendor.measured}))
-    note = "TP to TN are summed over the pairs of a baseline's repetition and the vendor's; a failure counts as missed."
-    return table("Counts", rows, columns, note=note)
+    def failures(self) -> Table:
+        """Failed records by kind: how many at which vendor, who answers for them, the cause and what to do."""
+        failed = self.records[self.records["failure"].notna()]
+        heads = {"vendors": "Records", "charge": "Counts against", "cause": "Cause", "remedy": "What to do"}
+        rows = [
+            (str(kind), {
+                "vendors": value_tally(part["label"]),
+                "charge": value_tally(part["charge"]),
+                "cause": KINDS[str(kind)].cause,
+                "remedy": KINDS[str(kind)].remedy,
+            })
+            for kind, part in failed.groupby("failure", observed=True)
+        ]  # fmt: skip
+        return Table("Failures", rows, _columns(heads), head="Kind")
 
+    def evaluation(self, suite: str) -> Table:
+        """The scores of one evaluation by vendor; a failure counts 0."""
+        rows = [
+            (label, {"judged": f"{found.judged} of {found.planned}", **found.values})
+            for label, vendor in self.model.vendors.items()
+            if (found := vendor.suites.get(suite)) is not None
+        ]
+        names = dict.fromkeys(name for _, values in rows for name in values if name != "judged")
+        columns = (Column("judged", "Judged"), *(Column(name, name, formats.rate) for name in names))
+        return Table(f"Evaluation {suite}", rows, columns)
 
-def findings(found: Iterable[Finding]) -> Table:
-    """What was seen at vendors, in the order given: the sentence, its evidence and the difference with its interval."""
-    columns = (
-        Column("facet", "Facet"),
-        Column("status", "Means"),
-        Column("text", "Finding"),
-        Column("p_value", "p", formats.p_value),
-        Column("difference", "Difference"),
-        Column("n", "n", formats.count),
-        Column("name", "Name"),
-    )
-    rows = []
-    for finding in list(found)[:MOST_FINDINGS]:
-        value = formats.written(finding.value, formats.quantity)
-        ends = formats.interval(finding.low, finding.high)
-        rows.append((finding.vendor, {
-            "facet": FACET_TITLES[finding.facet],
-            "status": "noted" if finding.status == "matches" else formats.status_word(finding.status),
-            "text": finding.text,
-            "p_value": finding.p_value,
-            "difference": f"{value} ({ends})" if ends else value,
-            "n": finding.n or None,
-            "name": finding.name,
-        }))  # fmt: skip
-    return table("Findings", rows, columns)
+    def checks(self, suite: str) -> Table:
+        """Features × vendors: what became of each check."""
+        found = {label: v.suites[suite].checks for label, v in self.model.vendors.items() if suite in v.suites}
+        rows = [
+            (name, {label: checks[name].replace("_", " ") for label, checks in found.items() if name in checks})
+            for name in dict.fromkeys(name for checks in found.values() for name in checks)
+        ]
+        return Table(f"Checks of {suite}", rows, [Column(label, label) for label in found], head="Check")
 
+    def groups(self, suite: str) -> Table:
+        """The main score of one evaluation by category, difficulty and call type of the samples, a column a vendor."""
+        kind, found = suite_kind(suite), breakdowns.group_scores(self.scored.evaluations, self.records)
+        rows: dict[str, dict[str, float]] = {}
+        for label in self.model.vendors:
+            for group, members in found.get((self.name, label, suite), {}).items():
+                for member, means in members.items():
+                    if kind is not None and kind.ranks_by in means:
+                        rows.setdefault(f"{group.replace('_', ' ')}: {member}", {})[label] = means[kind.ranks_by]
+        labels = dict.fromkeys(label for row in rows.values() for label in row)
+        columns = [Column(label, label, formats.rate) for label in labels]
+        return Table(f"Score of {suite} by group", list(rows.items()), columns, head="Samples")
 
-def failures(records: pd.DataFrame) -> Table:
-    """Failed records by kind: how many at which vendor, who answers for them, the cause and what to do."""
-    failed = records[records["failure"].notna()]
-    columns = (
-        Column("vendors", "Records"),
-        Column("charge", "Counts against"),
-        Column("cause", "Cause"),
-        Column("remedy", "What to do"),
-    )
-    rows = {}
-    for kind, part in failed.groupby("failure", observed=True):
-        known = KINDS[str(kind)]
-        rows[str(kind)] = {
-            "vendors": value_tally(part["label"]),
-            "charge": value_tally(part["charge"]),
-            "cause": known.cause,
-            "remedy": known.remedy,
+    def costs(self) -> Table:
+        """What the answers of each vendor cost."""
+        money = self.scored.money
+        rows = [
+            (label, msgspec.structs.asdict(money[self.name, label]))
+            for label in self.model.vendors
+            if (self.name, label) in money
+        ]
+        columns = (
+            Column("total_usd", "All", formats.usd),
+            Column("wasted_usd", "Of it on failures and retries", formats.usd),
+            Column("per_1000_requests_usd", "1,000 requests", formats.usd),
+            Column("per_answer_usd", "1,000 answers", lambda usd: formats.usd(1000 * usd)),
+            Column("per_valid_call_usd", "1,000 valid calls", lambda usd: formats.usd(1000 * usd)),
+            Column("reported_ratio", "Billed ÷ computed", formats.quantity),
+            Column("unpriced", "Attempts without tokens", formats.count),
+        )
+        return Table("Costs in US dollars", rows, columns).without_empty
+
+    def latency(self) -> Table:
+        """The distribution of the times of single answers, a row for each metric and vendor."""
+        reasons = bool((self.records["ttfat_ms"] > self.records["ttft_ms"]).any())
+        found = dict(zip(self.times.index, rows_of(self.times), strict=True))
+        rows = [
+            (label, {"metric": f"{METRICS[metric].title} ({METRICS[metric].unit})", **found[label, metric][1]})
+            for metric in TIMES
+            for label in self.model.vendors
+            if (label, metric) in found and (reasons or metric != "ttfat_ms")
+        ]
+        heads = {"mean": "avg", "min": "min", "p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "max": "max"}
+        columns = [Column("metric", "Metric"), *_columns(heads, formats.quantity), Column("n", "n", formats.count)]
+        return Table("Times of single answers", rows, columns)
+
+    def pace(self) -> Table:
+        """The load that each vendor got and what it answered; empty of imported results, which were not sent here."""
+        heads = {
+            "requests": "Requests",
+            "seconds": "Seconds",
+            "requests_per_s": "Requests/s",
+            "answers_per_s": "Answers/s",
+            "tokens_per_s": "Output tokens/s",
+            "in_flight": "In flight, avg",
+            "most_in_flight": "In flight, max",
         }
-    return table("Failures", rows.items(), columns, head="Kind")
+        rows = []
+        if self.scored.manifest.status != "imported":
+            attempts = self.scored.attempts[self.scored.attempts["model"] == self.name]
+            rows = rows_of(breakdowns.pace(self.records, attempts))
+        return Table("Pace", rows, _columns(heads, formats.quantity))
 
+    def goodput(self) -> Table:
+        """The requests that kept every SLO; empty without SLOs."""
+        slos = self.scored.manifest.score.slos
+        heads = {"good": "Good", "asked": "Asked", "failed": "Failed", "unmeasured": "Unmeasured"}
+        columns = [Column("share", "Good ÷ sent", formats.rate), *_columns(heads, formats.count)]
+        rows = rows_of(breakdowns.goodput(self.records, list(map(parse_slo, slos)))) if slos else []
+        return Table("Goodput", rows, columns, note=f"A good request keeps {' and '.join(slos)}.")
 
-def evaluation(model: ModelResult, suite: str) -> Table:
-    """The scores of one evaluation by vendor; a failure counts 0."""
-    rows = {
-        label: {"judged": f"{found.judged} of {found.planned}", **found.values}
-        for label, vendor in model.vendors.items()
-        if (found := vendor.suites.get(suite)) is not None
-    }
-    names = dict.fromkeys(name for values in rows.values() for name in values if name != "judged")
-    columns = (Column("judged", "Judged"), *(Column(name, name, formats.rate) for name in names))
-    return table(f"Evaluation {suite}", rows.items(), columns)
+    def regions(self) -> Table:
+        """Success and median times by the region from which requests were sent; empty where no worker names one."""
+        columns = (
+            Column("region", "Region"),
+            Column("asked", "Requests", formats.count),
+            Column("success_rate", "Success Rate", formats.rate),
+            Column("ttft_ms", "TTFT p50 (ms)", formats.quantity),
+            Column("e2e_ms", "E2E p50 (ms)", formats.quantity),
+        )
+        found = breakdowns.regions(self.records).reset_index(level="region")
+        return Table("Regions", rows_of(found), columns)
 
-
-def checks(model: ModelResult, suite: str) -> Table:
-    """Features × vendors: what became of each check."""
-    labels = [label for label, vendor in model.vendors.items() if suite in vendor.suites]
-    names = dict.fromkeys(name for label in labels for name in model.vendors[label].suites[suite].checks)
-    rows = {}
-    for name in names:
-        found = {label: model.vendors[label].suites[suite].checks.get(name) for label in labels}
-        rows[name] = {label: None if word is None else word.replace("_", " ") for label, word in found.items()}
-    return table(f"Checks of {suite}", rows.items(), [Column(label, label) for label in labels], head="Check")
-
-
-def identity(scored: ScoredRun, name: str) -> Table:
-    """What each vendor was asked for, and what its answers say they come from."""
-    records = scored.records[scored.records["model"] == name]
-    columns = (
-        Column("vendor", "Vendor's name"),
-        Column("model_id", "Model asked for"),
-        Column("served", "Model in answers"),
-        Column("provider", "Provider in answers"),
-    )
-    rows = {}
-    for label, vendor in scored.report.models[name].vendors.items():
-        own = records[records["label"] == label]
-        rows[label] = {
-            "vendor": vendor.vendor,
-            "model_id": vendor.model_id,
-            "served": value_tally(own["served_model"]),
-            "provider": value_tally(own["provider"]),
+    def identity(self) -> Table:
+        """What each vendor was asked for, and what its answers say they come from."""
+        records = self.scored.records[self.scored.records["model"] == self.name]
+        heads = {
+            "vendor": "Vendor's name",
+            "model_id": "Model asked for",
+            "served": "Model in answers",
+            "provider": "Provider in answers",
         }
-    return table("Models and providers", rows.items(), columns, head="Vendor entry")
+        rows = []
+        for label, vendor in self.model.vendors.items():
+            own = records.loc[records["label"] == label, ["served_model", "provider"]]
+            named = {"served": value_tally(own["served_model"]), "provider": value_tally(own["provider"])}
+            rows.append((label, {"vendor": vendor.vendor, "model_id": vendor.model_id, **named}))
+        return Table("Models and providers", rows, _columns(heads), head="Vendor entry")
+
+    def gates(self) -> Table:
+        """The outcome of every gate on the vendors."""
+        heads = {"gate": "Gate", "outcome": "Outcome", "reason": "Reason"}
+        rows = [
+            (gate.vendor, {
+                "gate": gate.text, "outcome": gate.outcome.replace("_", " "), "reason": gate.reason or None,
+            })
+            for gate in self.scored.report.gates
+            if gate.model == self.name
+        ]  # fmt: skip
+        return Table("Gates", rows, _columns(heads))
 
 
-def costs(scored: ScoredRun, name: str) -> Table:
-    """What the answers of each vendor of a model cost."""
-    rows = {
-        label: msgspec.structs.asdict(scored.money[name, label])
-        for label in scored.report.models[name].vendors
-        if (name, label) in scored.money
+def _columns(heads: Mapping[str, str], form: formats.Format = str) -> list[Column]:
+    return [Column(key, head, form) for key, head in heads.items()]
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    value = formats.written(finding.value, formats.quantity)
+    ends = formats.interval(finding.low, finding.high)
+    return {
+        "facet": FACET_TITLES[finding.facet],
+        "status": "noted" if finding.status == "matches" else formats.status_word(finding.status),
+        "text": finding.text,
+        "p_value": finding.p_value,
+        "difference": f"{value} ({ends})" if ends else value,
+        "n": finding.n or None,
+        "name": finding.name,
     }
-    columns = (
-        Column("total_usd", "All", formats.usd),
-        Column("wasted_usd", "Of it on failures and retries", formats.usd),
-        Column("per_1000_requests_usd", "1,000 requests", formats.usd),
-        Column("per_answer_usd", "1,000 answers", lambda usd: formats.usd(1000 * usd)),
-        Column("per_valid_call_usd", "1,000 valid calls", lambda usd: formats.usd(1000 * usd)),
-        Column("reported_ratio", "Billed ÷ computed", formats.quantity),
-        Column("unpriced", "Attempts without tokens", formats.count),
-    )
-    return table("Costs in US dollars", rows.items(), columns).without_empty
-
-
-def ranked_records(scored: ScoredRun, name: str) -> pd.DataFrame:
-    """A model's records that its figures are taken over: without feature checks, probes and misrouted answers."""
-    records = scored.records[scored.records["model"] == name]
-    if "misrouted" in records:
-        records = records[~records["misrouted"]]
-    return records[~records["suite"].isin([suite for suite in scored.samples if is_apart(suite)])]
-
-
-def latency(scored: ScoredRun, name: str) -> Table:
-    """The distribution of the times of single answers, a row for each metric and vendor."""
-    records = ranked_records(scored, name)
-    found = breakdowns.distributions(records)
-    reasons = bool((records["ttfat_ms"] > records["ttft_ms"]).any())
-    metrics = [metric for metric in TIMES if metric != "ttfat_ms" or reasons]
-    kept = [(label, metric) for metric in metrics for label in scored.report.models[name].vendors]
-    kept = [key for key in kept if key in found.index]
-    titles = [f"{METRICS[metric].title} ({METRICS[metric].unit})" for _, metric in kept]
-    frame = found.loc[kept].set_axis([label for label, _ in kept]).assign(metric=titles)
-    heads = {"mean": "avg", "min": "min", "p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "max": "max"}
-    columns = [Column(key, head, formats.quantity) for key, head in heads.items()]
-    return table(
-        "Times of single answers", frame, [Column("metric", "Metric"), *columns, Column("n", "n", formats.count)]
-    )
-
-
-def pace(scored: ScoredRun, name: str) -> Table:
-    """The load that each vendor got and what it answered of it; empty of imported results, which were not sent here."""
-    if scored.manifest.status == "imported":
-        return table("Pace", (), ())
-    attempts = scored.attempts[scored.attempts["model"] == name]
-    found = breakdowns.pace(ranked_records(scored, name), attempts)
-    heads = {
-        "requests": "Requests",
-        "seconds": "Seconds",
-        "requests_per_s": "Requests/s",
-        "answers_per_s": "Answers/s",
-        "tokens_per_s": "Output tokens/s",
-        "in_flight": "In flight, avg",
-        "most_in_flight": "In flight, max",
-    }
-    return table("Pace", found, [Column(key, head, formats.quantity) for key, head in heads.items()])
-
-
-def goodput(scored: ScoredRun, name: str) -> Table:
-    """The requests that kept every SLO; empty without SLOs."""
-    slos = scored.manifest.score.slos
-    columns = [Column("share", "Good ÷ sent", formats.rate)]
-    columns += [Column(key, key.capitalize(), formats.count) for key in ("good", "asked", "failed", "unmeasured")]
-    if not slos:
-        return table("Goodput", (), columns)
-    found = breakdowns.goodput(ranked_records(scored, name), [parse_slo(text) for text in slos])
-    return table("Goodput", found, columns, note=f"A good request keeps {' and '.join(slos)}.")
-
-
-def regions(scored: ScoredRun, name: str) -> Table:
-    """Success and median times by the region from which requests were sent; empty where no worker names one."""
-    found = breakdowns.regions(ranked_records(scored, name)).reset_index(level="region")
-    columns = (
-        Column("region", "Region"),
-        Column("asked", "Requests", formats.count),
-        Column("success_rate", "Success Rate", formats.rate),
-        Column("ttft_ms", "TTFT p50 (ms)", formats.quantity),
-        Column("e2e_ms", "E2E p50 (ms)", formats.quantity),
-    )
-    return table("Regions", found, columns)
-
-
-def groups(scored: ScoredRun, name: str, suite: str) -> Table:
-    """The main score of one evaluation by category, difficulty and call type of the samples, a column a vendor."""
-    kind, found = suite_kind(suite), breakdowns.group_scores(scored.evaluations, ranked_records(scored, name))
-    rows: dict[str, dict[str, float]] = {}
-    for label in scored.report.models[name].vendors:
-        for group, members in found.get((name, label, suite), {}).items():
-            for member, means in members.items():
-                if kind is not None and kind.ranks_by in means:
-                    rows.setdefault(f"{group.replace('_', ' ')}: {member}", {})[label] = means[kind.ranks_by]
-    labels = dict.fromkeys(label for row in rows.values() for label in row)
-    columns = [Column(label, label, formats.rate) for label in labels]
-    return table(f"Score of {suite} by group", rows.items(), columns, head="Samples")
 
 
 def conditions(scored: ScoredRun) -> list[str]:
@@ -348,32 +369,3 @@ def conditions(scored: ScoredRun) -> list[str]:
     versions = [f"{tool.name} {tool.version}"] if tool is not None and tool.name else []
     versions += [f"{name} {number}" for name, number in packages.items()]
     return [*found, *([f"Versions: {', '.join(versions)}."] if versions else [])]
-
-
-def gates(scored: ScoredRun, name: str) -> Table:
-    """The outcome of every gate on the vendors of a model."""
-    columns = (Column("gate", "Gate"), Column("outcome", "Outcome"), Column("reason", "Reason"))
-    own = [gate for gate in scored.report.gates if gate.model == name]
-    rows = [
-        (gate.vendor, {"gate": gate.text, "outcome": gate.outcome.replace("_", " "), "reason": gate.reason or None})
-        for gate in own
-    ]
-    return table("Gates", rows, columns)
-
-
-def sections(scored: ScoredRun, name: str) -> list[Table]:
-    """The tables of a model that follow its verdict and ranking, in their order; some may be empty."""
-    model = scored.report.models[name]
-    records = ranked_records(scored, name)
-    own = [finding for finding in scored.findings if finding.model == name]
-    found = [
-        gates(scored, name),
-        intervals(model),
-        counts(model),
-        findings(own),
-        failures(records),
-    ]
-    for suite in suites_of(model):
-        found += [evaluation(model, suite), groups(scored, name, suite), checks(model, suite)]
-    found += [costs(scored, name), latency(scored, name), pace(scored, name), goodput(scored, name)]
-    return [*found, regions(scored, name), identity(scored, name)]

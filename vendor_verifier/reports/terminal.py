@@ -11,9 +11,10 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from vendor_verifier.records.results import FACETS, WORST_FIRST, ModelResult, Status, VendorResult
-from vendor_verifier.reports import formats, tables
+from vendor_verifier.reports import formats
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.formats import COLOURS, FACET_TITLES, STATUS_MEANINGS, STATUS_SIGNS, Format, Meaning
+from vendor_verifier.reports.tables import ModelTables, by_verdict, suites_of
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.text import counted, listed
 
@@ -113,7 +114,7 @@ def _model(scored: ScoredRun, name: str, width: int, room: int) -> list[Line]:
     if room < len(found) + 4:
         return found if len(found) <= room else [_line(_cut(text, width), "title")]
     found.append(_line(_subject(scored, name, model, width), "aside"))
-    vendors = tables.by_verdict(model)
+    vendors = by_verdict(model)
     # A few reasons are worth more than the last vendors.
     most = max(1, room - len(found) - 1 - min(len(against), room // 5))
     kept = vendors if len(vendors) <= most else vendors[: most - 1]
@@ -151,7 +152,7 @@ def _columns(scored: ScoredRun, name: str, vendors: Sequence[VendorResult]) -> l
         cells = [(STATUS_SIGNS[each], STATUS_MEANINGS[each]) if each else (formats.MISSING, None) for each in statuses]
         columns.append(GridColumn(_FACET_HEADS[facet], cells, left=True))
     columns.append(success)
-    scores = [(suite, label(suite)[:14], formats.short_rate) for suite in tables.suites_of(model)]
+    scores = [(suite, label(suite)[:14], formats.short_rate) for suite in suites_of(model)]
     for metric, head, form in (*scores, *_FIGURES):
         values = [v.metric(metric) for v in vendors]
         if any(value is not None for value in values):
@@ -165,22 +166,23 @@ def _figure(head: str, values: Sequence[float | None], form: Format) -> GridColu
 
 def _load_columns(scored: ScoredRun, name: str, vendors: Sequence[VendorResult]) -> list[GridColumn]:
     """Under a request rate: the rates asked for and reached, and the distribution of TTFT."""
-    load, reached = scored.manifest.settings.load, tables.pace(scored, name).frame["requests_per_s"]
+    load, made = scored.manifest.settings.load, ModelTables(scored, name)
+    reached = {label: row["requests_per_s"] for label, row in made.pace().rows}
     columns = [_figure("asked/s", [load.request_rate if load else None for _ in vendors], formats.short_quantity)]
     columns.append(_figure("sent/s", [reached.get(v.label) for v in vendors], formats.short_quantity))
-    times = tables.latency(scored, name)
-    ttft = times.frame[times.frame["metric"].str.startswith("TTFT")]
-    ttft = ttft[~ttft.index.duplicated()].reindex([v.label for v in vendors])
+    times = made.latency()
+    ttft = {label: row for label, row in reversed(times.rows) if row["metric"].startswith("TTFT")}
     for column in times.columns[1:-1]:
         head = "TTFT avg" if column.key == "mean" else column.head
-        columns.append(_figure(head, list(ttft[column.key]), formats.short_quantity))
+        values = [ttft.get(v.label, {}).get(column.key) for v in vendors]
+        columns.append(_figure(head, values, formats.short_quantity))
     return columns
 
 
 def _further_times(scored: ScoredRun, name: str, width: int, room: int) -> list[Line]:
     """A table of the times of single answers but TTFT: of all vendors, or none where ``room`` is less."""
-    times = tables.latency(scored, name)
-    rows = [row for row in times.rows() if row[1].startswith(("TPOT", "E2E"))]
+    times = ModelTables(scored, name).latency()
+    rows = [row for row in times.texts() if row[1].startswith(("TPOT", "E2E"))]
     if not rows or len(rows) >= room:
         return []
     columns = [
@@ -222,7 +224,7 @@ def grid(names: Sequence[str], columns: Sequence[GridColumn], width: int, head: 
 def reasons(model: ModelResult) -> dict[Reason, list[str]]:
     """Reasons with the labels of their vendors: the main one of each verdict first, the worst on top, then others."""
     found: dict[Reason, list[str]] = {}
-    for vendor in reversed(tables.by_verdict(model)):
+    for vendor in reversed(by_verdict(model)):
         verdict = vendor.verdict
         if verdict.status in ("matches", "reference"):
             continue

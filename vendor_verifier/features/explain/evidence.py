@@ -12,7 +12,7 @@ import pandas as pd
 
 from vendor_verifier.features.explain.sample import Answer, answer_of, judged_answers, read_answers
 from vendor_verifier.records.results import WORST_FIRST, FacetName, Finding
-from vendor_verifier.reports.tables import latency
+from vendor_verifier.reports.tables import ModelTables
 from vendor_verifier.scoring.columns import has_bad_call
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.stats.answers import similarity
@@ -203,10 +203,13 @@ def _reliability(sides: Sides) -> Iterator[Table]:
 
 
 def _speed(sides: Sides) -> Iterator[Table]:
-    times = latency(sides.scored, sides.model).frame.rename_axis("vendor").reset_index()
-    times = times[times["vendor"].isin([sides.label, sides.baseline]) & (times["n"] > 0)]
-    first = ["metric", "vendor"]
-    yield Table("Times", times[[*first, *times.columns.difference(first, sort=False)]].to_dict("records"))
+    times = ModelTables(sides.scored, sides.model).latency().rows
+    rows = [
+        {"metric": row["metric"], "vendor": label, **row}
+        for label, row in times
+        if label in (sides.label, sides.baseline) and row["n"] > 0
+    ]
+    yield Table("Times", rows)
     yield sides.counts("Anomalies of answers", "anomalies")
     slow = sides.own.join(sides.pairs("e2e_ms")["baseline"], on=SAMPLE)
     surplus = (slow["e2e_ms"] - slow["baseline"].fillna(0)).dropna().sort_values(ascending=False)

@@ -22,10 +22,11 @@ from markupsafe import Markup
 
 from vendor_verifier.records.results import FACETS, Facet, Finding, Status, VendorResult
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.reports import formats, tables
+from vendor_verifier.reports import formats
 from vendor_verifier.reports.escape import MAX_SENTENCE, visible
 from vendor_verifier.reports.html import svg
 from vendor_verifier.reports.table import Column, Table
+from vendor_verifier.reports.tables import BEST_FIRST, INCOMPLETE, ModelTables, by_verdict, conditions
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.text import counted
 
@@ -44,10 +45,10 @@ SHORT: Mapping[formats.Format, formats.Format] = {
 _EXCEPTIONS: tuple[Status, ...] = ("check", "differs", "down")
 
 
-def render(scored: ScoredRun) -> str:
+def render(scored: ScoredRun, tables: Mapping[str, ModelTables]) -> str:
     """The whole page, UTF-8-encodable."""
     report = scored.report
-    models = [_model(f"m{place}", name, scored) for place, name in enumerate(report.models)]
+    models = [_model(f"m{place}", each, scored) for place, each in enumerate(tables.values())]
     limits = not report.complete or any(model["choice"]["kind"] != "recommended" for model in models)
     return drawn(
         "page.html.j2",
@@ -57,10 +58,10 @@ def render(scored: ScoredRun) -> str:
         models=models,
         facets=[formats.FACET_TITLES[name] for name in FACETS],
         facts=_facts(scored),
-        warnings=_listed([*(() if report.complete else (tables.INCOMPLETE,)), *report.warnings]),
+        warnings=_listed([*(() if report.complete else (INCOMPLETE,)), *report.warnings]),
         limits=limits,
         notes=[
-            ("Run conditions", _listed(tables.conditions(scored))),
+            ("Run conditions", _listed(conditions(scored))),
             ("Data set", _listed(report.dataset)),
             ("Not run", _listed([f"{name}: {reason}" for name, reason in report.not_run.items()])),
         ],
@@ -128,9 +129,9 @@ def _listed(texts: Sequence[str]) -> list[str]:
     return [*shown, f"and {len(texts) - MOST_LISTED} more"] if len(texts) > MOST_LISTED else shown
 
 
-def _model(id: str, name: str, scored: ScoredRun) -> dict[str, Any]:
-    model = scored.report.models[name]
-    order = [vendor for vendor in tables.by_verdict(model) if not vendor.is_baseline]
+def _model(id: str, tables: ModelTables, scored: ScoredRun) -> dict[str, Any]:
+    name, model = tables.name, tables.model
+    order = [vendor for vendor in by_verdict(model) if not vendor.is_baseline]
     order += [vendor for vendor in model.vendors.values() if vendor.is_baseline]
     ids = {label: f"{id}v{place}" for place, label in enumerate(model.vendors)}
     records = scored.records[scored.records["model"] == name]
@@ -141,14 +142,10 @@ def _model(id: str, name: str, scored: ScoredRun) -> dict[str, Any]:
         "choice": {"kind": model.choice.kind, "text": advice, "more": more},
         "baseline": model.baseline,
         "vendors": [_vendor(ids[vendor.label], vendor, name, scored) for vendor in order],
-        "figures": _figures(name, ids, scored),
+        "figures": _figures(tables, ids),
         "panels": list(_panels(order, model.baseline, records)),
         "scatter": _scatter(name, order, scored),
-        "tables": [
-            _shown(table)
-            for table in tables.sections(scored, name)
-            if not table.frame.empty and table.title not in ("Findings", "95 % intervals")
-        ],
+        "tables": [_shown(table) for table in tables.sections if table.title not in ("Findings", "95 % intervals")],
     }
 
 
@@ -200,31 +197,29 @@ def _claim(id: str, title: str, facet: Facet) -> dict[str, Any]:
     }
 
 
-def _figures(name: str, ids: Mapping[str, str], scored: ScoredRun) -> dict[str, Any]:
+def _figures(tables: ModelTables, ids: Mapping[str, str]) -> dict[str, Any]:
     """The table of figures by place, the baseline last: the verdict next to IRF, which orders and does not measure,
     and with 95 % intervals."""
-    model, table = scored.report.models[name], tables.ranking(scored.report.models[name])
-    frame = table.frame.copy()
-    frame["price"] = pd.Series({label: _price(name, label, scored) for label in model.vendors}, dtype=object)
+    vendors, ranking = tables.model.vendors, tables.ranking
+    rows = [(label, {**values, "price": _price(tables.name, label, tables.scored)}) for label, values in ranking.rows]
     price = Column("price", "100,000 requests", formats.usd)
-    columns = (*(column for column in table.columns if column.key != "answered"), price)
-    table = replace(table, frame=frame, columns=columns).without_empty
+    columns = [*(column for column in ranking.columns if column.key != "answered"), price]
+    table = replace(ranking, rows=rows, columns=columns).without_empty
     shown = _shown(table)
     for head, column in zip(shown["heads"][1:], table.columns, strict=True):
         head["order"] = "ascending" if column.key == "place" else ""
-    for row, label in zip(shown["rows"], table.frame.index, strict=True):
-        vendor = model.vendors[str(label)]
-        row |= {"is_baseline": vendor.is_baseline, "link": ids[str(label)]}
+    for row, (label, values) in zip(shown["rows"], rows, strict=True):
+        vendor = vendors[label]
+        row |= {"is_baseline": vendor.is_baseline, "link": ids[label]}
         for cell, column in zip(row["cells"], table.columns, strict=True):
-            cell["value"] = formats.finite(frame.at[label, column.key])
+            cell["value"] = formats.finite(values.get(column.key))
             if column.key == "verdict":
-                cell |= {"status": vendor.verdict.status, "value": tables.BEST_FIRST.index(vendor.verdict.status)}
+                cell |= {"status": vendor.verdict.status, "value": BEST_FIRST.index(vendor.verdict.status)}
             if column.key in vendor.intervals:
                 cell["small"] = "–".join(map(SHORT[column.form], vendor.intervals[column.key]))
     shown["rows"].sort(key=lambda row: row["is_baseline"])
-    shown["note"] += (
-        " Small figures are 95 % intervals." if any(each.intervals for each in model.vendors.values()) else ""
-    )
+    if any(vendor.intervals for vendor in vendors.values()):
+        shown["note"] += " Small figures are 95 % intervals."
     return shown
 
 
@@ -242,7 +237,7 @@ def _shown(table: Table) -> dict[str, Any]:
             "link": None,
             "cells": [{"text": visible(text, 500), "value": None, "status": None, "small": ""} for text in texts],
         }
-        for name, *texts in table.rows()
+        for name, *texts in table.texts()
     ]
     return {"title": visible(table.title), "note": visible(table.note, MAX_SENTENCE), "heads": heads, "rows": rows}
 
