@@ -31,7 +31,10 @@ def visible(text: str, limit: int = MAX_TEXT) -> str:
     """The text in one line of at most ``limit`` characters, which encodes to UTF-8: white space runs become one space,
     control, bidi and zero-width characters their escapes, and a cut is shown by ``…``."""
     # Far more than can be shown need not be looked at; an escape is never shorter than its character.
-    shown = "".join(_visible_character(c) for c in _WHITESPACE.sub(" ", text[: limit * 4])).strip()
+    shown = _WHITESPACE.sub(" ", text[: limit * 4])
+    if not (shown.isascii() and shown.isprintable()):
+        shown = "".join(map(_visible_character, shown))
+    shown = shown.strip()
     return shown if len(shown) <= limit and len(text) <= limit * 4 else shown[: limit - 1] + "…"
 
 

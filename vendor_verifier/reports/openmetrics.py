@@ -68,10 +68,9 @@ def _line(name: str, labels: Labels, value: float | None) -> str:
 def _samples(scored: ScoredRun, models: Mapping[str, ModelTables]) -> Iterator[tuple[str, Labels, float | None]]:
     """Family, labels and value of every sample."""
     for model, result in scored.report.models.items():
-        times = models[model].times.to_dict("index")
         for label, vendor in result.vendors.items():
             own = {"model": model, "vendor": label}
-            for family, labels, value in (*_of_result(vendor), *_of_times(times, label)):
+            for family, labels, value in (*_of_result(vendor), *_of_times(models[model].times, label)):
                 yield family, {**own, **labels}, value
             for gate in scored.report.gates:
                 if (gate.model, gate.vendor) == (model, label):

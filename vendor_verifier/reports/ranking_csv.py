@@ -22,7 +22,7 @@ def render(models: Mapping[str, ModelTables]) -> str:
     """RFC 4180 with LF line ends; numbers in full, empty where nothing was measured, and never a formula."""
     suites = list(dict.fromkeys(suite for tables in models.values() for suite in suites_of(tables.model)))
     rows = [
-        _row(name, vendor, suites, tables.times.to_dict("index"))
+        _row(name, vendor, suites, tables.times)
         for name, tables in models.items()
         for vendor in tables.model.vendors.values()
     ]

@@ -83,9 +83,9 @@ class ModelTables:
         return records[~records["suite"].isin([suite for suite in self.scored.samples if is_apart(suite)])]
 
     @cached_property
-    def times(self) -> pd.DataFrame:
-        """The distributions of times by vendor and metric."""
-        return breakdowns.distributions(self.records)
+    def times(self) -> dict[Any, dict[Any, Any]]:
+        """(vendor, metric) → mean, min, p50, … max and n of its times."""
+        return breakdowns.distributions(self.records).to_dict("index")
 
     @cached_property
     def sections(self) -> list[Table]:
@@ -251,12 +251,11 @@ class ModelTables:
     def latency(self) -> Table:
         """The distribution of the times of single answers, a row for each metric and vendor."""
         reasons = bool((self.records["ttfat_ms"] > self.records["ttft_ms"]).any())
-        found = dict(zip(self.times.index, rows_of(self.times), strict=True))
         rows = [
-            (label, {"metric": f"{METRICS[metric].title} ({METRICS[metric].unit})", **found[label, metric][1]})
+            (label, {"metric": f"{METRICS[metric].title} ({METRICS[metric].unit})", **self.times[label, metric]})
             for metric in TIMES
             for label in self.model.vendors
-            if (label, metric) in found and (reasons or metric != "ttfat_ms")
+            if (label, metric) in self.times and (reasons or metric != "ttfat_ms")
         ]
         heads = {"mean": "avg", "min": "min", "p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "max": "max"}
         columns = [Column("metric", "Metric"), *_columns(heads, formats.quantity), Column("n", "n", formats.count)]
@@ -301,7 +300,8 @@ class ModelTables:
 
     def identity(self) -> Table:
         """What each vendor was asked for, and what its answers say they come from."""
-        records = self.scored.records[self.scored.records["model"] == self.name]
+        columns = ["label", "served_model", "provider"]
+        records = self.scored.records.loc[self.scored.records["model"] == self.name, columns]
         heads = {
             "vendor": "Vendor's name",
             "model_id": "Model asked for",
@@ -310,7 +310,7 @@ class ModelTables:
         }
         rows = []
         for label, vendor in self.model.vendors.items():
-            own = records.loc[records["label"] == label, ["served_model", "provider"]]
+            own = records[records["label"] == label]
             named = {"served": value_tally(own["served_model"]), "provider": value_tally(own["provider"])}
             rows.append((label, {"vendor": vendor.vendor, "model_id": vendor.model_id, **named}))
         return Table("Models and providers", rows, _columns(heads), head="Vendor entry")

@@ -285,12 +285,13 @@ def _price(model: str, label: str, scored: ScoredRun) -> float | None:
 
 def _examples(label: str, model: str, found: Sequence[Finding], scored: ScoredRun) -> Iterator[dict[str, Any]]:
     """The samples that show the findings, most telling first, with the answers of the baseline and the vendor."""
-    rows = scored.records[(scored.records["model"] == model) & (scored.records["label"] == label)]
-    rows = rows.sort_values("ok", kind="stable").drop_duplicates("sample").set_index("sample")
     facets: dict[str, str] = {}
     for finding in found:
         for name in finding.samples[:EXAMPLES]:
             facets.setdefault(name, formats.FACET_TITLES[finding.facet])
+    is_own = (scored.records["model"] == model) & (scored.records["label"] == label)
+    rows = scored.records.loc[is_own & scored.records["sample"].isin(facets), ["sample", "suite", "ok", "failure"]]
+    rows = rows.sort_values("ok", kind="stable").drop_duplicates("sample").set_index("sample")
     for name, facet in [item for item in facets.items() if item[0] in rows.index][:MOST_EXAMPLES]:
         suite, is_failed = str(rows.at[name, "suite"]), not rows.at[name, "ok"]
         sample = scored.samples[suite].named(name)
