@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-
+unexport PYTHONDONTWRITEBYTECODE # without bytecode every process of the tests compiles the package anew
 .PHONY: demo test test-slow test-world lint docs bench bench-smoke clean
 
 $(VENV)/.installed $(VENV)/.installed-test $(VENV)/.installed-docs: pyproject.toml constraints.txt
