@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -188,6 +188,12 @@ class RunFolder(msgspec.Struct, frozen=True):
             raise RunFolderError(f"{self.manifest_file} is damaged, or no run of this tool: {error}") from None
         except OSError as error:
             raise RunFolderError(f"{self.manifest_file} cannot be read: {error}") from None
+
+    def begin(self, manifest: Manifest, samples: Mapping[str, Iterable[Sample]]) -> None:
+        """Write the samples of each suite, and then the manifest, by which the folder is a run."""
+        for suite, asked in samples.items():
+            self.write_samples(suite, asked)
+        self.write_manifest(manifest)
 
     def write_samples(self, suite: str, samples: Iterable[Sample]) -> None:
         self.create_inside(_SAMPLES)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError
-from vendor_verifier.loaders.base import read_schedule
 from vendor_verifier.loaders.selection import expects_call, select
+from vendor_verifier.pipeline.load_shape import read_schedule
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 
@@ -99,13 +99,12 @@ def _classed(at: int, calls: bool | None, category: str) -> Sample:
     return Sample(f"s{at:03}-1", Turn(()), expected, {"category": category})
 
 
-FILE = Path("times.csv")
-
-
 @pytest.mark.parametrize("text", ["0\n1.5\n1.5\n", "\ufeffat_s\r\n0\r\n\r\n1.50\r\n1.5", "# day 1\n0.0\n15e-1\n1.5"])
-def test_a_list_of_seconds(text: str) -> None:
+def test_a_list_of_seconds(text: str, tmp_path: Path) -> None:
     """As a text file or as a spreadsheet saves a column."""
-    assert read_schedule(text.encode().splitlines(), FILE) == (0.0, 1.5, 1.5)
+    file = tmp_path / "times.csv"
+    file.write_bytes(text.encode())
+    assert read_schedule(file) == (0.0, 1.5, 1.5)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +121,9 @@ def test_a_list_of_seconds(text: str) -> None:
         ("\xff", 1),
     ],
 )
-def test_lines_that_are_no_time_are_named(text: str, line: int | None) -> None:
+def test_lines_that_are_no_time_are_named(text: str, line: int | None, tmp_path: Path) -> None:
+    file = tmp_path / "times.csv"
+    file.write_bytes(text.encode("latin-1"))
     with pytest.raises(DataError) as caught:
-        read_schedule(text.encode("latin-1").splitlines(), FILE)
+        read_schedule(file)
     assert [problem.line for problem in caught.value.problems] == [line]

@@ -11,9 +11,9 @@ import pytest
 
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ProblemsError
+from vendor_verifier.pipeline.entries import asked_entries, listed_price
 from vendor_verifier.pipeline.estimate import Forecast, forecast
 from vendor_verifier.pipeline.plan import prepare
-from vendor_verifier.pipeline.prices import listed_price, with_prices
 from vendor_verifier.records.plan import Entry, Price
 from vendor_verifier.records.request import Endpoint
 
@@ -125,14 +125,14 @@ def entry(model_id: str, url: str, vendor: str, price: Price | None = None) -> E
 def test_the_configs_price_wins() -> None:
     """Whatever the list says, what was agreed is what is paid; a limit on costs needs a price."""
     agreed = Price(9.0, 9.5)
-    given, listed = with_prices(
+    given, listed = asked_entries(
         [entry("gpt-4o", "https://api.openai.com/v1", "openai", price) for price in (agreed, None)], None
     )
     assert given.price == agreed
     assert listed.price is not None
     assert listed.price.source == "genai-prices: openai/gpt-4o"
     with pytest.raises(ProblemsError, match="the price of m: acme is not known"):
-        with_prices([entry("gpt-4o", "https://reseller.example/v1", "acme")], 3.0)
+        asked_entries([entry("gpt-4o", "https://reseller.example/v1", "acme")], 3.0)
 
 
 def test_the_list_knows_the_vendor_by_address_or_name() -> None:

@@ -36,7 +36,6 @@ from vendor_verifier.pipeline.run import RunOutcome, run, unfinished_vendors
 from vendor_verifier.records.manifest import StoredLoad
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.formats import usd
-from vendor_verifier.suites import compares
 from vendor_verifier.text import counted
 
 _WIDTH = 1_000
@@ -99,21 +98,20 @@ def _print_dry_run(prepared: Prepared, *, as_json: bool) -> None:
 def _lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
     """The tasks, two lines for each vendor, the totals and what they assume."""
     plan = prepared.plan
-    for task in plan.tasks:
-        dataset = prepared.datasets[task.suite]
+    for each in prepared.evaluations:
         times = "as often as time allows" if plan.load.plans_by_doing else counted(plan.repeat, "time")
-        yield f"{task.suite}: {counted(len(task.samples), 'sample')} of {dataset.name}, sent {times}"
+        yield f"{each.kind.name}: {counted(len(each.task.samples), 'sample')} of {each.dataset.name}, sent {times}"
     if load := StoredLoad.of(plan.load):
         yield f"load: {load}"
-    for entry, each in zip(plan.entries, foreseen.entries, strict=True):
+    for entry, own in zip(plan.entries, foreseen.entries, strict=True):
         baseline = " (baseline)" if entry.is_baseline else ""
         key = f"key from {entry.key_name}" if entry.key_name else "no key"
         address = f"{entry.endpoint.base_url} ({entry.wire})"
         yield f"{entry.model} / {entry.label}{baseline}: {address}, {entry.endpoint.model_id}, {key}"
-        at_once = f"at most {each.concurrency}" if each.is_open else str(each.concurrency)
-        requests = counted(f"{each.requests:,}", "request")
-        yield f"  {requests}, {at_once} at a time, about {duration(each.duration_s)}, {_money(each)}"
-        yield f"  about {each.input_tokens:,} tokens in and {each.output_tokens:,} out"
+        at_once = f"at most {own.concurrency}" if own.is_open else str(own.concurrency)
+        requests = counted(f"{own.requests:,}", "request")
+        yield f"  {requests}, {at_once} at a time, about {duration(own.duration_s)}, {_money(own)}"
+        yield f"  about {own.input_tokens:,} tokens in and {own.output_tokens:,} out"
     money = "unknown price"
     if foreseen.unpriced < len(foreseen.entries):
         more = f" and {counted(foreseen.unpriced, 'vendor')} without a known price" if foreseen.unpriced else ""
@@ -124,7 +122,7 @@ def _lines(prepared: Prepared, foreseen: Forecast) -> Iterator[str]:
         yield f"--max-requests stops the run after {foreseen.max_requests:,} requests, retries included"
     if foreseen.max_cost_usd is not None:
         yield f"--max-cost stops the run at about {usd(foreseen.max_cost_usd)}"
-    is_compared = any(compares(task.suite) for task in plan.tasks)
+    is_compared = any(each.kind.compares for each in prepared.evaluations)
     if is_compared and foreseen.compared is None:
         has_baseline = any(entry.is_baseline for entry in plan.entries)
         what = "set --baseline-repeats 2" if has_baseline else "it needs a baseline (`is_baseline: true`)"

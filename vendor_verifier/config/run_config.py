@@ -3,7 +3,7 @@
 
 # No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self, get_origin
@@ -55,11 +55,14 @@ _LIMITS = Limits()
 OWN_BODY_KEYS = ("model", "messages", "tools")
 # The manifest has these with its entries and tasks; an address may hold a key in its query.
 KEPT_ELSEWHERE = frozenset({"extra_body", "test_file_path", "bfcl_data"})
-# By setting, the option of evaluations that its flag states.
+# By setting, the option of evaluations that it states.
 _SUITE_FLAGS = {
     "answer_format": "answer_format", "compare_parameters": "compare_parameters", "bfcl_data": "data",
-    "bfcl_category": "category", "job": "job",
+    "bfcl_category": "category", "job": "job", "test_file_path": "test_file_path", "dataset_format": "dataset_format",
+    "timeout": "timeout_seconds", "limit": "sample_size",
 }  # fmt: skip
+# The run reads these itself; what the file states for one evaluation only gives way to them.
+_OF_THE_RUN = ("timeout", "limit")
 
 
 def _number_of_processes(value: Any) -> Any:
@@ -94,15 +97,14 @@ def _body(help_text: str) -> Parameter:
 
 
 class Flag(NamedTuple):
-    """A flag of the run that states an ``option`` of evaluations: of those ``suites``, or of all that take it.
+    """A setting of the run that states an ``option`` of all evaluations that take it, in place of the file.
 
-    It takes the place of what the config states; without a ``value`` it only takes that away.
+    Without a ``value`` it only takes away what the file states.
     """
 
     name: str
     option: str
     value: Any
-    suites: Collection[str] | None = None
 
 
 class RunConfig(BaseModel):
@@ -258,12 +260,13 @@ class RunConfig(BaseModel):
         return tuple(dict.fromkeys(self.suite)) or (default,)
 
     def suite_flags(self) -> Iterator[Flag]:
-        """The given flags that state an option of evaluations."""
+        """The given settings that state an option of evaluations."""
         for name, option_name in _SUITE_FLAGS.items():
             value = getattr(self, name)
             if value not in (None, False, ()):
                 words = ",".join(value) if isinstance(value, tuple) else value
-                yield Flag("--" + name.replace("_", "-"), option_name, words)
+                flag = "run.dataset_format" if name == "dataset_format" else "--" + name.replace("_", "-")
+                yield Flag(flag, option_name, None if name in _OF_THE_RUN else words)
 
     def overrides(self) -> dict[str, Any]:
         """The model's settings that go before those of the entries and the samples."""

@@ -6,7 +6,7 @@ evaluation. An option that no evaluation of the run takes is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from vendor_verifier.config.document import listed, nearest
-from vendor_verifier.config.run_config import Flag
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.suites import SUITES, Suite, SuiteKind, known_suite, suite_kind
 
@@ -45,12 +45,14 @@ class TaskOptions:
 
 @dataclass(frozen=True, slots=True)
 class SuiteOptions:
-    """The options of one evaluation.
+    """One evaluation with its options.
 
-    ``chosen`` are those of every evaluation, ``own`` those of the suite itself, as its task holds them; ``typed`` names
-    those of both that the command line states.
+    ``chosen`` are those of every evaluation, ``own`` those of the ``suite`` itself, as its task holds them; ``typed``
+    names those of both that the command line states.
     """
 
+    kind: SuiteKind
+    suite: Suite
     chosen: TaskOptions = TaskOptions()
     own: Mapping[str, Any] = field(default_factory=dict)
     typed: frozenset[str] = frozenset()
@@ -88,7 +90,7 @@ def _key(kind: SuiteKind, *steps: object) -> str:
 def options_of(kind: SuiteKind) -> dict[str, bool]:
     """The names of the options that a suite takes, and whether each is its own."""
     # Built-in questions and rows of one format have no format to name.
-    reads_rows = isinstance(kind.samples, str) and ":" not in kind.samples
+    reads_rows = kind.samples is not None and not kind.is_built_in
     every = [item.name for item in fields(TaskOptions) if reads_rows or item.name != "dataset_format"]
     own = [item.name for item in fields(kind.build) if item.name != "name" and not item.metadata]  # type: ignore[arg-type]
     return {**dict.fromkeys(every, False), **dict.fromkeys(own, True)}
@@ -107,18 +109,17 @@ def suite_options(kind: SuiteKind, options: Mapping[str, Any], typed: Iterable[s
         if key not in known
     ]
     own = {key: value for key, value in options.items() if known.get(key) is True}
-    chosen = TaskOptions()
-    try:
-        chosen = _read(kind, TaskOptions, {key: value for key, value in options.items() if known.get(key) is False})
-    except ProblemsError as error:
-        problems += error.problems
-    try:
-        build_suite(kind, own)
-    except ProblemsError as error:
-        problems += error.problems
+    every = {key: value for key, value in options.items() if known.get(key) is False}
+    read: list[Any] = []
+    for step in (lambda: _read(kind, TaskOptions, every), lambda: build_suite(kind, own)):
+        try:
+            read.append(step())
+        except ProblemsError as error:
+            problems += error.problems
     if problems:
         raise ProblemsError(problems)
-    return SuiteOptions(chosen, own, frozenset(typed))
+    chosen, suite = read
+    return SuiteOptions(kind, suite, chosen, own, frozenset(typed))
 
 
 Places = Mapping[str, Problem]
@@ -136,61 +137,70 @@ def placing(places: Places) -> Iterator[None]:
 
 
 def stated_options(
-    suites: Sequence[str],
-    config: Mapping[str, Any],
-    words: Iterable[str],
-    flags: Iterable[Flag],
-    places: Places | None = None,
+    suites: Iterable[str], config: Mapping[str, Any], options: RunOptions, places: Places | None = None
 ) -> tuple[dict[str, SuiteOptions], Places]:
     """The options of the ``suites`` of a run, from its file and the command line, and the places of those in the file.
 
-    ``config`` are the options of the file by suite, ``words`` those of ``--set``. Options of evaluations that do not
-    take part are checked too.
+    ``config`` are the options of the file by suite. Those of evaluations that do not take part are checked too.
 
     Raises:
         ProblemsError: all options that are invalid or that no evaluation of the run takes.
     """
+    kinds = {name: known_suite(name) for name in suites}
     problems: list[Problem] = []
-    special = _read_words(words, suites, problems)
-    typed: dict[tuple[str, str], Any] = {}
-    for flag in flags:
-        able = [kind.name for kind in SUITES if flag.option in options_of(kind)]
-        meant = [name for name in suites if name in able] if flag.suites is None else flag.suites
-        typed |= {(name, flag.option): flag.value for name in meant}
-        if flag.value is not None and special.keys() >= {(name, flag.option) for name in meant}:
-            instead = f"no evaluation of this run takes it, only {listed(able)}; add --suite {able[0]}"
-            instead = f"--set says otherwise for {listed(meant)}; leave out one of them" if meant else instead
-            problems.append(Problem(instead, key=flag.name))
-    typed |= special
+    typed = _typed(kinds, options, problems)
     typed_keys = {f"suites.{name}.{option}" for name, option in typed}
     places = {key: place for key, place in (places or {}).items() if key not in typed_keys}
     read: dict[str, SuiteOptions] = {}
     with placing(places):
-        for name in dict.fromkeys([*config, *suites]):
+        for name in dict.fromkeys([*config, *kinds]):
             own = {option: value for (suite, option), value in typed.items() if suite == name}
             stated = {option: value for option, value in own.items() if value is not None}
             rest = {option: value for option, value in (config.get(name) or {}).items() if option not in own}
             try:
-                read[name] = suite_options(known_suite(name, f"suites.{name}"), {**rest, **stated}, stated)
+                kind = kinds.get(name) or known_suite(name, f"suites.{name}")
+                read[name] = suite_options(kind, {**rest, **stated}, stated)
             except ProblemsError as error:
                 problems += error.problems
         if problems:
             raise ProblemsError(problems)
-    return {name: read[name] for name in suites}, places
+    return {name: read[name] for name in kinds}, places
 
 
-def _read_words(words: Iterable[str], suites: Sequence[str], problems: list[Problem]) -> dict[tuple[str, str], str]:
-    """The value of each ``--set suite.key=value``, by suite and key; the last one counts."""
-    found: dict[tuple[str, str], str] = {}
-    for word in words:
+def _typed(kinds: Mapping[str, SuiteKind], options: RunOptions, problems: list[Problem]) -> dict[tuple[str, str], Any]:
+    """The value of each option that a flag or ``--set suite.key=value`` states, by suite and option."""
+    special: dict[tuple[str, str], str] = {}
+    for word in options.set:
         target, equals, value = word.partition("=")
         name, _, key = target.partition(".")
         if not (equals and name and key):
             problems.append(Problem(f"read {word!r}; expected suite.key=value", key="--set"))
-        elif name not in suites:
+        elif name not in kinds:
             near = f"{name} does not take part in this run, add --suite {name}"
-            near = near if suite_kind(name) else f"unknown suite{nearest(name, suites)}"
+            near = near if suite_kind(name) else f"unknown suite{nearest(name, kinds)}"
             problems.append(Problem(f"read {word!r}; {near}", key="--set"))
         else:
-            found[name, key] = value
-    return found
+            special[name, key] = value
+    found: dict[tuple[str, str], Any] = {}
+    for flag in options.suite_flags():
+        able = [kind.name for kind in SUITES if flag.option in options_of(kind)]
+        meant = [name for name in kinds if name in able]
+        if flag.option == "test_file_path":
+            meant = _readers(kinds.values(), special)
+            if not meant:
+                words = f"the questions of {listed(kinds)} are built in and take no file; leave it out"
+                problems.append(Problem(words, key=flag.name))
+                continue
+        found |= {(name, flag.option): flag.value for name in meant}
+        if flag.value is not None and special.keys() >= {(name, flag.option) for name in meant}:
+            instead = f"no evaluation of this run takes it, only {listed(able)}; add --suite {able[0]}"
+            instead = f"--set says otherwise for {listed(meant)}; leave out one of them" if meant else instead
+            problems.append(Problem(instead, key=flag.name))
+    return found | special
+
+
+def _readers(kinds: Iterable[SuiteKind], special: Iterable[tuple[str, str]]) -> list[str]:
+    """The evaluations that read the run's file of samples: that of triggering, else all without a file of their own."""
+    able = [kind for kind in kinds if not kind.is_built_in]
+    left = [kind for kind in able if (kind.name, "test_file_path") not in special] or able
+    return [kind.name for kind in left if kind.compares] or [kind.name for kind in left]

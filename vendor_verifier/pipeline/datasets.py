@@ -22,11 +22,10 @@ from vendor_verifier.loaders import loader_named, read_dataset_file
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, LoadedSamples
 from vendor_verifier.loaders.selection import classes_of, select, unmatched, words_there_are
 from vendor_verifier.pipeline.places import place_of
-from vendor_verifier.records.plan import Task
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.resources import shipped
 from vendor_verifier.sample_store import file_digest, open_lines
-from vendor_verifier.suites import SuiteKind, compares, known_suite
+from vendor_verifier.suites import SuiteKind
 from vendor_verifier.suites.schema import checker_of
 
 
@@ -139,24 +138,24 @@ _FILTERS = {
 _MOST_LISTED = 60
 
 
-def chosen_samples(kind: SuiteKind, dataset: Dataset, own: TaskOptions, options: RunOptions) -> Sequence[Sample]:
+def chosen_samples(own: SuiteOptions, dataset: Dataset, options: RunOptions) -> Sequence[Sample]:
     """The samples that match the suite's own options and then the run's, whose limit a whole suite does not take.
 
     Raises:
         DataError: none is left.
     """
     samples: Sequence[Sample] = dataset.samples
-    run_limit = None if kind.whole else options.limit
-    head = own.head or options.head
-    for stated, limit, is_head in ((own, own.sample_size, head), (options, run_limit, options.head)):
-        samples = select(samples, **_filters(stated), limit=limit, head=is_head, by_call_type=kind.by_call_type)
+    run_limit = None if own.kind.whole else options.limit
+    head = own.chosen.head or options.head
+    for stated, limit, is_head in ((own.chosen, own.chosen.sample_size, head), (options, run_limit, options.head)):
+        samples = select(samples, **_filters(stated), limit=limit, head=is_head, by_call_type=own.kind.by_call_type)
     if not samples:
         words = f"none of its {len(dataset.samples)} samples passes all the filters together; leave some out"
         raise DataError([Problem(words, Path(dataset.name))])
     return samples
 
 
-def check_choices(datasets: Mapping[str, Dataset], own: Mapping[str, SuiteOptions], options: RunOptions) -> list[str]:
+def check_choices(sets: Sequence[tuple[SuiteOptions, Dataset]], options: RunOptions) -> list[str]:
     """Refuse selections that match no sample, naming the possible choices.
 
     A value of a filter that fits no sample next to one that fits is a warning; these are returned.
@@ -165,35 +164,31 @@ def check_choices(datasets: Mapping[str, Dataset], own: Mapping[str, SuiteOption
         ProblemsError: a filter that fits no sample.
     """
     warnings: list[str] = []
-    every = {name: dataset.samples for name, dataset in datasets.items()}
-    flags = {name: "--" + option.replace("_", "-") for name, option in _FILTERS.items()}
-    problems = list(_misspelt(options, every, flags, warnings))
-    for suite, each in own.items():
-        keys = {name: f"suites.{suite}.{option}" for name, option in _FILTERS.items()}
-        problems += _misspelt(each.chosen, {suite: datasets[suite].samples}, keys, warnings)
+    problems = list(_misspelt(options, sets, "--", warnings))
+    for own, dataset in sets:
+        problems += _misspelt(own.chosen, [(own, dataset)], f"suites.{own.kind.name}.", warnings)
     if problems:
         raise ProblemsError(problems)
     return warnings
 
 
-def missing_classes(tasks: Sequence[Task], datasets: Mapping[str, Dataset]) -> Iterator[str]:
-    """A warning for each evaluation whose chosen samples all should, or all should not, be answered with a call.
+def missing_class(kind: SuiteKind, samples: Sequence[Sample], whole: Dataset) -> Iterator[str]:
+    """A warning where all chosen samples should, or all should not, be answered with a call.
 
     A data set that has only one class is warned of only in the evaluation that compares triggering.
     """
-    for task in tasks:
-        whole = datasets[task.suite]
-        chosen = whole.classes if len(task.samples) == len(whole.samples) else classes_of(task.samples)
-        if chosen not in ({True}, {False}):
-            continue
-        (only,) = chosen
-        if compares(task.suite) or (not only) in whole.classes:
-            expected, hidden = ("a tool call", "extra") if only else ("no tool call", "missed")
-            advice = "Choose more or other samples." if (not only) in whole.classes else "The file holds no others."
-            yield (
-                f"{task.suite}: every one of the {len(task.samples)} samples expects {expected}, so {hidden} calls "
-                f"cannot be seen. {advice}"
-            )
+    chosen = whole.classes if len(samples) == len(whole.samples) else classes_of(samples)
+    if chosen not in ({True}, {False}):
+        return
+    (only,) = chosen
+    has_other = (not only) in whole.classes
+    if kind.compares or has_other:
+        expected, hidden = ("a tool call", "extra") if only else ("no tool call", "missed")
+        advice = "Choose more or other samples." if has_other else "The file holds no others."
+        yield (
+            f"{kind.name}: every one of the {len(samples)} samples expects {expected}, so {hidden} calls cannot be "
+            f"seen. {advice}"
+        )
 
 
 def _filters(stated: RunOptions | TaskOptions) -> dict[str, Sequence[str]]:
@@ -204,22 +199,23 @@ def _filters(stated: RunOptions | TaskOptions) -> dict[str, Sequence[str]]:
 
 def _misspelt(
     stated: RunOptions | TaskOptions,
-    sets: Mapping[str, Sequence[Sample]],
-    keys: Mapping[str, str],
+    sets: Sequence[tuple[SuiteOptions, Dataset]],
+    prefix: str,
     warnings: list[str],
 ) -> Iterator[Problem]:
     """A problem for each value of a filter that selects nothing; a warning where its other values select something."""
     for name, words in _filters(stated).items():
         left = list(words)
-        for suite, samples in sets.items():
-            left = unmatched(samples, name, left, by_call_type=known_suite(suite).by_call_type)
+        for own, dataset in sets:
+            left = unmatched(dataset.samples, name, left, by_call_type=own.kind.by_call_type)
+        key = prefix + (_FILTERS[name].replace("_", "-") if prefix == "--" else _FILTERS[name])
         for word in left:
-            there = words_there_are(chain.from_iterable(sets.values()), name)
+            there = words_there_are(chain.from_iterable(dataset.samples for _, dataset in sets), name)
             more = f" and {len(there) - _MOST_LISTED} more" if len(there) > _MOST_LISTED else ""
             choices = f"there is {listed(there[:_MOST_LISTED])}{more}" if there else "the samples have no such tag"
             problem = f"read {word!r}, which fits no sample{nearest(word, there)}; {choices}"
             # Tags must all fit, so one that fits nothing leaves no sample.
             if name == "tags" or len(left) == len(set(words)):
-                yield Problem(problem, key=keys[name])
+                yield Problem(problem, key=key)
             else:
-                warnings.append(f"{keys[name]}: {problem}")
+                warnings.append(f"{key}: {problem}")

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.pipeline.load_profile import foreseen as foreseen_records
+from vendor_verifier.pipeline.load_shape import foreseen as foreseen_records
 from vendor_verifier.pipeline.plan import Prepared
-from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.plan import Entry, Plan, Price
 from vendor_verifier.records.record import Attempt, Response, Usage
 from vendor_verifier.records.request import Turn
-from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.scoring.money import cost_usd
-from vendor_verifier.suites import Suite, compares, next_asked
+from vendor_verifier.suites import next_asked
 from vendor_verifier.wire.base import json_bytes
 
 # Assumptions about what is not measured yet: the length and time of an answer.
@@ -77,8 +76,9 @@ def forecast(prepared: Prepared) -> Forecast:
     """The forecast of the plan, vendor by vendor."""
     plan = prepared.plan
     questions = list(_questions(prepared))
-    entries = tuple(_entry(entry, prepared, questions) for entry in plan.entries)
-    compared = len({name for task in plan.tasks if compares(task.suite) for name in Samples(task.samples).ids})
+    samples = sum(len(task.samples) for task in plan.tasks)
+    entries = tuple(_entry(entry, plan, samples, questions) for entry in plan.entries)
+    compared = [sample.id for each in prepared.evaluations if each.kind.compares for sample in each.task.samples]
     is_asked_twice = any(entry.is_baseline for entry in plan.entries) and max(plan.repeat, plan.baseline_repeats) > 1
     return Forecast(
         entries=entries,
@@ -87,7 +87,7 @@ def forecast(prepared: Prepared) -> Forecast:
         duration_s=_duration_s(plan, entries),
         cost_usd=math.fsum(entry.cost_usd or 0.0 for entry in entries),
         unpriced=sum(entry.price is None for entry in entries),
-        compared=compared if compared and is_asked_twice else None,
+        compared=len(compared) if compared and is_asked_twice else None,
         max_requests=plan.max_requests,
         max_cost_usd=plan.max_cost_usd,
     )
@@ -95,26 +95,18 @@ def forecast(prepared: Prepared) -> Forecast:
 
 def _questions(prepared: Prepared) -> Iterator[tuple[int, Turn]]:
     """Every request that one round over all samples makes to one vendor: the bytes of its text, and its turn."""
-    for task in prepared.plan.tasks:
-        suite = ready_suite(task.suite, task.options, task.samples)
-        for sample in task.samples:
-            for turn in _turns(suite, sample):
-                yield len(json_bytes({"messages": turn.messages, "tools": turn.tools})), turn
+    for each in prepared.evaluations:
+        for sample in each.task.samples:
+            play, answer = each.suite.play(sample), None
+            with suppress(StopIteration):
+                for _ in range(_MOST_TURNS):
+                    turn = next_asked(play, answer, lambda _step: ())
+                    yield len(json_bytes({"messages": turn.messages, "tools": turn.tools})), turn
+                    answer = _SHORT_ANSWER
 
 
-def _turns(suite: Suite, sample: Sample) -> Iterator[Turn]:
-    play, answer = suite.play(sample), None
-    try:
-        for _ in range(_MOST_TURNS):
-            yield next_asked(play, answer, lambda _step: ())
-            answer = _SHORT_ANSWER
-    except StopIteration:
-        return
-
-
-def _entry(entry: Entry, prepared: Prepared, questions: Sequence[tuple[int, Turn]]) -> EntryForecast:
-    plan = prepared.plan
-    rounds = _rounds(plan, entry)
+def _entry(entry: Entry, plan: Plan, samples: int, questions: Sequence[tuple[int, Turn]]) -> EntryForecast:
+    rounds = _rounds(plan, entry, samples)
     requests, concurrency = round(rounds * len(questions)), entry.concurrency or plan.request_concurrency
     inputs = round(rounds * sum(math.ceil(size / BYTES_PER_TOKEN) for size, _ in questions))
     outputs = round(rounds * sum(_answer_tokens(with_parameters(turn, entry)) for _, turn in questions))
@@ -128,7 +120,7 @@ def _entry(entry: Entry, prepared: Prepared, questions: Sequence[tuple[int, Turn
         model=entry.model,
         label=entry.label,
         is_baseline=entry.is_baseline,
-        records=round(rounds * samples_of(plan)),
+        records=round(rounds * samples),
         requests=requests,
         concurrency=concurrency,
         is_open=plan.load.is_open,
@@ -146,14 +138,8 @@ def _answer_tokens(turn: Turn) -> int:
     return min([ANSWER_TOKENS, *(each for each in stated if isinstance(each, int) and each > 0)])
 
 
-def samples_of(plan: Plan) -> int:
-    """The number of samples in all evaluations together."""
-    return sum(len(task.samples) for task in plan.tasks)
-
-
-def _rounds(plan: Plan, entry: Entry) -> float:
+def _rounds(plan: Plan, entry: Entry, samples: int) -> float:
     """The number of rounds over all samples for this entry, with discarded requests; a fraction where time decides."""
-    samples = samples_of(plan)
     if not plan.load.is_shaped or not samples:
         return plan.repeat_of(entry)
     counted = foreseen_records(plan.load, plan.records_of(entry))

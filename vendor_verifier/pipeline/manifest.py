@@ -97,8 +97,8 @@ def new_manifest(run: str, prepared: Prepared) -> Manifest:
         entries=[_stored_entry(entry, plan.repeat_of(entry)) for entry in plan.entries],
         tasks=[
             # These sentences quote samples.
-            _stored_task(task, prepared.datasets[task.suite], redacted_words if hides(plan, task.suite) else str)
-            for task in plan.tasks
+            _stored_task(task, each.dataset, redacted_words if hides(plan, task.suite) else str)
+            for each, task in zip(prepared.evaluations, plan.tasks, strict=True)
         ],
         settings=StoredSettings(**sent),
         score=prepared.score,
@@ -255,7 +255,7 @@ def with_ending(manifest: Manifest, end: RunEnd, plan: Plan, executor: Executor)
 def _with_load(manifest: Manifest, plan: Plan, loads: Mapping[tuple[str, str], LoadReport]) -> list[EntryInfo]:
     """The entries with the number of requests started and, where a cap of the user's held some back, the cap."""
     # Scoring reads manifests and sends nothing.
-    from vendor_verifier.pipeline.load_profile import places
+    from vendor_verifier.pipeline.load_shape import places
 
     # Where nobody set a cap, it is what this system can open, and no load that was asked for.
     own = places(plan.load, None, plan.entries)

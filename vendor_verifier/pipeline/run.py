@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import structs
 
+from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ClusterError, NobodyToSend, RunFolderError, UsageError
+from vendor_verifier.pipeline.entries import costs_of
 from vendor_verifier.pipeline.execute import queue_of, send
-from vendor_verifier.pipeline.load_profile import foreseen
+from vendor_verifier.pipeline.load_shape import foreseen
 from vendor_verifier.pipeline.manifest import (
     hides,
     new_manifest,
@@ -24,7 +26,6 @@ from vendor_verifier.pipeline.manifest import (
     with_ending,
 )
 from vendor_verifier.pipeline.plan import Prepared
-from vendor_verifier.pipeline.prices import costs_of
 from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
 from vendor_verifier.pipeline.task_results import results_file, run_folder
 from vendor_verifier.records.failures import SETTLED
@@ -40,7 +41,7 @@ from vendor_verifier.run.journal import Journal, locked
 from vendor_verifier.run.local import RunEnd
 from vendor_verifier.run.queue import WorkQueue
 from vendor_verifier.store import RUNS, RunFolder, latest_run, point_to
-from vendor_verifier.suites import known_suite, suite_kind
+from vendor_verifier.suites import suite_kind
 from vendor_verifier.transport.proxies import require_proxies
 
 if TYPE_CHECKING:
@@ -111,24 +112,47 @@ def run(
         RunFolderError: the folder is locked, no run, or of another plan.
         StorageError: the disk refused a write; every record written before stays.
     """
-    plan = prepared.plan
+    plan, options = prepared.plan, prepared.options
     require_proxies(entry.endpoint.base_url for entry in plan.entries)
     ensure_interruptible()
     with ExitStack() as stack:
         # The tools that are really there, and what runs them.
-        live = [stack.enter_context(prepared.hooks[task.suite].live(task, plan.entries)) for task in plan.tasks]
+        live = [
+            stack.enter_context(each.hooks.live(task, plan.entries))
+            for each, task in zip(prepared.evaluations, plan.tasks, strict=True)
+        ]
         tools = next((runner for _, runner in live if runner is not None), None)
         prepared = replace(prepared, plan=structs.replace(plan, tasks=tuple(task for task, _ in live)))
-        folder = _folder(prepared)
-        with locked(folder), _withdrawn_if_refused(folder, prepared):
-            manifest, end = _fill(folder, prepared, tools, on_start, on_record, security)
+        folder = _folder(options)
+        stack.enter_context(locked(folder))
+        stack.enter_context(_withdrawn_if_refused(folder, prepared))
+        manifest, end = _fill(folder, prepared, tools, on_start, on_record, security)
+        for each, stored in zip(prepared.evaluations, manifest.tasks, strict=True):
+            # Who ends a run by a signal waits for no further requests.
+            (each.hooks if end.signal_number is None else each.kind.around()).after_run(folder, stored)
     # pandas and scipy are loaded for scoring only, so that sending does not wait for them.
     from vendor_verifier.pipeline.score import score_and_write
 
-    scored = score_and_write(folder, manifest.suites, results_file(prepared.options.output_dir))
-    if run_folder(prepared.options.output_dir) is None:
+    scored = score_and_write(folder, manifest.suites, results_file(options.output_dir))
+    if run_folder(options.output_dir) is None:
         point_to(folder.path)
     return RunOutcome(folder, scored, end.signal_number, end.limit)
+
+
+def _folder(options: RunOptions) -> RunFolder:
+    """The folder of the run: a new one, the one that was asked for, or the one to resume."""
+    output_dir = run_folder(options.output_dir)
+    if options.incremental:
+        folder = RunFolder(output_dir or latest_run())
+        # A lock is not to be left in a folder that is none of ours.
+        folder.read_manifest()
+        return folder
+    if output_dir is not None:
+        return RunFolder(output_dir)
+    # Named by the second (UTC), and numbered after the second's first.
+    second = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    names = chain([second], (f"{second}-{number}" for number in count(2)))
+    return next(folder for name in names if (folder := RunFolder(RUNS / name)).create())
 
 
 def _fill(
@@ -140,87 +164,66 @@ def _fill(
     security: Security | None,
 ) -> tuple[Manifest, RunEnd]:
     """Write the records that are missing in a locked folder; its manifest, and how sending ended."""
-    manifest, scrubber = _begin(folder, prepared), prepared.scrubber()
-    with Journal(folder, compress=prepared.options.compress) as journal:
-        with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed, prepared.known_answers) as entries:
-            plan = structs.replace(prepared.plan, entries=entries)
-            queue = queue_of(plan, prepared.registry, prepared.wires)
+    is_new, scrubber = not prepared.options.incremental, prepared.scrubber()
+    manifest = _new(folder, prepared) if is_new else _resumed(folder, prepared)
+    with (
+        Journal(folder, compress=prepared.options.compress) as journal,
+        with_simulated_vendors(prepared.plan) as plan,
+    ):
+        queue = queue_of(plan, prepared.configuration.registry, prepared.wires)
+        if not is_new:
             found = _cross_off(queue, folder, journal)
             manifest = structs.replace(manifest, warnings=list(dict.fromkeys([*manifest.warnings, *found])))
             folder.write_manifest(manifest)
-            redact = redactor(plan, queue.parts) if plan.redact_content else None
+        redact = redactor(plan, queue.parts)
 
-            def emit(records: Sequence[Record]) -> None:
-                if redact is not None:
-                    records = [redact(record) for record in records]
-                journal.append(records)
-                for record in records:
-                    on_record(record)
+        def emit(records: Sequence[Record]) -> None:
+            if plan.redact_content:
+                records = [redact(record) for record in records]
+            journal.append(records)
+            for record in records:
+                on_record(record)
 
-            on_start(outlook_of(prepared.plan, queue))
-            try:
-                with quiet_collector():
-                    end, executor = send(
-                        manifest.run,
-                        plan,
-                        queue,
-                        prepared,
-                        emit=emit,
-                        scrubber=scrubber,
-                        tools=tools,
-                        security=security,
-                    )
-            except ClusterError as error:
-                # Its workers, versions, regions and losses are facts, too.
-                if error.executor is not None:
-                    executors = [*manifest.executors, error.executor]
-                    folder.write_manifest(structs.replace(manifest, executors=executors))
-                raise
+        on_start(outlook_of(prepared.plan, queue))
+        try:
+            with quiet_collector():
+                end, executor = send(
+                    manifest.run, plan, queue, prepared, emit=emit, scrubber=scrubber, tools=tools, security=security
+                )
+        except ClusterError as error:
+            # Its workers, versions, regions and losses are facts, too.
+            if error.executor is not None:
+                executors = [*manifest.executors, error.executor]
+                folder.write_manifest(structs.replace(manifest, executors=executors))
+            raise
         manifest = with_ending(manifest, end, prepared.plan, executor)
         folder.write_manifest(manifest)
-    for task in manifest.tasks:
-        # Who ends a run by a signal waits for no further requests.
-        asks = end.signal_number is None
-        (prepared.hooks[task.suite] if asks else known_suite(task.suite).around()).after_run(folder, task)
     return manifest, end
 
 
-def _folder(prepared: Prepared) -> RunFolder:
-    """The folder of the run: a new one, the one that was asked for, or the one to resume."""
-    output_dir = run_folder(prepared.options.output_dir)
-    if prepared.options.incremental:
-        folder = RunFolder(output_dir or latest_run())
-        # A lock is not to be left in a folder that is none of ours.
-        folder.read_manifest()
-        return folder
-    return RunFolder(output_dir) if output_dir else _unused_folder()
-
-
-def _begin(folder: RunFolder, prepared: Prepared) -> Manifest:
-    """Write the samples of a new run into its locked folder, or check the one to resume; the manifest."""
-    if prepared.options.incremental:
-        score, manifest = prepared.score, folder.read_manifest()
-        refuse_other_plan(folder, manifest, new_manifest(manifest.run, prepared))
-        kept = manifest.score
-        if score.gates or score.model_gates:
-            kept = structs.replace(kept, gates=score.gates, model_gates=score.model_gates)
-        if score.slos:
-            kept = structs.replace(kept, slos=score.slos)
-        return structs.replace(manifest, status="running", score=kept)
+def _new(folder: RunFolder, prepared: Prepared) -> Manifest:
+    """The manifest of a new run, written into its folder with the samples."""
     if folder.manifest_file.exists():
         raise RunFolderError(f"{folder.path} already holds a run; add --incremental to go on with it, or name another")
-    for task in prepared.plan.tasks:
-        is_hidden = hides(prepared.plan, task.suite)
-        folder.write_samples(task.suite, map(redacted_sample, task.samples) if is_hidden else task.samples)
-    run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
-    return new_manifest(run_id, prepared)
+    manifest = new_manifest(f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}", prepared)
+    samples = {
+        task.suite: map(redacted_sample, task.samples) if hides(prepared.plan, task.suite) else task.samples
+        for task in prepared.plan.tasks
+    }
+    folder.begin(manifest, samples)
+    return manifest
 
 
-def _unused_folder() -> RunFolder:
-    """A new folder under ``runs``, named by the second (UTC), and numbered after the second's first."""
-    second = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    names = chain([second], (f"{second}-{number}" for number in count(2)))
-    return next(folder for name in names if (folder := RunFolder(RUNS / name)).create())
+def _resumed(folder: RunFolder, prepared: Prepared) -> Manifest:
+    """The manifest of the run to resume, with the gates and SLOs that are stated now."""
+    score, manifest = prepared.score, folder.read_manifest()
+    refuse_other_plan(folder, manifest, new_manifest(manifest.run, prepared))
+    kept = manifest.score
+    if score.gates or score.model_gates:
+        kept = structs.replace(kept, gates=score.gates, model_gates=score.model_gates)
+    if score.slos:
+        kept = structs.replace(kept, slos=score.slos)
+    return structs.replace(manifest, status="running", score=kept)
 
 
 def _cross_off(queue: WorkQueue, folder: RunFolder, journal: Journal) -> list[str]:

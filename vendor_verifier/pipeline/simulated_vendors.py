@@ -14,25 +14,22 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from vendor_verifier.errors import UsageError, VerifierError
+from vendor_verifier.errors import VerifierError
 from vendor_verifier.lazy_import import registered
-from vendor_verifier.records.plan import SIMULATED, Entry, Task
+from vendor_verifier.records.plan import SIMULATED, Entry, Plan
 
 READY_PREFIX = "simulated vendors at "
 _PATIENCE_S = 10.0
 
 
 @contextmanager
-def with_simulated_vendors(entries: Sequence[Entry], seed: int, known: str = "{}") -> Iterator[tuple[Entry, ...]]:
-    """Entries with every ``sim://persona`` address replaced by a real loopback one; none started if none is needed.
-
-    ``known`` is what :func:`known_answers` gave.
-    """
-    if not any(entry.is_simulated for entry in entries):
-        yield tuple(entries)
+def with_simulated_vendors(plan: Plan) -> Iterator[Plan]:
+    """The plan with every ``sim://persona`` address replaced by a real loopback one; none started if none is needed."""
+    if not any(entry.is_simulated for entry in plan.entries):
+        yield plan
         return
-    with _started(entries, seed, known) as base:
-        yield tuple(_resolved(entry, base) if entry.is_simulated else entry for entry in entries)
+    with _started(plan.entries, plan.seed, json.dumps(registered("known answers")(plan.tasks))) as base:
+        yield structs.replace(plan, entries=tuple(_resolved(entry, base) for entry in plan.entries))
 
 
 @contextmanager
@@ -69,21 +66,7 @@ def _command(seed: int) -> list[str]:
 
 
 def _resolved(entry: Entry, base: str) -> Entry:
+    if not entry.is_simulated:
+        return entry
     persona = entry.endpoint.base_url.removeprefix(SIMULATED).strip("/")
     return structs.replace(entry, endpoint=replace(entry.endpoint, base_url=f"{base}/{persona}/v1"))
-
-
-def known_answers(entries: Sequence[Entry], tasks: Sequence[Task]) -> str:
-    """The right answers to the rows of a run as one line, for simulated vendors if there are any.
-
-    Raises:
-        UsageError: a simulated vendor is asked over another wire than chat completions.
-    """
-    simulated = [entry for entry in entries if entry.is_simulated]
-    for entry in simulated:
-        if entry.wire != "openai":
-            raise UsageError(
-                f"{entry.model} / {entry.label}: simulated vendors answer chat completions only; "
-                f"remove `validator: {entry.wire}` or --use-raw-completions"
-            )
-    return json.dumps(registered("known answers")(tasks)) if simulated else "{}"

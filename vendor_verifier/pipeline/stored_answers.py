@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.config.run_config import RunOptions
-from vendor_verifier.config.suite_options import build_suite, stated_options
+from vendor_verifier.config.suite_options import stated_options
 from vendor_verifier.errors import Problem
 from vendor_verifier.loaders.base import data_error
 from vendor_verifier.loaders.tool_rows import CALLED
@@ -16,7 +16,6 @@ from vendor_verifier.pipeline.datasets import load_dataset
 from vendor_verifier.pipeline.suites import refuse_options_of_asking
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.reports.escape import plain
-from vendor_verifier.suites import known_suite
 from vendor_verifier.suites.tool_correctness import (
     CaseResult,
     EvalTestCase,
@@ -48,9 +47,9 @@ def evaluate_file(path: Path, options: RunOptions) -> tuple[ToolCorrectnessMetri
 
 
 def _metric(options: RunOptions) -> ToolCorrectnessMetric:
-    stated, _ = stated_options((SUITE,), {}, options.set, options.suite_flags())
+    stated, _ = stated_options((SUITE,), {}, options)
     refuse_options_of_asking(stated)
-    suite: Any = build_suite(known_suite(SUITE), stated[SUITE].own)
+    suite: Any = stated[SUITE].suite
     assert isinstance(suite, ToolCorrectnessSuite)
     return suite
 

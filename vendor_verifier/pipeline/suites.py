@@ -13,7 +13,14 @@ from vendor_verifier.config.document import listed
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import SuiteOptions, build_suite, stated_options
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.pipeline.datasets import Dataset, built_in_dataset, suite_dataset
+from vendor_verifier.pipeline.datasets import (
+    Dataset,
+    built_in_dataset,
+    check_choices,
+    chosen_samples,
+    missing_class,
+    suite_dataset,
+)
 from vendor_verifier.records.manifest import Manifest, StoredTask
 from vendor_verifier.records.plan import Entry, Task
 from vendor_verifier.records.request import ToolRunner
@@ -36,14 +43,14 @@ class SuiteHooks:
     request_concurrency: int | None = None
 
     def prepare(
-        self, kind: SuiteKind, own: SuiteOptions, options: RunOptions, environ: Mapping[str, str], question_seed: int
+        self, own: SuiteOptions, options: RunOptions, environ: Mapping[str, str], question_seed: int
     ) -> tuple[SuiteHooks, Dataset]:
         """The hooks of one run and its samples, with everything read that the evaluation's ``own`` options name.
 
         Raises:
             VerifierError: the samples, or a file that the options name, cannot be found or used.
         """
-        return self, suite_dataset(kind, own.chosen, skip_bad=options.skip_bad_samples)
+        return self, suite_dataset(own.kind, own.chosen, skip_bad=options.skip_bad_samples)
 
     def ready(
         self, suite: Any, options: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder | None
@@ -79,19 +86,47 @@ class ProbesHooks(SuiteHooks):
     makes_questions = True
 
     def prepare(
-        self,
-        kind: SuiteKind,
-        own: SuiteOptions,
-        options: RunOptions,
-        environ: Mapping[str, str],
-        question_seed: int,
+        self, own: SuiteOptions, options: RunOptions, environ: Mapping[str, str], question_seed: int
     ) -> tuple[SuiteHooks, Dataset]:
-        suite = build_suite(kind, own.own)
+        suite = own.suite
         assert isinstance(suite, ProbesSuite)
         samples = probes_samples(suite.questions, suite.repeats, question_seed, suite.lengths)
         # Histories join runs by this digest: it is that of the templates, whatever was made of them.
         templates = probes_samples(suite.questions, suite.repeats, lengths=suite.lengths)
-        return self, structs.replace(built_in_dataset(kind.name, templates, own.chosen), samples=samples)
+        return self, structs.replace(built_in_dataset(suite.name, templates, own.chosen), samples=samples)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """An evaluation of a run: its task, the hooks around it, its whole data set, and its suite, ready to ask."""
+
+    kind: SuiteKind
+    task: Task
+    hooks: SuiteHooks
+    dataset: Dataset
+    suite: Suite
+
+
+def evaluations_of(
+    stated: Mapping[str, SuiteOptions], options: RunOptions, environ: Mapping[str, str], question_seed: int
+) -> tuple[list[Evaluation], list[str]]:
+    """The evaluations with the samples that the run chooses, and warnings about these.
+
+    Raises:
+        VerifierError: samples that cannot be read, or a choice that fits none.
+    """
+    found = [(own, *own.kind.around().prepare(own, options, environ, question_seed)) for own in stated.values()]
+    warnings = check_choices([(own, dataset) for own, _, dataset in found], options)
+    evaluations = []
+    for own, hooks, dataset in found:
+        kind, samples = own.kind, chosen_samples(own, dataset, options)
+        suite = hooks.ready(own.suite, own.own, samples, None)
+        task = Task(kind.name, samples, own.own, own.chosen.timeout_seconds)
+        evaluations.append(Evaluation(kind, task, hooks, dataset, suite))
+        warnings += [*dataset.warnings, *missing_class(kind, samples, dataset), *hooks.notes(suite, samples)]
+        if kind.whole and options.limit is not None and options.limit < len(samples):
+            warnings.append(f"{kind.name} asks all of its {len(samples)} questions: --limit does not apply to it")
+    return evaluations, warnings
 
 
 def ready_suite(
@@ -113,14 +148,13 @@ def rejudged(manifest: Manifest, options: RunOptions) -> Manifest:
     Raises:
         ProblemsError: options that are invalid, of no evaluation of the run, or that decide what is asked.
     """
-    flags = list(options.suite_flags())
-    if not flags and not options.set:
+    if not options.set and not any(options.suite_flags()):
         return manifest
     if manifest.redacted:
         words = "the run is stored with `redact_content`, so no answer is there to be judged otherwise"
         raise ProblemsError([Problem(words, key="--set")])
     stored = {task.suite: task.options for task in manifest.tasks}
-    stated, _ = stated_options(manifest.suites, stored, options.set, flags)
+    stated, _ = stated_options(manifest.suites, stored, options)
     refuse_options_of_asking(stated)
     tasks = [structs.replace(task, options=dict(stated[task.suite].own)) for task in manifest.tasks]
     return structs.replace(manifest, tasks=tasks)
@@ -134,7 +168,7 @@ def refuse_options_of_asking(stated: Mapping[str, SuiteOptions]) -> None:
     """
     problems = []
     for suite, each in stated.items():
-        judges = known_suite(suite).judges_by
+        judges = each.kind.judges_by
         for name in sorted(each.typed.difference(judges)):
             able = f"; {suite} is judged by {listed(judges)}" if judges else ""
             words = f"decides what is asked, and answers that are there are not asked again{able}"

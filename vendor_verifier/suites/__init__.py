@@ -79,9 +79,9 @@ class SuiteKind:
     """One evaluation; ``builder``, a dataclass, and ``hooks`` are named as ``module:name`` and imported when used.
 
     ``samples`` is a shipped file or a function that gives built-in ones; None where the options say what is read.
-    ``ranks_by`` is the key of ``Score.values`` whose mean joins the ranking table; None where the result is a
-    comparison. ``apart``: see :class:`vendor_verifier.records.record.PlayedTask`. ``hooks`` is a class of
-    :class:`vendor_verifier.pipeline.suites.SuiteHooks`.
+    ``ranks_by`` is the key of ``Score.values`` whose mean joins the ranking table. ``compares``: its result is a
+    comparison of decisions with the baseline's. ``apart``: see :class:`vendor_verifier.records.record.PlayedTask`.
+    ``hooks`` is a class of :class:`vendor_verifier.pipeline.suites.SuiteHooks`.
     ``judges_by`` are the options that only say how an answer is judged. ``by_call_type``: its filters read a difficulty
     as a call type, and a category as equal. ``whole``: ``--limit`` does not apply.
     """
@@ -90,6 +90,7 @@ class SuiteKind:
     builder: str
     samples: str | None
     ranks_by: str | None = None
+    compares: bool = False
     apart: bool = False
     hooks: str = "vendor_verifier.pipeline.suites:SuiteHooks"
     judges_by: tuple[str, ...] = ()
@@ -107,9 +108,14 @@ class SuiteKind:
         return late(self.hooks)()
 
     @property
+    def is_built_in(self) -> bool:
+        """Whether its samples are made by a function, and no file is read."""
+        return self.samples is not None and ":" in self.samples
+
+    @property
     def dataset(self) -> str | Callable[[], tuple[Sample, ...]] | None:
         """The shipped file, or the function that gives the built-in samples."""
-        return _named(self.samples) if self.samples is not None and ":" in self.samples else self.samples
+        return _named(self.samples) if self.samples is not None and self.is_built_in else self.samples
 
 
 def _named(place: str) -> Any:
@@ -123,7 +129,7 @@ TRIGGER = "trigger"
 OF_CALLS = ("toolbench", "mcptoolbench", "tool_correctness")
 
 SUITES: tuple[SuiteKind, ...] = (
-    SuiteKind(TRIGGER, "trigger:TriggerSuite", "datasets/samples.jsonl"),
+    SuiteKind(TRIGGER, "trigger:TriggerSuite", "datasets/samples.jsonl", compares=True),
     SuiteKind("toolbench", "toolbench:ToolBenchSuite", "datasets/toolbench.jsonl", "resolved"),
     SuiteKind(
         "mcptoolbench", "toolbench:MCPToolBenchSuite", "datasets/mcp_toolbench.jsonl", "resolved", by_call_type=True
@@ -159,12 +165,6 @@ SUITES: tuple[SuiteKind, ...] = (
         whole=True,
     ),
 )
-
-
-def compares(name: str) -> bool:
-    """Whether the result of that evaluation is a comparison of decisions with the baseline's."""
-    kind = suite_kind(name)
-    return kind is not None and kind.ranks_by is None and not kind.apart
 
 
 def suite_kind(name: str) -> SuiteKind | None:

@@ -20,14 +20,13 @@ from msgspec import structs
 from vendor_verifier.config.env_file import Variables, read_variables
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.secret_text import has_known_form
-from vendor_verifier.config.suite_options import SuiteOptions, build_suite, one_or_many
+from vendor_verifier.config.suite_options import SuiteOptions, one_or_many
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, install_line
 from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
 from vendor_verifier.pipeline.suites import SuiteHooks
 from vendor_verifier.records.plan import Entry, Task
 from vendor_verifier.records.request import ToolRunner
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.suites import SuiteKind
 from vendor_verifier.suites.mcp_live import McpLiveSuite
 
 # -P keeps modules of the current folder out.
@@ -47,10 +46,10 @@ class McpLiveHooks(SuiteHooks):
         return self.values.values()
 
     def prepare(
-        self, kind: SuiteKind, own: SuiteOptions, options: RunOptions, environ: Mapping[str, str], question_seed: int
+        self, own: SuiteOptions, options: RunOptions, environ: Mapping[str, str], question_seed: int
     ) -> tuple[SuiteHooks, Dataset]:
         """The rows get the names of the allowed tools; a run declares them as the server does."""
-        suite = build_suite(kind, own.own)
+        suite = own.suite
         assert isinstance(suite, McpLiveSuite)
         try:
             words = shlex.split(suite.server) if isinstance(suite.server, str) else suite.server
@@ -66,7 +65,7 @@ class McpLiveHooks(SuiteHooks):
             raise UsageError("--suite mcp_live uses one MCP server in one process; remove --workers")
         if find_spec("mcp") is None:
             raise UsageError(f"--suite mcp_live needs the MCP SDK, which is not installed: {install_line('mcp')}")
-        found = suite_dataset(kind, own.chosen, skip_bad=options.skip_bad_samples)
+        found = suite_dataset(own.kind, own.chosen, skip_bad=options.skip_bad_samples)
         tools = tuple({"type": "function", "function": {"name": name}} for name in one_or_many(suite.allow))
         variables: Variables = read_variables(options.config_file_path, options.env_file, environ)
         values = {name: variables.values.get(name) for name in one_or_many(suite.environment)}

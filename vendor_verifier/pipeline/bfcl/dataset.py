@@ -16,7 +16,7 @@ from msgspec import structs
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from vendor_verifier.config.document import read_text, read_yaml
-from vendor_verifier.config.suite_options import TaskOptions, build_suite
+from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions
 from vendor_verifier.errors import BFCL_DATA, Problem, ProblemsError, UsageError
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.loaders.selection import classes_of
@@ -25,7 +25,6 @@ from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.places import place_of
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.sample_store import open_lines
-from vendor_verifier.suites import known_suite
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, expand
 from vendor_verifier.suites.bfcl.results import overall
 from vendor_verifier.suites.bfcl.rows import read_custom
@@ -95,9 +94,7 @@ def read_job_file(path: Path) -> Job:
     return job
 
 
-def bfcl_dataset(
-    own: Mapping[str, Any], chosen: TaskOptions, keys: Iterable[str], job: Job | None, *, skip_bad: bool
-) -> Dataset:
+def bfcl_dataset(stated: SuiteOptions, keys: Iterable[str], job: Job | None, *, skip_bad: bool) -> Dataset:
     """All rows that can run. ``keys`` are the names of the keys set for rest rows.
 
     Raises:
@@ -105,9 +102,9 @@ def bfcl_dataset(
         ProblemsError: options that contradict each other, or the data.
         DataError: unusable rows.
     """
-    options = build_suite(known_suite(SUITE), own)
+    options, chosen = stated.suite, stated.chosen
     assert isinstance(options, BfclSuite)
-    _refuse_contradictions(own, chosen, job)
+    _refuse_contradictions(stated.own, chosen, job)
     tasks: dict[str, tuple[str, str, int | None]] = {}
     if job is None:
         tasks[SUITE] = options.category, chosen.test_file_path or options.data, None

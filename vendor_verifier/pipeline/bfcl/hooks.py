@@ -27,7 +27,7 @@ from vendor_verifier.records.record import Record, Score, supersedes
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.scoring.answer import MOST_DISCARDED, is_late, lateness_ns
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import SuiteKind, replay
+from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN, REST_KEYS
 from vendor_verifier.suites.bfcl.results import VendorResult, call_latencies_s, result_pages
 from vendor_verifier.suites.bfcl.suite import BfclSuite
@@ -54,17 +54,12 @@ class BfclHooks(SuiteHooks):
         return self.job.params.parallelism if self.job else None
 
     def prepare(
-        self,
-        kind: SuiteKind,
-        own: SuiteOptions,
-        options: RunOptions,
-        environ: Mapping[str, str],
-        question_seed: int,
+        self, own: SuiteOptions, options: RunOptions, environ: Mapping[str, str], question_seed: int
     ) -> tuple[SuiteHooks, Dataset]:
         job = read_job_file(Path(own.own["job"])) if own.own.get("job") is not None else None
         variables = read_variables(options.config_file_path, options.env_file, environ)
         keys = {name: value for name in REST_KEYS if (value := variables.values.get(name))}
-        data = bfcl_dataset(own.own, own.chosen, keys, job, skip_bad=options.skip_bad_samples)
+        data = bfcl_dataset(own, keys, job, skip_bad=options.skip_bad_samples)
         return BfclHooks(job, keys), data
 
     def notes(self, suite: BfclSuite, samples: Sequence[Sample]) -> Iterator[str]:

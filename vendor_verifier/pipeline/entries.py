@@ -1,37 +1,58 @@
-"""The price of each entry: the config's first, else the list that ships with genai-prices.
+"""The entries of a run as they are asked: their wires and their prices.
 
-A price is only taken for the vendor itself, by address or exact name. A model's price elsewhere says nothing about a
-reseller, and a server on this machine has none. It is stored in the manifest: the same records always cost the same.
+The config's price goes first, else the list that ships with genai-prices. A price is only taken for the vendor itself,
+by address or exact name. A model's price elsewhere says nothing about a reseller, and a server on this machine has
+none. It is stored in the manifest: the same records always cost the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from urllib.parse import urlsplit
 
 from msgspec import structs
 
-from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.records.plan import Entry, Plan, Price
+from vendor_verifier.registry import WIRES
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.scoring.money import cost_usd
 from vendor_verifier.transport.proxies import is_loopback
+from vendor_verifier.vendor import Vendor
+from vendor_verifier.wire.base import Wire
+from vendor_verifier.wire.openai_completions import OpenAICompletions
+
+CHAT = "openai"
+RAW = OpenAICompletions().name
 
 
-def with_prices(entries: Sequence[Entry], max_cost_usd: float | None) -> tuple[Entry, ...]:
-    """The entries with the list's price where the config states none.
+def asked_entries(
+    entries: Sequence[Entry], max_cost_usd: float | None, *, use_raw_completions: bool = False
+) -> tuple[Entry, ...]:
+    """The entries as they are asked: with raw completions in place of chat completions if so it was said, and priced.
 
     Raises:
+        UsageError: no entry is asked for chat completions; a simulated vendor is asked over another wire.
         ProblemsError: a cost limit is set and the price of an entry is not known.
     """
+    if use_raw_completions:
+        if not any(entry.wire in (CHAT, RAW) for entry in entries):
+            raise UsageError("--use-raw-completions: no entry is asked for chat completions, which they would replace")
+        entries = [structs.replace(entry, wire=RAW) if entry.wire == CHAT else entry for entry in entries]
     now = datetime.now(UTC)
     priced = tuple(structs.replace(entry, price=entry.price or listed_price(entry, now)) for entry in entries)
     unknown = [f"{each.model}: {each.label}" for each in priced if each.price is None and not each.is_simulated]
     if unknown and max_cost_usd is not None:
         words = f"the price of {', '.join(unknown)} is not known; add `price: {{input: …, output: …}}` to the entry"
         raise ProblemsError([Problem(words, key="--max-cost")])
+    for entry in priced:
+        if entry.is_simulated and entry.wire != CHAT:
+            raise UsageError(
+                f"{entry.model} / {entry.label}: simulated vendors answer chat completions only; "
+                f"remove `validator: {entry.wire}` or --use-raw-completions"
+            )
     return priced
 
 
@@ -79,3 +100,30 @@ def costs_of(plan: Plan) -> dict[tuple[str, str], CostOf]:
         for entry in plan.entries
         if entry.price is not None
     }
+
+
+def run_wires(entries: Sequence[Entry], tokenizer_model: str | None) -> Mapping[str, Wire]:
+    """The wires of a run by name.
+
+    Raises:
+        UsageError: raw completions without a chat template to render their prompts with, or the other way round.
+    """
+    if not any(entry.wire == RAW for entry in entries):
+        if tokenizer_model is not None:
+            raise UsageError(
+                f"--tokenizer-model renders the prompts of raw completions, which no entry is asked for; add "
+                f"--use-raw-completions or `validator: {RAW}`, or leave it out"
+            )
+        return WIRES
+    if tokenizer_model is None:
+        raise UsageError(
+            "raw completions need --tokenizer-model: a local folder or hub name whose chat template renders the prompt"
+        )
+    from vendor_verifier.run.chat_template import load_renderer
+
+    return {**WIRES, RAW: OpenAICompletions(render=load_renderer(tokenizer_model))}
+
+
+def wire_of(entry: Entry, vendor: Vendor, wires: Mapping[str, Wire]) -> Wire:
+    """The vendor's own wire with its quirks, or the plain one when the config chose another protocol."""
+    return vendor.wire if vendor.wire.name == entry.wire and entry.wire != RAW else wires[entry.wire]

@@ -1,12 +1,14 @@
-"""Makes the load shape from the user's flags; contradictions are refused before anything is created."""
+"""The load of a run: its shape by the user's flags, its places, and the requests it will make."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import DataError, Problem, ProblemsError
-from vendor_verifier.loaders.base import read_schedule
+from vendor_verifier.loaders.base import data_error, shortened
 from vendor_verifier.records.plan import Entry, LoadShape
 from vendor_verifier.run.load import moment_of, offered
 from vendor_verifier.text import counted
@@ -26,13 +28,7 @@ def read_load(options: RunOptions) -> LoadShape:
     """
     if problems := list(_problems(options)):
         raise ProblemsError(problems)
-    file, schedule = options.replay_schedule, tuple[float, ...]()
-    if file is not None:
-        try:
-            schedule = read_schedule(file.read_bytes().splitlines(), file)
-        except OSError as error:
-            words = f"cannot be read: {error.strerror or error}"
-            raise DataError([Problem(words, file, key="run.replay_schedule")]) from None
+    schedule = () if options.replay_schedule is None else read_schedule(options.replay_schedule)
     if schedule and options.warmup >= len(schedule):
         planned = counted(len(schedule), "request")
         words = f"{options.warmup} of the schedule's {planned} would be warm-up; leave some that count"
@@ -45,6 +41,44 @@ def read_load(options: RunOptions) -> LoadShape:
         duration_s=options.duration,
         schedule=schedule,
     )
+
+
+def read_schedule(file: Path) -> tuple[float, ...]:
+    """The due times of a replayed schedule: seconds after the start, one a line, in rising order.
+
+    Blank lines, lines after ``#`` and a title ``at_s`` are skipped.
+
+    Raises:
+        DataError: it cannot be read, lines that are no time or go back in time, all at once, or no time at all.
+    """
+    try:
+        lines = file.read_bytes().splitlines()
+    except OSError as error:
+        words = f"cannot be read: {error.strerror or error}"
+        raise DataError([Problem(words, file, key="run.replay_schedule")]) from None
+    found: list[float] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(lines, 1):
+        text = line.decode("utf-8-sig", errors="replace").strip()
+        if not text or text.startswith("#") or (text == "at_s" and not found):
+            continue
+        try:
+            at_s = float(text)
+        except ValueError:
+            at_s = math.nan
+        if not 0 <= at_s < math.inf:
+            problems.append(
+                Problem(f"read {shortened(text)}; expected seconds after the start, such as 1.25", file, number)
+            )
+        elif found and at_s < found[-1]:
+            problems.append(Problem(f"{at_s:g} s comes before {found[-1]:g} s; sort the file by time", file, number))
+        else:
+            found.append(at_s)
+    if not found and not problems:
+        problems.append(Problem("holds no time; expected seconds after the start, one a line", file))
+    if problems:
+        raise data_error(problems)
+    return tuple(found)
 
 
 def places(load: LoadShape, stated: int | None, entries: Sequence[Entry]) -> int:
