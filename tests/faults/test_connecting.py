@@ -1,21 +1,20 @@
-"""What goes wrong before a request can be sent, over every transport and through an SDK."""
+"""What goes wrong before a request can be sent, over our transport and through an SDK."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from asking import CLIENTS, QUICK, Asked, OpenClient, ask
 from certificates import Authority
-from fault_server import DONE, FaultServer, stream, text
+from fault_server import FaultServer
 from made_values import replace
+from workbench import free_port
 
-from vendor_verifier.records.plan import Limits
 from vendor_verifier.run.conversation import should_retry
 
 pytestmark = pytest.mark.anyio
@@ -27,68 +26,35 @@ def transport(request: pytest.FixtureRequest) -> OpenClient:
     return CLIENTS[request.param]
 
 
-async def asked(transport: OpenClient, url: str, limits: Limits = QUICK) -> Asked:
-    async with transport(limits) as client:
+async def asked(transport: OpenClient, url: str) -> Asked:
+    async with transport(replace(QUICK, connect_s=0.5)) as client:
         return await ask(url, client)
 
 
-async def test_name_that_does_not_resolve(transport: OpenClient) -> None:
-    """DNS failures are named so, and worth another try."""
-    sent = await asked(transport, "http://nowhere.invalid")
-    assert (sent.kind, sent.phase) == ("dns", "dns")
-    assert should_retry(sent.attempt)
-
-
-async def test_port_where_nobody_listens(transport: OpenClient) -> None:
-    """A refused connection is named so, and worth another try."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    sent = await asked(transport, f"http://127.0.0.1:{port}")
-    assert (sent.kind, sent.phase) == ("connect_refused", "connect")
-    assert sent.attempt.timing is not None
-    assert sent.attempt.timing.connect_ns is None
-    assert should_retry(sent.attempt)
-
-
-async def test_host_that_never_takes_the_connection(transport: OpenClient) -> None:
-    """The connect limit ends the wait for a handshake."""
-    with socket.socket() as full:
-        full.bind(("127.0.0.1", 0))
-        full.listen(0)
+@contextmanager
+def full() -> Iterator[int]:
+    """The port of a host that never takes a connection."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(0)
         waiting = [socket.socket() for _ in range(4)]
-        try:
-            for one in waiting:
-                one.setblocking(False)
-                one.connect_ex(full.getsockname())
-            sent = await asked(transport, f"http://127.0.0.1:{full.getsockname()[1]}", replace(QUICK, connect_s=0.2))
-        finally:
-            for one in waiting:
-                one.close()
-    assert (sent.kind, sent.phase) == ("timeout_connect", "connect")
-    assert should_retry(sent.attempt)
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(listening.getsockname())
+        yield int(listening.getsockname()[1])
+        for one in waiting:
+            one.close()
 
 
-@asynccontextmanager
-async def tls_server(context: ssl.SSLContext) -> AsyncIterator[int]:
-    """A server that would answer, if anyone trusted it; its port."""
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(stream(text("fine"), DONE))
-            await writer.drain()
-        except (asyncio.IncompleteReadError, OSError):
-            pass
-        finally:
-            writer.close()
-
-    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
-    try:
-        yield int(server.sockets[0].getsockname()[1])
-    finally:
-        server.close()
-        await server.wait_closed()
+async def test_nobody_is_reached(transport: OpenClient) -> None:
+    """No such name, a port where nobody listens, a handshake that never ends: named so, and worth another try."""
+    with full() as silent:
+        urls = ["http://nowhere.invalid", f"http://127.0.0.1:{free_port()}", f"http://127.0.0.1:{silent}"]
+        found = [await asked(transport, url) for url in urls]
+    assert [(sent.kind, sent.phase) for sent in found] == [
+        ("dns", "dns"), ("connect_refused", "connect"), ("timeout_connect", "connect"),
+    ]  # fmt: skip
+    assert all(should_retry(sent.attempt) and sent.timing.connect_ns is None for sent in found)
 
 
 @pytest.mark.parametrize(
@@ -102,21 +68,16 @@ async def tls_server(context: ssl.SSLContext) -> AsyncIterator[int]:
     ids=["unknown authority", "expired", "other host", "good"],
 )
 async def test_certificates(
-    transport: OpenClient,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    host: str,
-    expired: bool,
-    trusted: bool,
-    words: str | None,
-) -> None:
+    transport: OpenClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    host: str, expired: bool, trusted: bool, words: str | None,
+) -> None:  # fmt: skip
     """A certificate nobody vouches for, an old one and another host's are refused, with the way to mend it; only a good
     one is spoken to. Nothing turns the check off."""
     authority = Authority(tmp_path)
     if trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
-    async with tls_server(authority.server(host, expired=expired)) as port:
-        sent = await asked(transport, f"https://127.0.0.1:{port}")
+    async with FaultServer(tls=authority.server(host, expired=expired)) as server:
+        sent = await asked(transport, server.url())
     if words is None:
         assert sent.kind is None, sent.message
         return
@@ -126,16 +87,17 @@ async def test_certificates(
     assert not should_retry(sent.attempt)
 
 
-async def test_plain_http_behind_https(transport: OpenClient, server: FaultServer) -> None:
-    """A server that does not speak TLS is named so."""
+class PlainServer(FaultServer):
+    """Speaks no TLS."""
 
-    async def plainly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def lets_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         await reader.read(100)
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-        writer.close()
+        return False
 
-    plain = await asyncio.start_server(plainly, "127.0.0.1", 0)
-    sent = await asked(transport, f"https://127.0.0.1:{plain.sockets[0].getsockname()[1]}")
-    plain.close()
-    await plain.wait_closed()
+
+async def test_plain_http_behind_https(transport: OpenClient) -> None:
+    """A server that does not speak TLS is named so."""
+    async with PlainServer() as server:
+        sent = await asked(transport, server.url().replace("http", "https"))
     assert (sent.kind, sent.phase) == ("tls", "tls")

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from closing_server import ANSWER, ClosingServer
 from costs import PATIENCE_S
+from fault_server import ANSWER, Script, say, serving
 
 import vendor_verifier.pipeline.run as run_module
 from vendor_verifier.cli.main import run_app
@@ -217,14 +217,10 @@ def configure(folder: Path, url: str) -> Path:
     return path
 
 
-def loses_the_second(_connection: int, nth: int) -> bytes | None:
-    return ANSWER if nth == 1 else None
-
-
 def test_a_run_says_how_many_requests_were_sent_again(bench: Any) -> None:
     """Records and manifest agree on the number; all succeed at the first try."""
     bench.samples(12)
-    with ClosingServer(None, loses_the_second) as server:
+    with serving(lambda _, seen: say(ANSWER) if seen.turn == 1 else Script()) as server:
         configure(bench.folder, server.url())
         _, scores = bench.run("--retries", "0", "--request-concurrency", "1")
     folder = bench.folder / "run"
@@ -233,7 +229,7 @@ def test_a_run_says_how_many_requests_were_sent_again(bench: Any) -> None:
     records = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
     marked = [attempt["resent"] for record in records for turn in record["turns"] for attempt in turn["attempts"]]
     resent = sum(marked)
-    assert 2 <= resent == server.requests - 12
+    assert 2 <= resent == len(server.seen) - 12
     assert (shut["success_rate"], shut["failures"], shut["verdict"]["status"]) == (1.0, {}, "not_tested")
     twice = next(record["sample"] for record in records if record["turns"][0]["attempts"][0]["resent"])
     _, told, _ = bench("explain", folder, "--vendor", "shut", "--sample", twice)

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 from asking import KEY, entry, plan_of, queue_of, samples
-from closing_server import ClosingServer
 from costs import least_of
-from fault_server import DONE, delta, sized, text, whole
+from fault_server import DONE, delta, say, serving, sized, text, whole
 
 from vendor_verifier.records.plan import RetryRules
 from vendor_verifier.redaction import MASK, Scrubber
@@ -85,7 +84,7 @@ async def test_no_answer_holds_up_the_event_loop(answer: str, tmp_path: Path, mo
         folder = next(folders)
         folder.create()
         scrubber = Scrubber([KEY, *OTHERS])
-        with ClosingServer(answer=lambda *_: ANSWERS[answer]) as server, Journal(folder) as journal:
+        with serving(lambda *_: say(ANSWERS[answer], end="close")) as server, Journal(folder) as journal:
             one = entry(server, "a")
             plan = plan_of([one], samples(1), retry=RetryRules(0))
             with watched_callbacks(monkeypatch) as took_s:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import math
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -38,7 +40,7 @@ class Script:
 class Seen:
     """One request as it came, and the moments (perf_counter_ns) it was whole and each step of the answer was sent.
 
-    ``nth`` counts the same question to the same vendor from 0.
+    ``turn`` counts the requests on its connection from 1, ``nth`` the same question to the same vendor from 0.
     """
 
     number: int
@@ -46,6 +48,7 @@ class Seen:
     headers: Mapping[str, str]
     body: Any
     connection: int
+    turn: int
     at_ns: int
     sent_ns: list[int] = field(default_factory=list)
     went_ns: float = math.inf
@@ -62,19 +65,20 @@ class Seen:
 
 
 class FaultServer:
-    """Answers every request by ``answer(seen)``; an async context manager."""
+    """Answers every request by ``answer(seen)``, over ``tls`` if given; an async context manager."""
 
-    def __init__(self, answer: Callable[[Seen], Script] | None = None) -> None:
+    def __init__(self, answer: Callable[[Seen], Script] | None = None, tls: ssl.SSLContext | None = None) -> None:
         self.answer = answer or (lambda _seen: Script([(0, stream(text("hello"), DONE))], "keep"))
         self.seen: list[Seen] = []
-        self.connections = 0
+        self.connections = self.closed = 0
         self.in_flight: dict[str, int] = {}
         self.most_in_flight: dict[str, int] = {}
         self.most_vendors_in_flight = 0
+        self._tls = tls
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> FaultServer:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=2**22)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=2**22, ssl=self._tls)
         return self
 
     async def __aexit__(
@@ -91,10 +95,14 @@ class FaultServer:
         return int(self._server.sockets[0].getsockname()[1])
 
     def url(self, vendor: str = "v") -> str:
-        return f"http://127.0.0.1:{self.port}/{vendor}"
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}/{vendor}"
 
     def by_vendor(self, vendor: str) -> list[Seen]:
         return [seen for seen in self.seen if seen.vendor == vendor]
+
+    async def lets_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """What comes before the first request of a connection."""
+        return True
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -104,19 +112,26 @@ class FaultServer:
         number = self.connections
         try:
             with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-                while await self._serve(reader, writer, number):
-                    pass
+                if await self.lets_in(reader, writer):
+                    for turn in itertools.count(1):
+                        if not await self._serve(reader, writer, number, turn):
+                            break
         finally:
             self._tasks.discard(task)
             writer.close()
+            with contextlib.suppress(OSError, asyncio.CancelledError):
+                await writer.wait_closed()
+            self.closed += 1
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int) -> bool:
+    async def _serve(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int, turn: int
+    ) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         request_line, *lines = head.rstrip().split("\r\n")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         body = await reader.readexactly(int(headers.get("content-length", "0")))
         path = request_line.split()[1]
-        seen = Seen(len(self.seen), path, headers, json.loads(body), connection, time.perf_counter_ns())
+        seen = Seen(len(self.seen), path, headers, json.loads(body), connection, turn, time.perf_counter_ns())
         self.seen.append(seen)
         self._enter(seen.vendor)
         try:
@@ -209,6 +224,10 @@ def whole(body: object, status: int = 200, content_type: str = "application/json
     """A whole answer with a length; ``body`` as JSON unless it is bytes."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     return head(status, content_type, content_length=len(data), **headers) + data
+
+
+# What announces that the connection will be kept.
+ANSWER = head(keep_alive="timeout=5", connection="keep-alive") + chunk(text("hello")) + chunk(DONE) + END
 
 
 def say(*pieces: bytes, end: End = "keep") -> Script:

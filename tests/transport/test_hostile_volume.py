@@ -8,7 +8,6 @@ from itertools import chain, repeat
 
 import pytest
 from asking import QUICK, ask
-from closing_server import ClosingServer
 from fault_server import DONE, HEAD, FaultServer, Script, chunk, delta, head, sized, text, whole
 from made_values import replace
 
@@ -26,6 +25,10 @@ K = 1024
 def zipped(body: bytes, padding: bytes = b"") -> bytes:
     packer = zlib.compressobj(9, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
     return sized(packer.compress(body) + packer.flush() + padding, HEAD + b"Content-Encoding: gzip\r\n")
+
+
+def in_pieces(data: bytes) -> Script:
+    return Script([(0, data[at : at + 64 * K]) for at in range(0, len(data), 64 * K)])
 
 
 def calls(count: int) -> bytes:
@@ -61,13 +64,12 @@ FLOODS: dict[str, tuple[bytes, str | None]] = {
 
 
 @pytest.mark.parametrize("flood", FLOODS)
-async def test_every_flood_ends_as_what_it_is(flood: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_every_flood_ends_as_what_it_is(flood: str, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every flood no more is kept than the cap, besides what is read of it."""
     data, expected = FLOODS[flood]
     monkeypatch.setattr(policy, "MAX_EVENTS_WITHOUT_TOKEN", 10_000)
-    with ClosingServer(answer=lambda *_: data) as server:
-        asked = await ask(server.url())
-    assert asked.kind == expected
+    server.answer = lambda _: in_pieces(data)
+    assert (await ask(server.url())).kind == expected
 
 
 @pytest.mark.parametrize(
@@ -76,15 +78,15 @@ async def test_every_flood_ends_as_what_it_is(flood: str, monkeypatch: pytest.Mo
     ids=["a bomb", "padding behind the end"],
 )
 async def test_a_packed_answer_takes_no_more_memory_than_the_cap(
-    packed: bytes, padding: bytes, kind: str | None, monkeypatch: pytest.MonkeyPatch
+    packed: bytes, padding: bytes, kind: str | None, server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A gigabyte in a megabyte, or a whole answer with much behind it: the cap several times over, and no more."""
     monkeypatch.setattr(policy, "MAX_ANSWER_BYTES", 1024 * K)
-    data = zipped(packed, padding)
+    script = in_pieces(zipped(packed, padding))
+    server.answer = lambda _: script
     tracemalloc.start()
     try:
-        with ClosingServer(answer=lambda *_: data) as server:
-            asked = await ask(server.url())
+        asked = await ask(server.url())
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -3,131 +3,70 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 from base64 import b64encode
-from types import TracebackType
-from urllib.parse import urlsplit
 
 import pytest
 from asking import ask, entry, run
-from fault_server import DONE, FaultServer, say, stream, text
+from fault_server import FaultServer
 from made_values import replace
+from workbench import free_port
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.history import nightly
 from vendor_verifier.features.history.check import CheckResult
 from vendor_verifier.records.plan import Limits
-from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.proxies import proxy_for, require_proxies
 
 
-class ProxyServer:
-    """Refuses with ``refusal`` where that is set, and who has no ``login`` (``user:password``) if there is one. What it
-    is asked for is answered by whoever listens at ``upstream``, so that names need not resolve. ``asked`` are the
-    request lines; an async context manager."""
+class ProxyServer(FaultServer):
+    """A proxy that answers in place of every host, so that names need not resolve. It refuses with ``refusal`` where
+    that is set, and who has no ``login`` (``user:password``) if there is one; ``asked`` are the request lines."""
 
-    def __init__(self, upstream: int = 0, refusal: int | None = None, login: str | None = None) -> None:
+    scheme = "http"
+
+    def __init__(self, refusal: int | None = None, login: str | None = None) -> None:
+        super().__init__()
         self.asked: list[str] = []
-        self._upstream = upstream
-        self._refusal = refusal
-        self._login = login
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.refusal, self.login = refusal, login
 
-    async def __aenter__(self) -> ProxyServer:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-        return self
+    def address(self, login: str = "") -> str:
+        return f"{self.scheme}://{login}127.0.0.1:{self.port}"
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-                await self._answer(reader, writer)
-        finally:
-            self._tasks.discard(task)
-            writer.close()
-
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        line, _, rest = head.partition("\r\n")
+    async def lets_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        line, _, rest = (await reader.readuntil(b"\r\n\r\n")).decode().partition("\r\n")
         self.asked.append(line)
-        method, target, _ = line.split(" ")
-        refusal = self._refusal
-        if self._login is not None and b64encode(self._login.encode()).decode() not in rest:
-            refusal = 407
+        is_known = self.login is None or b64encode(self.login.encode()).decode() in rest
+        refusal = self.refusal if is_known else 407
+        writer.write(b"HTTP/1.1 %d Whatever\r\n%s\r\n" % (refusal or 200, b"Content-Length: 0\r\n" if refusal else b""))
         if refusal is not None:
-            writer.write(f"HTTP/1.1 {refusal} Not Here\r\nContent-Length: 0\r\n\r\n".encode())
-            await writer.drain()
             # Until the client has read it; leaving what it sent unread would be a reset.
             await reader.read()
-            return
-        onward, answers = await asyncio.open_connection("127.0.0.1", self._upstream)
-        if method == "CONNECT":
-            writer.write(b"HTTP/1.1 200 Established\r\n\r\n")
-        else:
-            path = urlsplit(target).path or "/"
-            answers.write(f"{method} {path} HTTP/1.1\r\n{rest}".encode())
-        await _both_ways(reader, writer, onward, answers)
-
-
-async def _both_ways(
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-    onward: asyncio.StreamReader,
-    answers: asyncio.StreamWriter,
-) -> None:
-    try:
-        await asyncio.gather(_pass(reader, answers), _pass(onward, writer))
-    finally:
-        answers.close()
-
-
-async def _pass(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    while data := await source.read(65536):
-        target.write(data)
-        await target.drain()
-    if target.can_write_eof():
-        target.write_eof()
-    else:
-        target.close()
+        return refusal is None
 
 
 class SocksServer(ProxyServer):
-    """The same for SOCKS 5: ``asked`` are the hosts; with a ``refusal`` it answers by that reply code."""
+    """The same for SOCKS 5; ``asked`` are the hosts."""
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    scheme = "socks5"
+
+    async def lets_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         _, methods = await reader.readexactly(2)
         await reader.readexactly(methods)
-        writer.write(b"\x05\x00" if self._login is None else b"\x05\x02")
-        if self._login is not None:
+        writer.write(b"\x05\x00" if self.login is None else b"\x05\x02")
+        if self.login is not None:
             name = await reader.readexactly((await reader.readexactly(2))[1])
             password = await reader.readexactly((await reader.readexactly(1))[0])
-            is_right = name + b":" + password == self._login.encode()
+            is_right = name + b":" + password == self.login.encode()
             writer.write(b"\x01\x00" if is_right else b"\x01\x01")
             if not is_right:
                 await reader.read()
-                return
+                return False
         *_, length = await reader.readexactly(5)
         self.asked.append((await reader.readexactly(length)).decode())
         await reader.readexactly(2)
-        writer.write(bytes([5, self._refusal or 0, 0, 1, 0, 0, 0, 0, 0, 0]))
-        if self._refusal is not None:
-            await writer.drain()
-            await reader.read()
-            return
-        onward, answers = await asyncio.open_connection("127.0.0.1", self._upstream)
-        await _both_ways(reader, writer, onward, answers)
+        writer.write(bytes([5, 0, 0, 1, 0, 0, 0, 0, 0, 0]))
+        return True
 
 
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -197,26 +136,20 @@ def test_a_proxy_that_cannot_be_spoken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("server_kind", [ProxyServer, SocksServer])
+@pytest.mark.parametrize("proxy", [ProxyServer(login="user:canary"), SocksServer(login="user:canary")])
 async def test_a_proxy_with_a_login_lets_who_knows_it_through(
-    server_kind: type[ProxyServer], server: FaultServer, monkeypatch: pytest.MonkeyPatch
+    proxy: ProxyServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """HTTP and SOCKS carry the answer; a wrong password or none is named, charged to nobody, and not shown."""
-    server.answer = lambda _: say(stream(text("hello"), DONE))
-    kinds: list[str | None] = []
-    messages: list[str] = []
-    async with server_kind(server.port, login="user:canary") as proxy:
-        url = proxy.url.replace("http://", "socks5://" if server_kind is SocksServer else "http://")
+    made = []
+    async with proxy:
         for login in ("user:canary@", "user:canary-false@", ""):
-            monkeypatch.setenv("ALL_PROXY", url.replace("//", f"//{login}"))
-            async with FastTransport(LIMITS) as transport:
-                asked = await ask("http://vendor.invalid/v", transport, LIMITS)
-            kinds.append(asked.kind)
-            messages += [asked.attempt.failure.message] if asked.attempt.failure else []
-    assert kinds == [None, "proxy", "proxy"]
-    assert all("all_proxy" in message and "canary" not in message for message in messages)
-    assert "check the user name and password in all_proxy" in messages[0]
-    assert len(server.seen) == 1
+            monkeypatch.setenv("ALL_PROXY", proxy.address(login))
+            made.append(await ask("http://vendor.invalid/v", limits=LIMITS))
+    assert [asked.kind for asked in made] == [None, "proxy", "proxy"]
+    assert all("all_proxy" in asked.message and "canary" not in asked.message for asked in made[1:])
+    assert "check the user name and password in all_proxy" in made[1].message
+    assert len(proxy.seen) == 1
 
 
 @pytest.mark.anyio
@@ -226,27 +159,24 @@ async def test_a_proxy_that_does_not_let_us_through_is_nobodys_failure(
     refusal: int | str, scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever it refuses with, and where nobody listens or answers: the variable is named."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        gone = f"http://127.0.0.1:{listening.getsockname()[1]}"
     status = refusal if isinstance(refusal, int) else None
     limits = replace(LIMITS, connect_s=0.1) if refusal == "silent" else LIMITS
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        silent = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        async with ProxyServer(refusal=status) as proxy, FastTransport(limits) as transport:
-            monkeypatch.setenv("ALL_PROXY", {"gone": gone, "silent": silent}.get(str(refusal), proxy.url))
-            asked = await ask(f"{scheme}://vendor.invalid/v", transport, limits)
+    async with ProxyServer(status) as proxy:
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            ports = {"gone": free_port(), "silent": silent.getsockname()[1]}
+            monkeypatch.setenv("ALL_PROXY", f"http://127.0.0.1:{ports.get(str(refusal), proxy.port)}")
+            asked = await ask(f"{scheme}://vendor.invalid/v", limits=limits)
     assert (asked.kind, asked.phase) == ("proxy", "connect")
-    assert asked.attempt.failure is not None
-    assert "all_proxy" in asked.attempt.failure.message
-    assert status is None or str(status) in asked.attempt.failure.message
+    assert "all_proxy" in asked.message
+    assert status is None or str(status) in asked.message
 
 
 @pytest.mark.anyio
 async def test_a_webhook_goes_through_the_same_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     """It asks the proxy that the one reader names, and none for a host that is exempt."""
     hook, result = "https://hooks.invalid/x", CheckResult(status="passed", exit_code=0, headline="check passed")
-    async with ProxyServer(refusal=403) as proxy:
-        monkeypatch.setenv("https_proxy", proxy.url)
+    async with ProxyServer(403) as proxy:
+        monkeypatch.setenv("https_proxy", proxy.address())
         said = await asyncio.to_thread(nightly.post, hook, result)
         monkeypatch.setenv("no_proxy", ".invalid")
         await asyncio.to_thread(nightly.post, hook, result)
@@ -259,11 +189,10 @@ async def test_a_proxy_in_the_way_stops_the_vendor_and_every_sample(
     server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is not asked again and again, no sample counts as skipped by the vendor, and other vendors finish."""
-    server.answer = lambda _: say(stream(text("hello"), DONE))
     behind = entry(server, "a")
     behind = replace(behind, endpoint=replace(behind.endpoint, base_url="https://vendor.invalid/a"))
-    async with ProxyServer(refusal=407) as proxy:
-        monkeypatch.setenv("ALL_PROXY", proxy.url)
+    async with ProxyServer(407) as proxy:
+        monkeypatch.setenv("ALL_PROXY", proxy.address())
         ran = await run([behind, entry(server, "b")], 30, request_concurrency=3)
     assert 1 <= len(proxy.asked) <= 3
     assert set(ran.kinds("a")) == {"proxy"}

@@ -78,17 +78,12 @@ async def fast(*urls: str) -> list[Asked]:
         return [await ask(url, transport, QUICK) for url in urls]
 
 
-async def test_tls_is_spoken_verified_and_timed(
-    server: FaultServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_tls_is_spoken_verified_and_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over a trusted certificate the answer comes, and the handshake's time is known; the next one reuses the line."""
     authority = Authority(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
-    server.answer = lambda _: say(stream(text("hello"), DONE))
-    tls = await asyncio.start_server(server._accept, "127.0.0.1", 0, ssl=authority.server())
-    async with tls:
-        port = tls.sockets[0].getsockname()[1]
-        first, second = await fast(*[f"https://localhost:{port}/v"] * 2)
+    async with FaultServer(tls=authority.server()) as server:
+        first, second = await fast(*[server.url()] * 2)
     assert (first.kind, second.kind) == (None, None)
     assert (first.exchange.connection_reused, second.exchange.connection_reused) == (False, True)
     assert first.exchange.tls_ns is not None
@@ -99,7 +94,6 @@ async def test_tls_is_spoken_verified_and_timed(
 
 async def test_only_a_name_is_looked_up(server: FaultServer) -> None:
     """A name's look-up is timed as a part of connecting; an address in figures takes none, so none is stated."""
-    server.answer = lambda _: say(stream(text("hello"), DONE))
     named, stated = await fast(server.url().replace("127.0.0.1", "localhost"), server.url())
     assert (named.kind, stated.kind) == (None, None)
     assert named.exchange.connect_ns is not None
