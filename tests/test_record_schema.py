@@ -6,7 +6,6 @@ import copy
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
@@ -18,7 +17,6 @@ from vendor_verifier.record_schema import record_schema
 from vendor_verifier.records.record import RECORD_SCHEMA
 from vendor_verifier.store import UnreadableLine, decode_record, encode_record
 
-ROOT = Path(__file__).parents[1]
 VALIDATOR = jsonschema_rs.validator_for(record_schema())
 CONFIG = """\
 simulated-model:
@@ -30,46 +28,44 @@ simulated-model:
 """
 
 
+RUNS: dict[str, dict[str, Any]] = {
+    "plain": {
+        "suites": ["trigger", "mcptoolbench", "tool_correctness", "contract", "bfcl"],
+        "bfcl_category": ("multi_turn_base", "simple"),
+    },
+    "redacted": {"suites": ["trigger", "mcptoolbench"], "redact_content": True, "request_rate": 200.0},
+}
+
+
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def lines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
+    """The lines of each run."""
     place = tmp_path_factory.mktemp("schema")
     (place / "config.yaml").write_text(CONFIG)
-    return place
+    found = {}
+    for name, options in RUNS.items():
+        done = vendor_verifier.verify(
+            place / "config.yaml", output_dir=place / name, retries=1, seed=2, limit=3, **options
+        )
+        found[name] = [json.loads(line) for line in done.folder.records_file.read_text("utf-8").splitlines()]
+    return found
 
 
-def _lines(folder: Path, **options: Any) -> list[dict[str, Any]]:
-    """The lines of a run with these options."""
-    name = "-".join(map(str, options.values()))
-    done = vendor_verifier.verify(folder / "config.yaml", output_dir=folder / name, retries=1, seed=2, **options)
-    return [json.loads(line) for line in done.folder.records_file.read_text("utf-8").splitlines()]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"suites": ["trigger", "mcptoolbench", "tool_correctness", "contract"]},
-        {"suites": ["bfcl"], "bfcl_category": ("multi_turn_base", "simple")},
-        {"suites": ["trigger", "toolbench"], "redact_content": True},
-        {"suites": ["trigger"], "request_rate": 200.0, "arrival": "poisson"},
-    ],
-    ids=["evaluations", "bfcl", "redacted", "load"],
-)
-def test_every_record_of_a_run_fits(folder: Path, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("run", RUNS)
+def test_every_record_of_a_run_fits(lines: dict[str, list[dict[str, Any]]], run: str) -> None:
     """Successes, cut streams and failures, whatever was asked; only redacted ones keep their score."""
-    lines = _lines(folder, limit=4, **options)
-    assert {line["label"] for line in lines} == {"official", "poor", "cut", "down"}
-    assert any(turn["attempts"][-1]["failure"] for line in lines for turn in line["turns"])
-    for line in lines:
+    assert {line["label"] for line in lines[run]} == {"official", "poor", "cut", "down"}
+    assert any(turn["attempts"][-1]["failure"] for line in lines[run] for turn in line["turns"])
+    for line in lines[run]:
         VALIDATOR.validate(line)
-        assert (line["score"] is not None) == options.get("redact_content", False)
+        assert (line["score"] is not None) == (run == "redacted")
         assert line["schema"] == RECORD_SCHEMA
 
 
-def test_what_is_not_named_is_forbidden_everywhere(folder: Path) -> None:
+def test_what_is_not_named_is_forbidden_everywhere(lines: dict[str, list[dict[str, Any]]]) -> None:
     """A key more in any part of a record, but in what an evaluation names itself; and no key that must be may lack."""
-    lines = _lines(folder, limit=3, suites=["mcptoolbench"], redact_content=True)
     seen = set()
-    for line in lines:
+    for line in lines["redacted"]:
         for path in _objects(line):
             more = copy.deepcopy(line)
             _at(more, path)["surprise"] = 1

@@ -203,9 +203,9 @@ EVALUATIONS = ["toolbench", "mcptoolbench", "tool_correctness", "bfcl", "contrac
 REDACTED = ["--set", "run.redact_content=true"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def options(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The options of runs of three vendors over twelve samples."""
+    """The options of runs of three vendors, with every evaluation."""
     folder = tmp_path_factory.mktemp("redaction")
     vendors = [{"name": label, "model_id": "m", "url": f"sim://{label}", "validator": "openai"} for label in LABELS]
     vendors[0] |= {"is_baseline": True}
@@ -216,17 +216,19 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     asked = [f"Please look up patient {n} Ferdinand of peppermint." for n in range(12)]
     rows = [{"messages": [{"role": "user", "content": words}], "tools": tools} for words in asked]
     (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return ["--config-file-path", str(folder / "config.yaml"), "--quiet", "--temperature", "0", "--history", "none"]
+    files = ["--config-file-path", str(folder / "config.yaml"), "--test-file-path", str(folder / "samples.jsonl")]
+    suites = (word for suite in ("trigger", *EVALUATIONS) for word in ("--suite", suite))
+    return [*files, "--quiet", "--temperature", "0", "--history", "none", "-n", "8", *suites]
 
 
 def vendors_of(output: Path, *words: str) -> dict[str, Any]:
-    """By vendor the figures taken from content, and the statuses of all facets but speed."""
+    """By vendor the figures taken from content, and the statuses of the facets that need neither times nor texts."""
     assert run_app([*words, "-o", str(output)]) == 0
     scores, found = json.loads((output / "scores.json").read_text()), {}
     for label, vendor in scores["models"]["simulated-model"]["vendors"].items():
         facets = vendor["verdict"]["facets"]
         found[label] = {name: vendor[name] for name in OF_CONTENT}
-        found[label] |= {name: facets[name]["status"] for name in facets if name != "speed"}
+        found[label] |= {name: facets[name]["status"] for name in ("tool_calls", "bill", "reliability")}
     return found
 
 
@@ -238,23 +240,16 @@ def words_in(folder: Path) -> set[str]:
 def test_a_redacted_run_holds_no_words_and_the_same_scores(
     options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The plain run proves that the words were there; neither run is gone on with as the other."""
-    asked = [*options, "--test-file-path", str(Path(options[1]).with_name("samples.jsonl"))]
-    plain = vendors_of(tmp_path / "plain", *asked)
-    assert vendors_of(tmp_path / "redacted", *asked, *REDACTED) == plain
+    """Whatever each evaluation finds does not need the texts to be stored. The plain run proves that the words were
+    there; neither run is gone on with as the other."""
+    plain = vendors_of(tmp_path / "plain", *options)
+    assert vendors_of(tmp_path / "redacted", *options, *REDACTED) == plain
+    assert set(plain["quantised"]["suites"]) == set(EVALUATIONS)
     assert any(vendor["f1"] not in (None, 1.0) for vendor in plain.values())
     assert (words_in(tmp_path / "plain"), words_in(tmp_path / "redacted")) == (set(WORDS_OF_SAMPLES), set())
     for output, more in (("redacted", []), ("plain", REDACTED)):
-        assert run_app([*asked, "-o", str(tmp_path / output), "--incremental", *more]) == 2
+        assert run_app([*options, "-o", str(tmp_path / output), "--incremental", *more]) == 2
         assert "redact_content was" in capsys.readouterr().err
-
-
-def test_every_evaluation_scores_the_same_without_texts(options: list[str], tmp_path: Path) -> None:
-    """Tool calls, pages of BFCL, checks of features: what each finds does not need the texts to be stored."""
-    asked = [*options, "-n", "5", *(word for suite in EVALUATIONS for word in ("--suite", suite))]
-    plain = vendors_of(tmp_path / "plain", *asked)
-    assert vendors_of(tmp_path / "redacted", *asked, *REDACTED) == plain
-    assert set(plain["quantised"]["suites"]) == set(EVALUATIONS)
 
 
 @given(st.text())

@@ -14,11 +14,12 @@ from vendor_verifier.suites.probes import changes
 HONEST = ("honest", "honest, with a cache")
 
 
-@pytest.mark.parametrize("label", HONEST)
 @pytest.mark.parametrize("slip", [0.0, 0.1])
-def test_honest_vendors_are_not_accused(label: str, slip: float) -> None:
+def test_honest_vendors_are_not_accused(slip: float) -> None:
     """Whatever the model's own slips are."""
-    assert [found(draw_run({label: VENDORS[label]}, seed, slip))[label] for seed in range(3)] == [{}, {}, {}]
+    vendors = {label: VENDORS[label] for label in HONEST}
+    for seed in range(2):
+        assert found(draw_run(vendors, seed, slip)) == {label: {} for label in HONEST}
 
 
 @pytest.mark.parametrize(

@@ -37,20 +37,20 @@ def test_outages_of_twenty_requests_are_rarely_accused() -> None:
     """2 % of the time down, in stretches, as often as the baseline; of 20 at 1 % more than 2 happen once in 1,000."""
     statuses: Counter[str] = Counter()
     for seed in range(5):
-        run = drawn(315, *[HONEST] * 4, seed=seed, family="drifting")
-        statuses.update(judged(run).verdicts[label].facets["reliability"].status for label in run.vendors)
+        found = judged(drawn(315, *[HONEST] * 4, seed=seed, family="drifting"))
+        statuses.update(each.facets["reliability"].status for each in found.verdicts.values())
     assert sum(statuses[each] for each in ACCUSED) <= 2
 
 
 def test_a_tenth_of_calls_breaking_their_schema_hardly_matches() -> None:
     """The reach is found in 8 of 10 runs; with little evidence the facet is not tested."""
-    runs = [judged(drawn(150, Vice(breaks=0.1), HONEST, seed=seed)) for seed in range(10)]
+    runs = [judged(drawn(150, Vice(breaks=0.1), HONEST, seed=seed)) for seed in range(6)]
     statuses = Counter(each.verdicts["v0"].facets["tool_calls"].status for each in runs)
-    assert statuses["matches"] <= 3
-    assert statuses["check"] + statuses["differs"] >= 5
+    assert statuses["matches"] <= 2
+    assert statuses["check"] + statuses["differs"] >= 3
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_slowness_is_tested_against_the_line(seed: int) -> None:
     found = judged(drawn(315, Vice(slower=1.27), Vice(slower=2.0), HONEST, seed=seed))
     assert found.verdicts["v0"].facets["speed"].status in ("matches", "check")

@@ -59,7 +59,6 @@ def test_no_secret_in_anything_a_run_produces(
         "--set", "run.vendor_path=plugins", "--verbose", "--retries", "0", "--set", "run.first_token_timeout=0.4",
         "--set", "run.idle_timeout=0.4", "-o", "run", "--history", "history.sqlite",
     ])  # fmt: skip
-    run_app(["report", "run"])
     shutil.rmtree(tmp_path / "secrets")
     out, err = capfd.readouterr()
     produced = _files(tmp_path) | {"stdout": out.encode(), "stderr": err.encode(), "logs": caplog.text.encode()}

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import socket
+import json
+import resource
 from collections import Counter
 from typing import Any
 
+import asking
 import pytest
 from asking import entry, run
-from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
+from fault_server import DONE, FaultServer, Script, Seen, event, say, stream, text, whole
 from made_values import replace
+from workbench import ONCE, Bench, free_port
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.records.plan import RetryRules
+from vendor_verifier.records.plan import Entry, RetryRules
 from vendor_verifier.records.record import Attempt, Failure, Response, Usage
+from vendor_verifier.records.request import Endpoint
 from vendor_verifier.run.budgets import Spending
 from vendor_verifier.run.limits import DOWN_AFTER
 from vendor_verifier.transport import connect
@@ -21,21 +25,15 @@ from vendor_verifier.transport import connect
 pytestmark = pytest.mark.anyio
 
 GOOD = say(stream(text("hello"), DONE))
-ONCE = RetryRules(0)
-
-
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+NO_RETRY = RetryRules(0)
 
 
 async def test_a_vendor_that_is_down_is_stopped_and_the_rest_skipped(server: FaultServer) -> None:
     """After a number of samples in a row that found nobody the rest is skipped, each with a record; others finish."""
     server.answer = lambda _: GOOD
     down = entry(server, "down")
-    down = replace(down, endpoint=replace(down.endpoint, base_url=f"http://127.0.0.1:{closed_port()}"))
-    ran = await run([down, entry(server, "b")], 60, retry=ONCE, request_concurrency=2)
+    down = replace(down, endpoint=replace(down.endpoint, base_url=f"http://127.0.0.1:{free_port()}"))
+    ran = await run([down, entry(server, "b")], 60, retry=NO_RETRY, request_concurrency=2)
     kinds = Counter(ran.kinds("down"))
     assert kinds == {"connect_refused": kinds["connect_refused"], "skipped": 60 - kinds["connect_refused"]}
     assert DOWN_AFTER <= kinds["connect_refused"] <= DOWN_AFTER + 1
@@ -85,13 +83,9 @@ def _attempt(**fields: Any) -> Attempt:
 async def test_costs_end_a_run(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run stops when the costs of its answers reach the limit; only what was in flight goes beyond."""
     usage = {"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 100}}
-    from fault_server import event
-
     server.answer = lambda _: say(stream(text("hello"), event(usage), DONE))
     one = entry(server, "a")
     priced = {("model", "a"): lambda told: ((told.input or 0) + (told.output or 0)) / 1000}
-    import asking
-
     plain = asking.run_local
     monkeypatch.setattr(asking, "run_local", lambda *given: plain(*given, priced))
     ran = await run([one], 40, request_concurrency=3, max_cost_usd=1.0)
@@ -119,21 +113,13 @@ def test_what_an_attempt_costs(attempt: Attempt, cost: float) -> None:
         return None if usage.input is None or usage.output is None else float(usage.input + usage.output)
 
     spending = Spending(max_cost_usd=1e9, costs={("model", "a"): priced})
-    spending.pay(entry(FakeServer(), "a"), attempt, 300)
+    one = Entry("model", "a", "plain", Endpoint("http://127.0.0.1:1", "m"), "openai", "a")
+    spending.pay(one, attempt, 300)
     assert spending.cost_usd == cost
-
-
-class FakeServer(FaultServer):
-    """Has an address and nothing behind it."""
-
-    def url(self, vendor: str = "v") -> str:
-        return f"http://127.0.0.1:1/{vendor}"
 
 
 def test_too_few_open_files_are_said_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that could run out of file descriptors does not start, and says how to; a soft limit is raised."""
-    import resource
-
     raised: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _which: (256, 1024))
     monkeypatch.setattr(resource, "setrlimit", lambda _which, limits: raised.append(limits))
@@ -143,3 +129,20 @@ def test_too_few_open_files_are_said_before_anything_is_sent(monkeypatch: pytest
     assert raised == [(596, 1024)]
     with pytest.raises(UsageError, match=r"1000 requests at a time.*ulimit -n 1096.*--request-concurrency"):
         connect.ensure_descriptors(1000)
+
+
+def test_a_run_ended_by_its_limit_says_so_and_can_go_on(bench: Bench) -> None:
+    """Exit code 3, the reason on the screen, in the manifest and in the report; going on sends the rest."""
+    bench.configure("official: faithful", "other: quantised", extra=ONCE)
+    bench.samples(3)
+    code, _, err = bench(*bench.words("run", "--history", "none", "--max-requests", "5"))
+    assert code == 3
+    assert "incomplete: --max-requests 5 was reached; go on with --incremental" in err
+    assert bench.kept() == 5
+    manifest = bench.manifest()
+    assert (manifest["status"], manifest["limit"]) == ("interrupted", "--max-requests 5 was reached")
+    scores = json.loads((bench.folder / "run" / "scores.json").read_text())
+    assert "The run ended early: --max-requests 5 was reached." in scores["warnings"]
+    code, scores = bench.run("--history", "none", "--incremental")
+    assert (code, bench.kept(), bench.manifest()["limit"]) == (0, 6, None)
+    assert not any("ended early" in words for words in scores["warnings"])

@@ -101,7 +101,7 @@ def labels(kind: str, count: int) -> list[str]:
 
 
 # Some of the matrix, which is given keys and says nothing of them, and everybody who does.
-EVERYBODY = [*labels("row", len(ROWS))[::6], *labels("echo", len(ECHOES))]
+EVERYBODY = [*labels("row", len(ROWS))[::20], *labels("echo", len(ECHOES))]
 
 
 def configure(folder: Path, address: str, entries: Sequence[str] = EVERYBODY) -> None:

@@ -1,9 +1,9 @@
-"""Runs the command line again and again in forked children and ends them on purpose; a script of the journal tests.
+"""Runs the command line again and again in forked children and ends them on purpose; a script of :mod:`killing`.
 
-Reads a JSON list of jobs from stdin and writes a JSON list of exit codes to stdout. A job has ``arguments`` and may
-have ``kill`` (the number of a step), ``signal`` (``[number, seconds]``) or ``file_size`` (no file may grow beyond it).
-The first job is run in this process itself, which is then warm and forks all others: starting the program each time
-would cost more than all runs together.
+Each line of stdin is a JSON list of jobs, each line of stdout the list of their exit codes. A job has ``arguments`` and
+may have ``kill`` (the number of a step), ``signal`` (``[number, seconds]``) or ``file_size`` (no file may grow beyond
+it). The arguments of this script are a first job, run in this process itself, which is then warm and forks all others:
+starting the program each time would cost more than all runs together.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def _arm(step: int) -> None:
 
 
 def _child(job: dict[str, Any]) -> None:
-    # A child's own output is looked at only through its files.
-    log = os.open(job.get("log", os.devnull), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
+    # A child is looked at only through its files.
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
     if "kill" in job:
         _arm(job["kill"])
     if "file_size" in job:
@@ -80,29 +80,26 @@ def _run(job: dict[str, Any]) -> int:
     return os.waitstatus_to_exitcode(status)
 
 
-def _remember_templates() -> None:
+def _warm(arguments: list[str]) -> None:
     """Compiling the report's template is a third of a small run, and the same in every child."""
     compiled: dict[Any, Any] = {}
     compile_template = jinja2.Environment.compile
 
-    def compile_once(self: jinja2.Environment, source: Any, *arguments: Any, **options: Any) -> Any:
+    def compile_once(self: jinja2.Environment, source: Any, *more: Any, **options: Any) -> Any:
         if source not in compiled:
-            compiled[source] = compile_template(self, source, *arguments, **options)
+            compiled[source] = compile_template(self, source, *more, **options)
         return compiled[source]
 
     jinja2.Environment.compile = compile_once  # type: ignore[method-assign]
-
-
-def _warm(job: dict[str, Any]) -> int:
-    _remember_templates()
     with contextlib.redirect_stdout(sys.stderr):
-        code = run_app(job["arguments"])
+        assert run_app(arguments) == 0
     # Children would look through all of this at every collection.
     gc.collect()
     gc.freeze()
-    return code
 
 
 if __name__ == "__main__":
-    first, *others = json.load(sys.stdin)
-    json.dump([_warm(first), *(_run(job) for job in others)], sys.stdout)
+    _warm(sys.argv[1:])
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps([_run(job) for job in json.loads(line)]) + "\n")
+        sys.stdout.flush()

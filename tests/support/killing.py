@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +34,24 @@ def job(bench: Bench, output: Path, *more: str) -> list[str]:
     return bench.words(output, "--history", "none", *again, *more)
 
 
-def play(warm: Sequence[str], jobs: Sequence[dict[str, Any]]) -> list[int]:
-    """Exit codes of the jobs, in order, all from one process that ran ``warm`` first."""
-    jobs = [{"arguments": list(warm)}, *jobs]
-    done = subprocess.run(
-        [sys.executable, str(HARNESS)], input=json.dumps(list(jobs)), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    codes: list[int] = json.loads(done.stdout)
-    return codes[1:]
+Play = Callable[[Sequence[dict[str, Any]]], list[int]]
+
+
+@contextmanager
+def harness(*warm: str) -> Iterator[Play]:
+    """A function that plays jobs in order and gives their exit codes, all from one process that ran ``warm`` first."""
+    command = [sys.executable, str(HARNESS), *warm]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def play(jobs: Sequence[dict[str, Any]]) -> list[int]:
+            print(json.dumps(jobs), file=process.stdin, flush=True)
+            codes: list[int] = json.loads(process.stdout.readline())  # type: ignore[union-attr]
+            return codes
+
+        yield play
+        process.stdin.close()
 
 
 def final_records(folder: Path) -> dict[tuple[str, str, int], Record]:
