@@ -10,17 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
-from call_evaluations import RIGHT, TWO, called, said, sample
+from call_evaluations import RIGHT, TWO, called, sample
 from workbench import Bench
 
 import vendor_verifier
-from vendor_verifier.features.mcp_live.client import live_tools
-from vendor_verifier.features.mcp_live.hooks import _DEMO
-from vendor_verifier.loaders.tool_rows import call_defects
 from vendor_verifier.records.record import Attempt, Score
-from vendor_verifier.records.request import RunTools, ToolRequest, ToolResult, ToolRun, Turn
+from vendor_verifier.records.request import RunTools, ToolResult, Turn
 from vendor_verifier.resources import shipped
 from vendor_verifier.suites.mcp_live import MOST_CALLS, McpLiveSuite
 
@@ -42,10 +38,10 @@ def test_a_faithful_vendor_solves_every_row(bench: Bench) -> None:
     good, bad = (_values(scores, name) for name in ("good", "bad"))
     assert good["resolved"] == 1.0
     assert bad["resolved"] < 0.8
-    turns = [turn for record in bench.records() for turn in record["turns"]]
+    turns = [turn for record in bench.records() if record["label"] == "good" for turn in record["turns"]]
     results = [result for turn in turns for result in turn.get("tool_results", ())]
-    assert any("degrees" in result["text"] for result in results)
-    assert all(result["took_ns"] > 0 for result in results if result["outcome"] == "ok")
+    assert {result["outcome"] for result in results} == {"ok"}
+    assert len(results) == sum(len(row["function_call_label"]) for row in ROWS)
     assert subprocess.run(["pgrep", "-P", str(os.getpid()), "-f", "mcp_live"], capture_output=True).stdout == b""
     code, out, _ = bench("score", bench.folder / "run", "--history", "none", "--json")
     assert code == 0
@@ -96,49 +92,22 @@ def test_a_server_that_dies_charges_nobody(bench: Bench) -> None:
     assert all(attempt.get("failure") is None for attempt in final.values())
 
 
-def test_every_expected_call_is_valid_and_answered() -> None:
-    """By the server's own schemas; what a later call needs is in an earlier result or in the question."""
-    with live_tools(_DEMO, {}, TOOLS.split(","), 60.0) as (tools, server):
-
-        async def ask() -> list[ToolRun]:
-            rows = [row["function_call_label"] for row in ROWS]
-            return [await server.run([ToolRequest(call["name"], call["parameters"]) for call in row]) for row in rows]
-
-        runs = anyio.run(ask)
-    said_otherwise = {"unit", "from_currency", "to_currency"}
-    for row, run in zip(ROWS, runs, strict=True):
-        calls, known = row["function_call_label"], row["query"]
-        assert call_defects(tools, calls) == []
-        for call, result in zip(calls, run.results, strict=True):
-            assert result.outcome == "ok"
-            values = [str(value) for key, value in call["parameters"].items() if key not in said_otherwise]
-            assert all(value.casefold() in known.casefold() for value in values)
-            known += result.text
-
-
 def _values(scores: dict[str, Any], vendor: str) -> dict[str, Any]:
     found: dict[str, Any] = scores["models"]["simulated-model"]["vendors"][vendor]["suites"]["mcp_live"]["values"]
     return found
 
 
-DONE = said("That is all.")
-SECOND = called(("b", '{"y": 2}'))
-
-
-def played(suite: McpLiveSuite, answers: Iterator[Attempt], calls: Any = TWO) -> tuple[Score, list[Turn | RunTools]]:
+def played(suite: McpLiveSuite, answers: Iterator[Attempt]) -> tuple[Score, list[Turn | RunTools]]:
     """The score of a play with these answers and tools that answer, and all its steps."""
-    play, steps = suite.play(sample(calls)), list[Turn | RunTools]()
+    play, steps = suite.play(sample(TWO)), list[Turn | RunTools]()
     sent: Any = None
-    while True:
-        try:
-            step = play.send(sent)
-        except StopIteration as end:
-            return end.value(), steps
-        steps.append(step)
-        if isinstance(step, Turn):
-            sent = next(answers)
-        else:
-            sent = tuple(ToolResult(each.name, "ok", f"{each.name} says hi") for each in step.requests)
+    try:
+        while True:
+            steps.append(step := play.send(sent))
+            is_turn = isinstance(step, Turn)
+            sent = next(answers) if is_turn else tuple(ToolResult(each.name, "ok", "hi") for each in step.requests)
+    except StopIteration as end:
+        return end.value(), steps
 
 
 def test_a_model_that_calls_for_ever_is_stopped() -> None:
