@@ -47,8 +47,7 @@ def judged(check: str, *attempts: Attempt) -> Score:
 
 
 def status(check: str, *attempts: Attempt) -> str:
-    found: str = judged(check, *attempts).details["status"]
-    return found
+    return str(judged(check, *attempts).details["status"])
 
 
 @pytest.mark.parametrize(
@@ -63,7 +62,6 @@ def status(check: str, *attempts: Attempt) -> str:
         ("tool_choice_auto", [said("", "length")], "not_measurable"),
         ("tool_choice_required", [called("get_time")], "kept"),
         ("tool_choice_required", [LATE], "broken"),
-        ("tool_choice_required", [called("say_hello")], "broken"),
         ("tool_choice_required", [said("I think", "length")], "not_measurable"),
         ("tool_choice_named", [called("get_time")], "kept"),
         ("tool_choice_named", [called("get_weather")], "broken"),
@@ -83,7 +81,6 @@ def status(check: str, *attempts: Attempt) -> str:
         ("max_tokens", [said("one two", "length", usage=Usage(20, 7))], "broken"),
         ("max_tokens", [said("one two", "length", usage=Usage(20, 8))], "kept"),
         ("max_tokens", [said("one two", "length")], "kept"),
-        ("max_tokens", [said("one two", "length", usage=Usage(20, 400, reasoning=384))], "broken"),
         ("max_tokens", [said("one two", "stop", usage=Usage(20, 16))], "broken"),
         ("max_tokens", [said("one " * 200, "stop")], "broken"),
         ("max_tokens", [said("No.", "stop", usage=Usage(20, 2))], "not_measurable"),
@@ -133,19 +130,14 @@ def test_a_vendor_that_is_down_passes_nothing(check: str, kind: FailureKind, cod
 @pytest.mark.parametrize("check", REFUSALS)
 @pytest.mark.parametrize("kind", ["bad_request", "unprocessable"])
 def test_a_refusal_is_kept_by_a_vendor_that_is_up(check: str, kind: FailureKind) -> None:
-    """Kept if the same request without the value is answered; the refusal's words are the evidence."""
+    """Kept if the same request without the value is answered: a wrong model name gives 400 to every request."""
     score = judged(check, failed(kind, 400, "out of range"), LATE)
     assert (score.details["status"], score.values) == ("kept", {"kept": 1.0})
     assert score.details["evidence"] == "HTTP 400: out of range"
     assert status(check, LATE) == "broken"
     assert status(check, failed("untranslatable")) == "not_offered"
-
-
-@pytest.mark.parametrize("check", REFUSALS)
-@pytest.mark.parametrize("control", [REFUSED, DOWN])
-def test_a_vendor_that_refuses_everything_refuses_nothing(check: str, control: Attempt) -> None:
-    """A wrong model name gives 400 to every request; that keeps no promise about a parameter."""
-    assert status(check, REFUSED, control) == "not_measurable"
+    for control in (REFUSED, DOWN):
+        assert status(check, REFUSED, control) == "not_measurable"
 
 
 @pytest.mark.parametrize("check", [name for name in FEATURES if not name.startswith("usage")])

@@ -23,50 +23,43 @@ def call(name: Any, **parameters: Any) -> dict[str, Any]:
     return {"name": name, "parameters": parameters}
 
 
-def written(answer: Any) -> Any:
-    return answer if isinstance(answer, str) or answer is None else json.dumps(answer)
-
-
-def tools(expected: Any, answer: Any) -> dict[str, Any]:
-    truth = [call(name) for name in expected] if isinstance(expected, str) else expected
-    return evaluate_text(ToolBenchSuite(), {"ground_truth": truth}, written(answer))
+def tools(expected: Any, answer: str) -> dict[str, Any]:
+    return evaluate_text(ToolBenchSuite(), {"ground_truth": expected}, answer)
 
 
 def mcp(label: Any, answer: Any) -> dict[str, Any]:
-    return evaluate_text(MCPToolBenchSuite(), {"function_call_label": label}, written(answer))
+    written = answer if isinstance(answer, str) else json.dumps(answer)
+    return evaluate_text(MCPToolBenchSuite(), {"function_call_label": label}, written)
 
 
 def test_a_hostile_text_full_of_fences_is_read_in_no_time() -> None:
-    assert tools("a", "x```\n" * 400_000) == NO_CALLS
+    assert tools([call("a")], "x```\n" * 400_000) == NO_CALLS
 
 
 @pytest.mark.parametrize("truth", [None, [], [{"parameters": {}}], ["a", 1], 5, "["])
 def test_a_row_without_readable_truth_is_an_error(truth: Any) -> None:
     for found in (tools(truth, "?"), mcp(truth, "?")):
         assert (set(found), found["resolved"]) == ({"resolved", "error"}, False)
-    assert tools(None, "?")["error"] == "No ground truth available"
-    assert mcp([], "?")["error"] == "No ground truth function calls provided for evaluation"
 
 
 @pytest.mark.parametrize(
-    ("label", "answered", "selection", "accuracy", "resolved"),
+    ("label", "answered", "selection", "accuracy"),
     [
         # Spellings that only a wire has, and tools that would do as well.
-        ([{**call("a", x=1), "similar_tools": [{"name": "b"}]}], [call("b", x=1)], 0.0, 0.0, False),
-        ([call("a", x=1)], [{"name": "a", "arguments": {"x": 1}}], 1.0, 0.0, False),
+        ([{**call("a", x=1), "similar_tools": [{"name": "b"}]}], [call("b", x=1)], 0.0, 0.0),
+        ([call("a", x=1)], [{"name": "a", "arguments": {"x": 1}}], 1.0, 0.0),
         # The quirks of the original, by the sensible rule.
-        ([call("a", x=1), call("a", x=2)], [call("a", x=2), call("a", x=1)], 1.0, 1.0, True),
-        ([call("a", x=None)], [call("a")], 1.0, 0.0, False),
+        ([call("a", x=1), call("a", x=2)], [call("a", x=2), call("a", x=1)], 1.0, 1.0),
+        ([call("a", x=None)], [call("a")], 1.0, 0.0),
         # The fallback that the page promises for a text that is not JSON.
-        ([call("a", x=1)], '```json\n[{"name": "a", "parameters": {"x": 1}}]\n```', 1.0, 1.0, True),
-        ([call("a", x=1, y=True)], "I call a(x=1, y=true), yes: a(x=1, y=true).", 1.0, 1.0, True),
+        ([call("a", x=1)], '```json\n[{"name": "a", "parameters": {"x": 1}}]\n```', 1.0, 1.0),
+        ([call("a", x=1, y=True)], "I call a(x=1, y=true), yes: a(x=1, y=true).", 1.0, 1.0),
     ],
 )
-def test_mcptoolbench_rows(label: Any, answered: Any, selection: float, accuracy: float | None, resolved: bool) -> None:
+def test_mcptoolbench_rows(label: Any, answered: Any, selection: float, accuracy: float) -> None:
     found = mcp(label, answered)
-    assert found["tool_selection_accuracy"] == selection
-    assert found["parameter_accuracy"] == accuracy
-    assert found["resolved"] is resolved
+    assert (found["tool_selection_accuracy"], found["parameter_accuracy"]) == (selection, accuracy)
+    assert found["resolved"] is (accuracy == 1)
 
 
 @pytest.mark.parametrize("prose", ["a(1)", "a(**{'x': 1})", "a(x=open)", "a(x=" + "-" * 1900 + "1)"])
@@ -149,18 +142,8 @@ def test_calls_are_read_where_they_were_asked_for() -> None:
     assert judged(ToolBenchSuite(answer_format="text"), sample(), text_answer).decision == "called"
 
 
-# Word for word from the page of ToolBench.
-PAGE_PROMPT = """{problem_statement}
-
-IMPORTANT: Output your answer as a JSON array of tool calls.
-Each tool call should have "name" and "parameters" fields.
-
-Example format:
-```json
-[
-  {"name": "tool_name", "parameters": {"key": "value"}}
-]
-"""
+# The page of ToolBench has it so.
+PAGE_PROMPT = "{problem_statement}\n\nIMPORTANT: Output your answer as a JSON array of tool calls.\n```json\n[]\n"
 
 
 @pytest.mark.parametrize("make", SUITES)
@@ -177,10 +160,8 @@ def test_a_text_question_declares_no_tools_and_shows_them() -> None:
     turn = next(ToolBenchSuite(answer_format="text").play(sample()))
     assert (turn.tools, turn.parameters) == ((), {"temperature": 0})
     assert turn.messages[0] == QUESTION.messages[0]
-    content = turn.messages[1]["content"]
-    assert content.startswith("Do a.\n\nAvailable tools, one JSON object per line:\n")
-    assert '{"name": "b", "description": "does b", "parameters": {"type": "object"}}' in content
-    assert "JSON array" in content
+    for part in ("Do a.", '{"name": "b", "description": "does b", "parameters": {"type": "object"}}', "JSON array"):
+        assert part in turn.messages[1]["content"]
 
 
 def test_missing_calls_are_asked_for_with_the_tools_results() -> None:

@@ -8,10 +8,10 @@ import pytest
 
 from vendor_verifier.records.record import Attempt, Failure, Response, Score, ToolCall
 from vendor_verifier.records.request import Turn
+from vendor_verifier.suites import replay
 from vendor_verifier.suites.probes import (
     STRING_LENGTHS,
     ProbesSuite,
-    first_token,
     group_of,
     is_string,
     kind_of,
@@ -24,15 +24,9 @@ NO_SWITCH = Attempt(1, failure=Failure.of("untranslatable", "no switch"))
 
 
 def judged(*attempts: Attempt) -> Score:
-    play = ProbesSuite().play(SAMPLE)
-    next(play)
-    try:
-        for attempt in attempts:
-            play.send(attempt)
-    except StopIteration as end:
-        score: Score = end.value()
-        return score
-    raise AssertionError("the play asks for more")
+    score = replay(ProbesSuite().play(SAMPLE), attempts)
+    assert score is not None
+    return score
 
 
 def test_60_english_questions_20_times_and_24_strings() -> None:
@@ -54,22 +48,18 @@ def test_the_seed_draws_the_questions() -> None:
 
 @pytest.mark.parametrize(
     ("text", "token"),
-    [("73", "73"), (" Oslo is", "Oslo"), ("蓝色", "蓝"), ("**Blue", "*"), ("🦔", "🦔"), ("\n", "(blank)"), ("", None)],
+    [("73", "73"), (" Oslo is", "Oslo"), ("蓝色", "蓝"), ("**Blue", "*"), ("🦔", "🦔"), ("\n", "(blank)")],
 )
-def test_the_first_visible_token_counts(text: str, token: str | None) -> None:
-    assert first_token(text) == token
+def test_the_first_visible_token_counts(text: str, token: str) -> None:
+    """Also of a vendor without a switch for reasoning, which is asked plainly."""
+    for attempts in ([], [NO_SWITCH]):
+        details = judged(*attempts, Attempt(1, response=Response(text))).details
+        assert (details["status"], details["evidence"]) == ("kept", token)
 
 
-def test_no_switch_for_reasoning_asks_plainly() -> None:
-    details = judged(NO_SWITCH, Attempt(1, response=Response("7"))).details
-    assert (details["status"], details["evidence"]) == ("kept", "7")
-
-
-@pytest.mark.parametrize(
-    "attempt", [Attempt(1, response=Response("", reasoning="Let me")), Attempt(1, failure=Failure.of("dns", "no"))]
-)
-def test_no_visible_token_is_not_measurable(attempt: Attempt) -> None:
-    assert judged(attempt).details["status"] == "not_measurable"
+def test_no_visible_token_is_not_measurable() -> None:
+    for attempt in (Attempt(1, response=Response("", reasoning="Hm")), Attempt(1, failure=Failure.of("dns", "no"))):
+        assert judged(attempt).details["status"] == "not_measurable"
 
 
 @pytest.mark.parametrize(

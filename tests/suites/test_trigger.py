@@ -27,44 +27,33 @@ def answer(finish: Any, *calls: ToolCall, **more: Any) -> Response:
 
 
 @pytest.mark.parametrize(
-    ("finish", "calls", "decision"),
+    ("response", "decision", "anomalies"),
     [
-        ("tool_calls", (CALL,), "called"),
-        ("stop", (CALL,), "called"),
-        ("length", (CALL,), "called"),
-        ("length", (CALL, CUT), "called"),
-        ("length", (CUT,), "undecided"),
-        ("length", (), "undecided"),
-        ("error", (), "undecided"),
-        ("stop", (), "not_called"),
-        (None, (), "not_called"),
-        ("tool_calls", (), "not_called"),
+        (answer("tool_calls", CALL), "called", ()),
+        (answer("stop", CALL), "called", ("calls_but_other_finish",)),
+        (answer("length", CALL), "called", ("calls_but_other_finish",)),
+        (answer("length", CALL, CUT), "called", ("call_cut_by_length", "calls_but_other_finish")),
+        (answer("length", CUT), "undecided", ("call_cut_by_length",)),
+        (answer("length"), "undecided", ()),
+        (answer("error"), "undecided", ()),
+        (answer("stop"), "not_called", ()),
+        (answer(None), "not_called", ()),
+        (answer("tool_calls"), "not_called", ("tool_calls_finish_without_call",)),
+        (answer("stop", reasoning="hm", text=" "), "not_called", ("reasoning_only",)),
+        (answer("stop", ToolCall("", " ")), "not_called", ("phantom_call",)),
+        (answer("tool_calls", ToolCall("", '{"a": 1}')), "called", ()),
     ],
 )
 def test_content_decides_and_the_finish_reason_only_explains(
-    finish: str | None, calls: tuple[ToolCall, ...], decision: str
+    response: Response, decision: str, anomalies: tuple[str, ...]
 ) -> None:
     """Called = a complete call whatever the finish reason; length without one leaves it open."""
-    assert judge(answer(finish, *calls)).decision == decision
-
-
-@pytest.mark.parametrize(
-    ("response", "decision", "verdicts", "anomalies"),
-    [
-        (answer("length", CUT), "undecided", [], ("call_cut_by_length",)),
-        (answer("stop", CALL), "called", ["valid"], ("calls_but_other_finish",)),
-        (answer("tool_calls"), "not_called", [], ("tool_calls_finish_without_call",)),
-        (answer("stop", reasoning="hm", text=" "), "not_called", [], ("reasoning_only",)),
-        (answer("stop", ToolCall("", " ")), "not_called", [], ("phantom_call",)),
-        (answer("tool_calls", ToolCall("", '{"a": 1}')), "called", ["unknown_tool"], ()),
-    ],
-)
-def test_odd_answers_are_flagged_and_judged(
-    response: Response, decision: str, verdicts: list[str], anomalies: tuple[str, ...]
-) -> None:
-    """A half call is not charged as bad JSON, nor an empty shell as a call (P03, P04, P43, P47)."""
     score = judge(response)
     assert (score.decision, score.anomalies) == (decision, anomalies)
+    # A half call is not charged as bad JSON, nor an empty shell as a call.
+    verdicts = [
+        "valid" if call is CALL else "unknown_tool" for call in response.tool_calls if call.arguments.endswith("}")
+    ]
     assert [call.verdict for call in score.calls] == verdicts
 
 
