@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from call_evaluations import called, failed, said
+from call_evaluations import called, failed, judged, said
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +15,6 @@ from vendor_verifier.errors import DataError
 from vendor_verifier.pipeline.bfcl.data import find_data, load_categories
 from vendor_verifier.records.record import Attempt, Score
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl import check
 from vendor_verifier.suites.bfcl.categories import SINGLE_TURN
 from vendor_verifier.suites.bfcl.function_docs import reference_calls
@@ -24,21 +23,11 @@ from vendor_verifier.suites.bfcl.results import VendorResult, result_pages
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 
 
-def judged(sample: Sample, attempt: Attempt) -> Score:
-    score = replay(BfclSuite().play(sample), iter([attempt]))
-    assert score is not None
-    return score
-
-
-def perfect(sample: Sample) -> Attempt:
-    calls = reference_calls(sample.expected)
-    return called(*calls) if calls else said("I cannot do that.")
-
-
 def test_reference_calls_are_right_everywhere(shipped_rows: dict[str, Sample]) -> None:
     """Every shipped row accepts the calls written from its own answers: the faithful vendor's 100 %."""
     for sample in shipped_rows.values():
-        score = judged(sample, perfect(sample))
+        calls = reference_calls(sample.expected)
+        score = judged(BfclSuite(), sample, called(*calls) if calls else said("I cannot do that."))
         assert score.values == {"correct": 1.0}, (sample.expected["id"], score.details)
 
 
@@ -55,17 +44,13 @@ def test_reference_calls_are_right_everywhere(shipped_rows: dict[str, Sample]) -
     ],
 )
 def test_replies_without_a_right_call(
-    shipped_rows: dict[str, Sample],
-    attempt: Attempt,
-    outcome: str,
-    ast_error: str,
-    abstained: float,
+    shipped_rows: dict[str, Sample], attempt: Attempt, outcome: str, ast_error: str, abstained: float
 ) -> None:
     """Error, text, silence and unreadable calls are different things; only text and silence are an abstention."""
-    ast = judged(shipped_rows["simple_0"], attempt)
+    ast = judged(BfclSuite(), shipped_rows["simple_0"], attempt)
     assert (ast.details["outcome"], ast.details["error_type"]) == (outcome, ast_error)
     assert ast.values == {"correct": 0.0}
-    assert judged(shipped_rows["irrelevance_0"], attempt).values["correct"] == abstained
+    assert judged(BfclSuite(), shipped_rows["irrelevance_0"], attempt).values["correct"] == abstained
 
 
 ORACLES = Path(__file__).parents[2] / "oracles" / "bfcl_rows.jsonl"
@@ -105,9 +90,9 @@ def test_no_source_takes_long_to_read(language: str, kind: str, source: str) -> 
     (read_java if language == "java" else read_javascript)(source, kind)
 
 
-def score(category: str, correct: float | None, outcome: str, error: str | None = None, **more: float) -> Score:
-    values = {"correct": correct, **more}
-    return Score("bfcl", values=values, details={"category": category, "outcome": outcome, "error_type": error})
+def score(category: str, correct: float | None, outcome: str, error: str | None = None) -> Score:
+    details = {"category": category, "outcome": outcome, "error_type": error}
+    return Score("bfcl", values={"correct": correct}, details=details)
 
 
 def test_outcomes_are_kept_apart() -> None:

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from call_evaluations import called, failed, said
+from call_evaluations import TOOLS, called, failed, judged, said
 
 from vendor_verifier.errors import DataError
-from vendor_verifier.records.record import Attempt, Score
+from vendor_verifier.records.record import Attempt
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl.multi_turn import STEP_LIMIT, read_expected_call
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 
@@ -42,24 +41,12 @@ class Shelf:
     def _secret(self) -> None: ...
 
 
-class Shelves:
-    """Starts shelves, each with jars of its own."""
-
-    def __init__(self) -> None:
-        self.started = 0
-
-    def __call__(
-        self, classes: Sequence[str], initial_config: Mapping[str, Any], long_context: bool
-    ) -> Mapping[str, object]:
-        self.started += 1
-        return {name: Shelf(list(initial_config.get(name, {}).get("jars", []))) for name in classes}
+def shelves(classes: Sequence[str], initial_config: Mapping[str, Any], _long: bool) -> Mapping[str, object]:
+    """New shelves, each with jars of its own."""
+    return {name: Shelf(list(initial_config[name]["jars"])) for name in classes}
 
 
-def tool(name: str) -> dict[str, Any]:
-    return {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {}}}}
-
-
-def row(answer: list[list[str]], **more: Any) -> Sample:
+def row(answer: list[list[str]]) -> Sample:
     turns = [[{"role": "user", "content": f"turn {index}"}] for index in range(len(answer))]
     expected = {
         "id": "multi_turn_base_0",
@@ -69,15 +56,8 @@ def row(answer: list[list[str]], **more: Any) -> Sample:
         "initial_config": {"Shelf": {"jars": ["plum"]}},
         "involved_classes": ["Shelf"],
         "answer": answer,
-        **more,
     }
-    return Sample("0" * 16 + "-1", Turn(tuple(turns[0]), (tool("put"), tool("look"))), expected)
-
-
-def played(sample: Sample, *attempts: Attempt) -> Score:
-    score = replay(BfclSuite(services=Shelves()).play(sample), iter(attempts))
-    assert score is not None
-    return score
+    return Sample("0" * 16 + "-1", Turn(tuple(turns[0]), TOOLS), expected)
 
 
 PUT = called(("put", {"jar": "fig"}))
@@ -99,13 +79,13 @@ DONE = said("done")
 )
 def test_wrong_conversations(attempts: tuple[Attempt, ...], error: str) -> None:
     """Each way of being wrong has upstream's error type."""
-    score = played(row([["put('fig')"], ["look()"]]), *attempts)
+    score = judged(BfclSuite(services=shelves), row([["put('fig')"], ["look()"]]), *attempts)
     assert (score.values["correct"], score.details["error_type"]) == (0.0, error)
 
 
 def test_history_holds_calls_and_results() -> None:
     """The next question holds every call with its id and every result, as text, under that id."""
-    play = BfclSuite(services=Shelves()).play(row([["put('fig')"]]))
+    play = BfclSuite(services=shelves).play(row([["put('fig')"]]))
     first = next(play)
     assert first.messages == ({"role": "user", "content": "turn 0"},)
     second = play.send(called(("put", {"jar": "fig"}), ("drop", {"jar": "none"}), ("_secret", {})))
@@ -121,9 +101,7 @@ def test_history_holds_calls_and_results() -> None:
 
 def test_judging_twice_and_after_a_wrong_run_gives_the_same() -> None:
     """Services are fresh for every play and judgement: upstream keeps them and lets one run spoil the next."""
-    services = Shelves()
-    suite = BfclSuite(services=services)
-    sample = row([["put_all(['a', 'b'])", "put('c')"]])
+    suite, sample = BfclSuite(services=shelves), row([["put_all(['a', 'b'])", "put('c')"]])
     wrong, right = called(("put", {"jar": "zzz"})), called(("put_all", {"jars": ["a", "b"]}), ("put", {"jar": "c"}))
     for attempt, value in ((wrong, 0.0), (right, 1.0), (right, 1.0)):
         play = suite.play(sample)
@@ -131,10 +109,7 @@ def test_judging_twice_and_after_a_wrong_run_gives_the_same() -> None:
         play.send(attempt)
         with pytest.raises(StopIteration) as end:
             play.send(DONE)
-        judgement = end.value.value
-        assert judgement().values["correct"] == value
-        assert judgement().values["correct"] == value
-    assert services.started == 3 * (1 + 2 * 2)
+        assert [end.value.value().values["correct"] for _ in range(2)] == [value] * 2
 
 
 @pytest.mark.parametrize("source", ["f", "a.f()", "f(g())", "f(", "__import__('os').system('true')", "f(**d)"])

@@ -3,62 +3,52 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from call_evaluations import called, failed, said
+from call_evaluations import called, failed, judged, said
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.loaders.base import LoadedSamples
-from vendor_verifier.records.record import Attempt, Score
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl.rows import read_category, read_custom
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 
 QUESTIONS, ANSWERS = Path("BFCL_v3_simple.json"), Path("possible_answer/BFCL_v3_simple.json")
 
 
-def question(name: str, kind: str = "integer", **more: Any) -> dict[str, Any]:
-    properties = {"p": {"type": kind, "description": "P."}}
-    function = {
-        "name": "do.it",
-        "description": "Do it.",
-        "parameters": {"type": "dict", "properties": properties, "required": ["p"]},
-    }
-    return {"id": name, "question": [[{"role": "user", "content": "Do it."}]], "function": [function], **more}
+def question(name: str, kind: str = "integer") -> dict[str, Any]:
+    parameters = {"type": "dict", "properties": {"p": {"type": kind}}, "required": ["p"]}
+    function = {"name": "do.it", "description": "Do it.", "parameters": parameters}
+    return {"id": name, "question": [[{"role": "user", "content": "Do it."}]], "function": [function]}
 
 
-def answer(name: str, value: object = 1) -> dict[str, Any]:
-    return {"id": name, "ground_truth": [{"do.it": {"p": [value]}}]}
+def answer(name: str) -> dict[str, Any]:
+    return {"id": name, "ground_truth": [{"do.it": {"p": [1]}}]}
 
 
-def lines(rows: list[dict[str, Any]]) -> list[bytes]:
+def lines(rows: Sequence[dict[str, Any]]) -> list[bytes]:
     return [json.dumps(row).encode() + b"\n" for row in rows]
 
 
-def load(
-    questions: list[dict[str, Any]],
-    answers: list[dict[str, Any]] | None,
-    category: str = "simple_python",
-    **options: Any,
-) -> LoadedSamples:
-    pairs = lines(answers or [])
+def load(questions: list[Any], answers: list[Any], category: str = "simple_python", **options: Any) -> LoadedSamples:
+    pairs = lines(answers)
     return read_category(lines(questions), pairs, category=category, file=QUESTIONS, answer_file=ANSWERS, **options)
 
 
-def problems(*args: Any, **options: Any) -> list[tuple[int | None, str | None, str]]:
+def problems(*args: Any) -> list[tuple[int | None, str | None]]:
     with pytest.raises(DataError) as caught:
-        load(*args, **options)
-    return [(problem.line, problem.key, problem.message) for problem in caught.value.problems]
+        load(*args)
+    return [(problem.line, problem.key) for problem in caught.value.problems]
 
 
 def test_all_problems_come_together_and_can_be_skipped() -> None:
     """All bad rows are reported at once; skipping leaves them out and lists them."""
     rows = [question("a"), question("lost"), question("gone"), question("b", "number")]
     answers = [answer("a"), answer("b")]
-    assert [line for line, _, _ in problems(rows, answers)] == [2, 3, 4]
+    assert [line for line, _ in problems(rows, answers)] == [2, 3, 4]
     loaded = load(rows, answers, skip_bad=True)
     assert (len(loaded.samples), len(loaded.skipped)) == (1, 3)
 
@@ -72,19 +62,14 @@ def test_one_misspelled_answer_id_is_mended_and_said() -> None:
 
 def test_executable_rows_state_their_calls() -> None:
     """Calls in source become possible answers: places get names, arithmetic is done, anything else is refused."""
-    function = {
-        "name": "add",
-        "parameters": {"type": "dict", "properties": {"a": {"type": "float"}, "b": {"type": "tuple"}}, "required": []},
-    }
-    function["parameters"]["properties"]["b"]["items"] = {"type": "integer"}  # type: ignore[index]
+    properties = {"a": {"type": "float"}, "b": {"type": "tuple", "items": {"type": "integer"}}}
+    function = {"name": "add", "parameters": {"type": "dict", "properties": properties, "required": []}}
     row = {"id": "x", "question": [[{"role": "user", "content": "?"}]], "function": [function]}
-    (sample,) = load([{**row, "ground_truth": ["add(1/4, b=(1, 2))"]}], None, "exec_simple").samples
+    (sample,) = load([{**row, "ground_truth": ["add(1/4, b=(1, 2))"]}], [], "exec_simple").samples
     assert sample.expected["answer"] == [{"add": {"a": [0.25], "b": [[1, 2]]}}]
-    ((_, key, _),) = problems([{**row, "ground_truth": ["add(open('x'))"]}], None, "exec_simple")
-    assert key == "ground_truth"
+    assert problems([{**row, "ground_truth": ["add(open('x'))"]}], [], "exec_simple") == [(1, "ground_truth")]
 
 
-FILE = Path("mine.jsonl")
 USER = {"role": "user", "content": "Book a table for 2 at 7pm."}
 CALL = {"name": "book_table", "args": {"people": 2, "time": "7pm"}}
 ANSWER = {"role": "assistant", "content": "Booking a table...", "tool_calls": [CALL]}
@@ -100,18 +85,8 @@ def tool(name: str, **properties: str) -> dict[str, Any]:
 TOOLS = [tool("book_table", people="integer", time="string")]
 
 
-def load_custom(*rows: dict[str, Any], **options: Any) -> LoadedSamples:
-    return read_custom([json.dumps(row).encode() for row in rows], file=FILE, **options)
-
-
-def one(row: dict[str, Any], **options: Any) -> Sample:
-    return load_custom(row, **options).samples[0]
-
-
-def judged(sample: Sample, attempt: Attempt) -> Score:
-    score = replay(BfclSuite().play(sample), iter([attempt]))
-    assert score is not None
-    return score
+def load_custom(*rows: dict[str, Any]) -> Sequence[Sample]:
+    return read_custom(lines(rows), file=Path("mine.jsonl")).samples
 
 
 def test_the_answer_never_leaks() -> None:
@@ -120,36 +95,29 @@ def test_the_answer_never_leaks() -> None:
         PAGE_ROW,
         {"messages": [USER, ANSWER]},
         {"messages": [USER, {"role": "assistant", "content": "7pm it is: 2 booked"}], "tool_calls": [CALL]},
-        {
-            "messages": [USER, ANSWER, {"role": "tool", "content": "booked"}, {"role": "assistant", "content": "ok"}],
-            "tool_calls": [CALL],
-        },
+        {"messages": [USER, ANSWER, {"role": "tool", "content": "booked"}], "tool_calls": [CALL]},
     ]
-    for sample in load_custom(*rows).samples:
+    for sample in load_custom(*rows):
         assert sample.turn.messages == (USER,)
 
 
 def test_no_expected_call_is_an_irrelevance_row() -> None:
     """An empty list of calls expects abstention, and a failure is none."""
-    sample = one({"messages": [USER], "tool_calls": [], "tools": TOOLS})
+    (sample,) = load_custom({"messages": [USER], "tool_calls": [], "tools": TOOLS})
     assert sample.expected["category"] == "irrelevance"
-    assert judged(sample, said("Sorry.")).values["correct"] == 1.0
-    assert judged(sample, failed()).values["correct"] == 0.0
-    assert judged(sample, called(("book_table", {}))).values["correct"] == 0.0
+    answers = (said("Sorry."), failed(), called(("book_table", {})))
+    assert [judged(BfclSuite(), sample, each).values["correct"] for each in answers] == [1.0, 0.0, 0.0]
     with pytest.raises(DataError, match="means none"):
-        one({"messages": [USER], "tools": TOOLS})
+        load_custom({"messages": [USER], "tools": TOOLS})
     with pytest.raises(DataError, match="no row expects a call"):
-        one({"messages": [USER], "tool_calls": []})
+        load_custom({"messages": [USER], "tool_calls": []})
 
 
 def test_calls_are_matched_as_a_multiset() -> None:
     """Order does not matter, but how often a call is made does; dots equal underscores; true is not 1."""
     calls = [{"name": "a.b", "args": {"x": 1}}, {"name": "a.b", "args": {"x": 1}}, {"name": "a.b", "args": {"x": 2}}]
-    sample = one({"messages": [USER], "tool_calls": calls, "tools": [tool("a.b", x="integer")]})
-    one_one_two = [("a_b", {"x": 2}), ("a_b", {"x": 1}), ("a_b", {"x": 1})]
-    assert judged(sample, called(*one_one_two)).values["correct"] == 1.0
-    assert judged(sample, called(*one_one_two[:2])).values["function_name_accuracy"] == 0.0
-    two_two_one = judged(sample, called(("a_b", {"x": 2}), ("a_b", {"x": 2}), ("a_b", {"x": 1})))
-    assert (two_two_one.values["function_name_accuracy"], two_two_one.values["correct"]) == (1.0, 0.0)
-    as_true = judged(sample, called(("a_b", {"x": True}), ("a_b", {"x": 1}), ("a_b", {"x": 2})))
-    assert as_true.values["correct"] == 0.0
+    (sample,) = load_custom({"messages": [USER], "tool_calls": calls, "tools": [tool("a.b", x="integer")]})
+    cases = {(2, 1, 1): (1.0, 1.0), (2, 1): (0.0, 0.0), (2, 2, 1): (1.0, 0.0), (True, 1, 2): (1.0, 0.0)}
+    for given, expected in cases.items():
+        found = judged(BfclSuite(), sample, called(*[("a_b", {"x": each}) for each in given])).values
+        assert (found["function_name_accuracy"], found["correct"]) == expected, given
