@@ -29,7 +29,7 @@ _COMPARED = [
 ]  # fmt: skip
 # What to do where answers are missing for another reason than the vendor's own failures.
 _OURS: Mapping[str, str] = {
-    "account": "your key was rejected (401 or 403): fix it in .env, then run again with --incremental",
+    "account": "your key was rejected (401 or 403): fix {key} in .env, then run again with --incremental",
     "no_credit": "your account has no credit (402): top it up, then run again with --incremental",
     "network": "the network failed: run again with --incremental",
     "rate_limit": "rate limit (429): lower --request-concurrency, then run again with --incremental",
@@ -55,8 +55,9 @@ class ModelRun:
 
     ``labels`` are all its vendors in the order of the config; ``records`` and ``attempts`` are the rows of the frames
     (:mod:`vendor_verifier.scoring.table`) of evaluations that rank, ``apart`` those of feature checks and probes.
-    ``planned`` is the number of records planned for each vendor, ``model_ids`` the names that were asked for.
-    ``texts`` are label → (suite, sample) → repetition → answer. ``run`` is how commands name the run.
+    ``planned`` is the number of records planned for each vendor, ``model_ids`` the names that were asked for, ``keys``
+    the variables of the keys. ``texts`` are label → (suite, sample) → repetition → answer. ``run`` is how commands
+    name the run.
     """
 
     model: str
@@ -67,6 +68,7 @@ class ModelRun:
     apart: pd.DataFrame
     planned: Mapping[str, int]
     model_ids: Mapping[str, str]
+    keys: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, Mapping[tuple[str, str], Mapping[int, AnswerText]]] = field(default_factory=dict)
     money: Mapping[str, Money] = field(default_factory=dict)
     prices: Mapping[str, Price] = field(default_factory=dict)
@@ -321,7 +323,8 @@ def _hindrance(run: ModelRun, label: str) -> str | None:
             cause = max(lost, key=lambda each: lost[each])
             if set(rows["failure"][rows["charge"] == "account"]) == {"no_credit"} and cause == "account":
                 cause = "no_credit"
-            return f"{lost.total()} of {planned} {whose}answers are missing; {_OURS[cause]}"
+            advice = _OURS[cause].format(key=run.keys.get(name, "it"))
+            return f"{lost.total()} of {planned} {whose}answers are missing; {advice}"
     answered = int(run.reference["ok"].sum())
     if answered < LEAST_COMPARABLE * len(run.reference):
         return f"the baseline answered {answered} of {len(run.reference)} requests"

@@ -241,6 +241,7 @@ def _model_run(
         apart=records[~is_ranked],
         planned={label: vendor.planned for label, vendor in result.vendors.items()},
         model_ids={entry.label: entry.model_id for entry in entries},
+        keys={entry.label: entry.key_name for entry in entries if entry.key_name is not None},
         texts={entry.label: frames.texts.kept.get((model, entry.label), {}) for entry in entries},
         money={label: spent for (name, label), spent in money.items() if name == model},
         prices={entry.label: entry.price for entry in entries if entry.price is not None},
