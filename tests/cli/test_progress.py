@@ -70,7 +70,7 @@ def test_a_terminal_gets_bars_and_its_cursor_back(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(KeyboardInterrupt):
         _interrupted(screen)
     shown = screen.getvalue()
-    assert re.search(r"a .*1/3\x1b\[0m 0 failed", shown)
+    assert re.search(r"a .*1/3\x1b\[0m 0 failed  TTFT 100 ms", shown)
     assert re.search(r"total .*1/6", shown)
     assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l") >= 0
 

@@ -14,9 +14,9 @@ from vendor_verifier.cli.output import say
 from vendor_verifier.pipeline.run import Name, Outlook, is_answered
 from vendor_verifier.records.record import Record
 from vendor_verifier.reports.escape import plain
-from vendor_verifier.reports.formats import usd
+from vendor_verifier.reports.formats import quantity, usd
 from vendor_verifier.run.budgets import CostOf
-from vendor_verifier.scoring.answer import is_billed, reported_usage
+from vendor_verifier.scoring.answer import Answer, is_billed, reported_usage
 from vendor_verifier.text import counted
 
 if TYPE_CHECKING:
@@ -27,17 +27,25 @@ _LINE_EVERY_S = 10.0
 
 
 class Count(msgspec.Struct):
-    """What came from one vendor. ``due`` None: as many as time allows; ``done`` holds those of earlier sessions."""
+    """What came from one vendor; of answers with a first token their number and the sum of their waits.
+
+    ``due`` None: as many as time allows; ``done`` holds those of earlier sessions.
+    """
 
     due: int | None
     done: int
     cost_of: CostOf | None = None
     failed: int = 0
     cost_usd: float | None = None
+    timed: int = 0
+    waited_ms: float = 0.0
 
     def add(self, record: Record) -> None:
         self.done += 1
         self.failed += not is_answered(record)
+        for first_ms in (Answer(attempt).first_ms for attempt in record.finals if attempt.succeeded):
+            if first_ms is not None:
+                self.timed, self.waited_ms = self.timed + 1, self.waited_ms + first_ms
         for attempt in (attempt for turn in record.turns for attempt in turn.attempts if is_billed(attempt)):
             usage = reported_usage(attempt)
             cost = self.cost_of(usage) if usage.cost_usd is None and self.cost_of else usage.cost_usd
@@ -45,7 +53,8 @@ class Count(msgspec.Struct):
                 self.cost_usd = (self.cost_usd or 0.0) + cost
 
     def __str__(self) -> str:
-        return f"{self.failed} failed" + ("" if self.cost_usd is None else f"  {usd(self.cost_usd)}")
+        ttft = f"  TTFT {quantity(self.waited_ms / self.timed)} ms" if self.timed else ""
+        return f"{self.failed} failed{ttft}" + ("" if self.cost_usd is None else f"  {usd(self.cost_usd)}")
 
 
 class Silent:
