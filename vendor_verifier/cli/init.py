@@ -21,7 +21,7 @@ from vendor_verifier.config.env_file import read_environment
 from vendor_verifier.config.load import load_config
 from vendor_verifier.config.model_names import MODEL_IDS, series_of
 from vendor_verifier.config.old_files import McpbrFile, move_keys, read_mcpbr
-from vendor_verifier.config.run_config import INPUT, RunOptions, option
+from vendor_verifier.config.run_config import INPUT, RunOptions, option, without_effect
 from vendor_verifier.config.schema import json_schema
 from vendor_verifier.errors import ConfigError, Problem, ProblemsError, StorageError, UsageError
 from vendor_verifier.registry import find_vendors
@@ -54,10 +54,9 @@ def init_command(
 
     Existing files are kept. Without --model the configuration has simulated vendors and runs without a key.
     """
-    if env_file is not None and from_ is None:
-        warn("--env-file has no effect without --from")
-    if vendor_path and not show_known:
-        warn("--vendor-path has no effect without --list")
+    stated = {"--env-file": env_file, "--vendor-path": vendor_path, "--from": from_, "--list": show_known}
+    for words in without_effect([flag for flag, value in stated.items() if value]):
+        warn(words)
     if show_known:
         _print_known(vendor_path)
     elif from_ is not None:

@@ -25,6 +25,7 @@ Shape = TypeVar("Shape", bound=BaseModel)
 _MAX_BYTES = 1_000_000
 _MAX_DEPTH = 40
 _MAX_NODES = 20_000
+_MOST_LISTED = 20
 _TAG = "tag:yaml.org,2002:"
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -246,7 +247,9 @@ def misfit(error: Mapping[str, Any], kind: type[BaseModel]) -> str:
             field = kind.model_fields.get(step)
             shapes = (field.annotation, *get_args(field.annotation)) if field else ()
             kind = next((each for each in shapes if isinstance(each, type) and issubclass(each, BaseModel)), kind)
-        return f"unknown key{nearest(name, kind.model_fields) or '; known are ' + listed(kind.model_fields)}"
+        known = kind.model_fields
+        there = listed(known) if len(known) <= _MOST_LISTED else "in config.schema.json, which `init` writes"
+        return f"unknown key{nearest(name, known) or '; known are ' + there}"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     quotes = "; write it in quotes" if error["type"] == "string_type" and isinstance(read, (bool, int, float)) else ""

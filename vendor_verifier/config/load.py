@@ -17,7 +17,7 @@ from vendor_verifier.config.entries import EntryReader, Written, read_models, re
 from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.model_names import MODEL_IDS, default_baseline
 from vendor_verifier.config.old_files import read_mcpbr
-from vendor_verifier.config.run_config import RunConfig, RunOptions
+from vendor_verifier.config.run_config import RunConfig, RunOptions, without_effect
 from vendor_verifier.config.schema import RESERVED, Settings, Top, read_address
 from vendor_verifier.config.secret_text import shown
 from vendor_verifier.errors import ConfigError, Problem
@@ -115,9 +115,8 @@ def load_config(
     usable = [(each, entry) for each, entry in found if entry is not None and each in selected]
     entries = _with_baselines([entry for _, entry in usable], written, options.baseline, document)
     _warn(usable, document)
-    if not any(entry.is_baseline for entry in entries):
-        given = [name for name in ("baseline_repeats", "baseline_f1") if name in options.model_fields_set]
-        document.warnings += [f"{name} has no effect without a baseline" for name in given]
+    baselines = ["a baseline" for entry in entries if entry.is_baseline]
+    document.warnings += without_effect([*options.model_fields_set, *baselines])
     return replace(configuration, entries=entries, warnings=tuple(document.warnings), secrets=frozenset(reader.secrets))
 
 

@@ -3,7 +3,7 @@
 
 # No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self, get_origin
@@ -94,6 +94,18 @@ def _text(_kind: Any, tokens: Sequence[Token]) -> str:
 def _body(help_text: str) -> Parameter:
     # Not read by cyclopts, which would take its keys for options.
     return Parameter(group=MODEL, help=help_text, converter=_text, accepts_keys=False, n_tokens=1)
+
+
+# By setting, what it needs to have an effect.
+_NEEDS = {
+    "baseline_repeats": "a baseline", "baseline_f1": "a baseline", "--env-file": "--from", "--vendor-path": "--list",
+}  # fmt: skip
+
+
+def without_effect(there: Collection[str]) -> list[str]:
+    """A warning for each setting that is there, but has no effect because what it needs is not."""
+    idle = [name for name, need in _NEEDS.items() if name in there and need not in there]
+    return [f"{name} has no effect without {_NEEDS[name]}" for name in idle]
 
 
 class Flag(NamedTuple):
