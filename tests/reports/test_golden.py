@@ -6,6 +6,7 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from made_results import unmeasured, verdict
@@ -58,6 +59,12 @@ def small(demo: ScoredRun) -> ScoredRun:
     records.loc[failed, ["failure", "ok"]] = ["timeout_total", False]
     records.loc[failed, "ttft_ms":"decode_s"] = float("nan")  # type: ignore[misc]
     samples = tuple(demo.samples["trigger"].ids[:2])
+    seen: dict[str, Any] = {"p_value": 1e-6, "value": 0.35, "low": 0.2, "high": 0.5, "n": 20, "samples": samples}
+    findings = tuple(
+        Finding(model=MODEL, vendor=label, facet=facet, name=facet, status=status, text=reason, **seen)
+        for label, (status, facet, reason) in VERDICTS.items()
+        if status in ("differs", "check", "not_tested")
+    )
     money = {(MODEL, label): Money(3.2, 0.2, 1.5 + place, 0.002, 20, 0) for place, label in enumerate(VERDICTS)}
     return replace(
         demo,
@@ -72,31 +79,8 @@ def small(demo: ScoredRun) -> ScoredRun:
         records=records,
         attempts=demo.attempts[demo.attempts["label"].isin(VERDICTS)],
         money=money,
-        findings=tuple(
-            Finding(
-                model=MODEL,
-                vendor=label,
-                facet=facet,
-                name=facet,
-                status=status,
-                text=reason,
-                p_value=1e-6,
-                value=0.35,
-                low=0.2,
-                high=0.5,
-                n=20,
-                samples=samples,
-            )
-            for label, (status, facet, reason) in VERDICTS.items()
-            if status in ("differs", "check", "not_tested")
-        ),
+        findings=findings,
     )
-
-
-def under_load(scored: ScoredRun) -> ScoredRun:
-    """The same run, sent at 50 requests a second."""
-    settings = structs.replace(scored.manifest.settings, load=StoredLoad(50, "poisson"))
-    return replace(scored, manifest=structs.replace(scored.manifest, settings=settings))
 
 
 @pytest.mark.parametrize("name", [*FORMATS.values(), "terminal.txt", "terminal_load.txt"])
@@ -105,7 +89,10 @@ def test_report_is_the_golden_file(small: ScoredRun, name: str) -> None:
     if name in FORMATS.values():
         text = rendered(small, [name])[name]
     else:
-        text = "\n".join(terminal.lines(under_load(small) if "load" in name else small)) + "\n"
+        load = StoredLoad(50, "poisson") if "load" in name else None
+        settings = structs.replace(small.manifest.settings, load=load)
+        small = replace(small, manifest=structs.replace(small.manifest, settings=settings))
+        text = "\n".join(terminal.lines(small)) + "\n"
     text = re.sub(r"<style>.*?</style>|<script>.*?</script>|'sha256-[^']*'", "", text, flags=re.DOTALL)
     text = re.sub(r"\d+\.\d{6,}", lambda number: f"{float(number[0]):.6g}", text)
     file = GOLDEN / name

@@ -56,23 +56,27 @@ def test_one_vendor_with_a_baseline(persona: str) -> None:
     assert (choice(scored).kind == "recommended") == (persona == "faithful")
 
 
-def test_one_honest_vendor_among_bad_ones() -> None:
-    """It alone is recommended. So many rivals need more samples than the default."""
-    personas = ("faithful", "quantised", "padded", "substitute", "slow", "down", "bursty")
-    found = choice(played(*personas, samples=900))
-    assert (found.kind, found.labels) == ("recommended", ("faithful",))
-
-
-def test_honest_twins_are_recommended_together() -> None:
-    """In alphabetical order, without the slow and the broken one."""
-    found = choice(played("two=faithful", "one=faithful", "slow", "cutter"))
-    assert (found.kind, found.labels) == ("recommended", ("one", "two"))
-
-
-def test_nobody_is_recommended_among_frauds() -> None:
-    """Whoever leads in IRF."""
-    found = choice(played("substitute", "padded", "text-leaker"))
-    assert (found.kind, found.labels) == ("none", ())
+@pytest.mark.parametrize(
+    ("personas", "samples", "kind", "labels"),
+    [
+        # So many rivals need more samples than the default.
+        (
+            ("faithful", "quantised", "padded", "substitute", "slow", "down", "bursty"),
+            900,
+            "recommended",
+            ("faithful",),
+        ),
+        (("two=faithful", "one=faithful", "slow", "cutter"), 315, "recommended", ("one", "two")),
+        (("substitute", "padded", "text-leaker"), 315, "none", ()),
+        (("faithful",), 60, "undecided", ("faithful",)),
+    ],
+)
+def test_the_first_line_names_the_honest(
+    personas: tuple[str, ...], samples: int, kind: str, labels: tuple[str, ...]
+) -> None:
+    """Alone, or in alphabetical order; nobody among frauds, whoever leads in IRF, and nobody for few samples."""
+    found = choice(played(*personas, samples=samples))
+    assert (found.kind, found.labels) == (kind, labels)
 
 
 @pytest.mark.parametrize("suite", ["toolbench", "bfcl"])
@@ -88,7 +92,6 @@ def test_nobody_answers() -> None:
     """All are down, the baseline included."""
     scored = played("down", "also-down=down", baseline="down")
     assert choice(scored).kind in ("nobody_answered", "none", "undecided")
-    assert choice(scored).kind != "recommended"
 
 
 def test_a_dead_baseline_leaves_the_others_untested() -> None:
@@ -105,9 +108,3 @@ def test_without_a_baseline_only_facts_are_judged() -> None:
     assert words(scored)["faithful"] == words(scored)["padded"] == "not_tested"
     assert words(scored)["substitute"] == "differs"
     assert choice(scored).kind != "recommended"
-
-
-def test_few_samples_recommend_nobody() -> None:
-    """And the first line says how many would do."""
-    found = choice(played("faithful", samples=60))
-    assert (found.kind, found.labels) == ("undecided", ("faithful",))
