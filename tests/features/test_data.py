@@ -7,7 +7,6 @@ import io
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -20,7 +19,7 @@ from scored import MODEL, write_demo
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.features.data import export
 from vendor_verifier.features.data.run_data import TABLES, RunData, load_run
-from vendor_verifier.records.record import Attempt, Failure, Record
+from vendor_verifier.records.record import Attempt, Failure
 from vendor_verifier.store import RunFolder, encode_record
 
 LABELS = ("official", "cutter", "substitute")
@@ -37,13 +36,10 @@ def test_a_table_has_the_columns_of_its_definition(run: RunData, name: str) -> N
     """In their order, with their dtypes; it is made once."""
     table = getattr(run, name)
     defined = [(column.name, column.dtype) for column in TABLES[name].columns]
-    assert [(column, _dtype(table[column])) for column in table] == defined
+    found = ["string" if isinstance(dtype, pd.StringDtype) else str(dtype) for dtype in table.dtypes]
+    assert list(zip(table, found, strict=True)) == defined
     assert getattr(run, name) is table
     assert name in dir(run)
-
-
-def _dtype(column: Any) -> str:
-    return "string" if isinstance(column.dtype, pd.StringDtype) else str(column.dtype)
 
 
 def test_figures_are_those_of_the_report(run: RunData) -> None:
@@ -65,7 +61,7 @@ def test_texts_and_calls_belong_to_their_records(run: RunData, tmp_path: Path) -
     folder = RunFolder(write_demo(tmp_path, *LABELS))
     records = list(folder.read_records(lambda *_: None))
     failed = Attempt(1, failure=Failure("overloaded", "headers", "busy", 503))
-    bad = [_with(record, failed) for record in records[:30]]
+    bad = [replace(each, turns=(replace(each.turns[0], attempts=(failed,)),)) for each in records[:30]]
     folder.records_file.write_bytes(b"".join(map(encode_record, [*bad, *records, *reversed(records)])))
     again = load_run(folder.path)
     for name in ("texts", "calls"):
@@ -75,10 +71,6 @@ def test_texts_and_calls_belong_to_their_records(run: RunData, tmp_path: Path) -
         assert (rows["label"].to_numpy() == table.label.to_numpy()).all()
         assert (rows["sample"].to_numpy() == table["sample"].to_numpy()).all()
     assert again.texts.message.isna().all()
-
-
-def _with(record: Record, attempt: Attempt) -> Record:
-    return replace(record, turns=(replace(record.turns[0], attempts=(attempt,)),))
 
 
 def written(run: RunData, capsys: pytest.CaptureFixture[str], *words: str) -> list[Path]:

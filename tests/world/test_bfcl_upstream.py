@@ -12,13 +12,12 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from call_evaluations import called, said
+from call_evaluations import called, judged, said
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.pipeline.bfcl.data import BfclData, find_data, find_services, load_categories
 from vendor_verifier.records.record import Attempt
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl import check
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN, SINGLE_TURN, language_of
 from vendor_verifier.suites.bfcl.function_docs import reference_calls
@@ -104,9 +103,7 @@ def test_verdicts(category: str, data: BfclData) -> None:
 @pytest.mark.parametrize("category", MULTI_TURN)
 def test_conversations(category: str, data: BfclData) -> None:
     """Conversations, right and with a call missing, wrong or too many, get its verdict and error type."""
-    from bfcl_eval.eval_checker.multi_turn_eval.multi_turn_checker import (  # type: ignore[import-not-found]
-        multi_turn_checker,
-    )
+    from bfcl_eval.eval_checker.multi_turn_eval import multi_turn_checker as theirs_of  # type: ignore[import-not-found]
 
     suite, dice, different = BfclSuite(services=find_services(str(data.folder))), random.Random(SEED), []
     for sample in rows_of(data, category, CONVERSATIONS):
@@ -115,8 +112,7 @@ def test_conversations(category: str, data: BfclData) -> None:
             attempts: list[Attempt] = []
             for calls in turns:
                 attempts += [called(*calls), said("Done.")] if calls else [said("Done.")]
-            score = replay(suite.play(sample), attempts)
-            assert score is not None
+            score = judged(suite, sample, *attempts)
             sources = [
                 [[f"{name}({', '.join(f'{key}={value!r}' for key, value in made.items())})" for name, made in calls]]
                 for calls in turns
@@ -124,7 +120,7 @@ def test_conversations(category: str, data: BfclData) -> None:
             steps = [[step for step in turn if step] for turn in sources]
             # Its services live as long as the process, by model and row: every question is another model.
             name = f"m{fault}{len(different)}"
-            theirs = multi_turn_checker(steps, sample.expected["answer"], sample.expected, category, name)
+            theirs = theirs_of.multi_turn_checker(steps, sample.expected["answer"], sample.expected, category, name)
             ours = (score.values["correct"] == 1.0, score.details["error_type"])
             if ours != (theirs["valid"], None if theirs["valid"] else theirs["error_type"]):
                 different.append((sample.expected["id"], fault, theirs, ours))
