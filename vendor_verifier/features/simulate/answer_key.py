@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.errors import VerifierError
 from vendor_verifier.records.plan import Task
-from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.suites import next_asked
 
@@ -40,39 +37,22 @@ def known_answers(tasks: Sequence[Task]) -> AnswerKey:
         for sample in task.samples:
             # As the evaluation words it, which may be a text that lists the tools.
             turn = next_asked(suite.play(sample), None, lambda _step: ())
-            with suppress(VerifierError):  # a row whose calls cannot be read
-                for messages, tools, answer in _right_answers(sample, turn):
-                    key.setdefault(digest(messages, tools), answer)
+            if (answer := _right_answer(sample)) is not None:
+                key.setdefault(digest(turn.messages, turn.tools), answer)
     return key
 
 
-def _right_answers(sample: Sample, turn: Turn) -> Iterator[tuple[Objects, Objects, bool | RightCalls]]:
-    """Messages, tools and right answer of each turn of the user; nothing where the row does not say it."""
+def _right_answer(sample: Sample) -> bool | RightCalls | None:
+    """The right answer to a row; None where it does not say it, as for a conversation of several turns."""
     from vendor_verifier.suites.bfcl.function_docs import reference_calls
-    from vendor_verifier.suites.bfcl.multi_turn import MORE_FUNCTIONS, read_expected_call
     from vendor_verifier.suites.calls import first_problem, read_calls
 
-    expected, messages, tools = sample.expected, list(turn.messages), list(turn.tools)
+    expected = sample.expected
     if "calls" in expected:
         stated = read_calls(expected["calls"])
-        if not first_problem(stated):
-            yield messages, tools, [(each.name, dict(each.parameters)) for each in stated]
-    elif "turns" in expected:
-        messages = []
-        for index, (said, sources) in enumerate(zip(expected["turns"], expected["answer"], strict=False)):
-            more = expected["withheld"].get(str(index), ())
-            messages += [{"role": "user", "content": MORE_FUNCTIONS}] if more else said
-            tools += more
-            # Arguments by position get the names of their places.
-            names = {each["function"]["name"]: each["function"]["parameters"]["properties"] for each in tools}
-            calls: RightCalls = []
-            for call in map(read_expected_call, sources):
-                placed = zip(names[call.name], call.positional, strict=False)
-                calls.append((call.name, {**dict(placed), **call.named}))
-            yield messages, tools, calls
-    elif "functions" in expected:
+        return None if first_problem(stated) else [(each.name, dict(each.parameters)) for each in stated]
+    if "functions" in expected:
         calls = reference_calls(expected)
         # Where any call is right, the row states no arguments.
-        yield messages, tools, True if calls and not expected.get("answer") else calls
-    elif "expected_tool_call" in expected:
-        yield messages, tools, expected["expected_tool_call"]
+        return True if calls and not expected.get("answer") else calls
+    return expected.get("expected_tool_call")

@@ -42,20 +42,16 @@ def value_for(schema: Any, root: Any, dice: random.Random, words: list[str], dep
         count = schema.get("minItems", 1)
         # More draws than items, because equal ones may have to be left out.
         items = [value_for(schema.get("items"), root, dice, words, depth + 1) for _ in range(8 * count)]
-        return [item for at, item in enumerate(items) if not schema.get("uniqueItems") or item not in items[:at]][
-            :count
-        ]
-    scalars = {
-        "integer": _number,
-        "number": _number,
-        "boolean": lambda _, dice, __: dice.random() < 0.5,
-        "string": _text,
-    }
-    return scalars[kind](schema, dice, words) if kind in scalars else None
+        unique = [item for at, item in enumerate(items) if not schema.get("uniqueItems") or item not in items[:at]]
+        return unique[:count]
+    if kind in ("integer", "number"):
+        return _number(schema, dice, whole=kind == "integer")
+    if kind == "boolean":
+        return dice.random() < 0.5
+    return _text(schema, dice, words) if kind == "string" else None
 
 
-def _number(schema: dict[str, Any], dice: random.Random, _words: list[str]) -> int | float:
-    whole = "number" not in schema["type"]
+def _number(schema: dict[str, Any], dice: random.Random, *, whole: bool) -> int | float:
     step = schema.get("multipleOf", 1 if whole else 0.5)
     high = schema.get("maximum", schema.get("exclusiveMaximum"))
     low = schema.get("minimum", schema.get("exclusiveMinimum", 0 if high is None else min(0, high)))
