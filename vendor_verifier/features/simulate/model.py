@@ -16,8 +16,6 @@ from vendor_verifier.features.simulate.schema_values import value_for
 Body = Mapping[str, Any]
 Draw = Callable[..., random.Random]  # a generator of this question's own, by words that say what is drawn
 _WORDS = "report north blue seven garden monday summary harbour".split()
-
-
 ROOM = 6  # requests in flight that a persona with a ``crowd`` serves without its traits
 
 

@@ -95,10 +95,9 @@ class Vendors:
         return ending == "complete"
 
 
-Steps = list[tuple[float, bytes]]
-
-
-def timed(body: Body, draw: Draw, persona: Persona, answer: Answer, late_s: float) -> tuple[Steps, str]:
+def timed(
+    body: Body, draw: Draw, persona: Persona, answer: Answer, late_s: float
+) -> tuple[list[tuple[float, bytes]], str]:
     """Seconds after the request and what is sent then; the end: ``complete``, ``early``, ``closed`` or ``reset``."""
     dice, (low, high) = draw("pace"), persona.first_token_s
     first_s = late_s + low + (high - low) * dice.random()
@@ -151,8 +150,7 @@ def _written(body: Body, model: str | None, answer: Answer) -> tuple[bytes, list
 
 def _reply(writer: asyncio.StreamWriter, status: int, message: str, wait_ms: float = 0) -> bool:
     """Send an error at once; the connection can go on."""
-    error = {"message": message, "type": "simulated_error", "param": None, "code": None}
-    data = json.dumps({"error": error}).encode()
+    data = json.dumps({"error": {"message": message, "type": "simulated_error"}}).encode()
     hint = f"\r\nretry-after: 0\r\nretry-after-ms: {wait_ms:.0f}" if wait_ms else ""
     writer.write(_WHOLE.format(status, len(data), hint).encode() + data)
     return True
