@@ -90,28 +90,20 @@ def test_no_source_takes_long_to_read(language: str, kind: str, source: str) -> 
     (read_java if language == "java" else read_javascript)(source, kind)
 
 
-def score(category: str, correct: float | None, outcome: str, error: str | None = None) -> Score:
-    details = {"category": category, "outcome": outcome, "error_type": error}
-    return Score("bfcl", values={"correct": correct}, details=details)
-
-
-def test_outcomes_are_kept_apart() -> None:
-    """Error, text, unparsable and no call are counted each, and a row that cannot be judged is in no denominator."""
+def test_a_row_that_cannot_be_judged_is_in_no_denominator() -> None:
+    """Nor in a category's accuracy."""
     scores = [
-        score("simple_python", 1.0, "calls"),
-        score("simple_python", 0.0, "error", "ast_decoder:decoder_failed"),
-        score("simple_python", 0.0, "text", "ast_decoder:decoder_failed"),
-        score("simple_python", None, "calls", "dataset_error"),
-        score("irrelevance", 1.0, "no_call"),
-        score("irrelevance", 0.0, "unparsable", "irrelevance_error:unreadable_call"),
+        Score("bfcl", values={"correct": correct}, details={"category": category})
+        for category, correct in (
+            ("simple_python", 1.0),
+            ("simple_python", 0.0),
+            ("simple_python", None),
+            ("multiple", 1.0),
+        )
     ]
-    page = result_pages({"t": [VendorResult("v", scores)]})["v"]["run"]["t"]
-    assert (page["accuracy"], page["correct"], page["rows"]) == (0.4, 2, 5)
-    simple = page["categories"]["simple_python"]
-    assert simple["outcomes"] == {"calls": 1, "text": 1, "unparsable": 0, "no_call": 0, "error": 1}
-    assert simple["error_types"] == {"ast_decoder:decoder_failed": 2}
-    assert (simple["rows"], simple["unjudged"]) == (3, 1)
-    assert page["categories"]["irrelevance"]["accuracy"] == 0.5
+    found = VendorResult("v", scores)
+    assert found.accuracies == {"simple_python": (0.5, 2), "multiple": (1.0, 1)}
+    assert result_pages({"t": [found]})["v"]["run"]["t"] == {"accuracy": 2 / 3, "correct": 2, "rows": 3}
 
 
 @pytest.fixture(scope="session")

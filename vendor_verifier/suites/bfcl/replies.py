@@ -13,7 +13,6 @@ from vendor_verifier.suites.bfcl.function_docs import sent_name
 from vendor_verifier.suites.calls import same_value
 
 Outcome = Literal["error", "calls", "unparsable", "text", "no_call"]
-OUTCOMES: tuple[Outcome, ...] = ("calls", "text", "unparsable", "no_call", "error")
 Call = tuple[str, Mapping[str, Any]]
 
 

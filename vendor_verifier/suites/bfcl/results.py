@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from vendor_verifier.records.record import Record, Score
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, LIVE_AST, MULTI_TURN, NON_LIVE_AST
-from vendor_verifier.suites.bfcl.replies import OUTCOMES
 
 Accuracies = Mapping[str, tuple[float, int]]
 """Category (v4 name) → (share of rows that are correct, rows) of the categories that were run."""
@@ -67,17 +65,12 @@ class VendorResult:
     latencies_s: Sequence[float] = ()
 
     @property
-    def by_category(self) -> dict[str, list[Score]]:
-        """The scores of each category, those of rows that could not be judged included."""
+    def accuracies(self) -> Accuracies:
+        """The accuracies of the categories that were run and judged."""
         found: dict[str, list[Score]] = {}
         for score in self.scores:
             found.setdefault(str(score.details["category"]), []).append(score)
-        return found
-
-    @property
-    def accuracies(self) -> Accuracies:
-        """The accuracies of the categories that were run and judged."""
-        judged = {name: _values(scores, "correct") for name, scores in self.by_category.items()}
+        judged = {name: _values(scores, "correct") for name, scores in found.items()}
         return {name: (sum(values) / len(values), len(values)) for name, values in judged.items() if values}
 
 
@@ -95,7 +88,7 @@ def call_latencies_s(record: Record) -> list[float]:
 def result_pages(tasks: Mapping[str, Sequence[VendorResult]]) -> dict[str, dict[str, Any]]:
     """One page a vendor label: ``{"tasks": {task: {"metrics": …}}, "run": {task: …}}``.
 
-    ``tasks`` is the published layout. ``run`` is this product's own: plain accuracies and outcomes.
+    ``tasks`` is the published layout. ``run`` is this product's own: the accuracy over the rows that were judged.
     ``Rank`` is the place by ``Overall Acc`` among these vendors, 1 = best; equals share the better place.
     """
     pages: dict[str, dict[str, Any]] = {}
@@ -106,8 +99,9 @@ def result_pages(tasks: Mapping[str, Sequence[VendorResult]]) -> dict[str, dict[
             metrics = _metrics(vendor, rank)
             page = pages.setdefault(vendor.label, {"tasks": {}, "run": {}})
             page["tasks"][task] = {"metrics": {name: {"scores": scores} for name, scores in metrics.items()}}
-            categories = {name: _outcome(scores) for name, scores in vendor.by_category.items()}
-            page["run"][task] = {**_share(vendor.scores), "categories": categories}
+            correct = _values(vendor.scores, "correct")
+            accuracy = sum(correct) / len(correct) if correct else None
+            page["run"][task] = {"accuracy": accuracy, "correct": int(sum(correct)), "rows": len(correct)}
     return pages
 
 
@@ -126,25 +120,6 @@ def _metrics(vendor: VendorResult, rank: float) -> dict[str, dict[str, Any]]:
     percent = {name: round(share * 100, 2) for name, share in shares.items()}
     columns = {"Rank": rank, "Overall Acc": percent["Overall Acc"], **_latency(vendor.latencies_s), **percent}
     return {name: {name: {"value": value}} for name, value in columns.items()}
-
-
-def _share(scores: Sequence[Score]) -> dict[str, Any]:
-    values = _values(scores, "correct")
-    correct = int(sum(values))
-    return {"accuracy": correct / len(values) if values else None, "correct": correct, "rows": len(values)}
-
-
-def _outcome(scores: Sequence[Score]) -> dict[str, Any]:
-    """Correct ÷ judged, how the replies ended, and the error types of the wrong ones."""
-    judged = [score for score in scores if score.values.get("correct") is not None]
-    outcomes = Counter(str(score.details["outcome"]) for score in judged)
-    wrong = Counter(str(score.details["error_type"]) for score in judged if not score.values["correct"])
-    return {
-        **_share(scores),
-        "unjudged": len(scores) - len(judged),
-        "outcomes": {name: outcomes[name] for name in OUTCOMES},
-        "error_types": dict(wrong.most_common()),
-    }
 
 
 def _latency(latencies_s: Sequence[float]) -> dict[str, float | None]:
