@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.loaders.selection import expects_call, select
-from vendor_verifier.pipeline.load_shape import read_schedule
+from vendor_verifier.pipeline.plan import read_schedule
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
 

@@ -19,7 +19,7 @@ from made_values import some_manifest
 
 from vendor_verifier.config.run_config import run_options
 from vendor_verifier.errors import ProblemsError
-from vendor_verifier.pipeline.load_shape import foreseen, places, read_load
+from vendor_verifier.pipeline.plan import foreseen, places, read_load
 from vendor_verifier.pipeline.score import run_warnings, score_folder
 from vendor_verifier.records.plan import Entry, LoadShape
 from vendor_verifier.records.request import Endpoint

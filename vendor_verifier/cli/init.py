@@ -18,7 +18,7 @@ from cyclopts import Parameter
 from vendor_verifier.cli.output import EXIT_OK, EXIT_USAGE, say, warn
 from vendor_verifier.config.document import read_text, read_yaml
 from vendor_verifier.config.env_file import read_environment
-from vendor_verifier.config.load import load_config
+from vendor_verifier.config.load import is_of_mcpbr, load_config
 from vendor_verifier.config.model_names import MODEL_IDS, series_of
 from vendor_verifier.config.old_files import McpbrFile, move_keys, read_mcpbr
 from vendor_verifier.config.run_config import INPUT, RunOptions, option, without_effect
@@ -60,10 +60,10 @@ def init_command(
     if show_known:
         _print_known(vendor_path)
     elif from_ is not None:
-        of_mcpbr = read_mcpbr(read_yaml(read_text(from_), from_).content)
-        if of_mcpbr is None:
+        content = read_yaml(read_text(from_), from_).content
+        if not is_of_mcpbr(content):
             return _convert(from_, env_file, dry_run=dry_run)
-        _from_mcpbr(of_mcpbr, folder, dry_run=dry_run)
+        _from_mcpbr(read_mcpbr(content), folder, dry_run=dry_run)
     elif dry_run:
         raise ProblemsError([Problem("needs --from, the file to convert", key="--dry-run")])
     else:

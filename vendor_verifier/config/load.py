@@ -15,8 +15,7 @@ from msgspec import structs
 from vendor_verifier.config.document import Document, key_text, listed, nearest, read_text, read_yaml
 from vendor_verifier.config.entries import EntryReader, Written, read_models, refuse_literal_secrets
 from vendor_verifier.config.env_file import read_variables
-from vendor_verifier.config.model_names import MODEL_IDS, default_baseline
-from vendor_verifier.config.old_files import read_mcpbr
+from vendor_verifier.config.model_names import MODEL_IDS, series_of
 from vendor_verifier.config.run_config import RunConfig, RunOptions, without_effect
 from vendor_verifier.config.schema import RESERVED, Settings, Top, read_address
 from vendor_verifier.config.secret_text import shown
@@ -30,7 +29,7 @@ _HOW_TO_START = (
 )
 _OF_MCPBR = (
     "this is a configuration of mcpbr; `agent-vendor-verifier init NEW --from {file}` writes one of ours into the "
-    "folder NEW. Run that with `--suite {suite}`"
+    "folder NEW, and says how to run it"
 )
 # The end of a warning that only matters when vendors are compared with each other.
 NO_F1 = "F1 will not be measured"
@@ -93,8 +92,8 @@ def load_config(
         document = Document(Path("--url"), _content_of(options, variables.values))
     else:
         document = read_yaml(read_text(options.config_file_path, _HOW_TO_START), options.config_file_path)
-        if (old := read_mcpbr(document.content)) is not None:
-            raise ConfigError([Problem(_OF_MCPBR.format(file=document.file.name, suite=old.suite), document.file)])
+        if is_of_mcpbr(document.content):
+            raise ConfigError([Problem(_OF_MCPBR.format(file=document.file.name), document.file)])
     document.warnings += variables.warnings
     content = document.content if isinstance(document.content, dict) else {}
     configuration = _besides_entries(content, options, registry, document)
@@ -118,6 +117,14 @@ def load_config(
     baselines = ["a baseline" for entry in entries if entry.is_baseline]
     document.warnings += without_effect([*options.model_fields_set, *baselines])
     return replace(configuration, entries=entries, warnings=tuple(document.warnings), secrets=frozenset(reader.secrets))
+
+
+def is_of_mcpbr(content: Any) -> bool:
+    """Whether this is a configuration of mcpbr, which names a benchmark or a server."""
+    if not isinstance(content, Mapping):
+        return False
+    server = content.get("mcp_server")
+    return isinstance(content.get("benchmark"), str) or (isinstance(server, Mapping) and "vendors" not in server)
 
 
 def _besides_entries(
@@ -235,12 +242,22 @@ def _with_baselines(
                 words = f"{shown(stated)} fits {labels} of {model}; name one of these labels"
                 document.stop_on_problems(Problem(words, key="--baseline"))
         elif model not in marked:
-            maker = default_baseline(model, own)
+            maker = _default_baseline(model, own)
             found, missing = [maker] if maker else [], "no baseline: mark one entry `is_baseline: true`"
         chosen += found
         if not found:
             document.warn((model,), f"{missing}; {NO_F1}")
     return tuple(structs.replace(entry, is_baseline=entry in chosen) for entry in entries)
+
+
+def _default_baseline(model: str, entries: Sequence[Entry]) -> Entry | None:
+    """The entry that is the model's own maker: its vendor first, then the maker pinned behind a router."""
+    if (series := series_of(model)) is None:
+        return None
+    direct = {entry.vendor.casefold(): entry for entry in reversed(entries) if entry.provider is None}
+    pinned = {entry.provider.casefold().split("/")[0]: entry for entry in reversed(entries) if entry.provider}
+    found = [*map(direct.get, series.makers), *map(pinned.get, series.pins)]
+    return next((entry for entry in found if entry is not None), None)
 
 
 def _warn(entries: Sequence[tuple[Written, Entry]], document: Document) -> None:

@@ -6,11 +6,9 @@ none is public (some resellers) there is none, and config.yaml must give ``model
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
-
-from vendor_verifier.records.plan import Entry
 
 SIMULATED_MODEL = "simulated-model"
 
@@ -66,13 +64,3 @@ SERIES: tuple[ModelSeries, ...] = (
 def series_of(model: str) -> ModelSeries | None:
     """The series a unified model name belongs to; ``None`` for an unknown name."""
     return next((series for series in SERIES if model.startswith(series.prefix)), None)
-
-
-def default_baseline(model: str, entries: Sequence[Entry]) -> Entry | None:
-    """The entry that is the model's own maker: its vendor first, then the maker pinned behind a router."""
-    if (series := series_of(model)) is None:
-        return None
-    direct = {entry.vendor.casefold(): entry for entry in reversed(entries) if entry.provider is None}
-    pinned = {entry.provider.casefold().split("/")[0]: entry for entry in reversed(entries) if entry.provider}
-    found = [*map(direct.get, series.makers), *map(pinned.get, series.pins)]
-    return next((entry for entry in found if entry is not None), None)

@@ -104,13 +104,9 @@ class McpbrFile:
         return yaml.safe_dump(content, sort_keys=False, allow_unicode=True) if self.options else ""
 
 
-def read_mcpbr(content: Any) -> McpbrFile | None:
-    """A configuration of mcpbr, which names a benchmark or a server; None for any other content."""
-    if not isinstance(content, Mapping):
-        return None
-    benchmark, server = content.get("benchmark"), content.get("mcp_server")
-    if not isinstance(benchmark, str) and not (isinstance(server, Mapping) and "vendors" not in server):
-        return None
+def read_mcpbr(content: Mapping[str, Any]) -> McpbrFile:
+    """What a configuration of mcpbr asks for."""
+    benchmark = content.get("benchmark")
     suite = str(benchmark) if benchmark != TRIGGER and suite_kind(str(benchmark)) else "toolbench"
     asked = str(content.get("model") or "").casefold()
     # "sonnet", our own name, or a vendor's id, dated or not.

@@ -62,18 +62,19 @@ def select(
     return [kept[place] for place in places]
 
 
-def unmatched(samples: Iterable[Sample], option: str, words: Sequence[str], *, by_call_type: bool = False) -> list[str]:
-    """Those of the words of a filter (``ids``, ``difficulty``, ``category`` or ``tags``) that fit no sample."""
+def unmatched(
+    sets: Sequence[tuple[Sequence[Sample], bool]], option: str, words: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Those words of a filter that fit no sample, and the values that there are, sorted.
+
+    ``option`` is ``ids``, ``difficulty``, ``category`` or ``tags``; ``sets`` are samples and whether by call type.
+    """
     left = list(dict.fromkeys(words))
-    for sample in samples:
-        left = [word for word in left if not _fits(sample, option, word, by_call_type)]
-    return left
-
-
-def words_there_are(samples: Iterable[Sample], option: str) -> list[str]:
-    """The values that a filter could match in these samples, sorted."""
+    for samples, by_call_type in sets:
+        for sample in samples:
+            left = [word for word in left if not _fits(sample, option, word, by_call_type)]
     found: set[str] = set()
-    for sample in samples:
+    for sample in (sample for samples, _ in sets for sample in samples if left):
         if option == "ids":
             found.add(_tag(sample, "id") or sample.id)
         elif option == "difficulty":
@@ -82,7 +83,7 @@ def words_there_are(samples: Iterable[Sample], option: str) -> list[str]:
             found.add(_tag(sample, "category"))
         else:
             found |= {tag for key, tag in sample.tags.items() if isinstance(tag, str) and key not in ("id", "source")}
-    return sorted(found - {""})
+    return left, sorted(found - {""})
 
 
 def _passes(sample: Sample, filters: Mapping[str, Sequence[str]], by_call_type: bool) -> bool:

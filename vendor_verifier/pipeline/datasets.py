@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions, one_
 from vendor_verifier.errors import DataError, Problem, ProblemsError
 from vendor_verifier.loaders import loader_named, read_dataset_file
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, LoadedSamples
-from vendor_verifier.loaders.selection import classes_of, select, unmatched, words_there_are
+from vendor_verifier.loaders.selection import classes_of, select, unmatched
 from vendor_verifier.pipeline.places import place_of
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.resources import shipped
@@ -205,12 +204,10 @@ def _misspelt(
 ) -> Iterator[Problem]:
     """A problem for each value of a filter that selects nothing; a warning where its other values select something."""
     for name, words in _filters(stated).items():
-        left = list(words)
-        for own, dataset in sets:
-            left = unmatched(dataset.samples, name, left, by_call_type=own.kind.by_call_type)
+        rows = [(dataset.samples, own.kind.by_call_type) for own, dataset in sets]
+        left, there = unmatched(rows, name, words)
         key = prefix + (_FILTERS[name].replace("_", "-") if prefix == "--" else _FILTERS[name])
         for word in left:
-            there = words_there_are(chain.from_iterable(dataset.samples for _, dataset in sets), name)
             more = f" and {len(there) - _MOST_LISTED} more" if len(there) > _MOST_LISTED else ""
             choices = f"there is {listed(there[:_MOST_LISTED])}{more}" if there else "the samples have no such tag"
             problem = f"read {word!r}, which fits no sample{nearest(word, there)}; {choices}"

@@ -13,8 +13,8 @@ from contextlib import suppress
 import msgspec
 from msgspec import structs
 
-from vendor_verifier.pipeline.load_shape import foreseen as foreseen_records
 from vendor_verifier.pipeline.plan import Prepared
+from vendor_verifier.pipeline.plan import foreseen as foreseen_records
 from vendor_verifier.records.plan import Entry, Plan, Price
 from vendor_verifier.records.record import Attempt, Response, Usage
 from vendor_verifier.records.request import Turn
@@ -142,7 +142,7 @@ def _rounds(plan: Plan, entry: Entry, samples: int) -> float:
     """The number of rounds over all samples for this entry, with discarded requests; a fraction where time decides."""
     if not plan.load.is_shaped or not samples:
         return plan.repeat_of(entry)
-    counted = foreseen_records(plan.load, plan.records_of(entry))
+    counted = foreseen_records(plan.load, plan.repeat_of(entry) * samples)
     if counted is None:
         places = entry.concurrency or plan.request_concurrency
         counted = places * math.ceil((plan.load.duration_s or 0.0) / ANSWER_S)

@@ -26,6 +26,7 @@ from vendor_verifier.run.conversation import Emit
 from vendor_verifier.run.event_loop import run_to_end
 from vendor_verifier.run.local import RunEnd, run_local
 from vendor_verifier.run.queue import Job, Opened, Part, Target, WorkQueue
+from vendor_verifier.transport.proxies import require_proxies
 from vendor_verifier.wire.base import Wire
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ def send(
     prepared: Prepared,
     *,
     emit: Emit,
-    scrubber: Scrubber,
     tools: ToolRunner | None = None,
     security: Security | None = None,
 ) -> tuple[RunEnd, Executor]:
@@ -51,12 +51,13 @@ def send(
     ``tools`` runs the real tools that models call. ``security`` are certificates for the workers.
 
     Raises:
-        UsageError: the workers cannot be used.
+        UsageError: the workers, or the proxies of this process, cannot be used.
         StorageError: a record could not be kept.
         ClusterError: the workers went away; its ``executor`` describes the session until then.
     """
     if plan.workers == 1:
-        here = partial(run_local, plan, queue, run, emit, scrubber, costs_of(plan), tools)
+        require_proxies(entry.endpoint.base_url for entry in plan.entries)
+        here = partial(run_local, plan, queue, run, emit, prepared.scrubber, costs_of(plan), tools)
         return run_to_end(here), Executor("local")
     from vendor_verifier.run.dask import DaskRun, cluster_of
 

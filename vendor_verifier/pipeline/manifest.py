@@ -255,7 +255,7 @@ def with_ending(manifest: Manifest, end: RunEnd, plan: Plan, executor: Executor)
 def _with_load(manifest: Manifest, plan: Plan, loads: Mapping[tuple[str, str], LoadReport]) -> list[EntryInfo]:
     """The entries with the number of requests started and, where a cap of the user's held some back, the cap."""
     # Scoring reads manifests and sends nothing.
-    from vendor_verifier.pipeline.load_shape import places
+    from vendor_verifier.pipeline.plan import places
 
     # Where nobody set a cap, it is what this system can open, and no load that was asked for.
     own = places(plan.load, None, plan.entries)

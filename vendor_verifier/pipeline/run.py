@@ -17,7 +17,6 @@ from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ClusterError, NobodyToSend, RunFolderError, UsageError
 from vendor_verifier.pipeline.entries import costs_of
 from vendor_verifier.pipeline.execute import queue_of, send
-from vendor_verifier.pipeline.load_shape import foreseen
 from vendor_verifier.pipeline.manifest import (
     hides,
     new_manifest,
@@ -25,7 +24,7 @@ from vendor_verifier.pipeline.manifest import (
     refuse_other_plan,
     with_ending,
 )
-from vendor_verifier.pipeline.plan import Prepared
+from vendor_verifier.pipeline.plan import Prepared, foreseen
 from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
 from vendor_verifier.pipeline.task_results import results_file, run_folder
 from vendor_verifier.records.failures import SETTLED
@@ -42,7 +41,6 @@ from vendor_verifier.run.local import RunEnd
 from vendor_verifier.run.queue import WorkQueue
 from vendor_verifier.store import RUNS, RunFolder, latest_run, point_to
 from vendor_verifier.suites import suite_kind
-from vendor_verifier.transport.proxies import require_proxies
 
 if TYPE_CHECKING:
     from distributed import Security
@@ -113,7 +111,6 @@ def run(
         StorageError: the disk refused a write; every record written before stays.
     """
     plan, options = prepared.plan, prepared.options
-    require_proxies(entry.endpoint.base_url for entry in plan.entries)
     ensure_interruptible()
     with ExitStack() as stack:
         # The tools that are really there, and what runs them.
@@ -164,7 +161,7 @@ def _fill(
     security: Security | None,
 ) -> tuple[Manifest, RunEnd]:
     """Write the records that are missing in a locked folder; its manifest, and how sending ended."""
-    is_new, scrubber = not prepared.options.incremental, prepared.scrubber()
+    is_new = not prepared.options.incremental
     manifest = _new(folder, prepared) if is_new else _resumed(folder, prepared)
     with (
         Journal(folder, compress=prepared.options.compress) as journal,
@@ -187,9 +184,7 @@ def _fill(
         on_start(outlook_of(prepared.plan, queue))
         try:
             with quiet_collector():
-                end, executor = send(
-                    manifest.run, plan, queue, prepared, emit=emit, scrubber=scrubber, tools=tools, security=security
-                )
+                end, executor = send(manifest.run, plan, queue, prepared, emit=emit, tools=tools, security=security)
         except ClusterError as error:
             # Its workers, versions, regions and losses are facts, too.
             if error.executor is not None:

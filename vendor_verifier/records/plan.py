@@ -171,10 +171,6 @@ class Plan(msgspec.Struct, frozen=True):
         """The number of times ``entry`` is asked every sample."""
         return max(self.repeat, self.baseline_repeats) if entry.is_baseline else self.repeat
 
-    def records_of(self, entry: Entry) -> int:
-        """The number of records ``entry`` is to have in the end."""
-        return self.repeat_of(entry) * sum(len(task.samples) for task in self.tasks)
-
 
 # Whoever answers in a chat is the tuned model, whether its name says so or not.
 _TUNED = r"[-_](?:instruct|it)"

@@ -7,6 +7,7 @@ so a model whose tokenizer would need code of its own (Kimi) renders as any othe
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,9 @@ def load_renderer(tokenizer_model: str) -> Render:
             + install_line("tokenizer")
         ) from None
     try:
-        config = parse_json(_text(utilities, tokenizer_model, "tokenizer_config.json") or "{}")
+        config = json.loads(_text(utilities, tokenizer_model, "tokenizer_config.json") or "{}")
         template = _text(utilities, tokenizer_model, "chat_template.jinja") or config.get("chat_template")
-    except (OSError, ValueError, AttributeError) as error:
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
         reason = str(error).strip().partition("\n")[0][:300]
         raise UsageError(f"--tokenizer-model {tokenizer_model}: cannot be read: {reason}") from error
     if isinstance(template, list):

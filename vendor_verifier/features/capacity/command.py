@@ -70,7 +70,7 @@ def capacity_command(
     # F1 compares with level 1 here and needs no baseline.
     for warning in (words for words in prepared.plan.warnings if NO_F1 not in words):
         warn(warning)
-    scrubber, progress = prepared.scrubber(), None if quiet else say
+    scrubber, progress = prepared.scrubber, None if quiet else say
     found = list(sweep_vendors(prepared, levels, limits, folder.path, max_cost, progress))
     code = _exit_code(found, at_least)
     about = {"limits": [*map(str, limits)], "at_least": at_least, "exit_code": code, "vendors": found}

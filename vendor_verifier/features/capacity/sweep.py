@@ -19,8 +19,7 @@ from msgspec import structs
 
 from vendor_verifier.findings.gates import REQUEST_METRICS, Gate, GateError, meets, parse_gate
 from vendor_verifier.pipeline.entries import costs_of
-from vendor_verifier.pipeline.load_shape import places
-from vendor_verifier.pipeline.plan import Prepared
+from vendor_verifier.pipeline.plan import Prepared, places
 from vendor_verifier.pipeline.run import RunOutcome, run
 from vendor_verifier.records.plan import Entry, LoadShape
 from vendor_verifier.reports.escape import plain

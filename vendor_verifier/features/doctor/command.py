@@ -83,7 +83,7 @@ def doctor_command(
         text = format(encode({"vendors": found, "exit_code": code}), indent=2).decode() + "\n"
     else:
         text = "".join(f"{line.rstrip()}\n" for line in _lines(found, verbose=verbose))
-    sys.stdout.write(prepared.scrubber().text(text))
+    sys.stdout.write(prepared.scrubber.text(text))
     return code
 
 
