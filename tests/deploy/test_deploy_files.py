@@ -139,11 +139,7 @@ def test_the_image_has_all_that_the_wheel_is_built_from() -> None:
     ("source", "is_checkout", "installed"),
     [
         ("./a.whl", True, ["-m pip install --quiet ./a.whl"]),
-        (
-            "",
-            True,
-            ["-m pip install --quiet --constraint CHECKOUT/constraints.txt CHECKOUT"],
-        ),
+        ("", True, ["-m pip install --quiet --constraint CHECKOUT/constraints.txt CHECKOUT"]),
         ("", False, []),
     ],
 )

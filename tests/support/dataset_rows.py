@@ -64,12 +64,7 @@ ROWS: dict[str, dict[str, Any]] = {
         ],
     },
     "toolbench_conversations": {"id": "c-1", "conversations": [{"from": who, "value": what} for who, what in SAID]},
-    "openbmb": {
-        "api_list": [API],
-        "query": QUERY,
-        "relevant APIs": [["Sky Watch", "Current (v2)"]],
-        "query_id": 12,
-    },
+    "openbmb": {"api_list": [API], "query": QUERY, "relevant APIs": [["Sky Watch", "Current (v2)"]], "query_id": 12},
     "tool_correctness": {
         "input": QUERY,
         "actual_output": "It is cold.",

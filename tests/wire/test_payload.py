@@ -9,13 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.wire import payload
-from vendor_verifier.wire.payload import (
-    MAX_DEPTH,
-    PayloadError,
-    as_count,
-    parse_json,
-    well_formed,
-)
+from vendor_verifier.wire.payload import MAX_DEPTH, PayloadError, as_count, parse_json, well_formed
 
 SCALARS = st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False)
 JSON = st.recursive(

@@ -18,15 +18,7 @@ import filelock
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.records.record import Record
-from vendor_verifier.store import (
-    FILE_MODE,
-    NO_LINK,
-    PACKED,
-    RECORDS,
-    RunFolder,
-    encode_record,
-    records_file,
-)
+from vendor_verifier.store import FILE_MODE, NO_LINK, PACKED, RECORDS, RunFolder, encode_record, records_file
 
 
 @contextmanager
