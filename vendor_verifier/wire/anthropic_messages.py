@@ -22,7 +22,7 @@ from vendor_verifier.records.record import FinishReason, Usage
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire import request_support as support
 from vendor_verifier.wire.answer import Answer
-from vendor_verifier.wire.base import END_MARKER, Notes, body_object, event_object, messages_url, read_identity, total
+from vendor_verifier.wire.base import Notes, body_object, event_object, messages_url, read_identity, total
 from vendor_verifier.wire.history import (
     Part,
     PastMessage,
@@ -217,11 +217,7 @@ class AnthropicReader:
         self._counts: dict[str, int] = {}
 
     def read(self, event: SseEvent, answer: Answer) -> None:
-        if event.data.strip() == END_MARKER:
-            answer.anomaly("foreign_end_marker")
-            answer.end()
-            return
-        payload = event_object(event, answer)
+        payload = event_object(event, answer, has_end_marker=False)
         if payload is not None:
             self._event(as_text(payload.get("type")) or event.name, payload, answer)
 

@@ -104,37 +104,38 @@ class Notes:
     """The parts of a turn that a translation cannot carry (:meth:`cannot`) or has rewritten (:meth:`rewrote`)."""
 
     def __init__(self) -> None:
-        self._untranslatable: dict[str, None] = {}
-        self._rewritten: dict[str, None] = {}
+        self.untranslatable: tuple[str, ...] = ()
+        self.rewritten: tuple[str, ...] = ()
 
     def cannot(self, what: str) -> None:
-        self._untranslatable[what] = None
+        if what not in self.untranslatable:
+            self.untranslatable += (what,)
 
     def rewrote(self, what: str) -> None:
-        self._rewritten[what] = None
-
-    @property
-    def untranslatable(self) -> tuple[str, ...]:
-        return tuple(self._untranslatable)
-
-    @property
-    def rewritten(self) -> tuple[str, ...]:
-        return tuple(self._rewritten)
+        if what not in self.rewritten:
+            self.rewritten += (what,)
 
 
-END_MARKER = "[DONE]"
+_END_MARKER = "[DONE]"
 # A text that begins so was meant to say something; other text that is no JSON ("ping") takes nothing away.
 _MEANT = ("{", "[")
 
 
 def event_object(
-    event: SseEvent, answer: Answer, *, unwrap: Callable[[Any], Any] = lambda value: value
+    event: SseEvent, answer: Answer, *, has_end_marker: bool = True, unwrap: Callable[[Any], Any] = lambda value: value
 ) -> dict[str, Any] | None:
-    """The JSON object of an event; otherwise None, and ``answer`` knows the error, the anomaly or the lost piece.
+    """The JSON object of an event; otherwise None, and ``answer`` knows the end, error, anomaly or lost piece.
 
-    An event named ``error`` makes an error of any value and of text that is no JSON. ``unwrap`` takes the object out of
-    what a protocol puts around it.
+    An event named ``error`` makes an error of any value and of text that is no JSON. ``has_end_marker``: a ``[DONE]``
+    belongs to the protocol. ``unwrap`` takes the object out of what a protocol puts around it.
     """
+    data = event.data.strip()
+    if data == _END_MARKER:
+        if not has_end_marker:
+            answer.anomaly("foreign_end_marker")
+        answer.end()
+    if data == _END_MARKER or (has_end_marker and not data):
+        return None
     try:
         value = parse_json(event.data, most=MAX_VALUES)
     except PayloadError as error:

@@ -26,7 +26,6 @@ from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire import request_support as support
 from vendor_verifier.wire.answer import Answer
 from vendor_verifier.wire.base import (
-    END_MARKER,
     Notes,
     answer_object,
     body_object,
@@ -247,11 +246,7 @@ class GeminiReader:
         self._finish: tuple[FinishReason, str] | None = None
 
     def read(self, event: SseEvent, answer: Answer) -> None:
-        if event.data.strip() == END_MARKER:
-            answer.anomaly("foreign_end_marker")
-            answer.end()
-            return
-        chunk = event_object(event, answer, unwrap=_alone)
+        chunk = event_object(event, answer, has_end_marker=False, unwrap=_alone)
         if chunk is not None:
             self._chunk(chunk, answer)
 

@@ -20,7 +20,7 @@ import msgspec
 
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.answer import Answer
-from vendor_verifier.wire.base import END_MARKER, Notes, body_object, chat_finish, chat_usage, event_object, join_url
+from vendor_verifier.wire.base import Notes, body_object, chat_finish, chat_usage, event_object, join_url
 from vendor_verifier.wire.errors import read_fault
 from vendor_verifier.wire.payload import MAX_DEPTH, as_dict, as_list, as_text, as_whole, as_word, may_be_deep
 from vendor_verifier.wire.request_support import ThinkingSwitch, headers_of, lay_over, post, switched
@@ -103,12 +103,9 @@ class OpenAIChatReader:
                 if not (chunk.error or chunk.base_resp or chunk.object == "error" or chunk.type == "error"):
                     self._chunk(chunk, answer)
                     return
-        if data.strip() == END_MARKER:
-            answer.end()
-        elif data and not data.isspace():
-            fields = event_object(event, answer)
-            if fields is not None:
-                self._chunk(_shaped(fields), answer)
+        fields = event_object(event, answer)
+        if fields is not None:
+            self._chunk(_shaped(fields), answer)
 
     def read_body(self, body: object, answer: Answer) -> None:
         fields = body_object(body, answer, holding="choices")

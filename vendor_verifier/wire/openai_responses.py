@@ -21,7 +21,7 @@ from vendor_verifier.records.record import FinishReason, Usage
 from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire import request_support as support
 from vendor_verifier.wire.answer import Answer
-from vendor_verifier.wire.base import END_MARKER, Notes, body_object, chat_usage, event_object, join_url, read_identity
+from vendor_verifier.wire.base import Notes, body_object, chat_usage, event_object, join_url, read_identity
 from vendor_verifier.wire.errors import Fault, read_fault
 from vendor_verifier.wire.history import Part, PastMessage, TextPart
 from vendor_verifier.wire.payload import as_amount, as_count, as_dict, as_list, as_text, as_whole, as_word
@@ -240,13 +240,9 @@ class ResponsesReader:
         self._is_complete = False
 
     def read(self, event: SseEvent, answer: Answer) -> None:
-        data = event.data.strip()
-        if data == END_MARKER:
-            answer.end()
-        elif data:
-            payload = event_object(event, answer)
-            if payload is not None:
-                self._event(as_text(payload.get("type")) or event.name, payload, answer)
+        payload = event_object(event, answer)
+        if payload is not None:
+            self._event(as_text(payload.get("type")) or event.name, payload, answer)
 
     def read_body(self, body: object, answer: Answer) -> None:
         response = body_object(body, answer, holding="output")
