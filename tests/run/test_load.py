@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import Counter
 from itertools import islice, pairwise
+from statistics import fmean, pstdev
 
 import anyio
 import pytest
@@ -23,6 +23,7 @@ from vendor_verifier.run.load import LoadReport, due_times, lag_ms
 from vendor_verifier.run.local import run_local
 from vendor_verifier.suites import Play
 
+pytestmark = pytest.mark.anyio
 GOOD = stream(text("hello"), DONE)
 UNCAPPED = 1000
 
@@ -37,10 +38,6 @@ def report(ran: Ran, label: str = "a") -> LoadReport:
     return ran.end.load["model", label]
 
 
-# --- open loop
-
-
-@pytest.mark.anyio
 async def test_requests_begin_when_they_are_due_whatever_happens(server: FaultServer) -> None:
     """At 100 a second all have been sent though the first answer waits for the last question; none is early, and each
     record knows its moment."""
@@ -59,19 +56,14 @@ async def test_requests_begin_when_they_are_due_whatever_happens(server: FaultSe
     assert told.lag_p99_ms == max(lag for lag in lags if lag is not None)
 
 
-def from_schedule_ms(record: Record, ended: str) -> float | None:
-    """The first token of the first turn, or the end of the last one, after the request was due."""
-    turn = record.turns[0 if ended == "first_token_ns" else -1]
-    timing = turn.attempts[-1].timing
-    moment = None if timing is None or record.offered_s is None else getattr(timing, ended)
-    return None if timing is None or moment is None else (moment - (timing.scheduled_ns or 0)) / 1e6
+def due_to(record: Record, moment: str) -> float:
+    """Milliseconds from when a record was due to a moment of its last attempt."""
+    timing = record.turns[-1].attempts[-1].timing
+    assert timing is not None
+    assert timing.scheduled_ns is not None
+    return float(getattr(timing, moment) - timing.scheduled_ns) / 1e6
 
 
-def ttft_from_schedule_ms(record: Record) -> float | None:
-    return from_schedule_ms(record, "first_token_ns")
-
-
-@pytest.mark.anyio
 async def test_a_retry_is_not_scheduled_anew(server: FaultServer) -> None:
     """What failed first is late by the failed attempt and the wait; others keep their moments."""
     failed: set[int] = set()
@@ -89,14 +81,11 @@ async def test_a_retry_is_not_scheduled_anew(server: FaultServer) -> None:
         load=LoadShape(request_rate=100), request_concurrency=UNCAPPED, retry=RetryRules(1, 1.0),
     )  # fmt: skip
     for record in ran.records:
-        waited = ttft_from_schedule_ms(record)
-        assert waited is not None
-        assert waited >= 400 or len(record.turns[0].attempts) == 1
+        assert due_to(record, "first_token_ns") >= 400 or len(record.turns[0].attempts) == 1
     assert sum(len(record.turns[0].attempts) == 2 for record in ran.records) == 4
     assert len(server.seen) == 24
 
 
-@pytest.mark.anyio
 async def test_a_refused_load_is_offered_all_the_same(server: FaultServer) -> None:
     """429s with a long Retry-After neither pause an open loop nor take its places away."""
     server.answer = lambda _: Script([(0, whole({"error": {"message": "no"}}, 429, retry_after=LONG_S))], "keep")
@@ -110,25 +99,18 @@ async def test_a_refused_load_is_offered_all_the_same(server: FaultServer) -> No
     assert ran.end.eased == {}
 
 
-@pytest.mark.anyio
 async def test_a_full_cap_is_counted_and_kept(server: FaultServer) -> None:
     """With three in flight at the most no more are sent, those that found none free are counted, and all are asked."""
-    server.answer = lambda _: after(0.1)
-    ran = await run([entry(server, "a")], 20, load=LoadShape(request_rate=200), request_concurrency=3)
+    server.answer = lambda _: after(0.05)
+    ran = await run([entry(server, "a")], 20, load=LoadShape(request_rate=400), request_concurrency=3)
     told = report(ran)
-    assert server.most_in_flight["a"] == 3
-    assert told.cap == 3
+    assert (server.most_in_flight["a"], told.cap, len(ran.records)) == (3, 3, 20)
     assert told.held_back >= 12
     assert told.lag_p99_ms is not None
-    assert told.lag_p99_ms > 300
-    assert len(ran.records) == 20
-
-
-# --- warm-up, ramp, duration
+    assert told.lag_p99_ms > 150
 
 
 @pytest.mark.parametrize("rate", [None, 200.0])
-@pytest.mark.anyio
 async def test_warm_up_is_sent_and_not_recorded(server: FaultServer, rate: float | None) -> None:
     """Each vendor gets them on top of what counts; only that is recorded, and connections are warm when it begins."""
     server.answer = lambda seen: after(0.01)
@@ -144,7 +126,6 @@ async def test_warm_up_is_sent_and_not_recorded(server: FaultServer, rate: float
         assert rate or {one.connection for one in server.by_vendor(vendor)} <= warmed
 
 
-@pytest.mark.anyio
 async def test_a_run_by_duration_asks_until_the_time_is_over(server: FaultServer) -> None:
     """Samples are asked again and again as repetitions, every one that was begun has a record, and it ends in time."""
     server.answer = lambda seen: after(0.01 if seen.vendor == "a" else 0.3)
@@ -162,7 +143,6 @@ async def test_a_run_by_duration_asks_until_the_time_is_over(server: FaultServer
 
 
 @pytest.mark.parametrize("shape", [LoadShape(request_rate=200), LoadShape(request_rate=200, duration_s=LONG_S)])
-@pytest.mark.anyio
 async def test_a_spending_limit_ends_an_open_loop(server: FaultServer, shape: LoadShape) -> None:
     """When nothing more may be sent the schedule ends, and what was sent is recorded."""
     with anyio.fail_after(PATIENCE_S):
@@ -183,11 +163,10 @@ class Talk:
         return lambda: Score("trigger")
 
 
-@pytest.mark.anyio
 async def test_further_turns_follow_by_themselves(server: FaultServer) -> None:
     """Only first turns keep the schedule; the others follow their own answer at once, and all are timed from when the
     conversation was due."""
-    server.answer = lambda _: after(0.1)
+    server.answer = lambda _: after(0.05)
     one, asked = entry(server, "a"), samples(4)
     records: list[Record] = []
     plan = plan_of([one], asked, load=LoadShape(request_rate=20), request_concurrency=UNCAPPED, limits=QUICK)
@@ -197,28 +176,21 @@ async def test_further_turns_follow_by_themselves(server: FaultServer) -> None:
         scheduled = [turn.attempts[0].timing for turn in record.turns]
         waited_ms = [-timing.scheduled_ns / 1e6 for timing in scheduled if timing and timing.scheduled_ns is not None]
         assert waited_ms == sorted(waited_ms)
-        assert waited_ms[1] >= 100
-        assert waited_ms[2] >= 200
-        total = from_schedule_ms(record, "end_ns")
-        assert total is not None
-        assert total >= 300
+        assert waited_ms[1] >= 50
+        assert waited_ms[2] >= 100
+        assert due_to(record, "end_ns") >= 150
 
 
-# --- due times
-
-
-def times(shape: LoadShape, count: int, seed: int = 0) -> list[float]:
-    return list(islice(due_times(shape, seed), count))
+def times(shape: LoadShape, count: int) -> list[float]:
+    return list(islice(due_times(shape, 0), count))
 
 
 def test_poisson_gaps_have_the_mean_and_the_spread() -> None:
     """Gaps at R a second have mean 1 ÷ R and the same standard deviation, and are not all equal."""
-    found = times(LoadShape(request_rate=50, arrival="poisson"), 20_000)
+    found = times(LoadShape(request_rate=50, arrival="poisson"), 10_000)
     gaps = [later - earlier for earlier, later in pairwise(found)]
-    mean = sum(gaps) / len(gaps)
-    deviation = math.sqrt(sum((gap - mean) ** 2 for gap in gaps) / len(gaps))
-    assert mean == pytest.approx(0.02, rel=0.03)
-    assert deviation == pytest.approx(0.02, rel=0.05)
+    assert fmean(gaps) == pytest.approx(0.02, rel=0.03)
+    assert pstdev(gaps) == pytest.approx(0.02, rel=0.05)
 
 
 @given(rate=st.floats(0.1, 500), ramp_s=st.floats(0.1, 100), share=st.floats(0.1, 3))
@@ -234,12 +206,11 @@ def test_a_rate_grows_linearly(rate: float, ramp_s: float, share: float) -> None
 STOOD_STILL_S = 0.4
 
 
-@pytest.mark.anyio
 async def test_what_was_due_while_we_stopped_is_marked(server: FaultServer) -> None:
     """Twelve due within a tenth of a second, one at a time: the last waited for all others as well. In a closed loop
     nothing is due, so that nothing is late."""
-    server.answer = lambda _: Script([(0.1, stream(text("hello"), DONE))], "keep")
-    ran, closed = Ran(), Ran()
+    server.answer = lambda _: after(0.03)
+    ran = Ran()
 
     async def stand_still() -> None:
         while len(server.seen) < 2:
@@ -253,6 +224,7 @@ async def test_what_was_due_while_we_stopped_is_marked(server: FaultServer) -> N
     last = ordered[-1].turns[0].attempts[0].timing
     assert last is not None
     assert -(last.scheduled_ns or 0) > (last.begun_late_ns or 0) >= 0.8e9 * STOOD_STILL_S
-    await run([entry(server, "b")], 2, into=closed)
-    timings = [record.turns[0].attempts[0].timing for record in closed.records]
-    assert [timing.begun_late_ns for timing in timings if timing is not None] == [None, None]
+    closed = await run([entry(server, "b")], 1)
+    timing = closed.records[0].turns[0].attempts[0].timing
+    assert timing is not None
+    assert timing.begun_late_ns is None
