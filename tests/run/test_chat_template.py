@@ -6,8 +6,8 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -32,7 +32,9 @@ class TemplateError(Exception):
 
 
 class Library:
-    """Stands in for the library: the files of a hub's models, and what was rendered."""
+    """Stands in for the libraries: the files of a hub's models, and what was rendered."""
+
+    TemplateError = TemplateError
 
     def __init__(self, hub: Path) -> None:
         self.hub = hub
@@ -55,14 +57,8 @@ class Library:
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     stand_in = Library(tmp_path)
     write(tmp_path / "some" / "model", chat_template="template", bos_token="[BOS]")
-    utilities, templates, jinja2 = map(
-        ModuleType, ("transformers.utils", "transformers.utils.chat_template_utils", "jinja2")
-    )
-    utilities.cached_file = stand_in.cached_file  # type: ignore[attr-defined]
-    templates.render_jinja_template = stand_in.render_jinja_template  # type: ignore[attr-defined]
-    jinja2.TemplateError = TemplateError  # type: ignore[attr-defined]
-    for module in (utilities, templates, jinja2):
-        monkeypatch.setitem(sys.modules, module.__name__, module)
+    for module in ("transformers.utils", "transformers.utils.chat_template_utils", "jinja2"):
+        monkeypatch.setitem(sys.modules, module, stand_in)
     return stand_in
 
 
@@ -103,11 +99,7 @@ def test_templates_that_want_arguments_as_text(library: Library) -> None:
 
 def test_a_template_that_refuses(library: Library) -> None:
     """The template's refusal is one error with its words, so that the sample counts as untranslatable."""
-
-    def refuse(messages: Any) -> None:
-        raise TemplateError("roles must alternate")
-
-    library.on_render = refuse
+    library.on_render = Mock(side_effect=TemplateError("roles must alternate"))
     with pytest.raises(CannotRender, match="TemplateError"):
         load_renderer("some/model")(TURN)
 

@@ -12,7 +12,6 @@ from costs import LONG_S, PATIENCE_S, held_until, least_of
 from fault_server import DONE, FaultServer, Script, Seen, event, head, say, stream, text, whole
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from made_values import replace
 
 from vendor_verifier.records.plan import RetryRules
 
@@ -35,9 +34,6 @@ def asked_of(seen: Seen) -> str:
 
 def first_time(server: FaultServer, seen: Seen) -> bool:
     return sum(1 for one in server.by_vendor(seen.vendor) if asked_of(one) == asked_of(seen)) == 1
-
-
-# --- one record for every item
 
 
 FATES: list[Callable[[], Script]] = [
@@ -71,9 +67,6 @@ async def test_every_item_gives_exactly_one_record(fates: list[int], repeat: int
     assert sorted(keys) == sorted(expected)
 
 
-# --- latency
-
-
 async def test_queueing_and_waiting_are_not_latency(server: FaultServer) -> None:
     """With one place and a retry wait each, every attempt's times are the server's; the queue is in scheduled."""
     server.answer = lambda seen: refusal(500, retry_after_ms=60) if first_time(server, seen) else after(0.03)
@@ -91,9 +84,6 @@ async def test_queueing_and_waiting_are_not_latency(server: FaultServer) -> None
     assert await least_of(longest_ns, 70_000_000) < 70_000_000
 
 
-# --- accounts
-
-
 async def test_request_concurrency_is_kept_and_used(server: FaultServer) -> None:
     """By the server's own count never more than N requests of a vendor are in flight, and N are."""
     most = server.most_in_flight
@@ -106,7 +96,8 @@ async def test_a_429_pauses_its_account_and_no_other(server: FaultServer) -> Non
     """After a 429 nothing is sent on that account for as long as was asked, while others go on."""
 
     def answer(seen: Seen) -> Script:
-        return refusal(429, retry_after="0.4") if seen.vendor == "a" and seen.number == first_a(server) else after(0.01)
+        is_first = server.by_vendor("a")[:1] == [seen]
+        return refusal(429, retry_after="0.4") if is_first else after(0.01)
 
     server.answer = answer
     ran = await run([entry(server, "a"), entry(server, "b")], 10, request_concurrency=1, retry=RetryRules(2, 5.0))
@@ -116,43 +107,25 @@ async def test_a_429_pauses_its_account_and_no_other(server: FaultServer) -> Non
     assert ran.kinds("a") == [None] * 10
 
 
-def first_a(server: FaultServer) -> int:
-    return server.by_vendor("a")[0].number
-
-
-# --- vendors that are finished
-
-
+@pytest.mark.parametrize("accounts", ["ab", "aa"], ids=["an account each", "one account"])
 @pytest.mark.parametrize(
     "answer",
-    [
-        pytest.param(refusal(401), id="401"),
-        pytest.param(refusal(402), id="402"),
-        pytest.param(say(whole({"base_resp": {"status_code": 1004, "status_msg": "no"}})), id="no key inside a 200"),
-    ],
+    [refusal(401), refusal(402), say(whole({"base_resp": {"status_code": 1004, "status_msg": "no"}}))],
+    ids=["401", "402", "no key inside a 200"],
 )
-async def test_a_useless_key_stops_one_vendor(server: FaultServer, answer: Script) -> None:
-    """The vendor is asked no more than was in flight, the rest is recorded as skipped, and others finish."""
+async def test_a_useless_key_stops_one_entry(server: FaultServer, answer: Script, accounts: str) -> None:
+    """The entry is asked no more than was in flight, the rest is recorded as skipped, and others finish, also those
+    whose key works on the same account."""
     # While a refusal is being read, which may take long on a busy machine, its place is free for one more.
-    server.answer = lambda seen: replace(answer) if seen.vendor == "a" else after(0.005)
-    ran = await run([entry(server, "a"), entry(server, "b")], 60, request_concurrency=3)
+    server.answer = lambda seen: answer if seen.vendor == "a" else after(0.005)
+    both = [entry(server, label, account=account) for label, account in zip("ab", accounts, strict=True)]
+    ran = await run(both, 40, request_concurrency=3)
     assert len(server.by_vendor("a")) <= 2 * 3
-    assert Counter(ran.kinds("a"))["skipped"] == 60 - len(server.by_vendor("a"))
-    assert ran.kinds("b") == [None] * 60
+    assert Counter(ran.kinds("a"))["skipped"] == 40 - len(server.by_vendor("a"))
+    assert ran.kinds("b") == [None] * 40
     assert ran.end is not None
-    assert ran.end.stopped == {"a": "no"}
-
-
-@pytest.mark.parametrize("answer", [refusal(401), refusal(402)], ids=["401", "402"])
-async def test_a_refused_entry_does_not_stop_a_sibling_whose_key_works(server: FaultServer, answer: Script) -> None:
-    """Two entries of one account: the refused one is stopped, the other gets all its answers, before and after."""
-    server.answer = lambda seen: replace(answer) if seen.vendor == "a" else after(0.005)
-    entries = [replace(entry(server, label), account="same") for label in ("a", "b")]
-    ran = await run(entries, 30, request_concurrency=3)
-    assert len(server.by_vendor("a")) <= 2 * 3
-    assert ran.kinds("b") == [None] * 30
-    assert ran.end is not None
-    assert (ran.end.stopped, ran.end.refused) == ({}, {("model", "a"): "no"})
+    assert ran.end.refused == {("model", "a"): "no"}
+    assert ran.end.stopped == ({"a": "no"} if accounts == "ab" else {})
 
 
 async def test_a_stop_while_resting_keeps_what_the_vendor_said(server: FaultServer) -> None:
@@ -168,9 +141,6 @@ async def test_a_stop_while_resting_keeps_what_the_vendor_said(server: FaultServ
         ran = await run([entry(server, "a")], 2, request_concurrency=2, retry=RetryRules(3, LONG_S))
     assert sorted(map(str, ran.kinds("a"))) == ["auth", "http_5xx"]
     assert all(len(record.turns[0].attempts) == 1 for record in ran.records)
-
-
-# --- vendors in time
 
 
 @pytest.mark.parametrize("limit", [1, 2])
