@@ -7,7 +7,6 @@ import pickle
 import re
 import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from vendor_verifier.pipeline.execute import job_of
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.records.plan import Entry, Plan
 from vendor_verifier.records.request import Endpoint
-from vendor_verifier.run.queue import Shard, check_workers, shards_of, without_secrets
+from vendor_verifier.run.queue import check_workers, shards_of, without_secrets
 from vendor_verifier.store import RunFolder
 
 __all__ = ["vendors"]
@@ -41,25 +40,17 @@ def plan(*entries: Entry, **fields: Any) -> Plan:
     return Plan(entries=entries, tasks=(), request_concurrency=5, **fields)
 
 
-def labels(shards: list[Shard]) -> list[list[str]]:
-    return [[each.label for each in shard.entries] for shard in shards]
-
-
 def test_an_account_is_never_on_two_workers() -> None:
-    """The accounts are divided by their places; entries of one account stay together."""
+    """The accounts are divided by their places; entries of one account stay together. Each shard may spend as much."""
     many = plan(entry("a", "one"), entry("b", "one"), entry("c", concurrency=20), entry("d"))
-    assert labels(shards_of(many, 2)) == [["c"], ["a", "b", "d"]]
-    assert [shard.places for shard in shards_of(many, 2)] == [20, 10]
-    assert labels(shards_of(many, 9)) == [["c"], ["a", "b"], ["d"]]
+    for workers, labels, places in ((2, ["c", "abd"], [20, 10]), (9, ["c", "ab", "d"], [20, 5, 5])):
+        shards = shards_of(many, workers)
+        assert ["".join(each.label for each in shard.entries) for shard in shards] == labels
+        assert [shard.places for shard in shards] == places
     assert len(shards_of(structs.replace(many, vendor_concurrency=1), 9)) == 1
     assert len(shards_of(structs.replace(many, max_requests=2), 9)) == 2
-
-
-def test_each_shard_may_spend_an_equal_share() -> None:
-    many = plan(entry("a"), entry("b"), entry("c"), max_requests=10, max_cost_usd=3.0)
-    shares = [shard.share for shard in shards_of(many, 3)]
-    assert [share.max_requests for share in shares] == [4, 3, 3]
-    assert [share.max_cost_usd for share in shares] == [1.0] * 3
+    shares = [shard.share for shard in shards_of(structs.replace(many, max_requests=10, max_cost_usd=3.0), 3)]
+    assert [(share.max_requests, share.max_cost_usd) for share in shares] == [(4, 1.0), (3, 1.0), (3, 1.0)]
 
 
 @pytest.mark.parametrize(
@@ -96,14 +87,6 @@ def test_no_key_is_in_a_job(tmp_path: Path) -> None:
     assert b"TEST_KEY" in bytes_sent
 
 
-def kill(process: int) -> None:
-    os.kill(process, signal.SIGKILL)
-
-
-def stop(process: int) -> None:
-    os.kill(process, signal.SIGSTOP)
-
-
 def until_records(bench: Bench, records: int, process: subprocess.Popen[str]) -> None:
     await_that(lambda: bench.kept() >= records or process.poll() is not None)
     assert process.poll() is None, process.communicate()
@@ -128,31 +111,27 @@ def assert_whole(bench: Bench, vendors: FaultServer, output: str = "run") -> Non
     assert max(vendors.most_in_flight.values()) <= 5
 
 
-def lost_in(bench: Bench) -> int:
-    """How many workers were lost."""
-    return len(bench.manifest()["executors"][-1]["lost_sessions"])
-
-
 @pytest.mark.slow  # processes
 @pytest.mark.parametrize(
-    ("after", "event", "lost"), [(60, kill, 1), (60, stop, 1), (0, kill, 0)], ids=["killed", "stopped", "starting"]
-)
+    ("after", "number", "lost"), [(60, signal.SIGKILL, 1), (60, signal.SIGSTOP, 1), (0, signal.SIGKILL, 0)],
+    ids=["killed", "stopped", "starting"],
+)  # fmt: skip
 def test_a_lost_process_loses_nothing(
-    busy: Bench, vendors: FaultServer, after: int, event: Callable[[int], None], lost: int
+    busy: Bench, vendors: FaultServer, after: int, number: signal.Signals, lost: int
 ) -> None:
     """Killed, stopped, or killed while it starts: others ask what is missing, within the vendor's limits."""
     process = busy.start("--workers", "3", **KEYS)
     workers = workers_of(process.pid, 3)
     if after:
         until_records(busy, after, process)
-    event(workers[0])
+    workers[0].send_signal(number)
     kept = busy.records()
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
     assert_whole(busy, vendors)
-    numbers = RunFolder(busy.folder / "run").read_samples("trigger").ids
-    twice = {(label, numbers[number]) for label, number in asked_twice(vendors)}
-    assert len({label for label, _ in twice}) <= lost == lost_in(busy)
+    ids = RunFolder(busy.folder / "run").read_samples("trigger").ids
+    twice = {(label, ids[place]) for label, place in asked_twice(vendors)}
+    assert len({label for label, _ in twice}) <= lost == len(busy.manifest()["executors"][-1]["lost_sessions"])
     assert not twice & {(record["label"], record["sample"]) for record in kept}
 
 
@@ -189,7 +168,7 @@ def test_workers_end_with_their_run(busy: Bench, vendors: FaultServer, number: s
         process.send_signal(number)
     process.communicate(timeout=PATIENCE_S)
     assert process.returncode == (130 if number == signal.SIGINT else -number)
-    await_that(lambda: not any(Path(f"/proc/{each}").exists() for each in workers))
+    await_that(lambda: not any(each.is_running() for each in workers))
     asked = len(vendors.seen)
     assert 30 <= busy.kept() <= asked
     if number == signal.SIGINT:
@@ -197,14 +176,21 @@ def test_workers_end_with_their_run(busy: Bench, vendors: FaultServer, number: s
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_dies_and_comes_back(busy: Bench, vendors: FaultServer) -> None:
-    """What came back is kept, ``--incremental`` asks the rest over the new scheduler, and no key travels."""
+def test_a_cluster_of_other_peoples_processes(busy: Bench, vendors: FaultServer) -> None:
+    """A worker without keys is refused by name, others send in its place; where nobody can, nothing is left of the run.
+    When the scheduler dies what came back is kept, ``--incremental`` asks the rest over the new one. No key travels."""
     from distributed import Client
 
-    with cluster_of(busy.folder / "cluster", 0) as cluster:
-        cluster.start_worker(**KEYS)
+    with cluster_of(busy.folder / "cluster", 1) as cluster:
         cluster.wait_for_workers()
         words = ("--workers", cluster.address)
+        code, err = busy.program(*words, **KEYS)
+        assert code == 2
+        assert "worker w0 at tcp://" in err
+        assert "no value for KEY_a, KEY_b, KEY_c" in err
+        assert not (busy.folder / "run").exists()
+        cluster.start_worker(**KEYS)
+        cluster.wait_for_workers()
         process = busy.start(*words, **KEYS)
         until_records(busy, 60, process)
         cluster.stop()
@@ -216,33 +202,15 @@ def test_a_scheduler_that_dies_and_comes_back(busy: Bench, vendors: FaultServer)
         code, err = busy.program(*words, "--incremental", **KEYS)
         assert code == 0, err
         assert_whole(busy, vendors)
+        (refused,) = busy.manifest()["executors"][0]["refused"]
+        assert refused.startswith("worker w0 at ")
         assert {seen.key for seen in vendors.seen} == set(KEYS.values())
         with Client(cluster.address, set_as_default=False) as client:
             events = repr(client.get_events())
+        code, err = busy.program("--workers", cluster.address.replace("tcp", "tls"), output="wrong", **KEYS)
+        assert code == 2
+        assert "cannot be used" in err
     everything = "".join(log.read_text() for log in (busy.folder / "cluster").glob("*.log"))
     everything += "".join(path.read_text() for path in (busy.folder / "run").iterdir() if path.is_file())
     assert "records of" in events
     assert KEY not in everything + events
-
-
-@pytest.mark.slow
-def test_a_worker_without_a_key_is_refused_by_name(busy: Bench, vendors: FaultServer) -> None:
-    """Others send in its place; where nobody can, nothing is left of the run. A wrong scheme is one sentence."""
-    with cluster_of(busy.folder / "cluster", 1) as cluster:
-        cluster.wait_for_workers()
-        words = ("--workers", cluster.address)
-        code, err = busy.program(*words, **KEYS)
-        assert code == 2
-        assert "worker w0 at tcp://" in err
-        assert "no value for KEY_a, KEY_b, KEY_c" in err
-        assert not (busy.folder / "run").exists()
-        cluster.start_worker(**KEYS)
-        cluster.wait_for_workers()
-        code, err = busy.program(*words, **KEYS)
-        assert code == 0, err
-        assert_whole(busy, vendors)
-        (refused,) = busy.manifest()["executors"][-1]["refused"]
-        assert refused.startswith("worker w0 at ")
-        code, err = busy.program("--workers", cluster.address.replace("tcp", "tls"), output="wrong", **KEYS)
-        assert code == 2
-        assert "cannot be used" in err

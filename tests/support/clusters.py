@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 import pytest
-from costs import PATIENCE_S, await_that
+from costs import await_that
 from fault_server import DONE, FaultServer, Script, Seen, delta, event, serving, stream
 from workbench import ROOT, free_port
 
@@ -54,16 +53,15 @@ class Cluster:
     folder: Path
     port: int = field(default_factory=free_port)
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
-    scheduler: subprocess.Popen[bytes] | None = None
+    schedulers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     @property
     def address(self) -> str:
         return f"tcp://127.0.0.1:{self.port}"
 
     def start_scheduler(self) -> None:
-        self.scheduler = self._start(
-            "scheduler", "scheduler", "--host", self.address, "--port", str(self.port), "--no-dashboard"
-        )
+        words = ("--host", self.address, "--port", str(self.port), "--no-dashboard")
+        self.schedulers.append(self._start("scheduler", "scheduler", *words))
 
     def start_worker(self, **environment: str) -> None:
         """A worker on its way up; :meth:`wait_for_workers` waits for it."""
@@ -86,42 +84,34 @@ class Cluster:
             )  # fmt: skip
 
     def stop(self) -> None:
-        for process in [*self.workers, *([self.scheduler] if self.scheduler else [])]:
-            if process.poll() is None:
-                with contextlib.suppress(ProcessLookupError):
-                    process.send_signal(signal.SIGCONT)
-                process.kill()
+        for process in [*self.workers, *self.schedulers]:
+            process.kill()
             process.wait(10)
 
 
 @contextlib.contextmanager
 def cluster_of(folder: Path, workers: int) -> Iterator[Cluster]:
     """A cluster with this number of workers on their way up."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir()
     cluster = Cluster(folder)
+    cluster.start_scheduler()
+    for _ in range(workers):
+        cluster.start_worker()
     try:
-        cluster.start_scheduler()
-        for _ in range(workers):
-            cluster.start_worker()
         yield cluster
     finally:
         cluster.stop()
 
 
-def workers_of(parent: int, count: int) -> list[int]:
+def workers_of(parent: int, count: int) -> list[psutil.Process]:
     """The worker processes of a run once there are ``count``."""
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        found = [int(name.name) for name in Path("/proc").iterdir() if name.name.isdigit() and _is_worker(name, parent)]
-        if len(found) == count:
-            return sorted(found)
-        time.sleep(0.005)
-    raise AssertionError(f"there were never {count} workers")
+    found: list[psutil.Process] = []
 
+    def are_there() -> bool:
+        with contextlib.suppress(psutil.Error):
+            children = psutil.Process(parent).children()
+            found[:] = [each for each in children if any("spawn_main" in word for word in each.cmdline())]
+        return len(found) == count
 
-def _is_worker(process: Path, parent: int) -> bool:
-    try:
-        fields = (process / "stat").read_text().rpartition(")")[2].split()
-        return int(fields[1]) == parent and b"spawn_main" in (process / "cmdline").read_bytes()
-    except (OSError, IndexError):
-        return False
+    await_that(are_there)
+    return sorted(found, key=lambda each: each.pid)
