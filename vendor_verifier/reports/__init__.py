@@ -1,7 +1,4 @@
-"""A scored run as text: pure functions from its figures to str, one for each file of a run folder.
-
-The screen's lines are made by :mod:`vendor_verifier.reports.terminal`, because they are no file.
-"""
+"""A scored run as text: pure functions from its figures to str, one for each file of a run folder."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Makes text of vendors and datasets harmless where it is shown; one function per output.
-
-A terminal is taken over by control characters, a reader by invisible or reordering ones, a CI log by ``::``, a page by
-Markdown and HTML, a spreadsheet by a formula.
-"""
+"""Makes text of vendors and data sets harmless where it is shown; one function per output."""
 
 from __future__ import annotations
 

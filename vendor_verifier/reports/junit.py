@@ -1,7 +1,6 @@
 """junit.xml for CI: a suite for each model and vendor, a case for each facet, gate and feature check.
 
-*differs*, *down*, a failed gate and a broken check are failures; what was not tested or not decided is skipped. What
-strangers wrote is made visible, so that no character that XML 1.0 forbids occurs.
+*differs*, *down*, a failed gate and a broken check are failures; what was not tested or not decided is skipped.
 """
 
 from __future__ import annotations

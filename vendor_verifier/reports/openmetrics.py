@@ -1,8 +1,7 @@
 """metrics.prom: a scored run as OpenMetrics text, for a textfile collector or a push gateway; gauges only.
 
-Base units as the format asks: seconds and shares of 1. A figure that was not measured has no sample, so that it never
-reads as 0. Every series names model and vendor; ``run`` is in the info metric only, so that series go on from run to
-run.
+Units are seconds and shares of 1. A figure that was not measured has no sample, so that it never reads as 0. Only the
+info metric names the run, so that series continue from run to run.
 """
 
 from __future__ import annotations

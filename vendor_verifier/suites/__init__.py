@@ -1,10 +1,9 @@
 """The evaluations on offer, and the protocol of a suite.
 
-A suite is a pure generator over a sample, the same against a network, a file or a list. ``play`` yields the turn to
-send and is sent back the final :class:`Attempt` of that turn (a failure is an attempt too); it may yield again, and
-returns its judgement: a function that gives the :class:`Score` when it is called. A run never calls it, so no scoring
-happens while streams are being timed. A play never sees a clock, a socket or another sample. A suite whose models call
-real tools yields :class:`RunTools` as well and is sent their results, by a run from the tools, later from the record.
+A suite is a pure generator over a sample: it sees no clock, no socket and no other sample. ``play`` yields a turn and
+is sent back the final :class:`Attempt` of it (a failure is one, too), as often as it likes, and returns a function that
+gives the :class:`Score`, so that nothing is scored while streams are timed. A suite whose models call real tools also
+yields :class:`RunTools` and is sent their results, by the tools in a run and from the record later.
 """
 
 from __future__ import annotations
@@ -39,8 +38,7 @@ class Suite(Protocol):
 def next_asked(play: AnyPlay, sent: Attempt | None, results: Callable[[RunTools], tuple[ToolResult, ...]]) -> Turn:
     """The turn that a play asks next, given the last one's attempt; ``results`` are those of tools it wants to run.
 
-    Raises:
-        StopIteration: it asks no more; the value is its judgement.
+    Raises StopIteration with the judgement where it asks no more.
     """
     step = play.send(sent)
     while isinstance(step, RunTools):
@@ -50,9 +48,7 @@ def next_asked(play: AnyPlay, sent: Attempt | None, results: Callable[[RunTools]
 
 def replay(play: AnyPlay, turns: Iterable[TurnRecord | Attempt], asked: list[Turn] | None = None) -> Score | None:
     """Drive a play with recorded turns, or final attempts where no tools were run; None when these end before it.
-
-    The turns that it asks are added to ``asked``.
-    """
+    The turns that it asks are added to ``asked``."""
     asked = [] if asked is None else asked
     returned: tuple[ToolResult, ...] = ()
 
@@ -173,11 +169,7 @@ def suite_kind(name: str) -> SuiteKind | None:
 
 
 def known_suite(name: str, key: str = "--suite") -> SuiteKind:
-    """The suite of that name, which ``key`` states.
-
-    Raises:
-        ProblemsError: there is none.
-    """
+    """The suite of that name, which ``key`` states; raises ProblemsError where there is none."""
     kind = suite_kind(name)
     if kind is None:
         known = ", ".join(each.name for each in SUITES)

@@ -1,9 +1,8 @@
 """The base class of the evaluations of tool calls: it asks, asks again while calls are missing, and reads the calls.
 
-Calls are read where they were asked for: natively; in the text with ``answer_format: text``; and in either place where
-``answer_format`` is left at ``auto`` and the configured prompt asks for JSON. Nobody else's text is read: a
-vendor that leaks calls fails. A failed or undecided answer scores 0 everywhere, so failing can never raise a mean. A
-sample without readable expected calls is a defect of the data set: it scores None, and its details name the defect.
+Calls are read where they were asked for: natively; in the text with ``answer_format: text``; in either place with
+``auto`` and a prompt that asks for JSON. A failed or undecided answer scores 0 everywhere, so failing can never raise a
+mean. A sample without readable expected calls scores None, and its details name the defect.
 """
 
 from __future__ import annotations

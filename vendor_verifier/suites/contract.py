@@ -1,8 +1,7 @@
 """The suite ``contract``: 16 checks of what a vendor's own API documentation promises, one sample each.
 
-A check is ``kept`` or ``broken`` where the answers show it, ``not_offered`` where the protocol cannot express it or the
-vendor refuses it and answers without it, and ``not_measurable`` otherwise. A vendor that is down must not pass: a
-refusal counts only if the same vendor answers a harmless control question right after it.
+A check is ``kept``, ``broken``, ``not_offered`` (the protocol cannot express it, or the vendor refuses it and answers
+without it) or ``not_measurable``. A refusal counts only if the vendor answers a harmless control question after it.
 """
 
 from __future__ import annotations
@@ -57,10 +56,8 @@ _CITY = {
 
 
 def _examined(judge: Callable[[Turn, Response], Finding | Examination]) -> Callable[[Turn], Examination]:
-    """Make of the judgement of an answer, which may ask once more, the whole examination of a feature.
-
-    A refused feature is not offered if a bare question is then answered.
-    """
+    """Make of a judgement of an answer, which may ask once more, the whole examination of a feature.
+    A refused feature is not offered if a bare question is then answered."""
 
     def examine(turn: Turn) -> Examination:
         attempt = yield turn

@@ -1,7 +1,6 @@
 """MCPToolBench++ with real tools: the model's calls are run and their results go back, until it calls no more.
 
-The suite runs nothing itself: it yields the calls, and is sent their results by the MCP server in a run and from the
-record afterwards. The calls of all turns are judged as MCPToolBench++ judges them.
+The suite yields the calls and is sent their results, by the MCP server in a run and from the record afterwards.
 """
 
 from __future__ import annotations

@@ -255,9 +255,7 @@ def changes(asked: str, copied: str) -> list[tuple[str, str]]:
 
 def read_echo(turn: Turn, response: Response) -> Finding:
     """Whether the argument is the text; else its first changes, a line ``asked``, tab, ``copied`` each.
-
-    Not measurable without a call whose arguments can be read.
-    """
+    Not measurable without a call whose arguments can be read."""
     for call in response.tool_calls:
         try:
             copied = json.loads(call.arguments)["text"]
@@ -276,11 +274,7 @@ def read_echo(turn: Turn, response: Response) -> Finding:
 
 
 def read_lengths(text: str) -> tuple[int, ...]:
-    """The lengths of ``8k,32k,500`` in tokens, the shortest first.
-
-    Raises:
-        UsageError: a length is no number from 500 on, with or without a k.
-    """
+    """The lengths of ``8k,32k,500`` in tokens, the shortest first; UsageError for others than numbers from 500 on."""
     found = set()
     for word in text.split(","):
         number = re.fullmatch(r"(\d{1,7})(k?)", word.strip().lower())
@@ -326,9 +320,7 @@ def _read_needle(turn: Turn, attempt: Attempt) -> Finding:
 
 def _play_cache(turn: Turn, *, again: bool) -> Generator[Turn, Attempt, Finding]:
     """Ask a prompt once; ``again`` asks it twice, then another one, then the first once more.
-
-    The evidence has ``input/cached/ttft_ms`` for each answer, ``-`` where it is not reported.
-    """
+    The evidence has ``input/cached/ttft_ms`` for each answer, ``-`` where it is not reported."""
     # Another prompt from its first token on.
     reversed_lines = "\n".join(str(turn.messages[-1]["content"]).split("\n")[::-1])
     other = structs.replace(turn, messages=_said(reversed_lines))

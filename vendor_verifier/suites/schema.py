@@ -1,8 +1,7 @@
 """The judgement of a call's arguments by the sample's own schema; a bad schema counts against no vendor.
 
-Arguments are read by RFC 8259 (see :mod:`vendor_verifier.wire.payload`); of duplicate keys the last one wins. What does
-not fit the schema as written is judged by what its dialect means: OpenAPI's ``nullable``, type names of Python and of
-other cases, older drafts. What is too large is not judged.
+Of duplicate keys the last one wins. What does not fit the schema as written is judged by what its dialect means:
+OpenAPI's ``nullable``, type names of Python and of other cases, older drafts. What is too large is not judged.
 """
 
 from __future__ import annotations
@@ -66,9 +65,7 @@ def _pointed_at(root: Mapping[str, Any], reference: str) -> Any:
 
 def _size(root: Mapping[str, Any]) -> tuple[int, int]:
     """The parts of a schema with references written out, and how many of its references lead into a circle.
-
-    Raises OverflowError where it is too large.
-    """
+    Raises OverflowError where it is too large."""
     known: dict[int, tuple[int, int]] = {}
 
     def size(node: Any, above: tuple[int, ...]) -> tuple[int, int]:

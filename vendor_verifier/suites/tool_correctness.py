@@ -124,10 +124,8 @@ def evaluate(
 ) -> list[CaseResult]:
     """Score every case by every metric; ``index`` are the labels of the cases in place of their numbers from 0.
 
-    A case has ``input``, ``tools_called`` and ``expected_tools``, lists of names or of calls with parameters.
-
-    Raises:
-        UsageError: a case lacks its tools, or they are no list of names or calls; all such cases at once.
+    A case has ``input``, ``tools_called`` and ``expected_tools``, lists of names or of calls with parameters. Raises
+    UsageError for cases without them (all of these).
     """
     if not metrics or isinstance(cases, (Mapping, str, bytes)):
         raise UsageError("evaluate() takes a list of cases, and at least one metric; put the one case into a list")

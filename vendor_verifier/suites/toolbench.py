@@ -36,10 +36,7 @@ class ToolBenchSuite(CallSuite):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MCPToolBenchSuite(CallSuite):
-    """Values: ``resolved`` and ``sequence_match`` (1 or 0), ``tool_selection_accuracy``, ``parameter_accuracy``.
-
-    It executes nothing.
-    """
+    """Values: ``resolved`` and ``sequence_match`` (1 or 0), ``tool_selection_accuracy``, ``parameter_accuracy``."""
 
     name: str = "mcptoolbench"
     VALUES: ClassVar[tuple[str, ...]] = ("resolved", "tool_selection_accuracy", "parameter_accuracy", "sequence_match")

@@ -1,12 +1,7 @@
 """The suite ``trigger``, whose score is whether a model calls a tool; and the verdict on every call of any record.
 
-Outcome of a sample:
-
-- ``called``: a complete call in an answer that was not cut, whatever the finish reason says;
-- ``not_called``: none, and the model ended by itself (stop, content filter, an unknown or no reason);
-- ``undecided``: a failure, a cut stream, or an answer that hit the length limit before a call was complete.
-
-Where finish reason and content disagree the content decides and the disagreement is kept as an anomaly.
+``called``: a complete call, whatever the finish reason says; ``not_called``: none, and the model ended by itself;
+``undecided``: a failure, a cut stream, or the length limit came before a call was complete.
 """
 
 from __future__ import annotations
@@ -59,11 +54,8 @@ def decide(response: Response, calls: tuple[ToolCall, ...]) -> Decision:
 
 
 def complete_calls(response: Response) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
-    """The calls that count, and the anomalies of those left out.
-
-    Pieces with neither name nor arguments are no calls. At the length limit only the last call can be unfinished, and
-    is, unless its arguments are whole JSON: the limit cut it, not the model.
-    """
+    """The calls that count, and the anomalies of those left out: pieces with neither name nor arguments, and a last
+    call that the length limit cut, unless its arguments are whole JSON."""
     calls = [call for call in response.tool_calls if call.name or call.arguments.strip()]
     anomalies = ["phantom_call"] if len(calls) < len(response.tool_calls) else []
     if response.finish_reason == "length" and calls:

@@ -17,6 +17,7 @@ from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.record import Record, supersedes
 from vendor_verifier.records.results import Report
 from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
+from vendor_verifier.scoring.metrics import METRICS, RANK_METRICS
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.trigger import judged_calls
@@ -53,13 +54,7 @@ RANKING = (
     Column("is_baseline", "bool", "", "the others are compared with it"),
     Column("verdict", "string", "", "matches, check, differs, down, not_tested or reference"),
     Column("reason", "string", "", "why"),
-    Column("irf", "float64", "", "fusion score within the model"),
-    Column("f1", "float64", "share", "of its decisions to call, against the baseline's"),
-    Column("success_rate", "float64", "share", "succeeded ÷ planned"),
-    Column("schema_accuracy", "float64", "share", "valid calls ÷ calls"),
-    Column("avg_tokens", "float64", "tokens", "mean of input and output tokens together"),
-    Column("avg_ttft_ms", "float64", "ms", "mean TTFT"),
-    Column("tps", "float64", "tokens/s", "decoding speed"),
+    *(Column(name, "float64", METRICS[name].unit, METRICS[name].meaning) for name in ("irf", *RANK_METRICS)),
     Column("scores", "string", "", "main score of each evaluation, in JSON"),
     Column("planned", "int64", "", "samples × repetitions"),
     Column("recorded", "int64", "", "of them with a record"),
@@ -114,11 +109,7 @@ TABLES: Mapping[str, TableKind] = {
 
 
 def load_run(run: str | PathLike[str]) -> RunData:
-    """The stored run in a folder; it is scored when a table is first asked for.
-
-    Raises:
-        RunFolderError: not a readable run folder.
-    """
+    """The stored run in a folder, scored when a table is first asked for; RunFolderError where there is none."""
     return RunData(Path(run))
 
 

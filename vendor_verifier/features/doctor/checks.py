@@ -1,8 +1,4 @@
-"""Seven checks of one vendor from its records; each is ok, warning, failed or unknown, with a reason.
-
-A check is unknown rather than guessed: a vendor that refuses everything shows neither that its key is good nor that its
-model exists.
-"""
+"""Seven checks of one vendor from its records; each is ok, warning, failed or unknown, with a reason."""
 
 from __future__ import annotations
 

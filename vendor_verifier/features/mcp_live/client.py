@@ -1,7 +1,6 @@
 """The tools of one MCP server for a whole run, through the client of the MCP SDK.
 
-Calls run one at a time in a thread with an event loop of its own, so that the loop that times vendors does not wait.
-A server that failed is not started again.
+Calls run one at a time in a thread of their own. A server that failed is not started again.
 """
 
 from __future__ import annotations
@@ -35,8 +34,7 @@ def live_tools(
 ) -> Iterator[tuple[tuple[Mapping[str, Any], ...], LiveTools]]:
     """The allowed tools of a server as chat completions declare them, and what runs them; it ends with the block.
 
-    Raises:
-        UsageError: the server does not start, or has no such tool.
+    Raises UsageError where the server does not start, or has no such tool.
     """
     with ExitStack() as stack:
         last_words = stack.enter_context(tempfile.TemporaryFile("w+", errors="replace"))

@@ -1,7 +1,4 @@
-"""A small MCP server over a made-up world, for demonstrations and tests; ``server: demo`` starts it.
-
-It speaks over its pipes, opens no file and no connection, and keeps nothing: each call returns what it always returns.
-"""
+"""A small MCP server over a made-up world, for demonstrations and tests; ``server: demo`` starts it."""
 
 from datetime import date, datetime, timedelta
 from typing import Annotated, Literal

@@ -1,7 +1,4 @@
-"""The hooks of ``mcp_live``: they check what the options name, and start the server while a run sends.
-
-Only ``run`` and ``check`` start a server, by the user's own configuration and flags; a dry run starts none.
-"""
+"""The hooks of ``mcp_live``: they check what the options name, and start the server while a run sends."""
 
 from __future__ import annotations
 
@@ -76,9 +73,7 @@ class McpLiveHooks(SuiteHooks):
     def live(self, task: Task, entries: Sequence[Entry]) -> Iterator[tuple[Task, ToolRunner | None]]:
         """The task with the tools that the server declares, and the server, started.
 
-        Raises:
-            UsageError: the server does not start or lacks an allowed tool; a variable is missing.
-            ProblemsError: the server would get the key of an entry.
+        Raises UsageError where server or variable is missing, ProblemsError where it would get the key of an entry.
         """
         from vendor_verifier.features.mcp_live.client import live_tools
 

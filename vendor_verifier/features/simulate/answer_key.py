@@ -17,10 +17,7 @@ AnswerKey = dict[str, bool | RightCalls]
 
 
 def digest(messages: Objects, tools: Objects) -> str:
-    """16 hexadecimal digits for what user and system said and for the names of the tools.
-
-    Calls and their results are left out, so that a conversation keeps its digest until the user speaks again.
-    """
+    """16 hexadecimal digits for what user and system said (no calls, no results) and for the names of the tools."""
     said = [[each.get("role"), each.get("content")] for each in messages if each.get("role") in ("user", "system")]
     content = json.dumps([said, [tool["function"]["name"] for tool in tools]], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]

@@ -157,11 +157,7 @@ def _reply(writer: asyncio.StreamWriter, status: int, message: str, wait_ms: flo
 
 
 async def serve(vendors: Vendors, port: int = 0) -> None:
-    """Serve on loopback until cancelled and print where; a run reads the first line.
-
-    Raises:
-        OSError: the port is taken.
-    """
+    """Serve on loopback until cancelled and print where; a run reads the first line. OSError: the port is taken."""
     server = await asyncio.start_server(vendors.connection, "127.0.0.1", port, backlog=512, limit=2**20)
     address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     lines = [f"  {address}/{name}/v1  {each.description}" for name, each in PERSONAS.items()]

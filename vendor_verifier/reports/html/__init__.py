@@ -1,8 +1,7 @@
 """report.html: one file that is complete in itself; the page's policy forbids it to load or send anything.
 
-All text written by strangers passes ``visible`` (nothing hidden) and then the template's or the drawing's escaping.
-Style and script are constant and named by their digests in the policy, so nothing injected into the page could run. The
-page works without its script, but then its table of figures cannot be sorted.
+Text of strangers passes ``visible`` and then the template's or the drawing's escaping. Style and script are constant
+and named by their digests in the policy. Without its script the page works, but its table of figures cannot be sorted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The two charts of report.html as inline SVG: the distribution of TTFT, and price × quality.
 
-Colours are classes, because the page's policy allows no inline style and because they change between light and dark.
-Every text is escaped by ``Markup.format``.
+Colours are classes, because the page's policy allows no inline style and because they differ in the dark.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The categories of the leaderboard: names of both versions, groups, and what each needs to run.
-
-The v4 names are ours; v3 has ``simple``, ``java`` and ``javascript`` where v4 has ``simple_python``, ``simple_java``
-and ``simple_javascript``. All other names are the same.
-"""
+"""The categories of the leaderboard: names, groups, and what each needs to run. The names are those of v4."""
 
 from __future__ import annotations
 
@@ -46,8 +42,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 def expand(names: Iterable[str]) -> tuple[str, ...]:
     """Categories and groups, by any of their names (also with commas) → v4 names, each once, in the order asked.
 
-    Raises:
-        UsageError: one of them is neither; the message lists the names.
+    Raises UsageError for another name.
     """
     found: list[str] = []
     for name in (part.strip() for text in names for part in text.split(",") if part.strip()):

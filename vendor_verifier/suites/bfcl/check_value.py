@@ -1,8 +1,7 @@
-"""The checker's verdict; whether a value has the declared type, and then whether it is one of the accepted ones.
+"""Whether a value has the declared type, and whether it is one of the accepted values.
 
-Texts are folded only where the leaderboard folds them: a text itself, the members of a list, the values of an object,
-never anything deeper. Numbers are equal or not, without tolerance. A text where the row should have a list of options
-is read as its characters.
+Texts are folded only where the leaderboard folds them: a text itself, the members of a list, the values of an object.
+Numbers are compared without tolerance. A text in place of a list of options is read as its characters.
 """
 
 from __future__ import annotations
@@ -18,10 +17,7 @@ _FOLD = str.maketrans({**dict.fromkeys(" ,./-_*^"), "'": '"'})
 
 
 def fold(text: str) -> str:
-    """``text`` without the eight characters ``space , . / - _ * ^``, in lower case, ``'`` as ``"``.
-
-    Tabs, line breaks and every other sign stay. ``"-5"`` therefore equals ``"5"`` and ``"1.5"`` equals ``"15"``.
-    """
+    """``text`` in lower case without ``space , . / - _ * ^``, and with ``"`` for ``'``: ``1.5`` equals ``15``."""
     return text.translate(_FOLD).lower()
 
 
@@ -81,11 +77,7 @@ class Expected:
 
 
 def expected_type(parameter: str, details: Any, language: Language) -> Expected:
-    """The type of a parameter by its ``type`` in the document, elements of lists included.
-
-    Raises:
-        DataError: no type, or a name this language does not have.
-    """
+    """The type of a parameter in its document, with that of its elements; DataError for an unknown one."""
     name, outer = _named_type(parameter, details, language)
     if name not in _WITH_ELEMENTS[language]:
         return Expected(name, outer)
@@ -110,8 +102,7 @@ def written_type(options: object) -> type | None:
 def check_value(parameter: str, value: Any, options: Any, expected: Expected) -> Verdict | None:
     """The mismatch of ``value`` with its type, or with all of its options; None where it fits.
 
-    Raises:
-        DataError: an option that this type cannot be compared with.
+    Raises DataError for an option that this type cannot be compared with.
     """
     written = written_type(options)
     fits = type(value) is expected.outer

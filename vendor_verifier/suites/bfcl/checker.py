@@ -1,8 +1,7 @@
-"""The checker: one row's calls against its possible answers, with bfcl_eval's verdicts and error types.
+"""One row's calls against its possible answers, with bfcl_eval's verdicts and error types.
 
 The parts of the category's *name* decide: ``relevance`` asks only whether a call was made, ``parallel`` matches in any
-order, ``multiple`` finds the document by the answer's name, everything else takes the first. In a call the first thing
-wrong wins: name, required parameters, each argument in the model's order, parameters that were left out.
+order, ``multiple`` finds the document by the answer's name, everything else takes the first.
 """
 
 from __future__ import annotations
@@ -37,15 +36,13 @@ def check(
 
     Args:
         functions: the row's raw function documents, with the leaderboard's own type names.
-        calls: ``{name: {parameter: value}}``, one object a call, in the model's order; ``[]`` when it made none. As in
-            upstream's result files, a text means words instead of calls; of several keys in a call the first counts.
-            The tools were sent with ``_`` for ``.``, so calls must have it too.
+        calls: ``{name: {parameter: value}}``, one object a call, names with ``_`` for ``.``. As in upstream's result
+            files, a text means words instead of calls; of several keys in a call the first counts.
         possible_answer: ``{name: {parameter: [accepted values]}}``, one object a call; None for rows of (ir)relevance.
-        category: name in either version (``simple``, ``live_parallel`` …); its parts choose the rules.
+        category: name in either version (``simple``, ``live_parallel`` …).
 
     Raises:
-        DataError: the row itself cannot be checked (upstream crashes on it): an unknown type name, no document of the
-            answer's name, an answer of another shape.
+        DataError: the row itself cannot be checked; upstream crashes on it.
     """
     made = _decoded(calls)
     if is_relevance(category):
@@ -180,11 +177,7 @@ def _document_named(functions: Functions, answer: object) -> dict[str, Any]:
 
 
 def refuse_uncheckable(category: str, functions: Functions, answers: Answers) -> None:
-    """Refuse a single-turn row that cannot be checked, whatever is called.
-
-    Raises:
-        DataError: it is one.
-    """
+    """Raise DataError for a single-turn row that cannot be checked, whatever is called."""
     for function in functions:
         for parameter, details in _read_document(function)[1].items():
             expected_type(parameter, details, language_of(category))

@@ -1,8 +1,7 @@
 """Function documents in the leaderboard's dialect → chat-completions tools, and the calls of a perfect reply to a row.
 
-A vendor is sent upstream's own translation: a hint of the language in every description, Java and JavaScript
-parameters as strings of source text, dotted names with underscores, types of JSON Schema. One thing differs: a
-``response`` schema moves into the description, because strict hosts refuse it inside the tool.
+The translation is upstream's own, but for one thing: a ``response`` schema moves into the description, because strict
+hosts refuse it inside the tool.
 """
 
 from __future__ import annotations

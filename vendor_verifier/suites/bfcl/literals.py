@@ -1,7 +1,6 @@
 """Java and JavaScript values as models write them, read into Python values; nothing is evaluated.
 
-Text that cannot be read stays text. As the leaderboard reads them: arrays are split at every comma, objects at keys
-that look like keys, and text after a complete array is ignored. Nested objects come out broken, which is its rule too.
+Text that cannot be read stays text. Arrays are split at every comma and nested objects come out broken, as upstream.
 """
 
 from __future__ import annotations
@@ -41,10 +40,8 @@ _JAVASCRIPT_NUMBERS: dict[str, tuple[re.Pattern[str], type, int]] = {
 def read_java(source: str, type_name: str, element: str | None = None) -> object:
     """The value of ``source`` under this type, or ``source`` itself when it is not written that way.
 
-    ``element`` is the type of the members of an ``Array`` or ``ArrayList``.
-
-    Raises:
-        DataError: a type the leaderboard cannot read (``Set``, ``Hashtable``, ``Queue``, ``Stack``).
+    ``element`` is the type of the members of an ``Array`` or ``ArrayList``. Raises DataError for a type that the
+    leaderboard cannot read (``Set``, ``Hashtable``, ``Queue``, ``Stack``).
     """
     if type_name in _UNREADABLE:
         raise uncheckable(f"no Java {type_name} can be read")
@@ -134,10 +131,7 @@ _PAIR = re.compile(r"([^:]+):\s*(.*?)(?:,\s*(?=[^,]+:)|$)")
 
 
 def read_javascript(source: str, type_name: str, element: str | None = None) -> object:
-    """The value of ``source`` under this type, or its text when it is not written that way.
-
-    ``element`` is the type of an ``array``'s members.
-    """
+    """The value of ``source`` under this type (``element``: of an array's members), or its text."""
     if type_name in ("array", "dict"):
         if len(source) > MAX_SOURCE:
             return source

@@ -1,9 +1,8 @@
 """Multi-turn rows: a conversation with simulated services, and its judgement by the state that it leaves.
 
-A turn adds the user's words and asks, running the calls of each reply, until a reply has no readable call; more than
-``STEP_LIMIT`` steps end the conversation. Tools that a row withholds join at their turn. Services are upstream's own,
-injected, and new for each play and judgement. Nothing is evaluated: a call is a look-up among public methods, a row's
-expected call is read as literals.
+A turn adds the user's words and asks, running the calls of each reply, until a reply has no readable call. Services are
+upstream's own, injected, and new for each play and judgement. Nothing is evaluated: a call is a look-up among public
+methods, a row's expected call is read as literals.
 """
 
 from __future__ import annotations
@@ -44,10 +43,7 @@ class WrittenCall:
 
 @dataclass(slots=True)
 class Conversation:
-    """The calls of each turn that the model was given, in order, and its replies.
-
-    ``failure`` is the reason for an early end.
-    """
+    """The calls of each turn that the model was given, its replies, and the reason for an early end."""
 
     turns: list[list[WrittenCall]] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
@@ -93,10 +89,7 @@ def _start(expected: Mapping[str, Any], services: Services) -> Mapping[str, obje
 
 
 def execute(instances: Mapping[str, object], calls: Sequence[WrittenCall]) -> list[str]:
-    """Run the calls in order; each one's result, or its error, as the text a model is shown.
-
-    Only public methods are called; of equal names the later class's counts.
-    """
+    """The results, or errors, of the calls, as the text a model is shown; only public methods are called."""
     methods: dict[str, Any] = {}
     for instance in instances.values():
         public = [name for name in dir(type(instance)) if not name.startswith("_")]
@@ -117,11 +110,7 @@ def _run(methods: Mapping[str, Any], call: WrittenCall) -> str:
 
 
 def read_expected_call(source: str) -> WrittenCall:
-    """``name(1, key='value')``, a call in a row's answer: literals, and arithmetic on numbers, only.
-
-    Raises:
-        DataError: anything else.
-    """
+    """``name(1, key='value')``, a call in a row's answer. Raises DataError for more than literals and arithmetic."""
     try:
         call = ast.parse(source.strip(), mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
@@ -140,11 +129,7 @@ def _literal(node: ast.expr) -> Any:
 
 
 def check_conversation(expected: Mapping[str, Any], conversation: Conversation, services: Services) -> Verdict:
-    """The verdict, with upstream's error type.
-
-    Raises:
-        DataError: an expected call that cannot be read.
-    """
+    """The verdict, with upstream's error type; raises DataError for an expected call that cannot be read."""
     answer: Sequence[Sequence[str]] = expected["answer"]
     if conversation.failure is not None:
         return invalid("multi_turn:inference_error", conversation.failure)

@@ -1,7 +1,6 @@
-"""Scores of a run → the evaluation's result pages, in the published layout; it judges no reply and writes no file.
+"""Scores of a run → the evaluation's result pages, in the published layout. Percentages have two decimals.
 
-``Overall Acc`` is a percentage over the *whole* leaderboard: a category that was not run counts as 0 with all of its
-rows. Every page also has a plain accuracy over what was run. Percentages have two decimals.
+``Overall Acc`` covers the *whole* leaderboard: a category that was not run counts as 0 with all of its rows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Rows of BFCL → samples, in its native layout or in that of the published page for custom data; it opens no file.
 
-Questions and answers are joined by id, never by position. A sample's identity is a digest of its category and its row
-without id, so base and long-context rows that ask the same words stay different samples.
+Questions and answers are joined by id. A sample's identity is a digest of its category and its row without id.
 """
 
 from __future__ import annotations
@@ -51,8 +50,7 @@ def samples_of(
 ) -> LoadedSamples:
     """The samples of the rows, equal ones numbered. ``read`` is given a row and how many there were.
 
-    Raises:
-        DataError: unusable rows (all of them), or no row at all.
+    Raises DataError for unusable rows (all of them), or no row at all.
     """
     samples: list[Sample] = []
     wrong: list[Problem] = []
@@ -89,13 +87,10 @@ def read_category(
     service_docs: ServiceDocs = {},  # noqa: B006 - never changed
     skip_bad: bool = False,
 ) -> LoadedSamples:
-    """Read one category (v4 name).
+    """Read one category (v4 name); ``questions`` are the lines of ``file``, ``answers`` those of ``answer_file``.
 
-    ``questions`` are the lines of ``file``, ``answers`` those of ``answer_file``; none for (ir)relevance, and rows with
-    answers of their own. ``version`` of the data is kept with every sample. ``service_docs`` are for multi-turn rows.
-
-    Raises:
-        DataError: unusable lines or rows (all of them), or no row at all.
+    ``version`` of the data is kept with every sample. ``service_docs`` are for multi-turn rows. Raises DataError for
+    unusable rows (all of them, unless ``skip_bad``), or no row at all.
     """
     problems: list[Problem] = []
     truths: dict[str, Any] = {}
@@ -213,12 +208,8 @@ def read_custom(
 ) -> LoadedSamples:
     """Read custom rows. Rows without ``tools`` get tools that are made of the calls that all rows expect.
 
-    Args:
-        category: of all rows (v4 name); by default that which fits a row's number of calls and tools.
-        skip_bad: leave unusable rows out and list them, instead of refusing the file.
-
-    Raises:
-        DataError: unusable rows (all of them), or no row at all.
+    ``category`` (v4 name) is that of all rows; by default it fits a row's number of calls and tools. Raises DataError
+    for unusable rows (all of them, unless ``skip_bad``), or no row at all.
     """
     rows = list(read_rows(lines, file))
     made = _made_tools(rows)
@@ -243,8 +234,7 @@ def read_custom(
 def _question(fields: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[Call]]:
     """(what is sent, the calls expected). Nothing is sent from the first assistant turn with calls on: the answer.
 
-    Raises:
-        UnusableRequest: the answer in the messages and the stated calls disagree, or nothing is left to ask.
+    Raises UnusableRequest where that and the stated calls disagree, or nothing is left to ask.
     """
     messages = fields.get("messages")
     if not isinstance(messages, list) or not messages or not all(isinstance(message, dict) for message in messages):

@@ -1,7 +1,6 @@
-"""The suite ``bfcl``: the leaderboard's questions, asked and judged by its rules, without a baseline; and its options.
+"""The suite ``bfcl``: the leaderboard's questions, asked and judged by its rules, without a baseline.
 
-A single-turn sample is one question. A multi-turn sample is a conversation with simulated services, which are injected;
-without them nothing is asked.
+A multi-turn sample is a conversation with simulated services, which are injected; without them nothing is asked.
 """
 
 from __future__ import annotations
@@ -28,17 +27,11 @@ _GIVEN = {"is_option": False}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BfclSuite:
-    """``data`` is ``shipped``, ``installed``, a folder, or ``hf://datasets/…``.
+    """``data`` is ``shipped``, ``installed``, a folder, or ``hf://datasets/…``; ``job`` is a job file in its place.
 
-    ``category`` names categories and groups with commas between. ``job`` is a job file, in place of both.
-
-    Only a running program gives ``services``, what multi-turn rows talk to, and ``rest``, the verdicts on calls of live
-    services by :func:`rest_key`.
-
-    A score's ``values`` has ``correct``: 1.0, 0.0, or None for a row that cannot be checked or was not run. Custom rows
-    that name their calls add ``function_name_accuracy`` and ``function_name_and_args_accuracy``, and the latter is
-    ``correct``. ``details`` are ``category``, ``outcome``, ``error_type`` and ``error``. Raises UsageError for options
-    that cannot be meant.
+    A run gives ``services``, what multi-turn rows talk to, and ``rest``, the verdicts on calls of live services by
+    :func:`rest_key`. A score's ``values`` has ``correct``: 1.0, 0.0, or None for a row that cannot be checked or was
+    not run. Custom rows that name their calls add the two ``function_name…`` values; the second is ``correct``.
     """
 
     name: str = "bfcl"
@@ -123,13 +116,10 @@ def _checked(judge: Callable[[], Verdict]) -> Verdict:
 
 
 def judge_reply(expected: Mapping[str, Any], reply: Reply) -> Verdict:
-    """The verdict on one single-turn reply, with bfcl_eval's error types.
+    """The verdict on one single-turn reply, with bfcl_eval's error types; DataError where the row cannot be checked.
 
     Upstream counts a failed request and a broken call as right where no call was to be made. Here they are wrong: a
     failure must never improve a score.
-
-    Raises:
-        DataError: the row itself cannot be checked.
     """
     category = expected["category"]
     if is_relevance(category):
