@@ -1,4 +1,4 @@
-"""For every test: away from the user's own history, property tests away from the clock, and a server of faults."""
+"""For every test: away from the user's own history and from the clock, no page that nobody reads, a server of faults."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import math
 import os
 import signal
 import ssl
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fault_server import FaultServer
@@ -16,9 +17,11 @@ from hypothesis import settings
 from shared_vendors import OWN_COMMAND, SharedVendors
 from workbench import Bench
 
-from vendor_verifier.pipeline import simulated_vendors
+from vendor_verifier.pipeline import import_results, score, simulated_vendors
 from vendor_verifier.run import event_loop
 from vendor_verifier.scoring import answer
+from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.store import RunFolder
 from vendor_verifier.transport import client
 from vendor_verifier.transport.client import _tls_context
 
@@ -27,6 +30,8 @@ from vendor_verifier.transport.client import _tls_context
 settings.register_profile("here", deadline=None, max_examples=25)
 settings.register_profile("ci", deadline=None, max_examples=25, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+WRITE_REPORTS = score.write_reports
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -65,6 +70,25 @@ def _shared_vendors() -> Iterator[None]:
         patch.setattr(simulated_vendors, "_command", lambda seed: [*OWN_COMMAND(seed), "10"])
         patch.setattr(simulated_vendors, "_started", shared.started)
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _figures_only() -> Iterator[None]:
+    """A run in this process writes its figures and no pages, which take longer than its requests."""
+
+    def written(folder: RunFolder, scored: ScoredRun, names: Sequence[str] = ("scores.json", "ranking.csv")) -> Any:
+        return WRITE_REPORTS(folder, scored, names)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (score, import_results):
+            patch.setattr(module, "write_reports", written)
+        yield
+
+
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs write their pages, too."""
+    monkeypatch.setattr(score, "write_reports", WRITE_REPORTS)
 
 
 @pytest.fixture(autouse=True, scope="session")

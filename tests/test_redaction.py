@@ -237,6 +237,7 @@ def words_in(folder: Path) -> set[str]:
     return {word for word in WORDS_OF_SAMPLES for content in contents if word in content}
 
 
+@pytest.mark.usefixtures("pages")
 def test_a_redacted_run_holds_no_words_and_the_same_scores(
     options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from workbench import Bench
 
 import vendor_verifier.cli.main as main_module
 from vendor_verifier import __version__
@@ -57,17 +56,6 @@ def test_a_commands_help_ends_with_its_examples(
     for each in examples:
         assert not name or each.split()[0] == name
         build_app().parse_args(shlex.split(each), exit_on_error=False, print_error=False)
-
-
-def test_runs_are_named_by_folder_file_or_not_at_all(bench: Bench) -> None:
-    """Without a run the last one is meant; a folder of runs is answered with their names."""
-    bench.configure("official: faithful", "slow: slow")
-    bench.samples(2)
-    bench.run(output="runs/one")
-    for words in ("report", "score --history none", "report runs/one/report.html", "explain --vendor slow"):
-        assert bench(*words.split())[0] == 0, words
-    code, _, err = bench("explain", "runs")
-    assert (code, "runs are runs/one" in err) == (2, True)
 
 
 def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:

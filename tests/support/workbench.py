@@ -83,7 +83,8 @@ class Bench:
         samples = self.folder / "samples.jsonl"
         file = ["--test-file-path", str(samples)] if samples.exists() else []
         config = ["--config-file-path", str(self.folder / "config.yaml")]
-        return [*config, *file, "-o", str(self.folder / output), "-q", *map(str, more)]
+        history = [] if "--history" in more else ["--history", "none"]
+        return [*config, *file, *history, "-o", str(self.folder / output), "-q", *map(str, more)]
 
     def run(self, *more: str | Path, output: str = "run") -> tuple[int, dict[str, Any]]:
         """Exit code and scores of the main job."""
