@@ -46,6 +46,7 @@ def _files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.usefixtures("pages")
 def test_no_secret_in_anything_a_run_produces(
     serving: tuple[str, FaultServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture,
@@ -70,6 +71,7 @@ def test_no_secret_in_anything_a_run_produces(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("pages")
 def test_no_secret_in_what_other_commands_make_of_a_run(
     serving: tuple[str, FaultServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture,

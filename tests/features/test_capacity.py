@@ -41,7 +41,7 @@ def test_simulated_vendors_give_way_where_they_should(bench: Bench) -> None:
     assert misses[0][0].startswith("F1 ")
     assert misses[1][0].startswith("success_rate >= 0.99")
     assert [level["level"] for level in found["vendors"][0]["levels"]] == [1, 16]
-    assert (bench.folder / "out" / "01-crowded" / "level-16" / "report.html").is_file()
+    assert (bench.folder / "out" / "01-crowded" / "level-16" / "scores.json").is_file()
     assert len(shown.splitlines()) == 1 + 4 + 1 + 2
 
 

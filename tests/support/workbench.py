@@ -83,12 +83,12 @@ class Bench:
         samples = self.folder / "samples.jsonl"
         file = ["--test-file-path", str(samples)] if samples.exists() else []
         config = ["--config-file-path", str(self.folder / "config.yaml")]
-        history = [] if "--history" in more else ["--history", "none"]
-        return [*config, *file, *history, "-o", str(self.folder / output), "-q", *map(str, more)]
+        return [*config, *file, "-o", str(self.folder / output), "-q", *map(str, more)]
 
     def run(self, *more: str | Path, output: str = "run") -> tuple[int, dict[str, Any]]:
         """Exit code and scores of the main job."""
-        code, _, err = self(*self.words(output, *more))
+        history = () if "--history" in more else ("--history", "none")
+        code, _, err = self(*self.words(output, *history, *more))
         scores = self.folder / output / "scores.json"
         assert scores.exists(), err
         return code, json.loads(scores.read_text(encoding="utf-8"))

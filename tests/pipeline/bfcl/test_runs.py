@@ -68,6 +68,7 @@ def write_job(**task: Any) -> str:
     return "job.json"
 
 
+@pytest.mark.usefixtures("pages")
 def test_all_runs_what_can_run_and_says_what_was_not(run: Any) -> None:
     """stderr, report and page name every category that was left out and what it needs; none counts as failed."""
     code, err = run("--bfcl-category", "all", "--limit", "26")
@@ -113,6 +114,7 @@ def test_executable_rows_say_how_they_are_judged(run: Any) -> None:
     assert "another call with an equal effect" in " ".join(page()["run"]["bfcl"]["notes"])
 
 
+@pytest.mark.usefixtures("pages")
 def test_the_first_screen_gives_the_highest_figure(run: Any) -> None:
     """Also in a dry run: the shipped rows are ours, and what the figure can reach at most."""
     code, err = run("--suite", "bfcl", "--limit", "26", "--dry-run")
