@@ -1,4 +1,4 @@
-"""For every test: away from the user's own history and from the clock, no page that nobody reads, a server of faults."""
+"""For every test: away from the user's own history and from the clock, no page that nobody reads, a faulty server."""
 
 from __future__ import annotations
 
