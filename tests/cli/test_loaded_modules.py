@@ -14,7 +14,7 @@ RUN = ("-c", str(ROOT / "config_simulated.yaml"), "--model", "simulated-model", 
 # Each costs milliseconds at every start: other people's libraries, and what is large of the standard one.
 HEAVY = frozenset(
     "numpy pandas scipy jinja2 rich.console genai_prices httpx2 openai anthropic dask distributed huggingface_hub "
-    "pydantic transformers yaml anyio asyncio httptools aiohappyeyeballs jsonschema_rs filelock "
+    "pydantic transformers yaml anyio asyncio httptools aiohappyeyeballs tenacity jsonschema_rs filelock "
     "platformdirs dotenv backports sqlite3 multiprocessing".split()
 )
 # The settings of a run are a pydantic model, next to the words for problems of a file.
@@ -27,7 +27,7 @@ MAY_LOAD = {
     "--help": HELP,
     "init --list": {"yaml", "pydantic"},
     "RUN --dry-run": SENDING,
-    "RUN --history none -q -o new": SENDING | SCORING | {"jinja2", "rich.console"},
+    "RUN --history none -q -o new": SENDING | SCORING | {"tenacity", "jinja2", "rich.console"},
     "report stored --format md,json": READING | SCORING,
     "score stored": READING | SCORING | {"jinja2", "rich.console"} | _HISTORY,
 }

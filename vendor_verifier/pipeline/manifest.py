@@ -70,7 +70,7 @@ def hides(plan: Plan, suite: str) -> bool:
 
 
 _TOOL = Tool("agent-vendor-verifier", __version__)
-_PACKAGES = ("httpx2", "anyio", "jsonschema-rs", "msgspec", "numpy", "scipy", "genai-prices")
+_PACKAGES = ("httpx2", "anyio", "jsonschema-rs", "msgspec", "tenacity", "numpy", "scipy", "genai-prices")
 # What is asked of an entry and how: equal in all sessions of a run.
 _ASKED = "vendor model_id url wire provider parameters extra_body is_baseline".split()
 _LONG = ("parameters", "extra_body", "samples", "options")

@@ -192,21 +192,37 @@ class Conversation:
         begun_late_ns = max(0, time.perf_counter_ns() - due_ns) if is_first and due_ns is not None else None
         question = _Question(target, entry.endpoint, request, turn, total_s, most_tokens, due_ns, begun_late_ns)
         attempts = [await self._attempt(1, question)]
-        while should_retry(attempts[-1]):
-            seconds, failure = wait_after(attempts, self.retry, self.rng), attempts[-1].failure
-            if failure is not None and (failure.rules.pauses or failure.retry_after_s is not None):
-                # It holds back the whole account, also after the last try.
-                self.limiter.pause(entry, seconds)
-            if len(attempts) > self.retry.retries:
-                break
-            await self.limiter.rest(entry, seconds)
-            again = await self._attempt(len(attempts) + 1, question)
-            if _is_skipped(again):
-                # It was never sent: the vendor's last answer stays the outcome.
-                break
-            attempts.append(again)
+        if should_retry(attempts[0]):
+            attempts = await self._retried(attempts[0], question)
         self.limiter.turn_ended(entry, attempts[-1])
         return TurnRecord(tuple(attempts), question.request.rewritten)
+
+    async def _retried(self, first: Attempt, question: _Question) -> list[Attempt]:
+        """``first`` and those after it, until one succeeds or fails for good, or the tries are used up."""
+        # Most runs never come here, and loading it takes as long as a dozen requests.
+        import tenacity
+
+        entry, attempts = question.target.entry, list[Attempt]()
+
+        def wait_s(_state: object) -> float:
+            """The wait; failures of the whole account hold back all of it, also after the last try."""
+            seconds, failure = wait_after(attempts, self.retry, self.rng), attempts[-1].failure
+            if failure is not None and (failure.rules.pauses or failure.retry_after_s is not None):
+                self.limiter.pause(entry, seconds)
+            return seconds
+
+        retrying = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_result(should_retry),
+            stop=tenacity.stop_after_attempt(self.retry.retries + 1),
+            wait=wait_s,
+            sleep=partial(self.limiter.rest, entry),
+            retry_error_callback=lambda _state: None,
+        )
+        async for tried in retrying:
+            attempts.append(await self._attempt(len(attempts) + 1, question) if attempts else first)
+            tried.retry_state.set_result(attempts[-1])
+        # A retry that was never sent: the vendor's last answer stays the outcome.
+        return attempts[:-1] if _is_skipped(attempts[-1]) else attempts
 
     async def _attempt(self, number: int, question: _Question) -> Attempt:
         """An attempt with an answer, or with a failure that is not our doing."""

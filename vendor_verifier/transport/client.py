@@ -113,7 +113,8 @@ def open_client(name: ClientName, limits: Limits, wires: Iterable[str]) -> Abstr
     Raises:
         UsageError: on entering, when a protocol has no official SDK.
     """
-    # What the first host name needs: loaded amid a run, it makes every answer under way late.
+    # What the first retry and the first host name need: loaded amid a run, it makes every answer under way late.
+    import_module("tenacity")
     import_module("encodings.idna")
     if name == "sdk":
         # Loaded only by those who ask for it.
