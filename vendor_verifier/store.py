@@ -224,21 +224,13 @@ class RunFolder(msgspec.Struct, frozen=True):
             yield record
 
     def pack(self) -> None:
-        """Replace the plain file of records by a compressed one; where the disk refuses the plain one stays.
-
-        Raises:
-            StorageError: the disk refused.
-        """
+        """Replace the plain file of records by a compressed one; where the disk refuses the plain one stays."""
         plain = self.path / RECORDS
         self.write(RECORDS + PACKED, _compressed(plain))
         plain.unlink()
 
     def unpack(self) -> None:
-        """Replace the compressed file of records by a plain one, as far as it can be read.
-
-        Raises:
-            StorageError: the disk refused.
-        """
+        """Replace the compressed file of records by a plain one, as far as it can be read."""
         packed = self.path / (RECORDS + PACKED)
         self.write(RECORDS, (line for _, line in lines_in(packed)))
         packed.unlink()

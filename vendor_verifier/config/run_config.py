@@ -239,11 +239,7 @@ class RunConfig(BaseModel):
         return self.model_copy(update=given)
 
     def with_set(self) -> Self:
-        """These settings with those of ``--set run.key=value``, by which a key without a flag is given to one run.
-
-        Raises:
-            ProblemsError: unknown keys, or values out of range.
-        """
+        """These settings with those of ``--set run.key=value``, by which a key without a flag is given to one run."""
         words = [word for word in self.set if word.startswith("run.")]
         if not words:
             return self

@@ -249,11 +249,7 @@ def build_samples(
     skip_bad: bool = False,
     place: str = "line",
 ) -> LoadedSamples:
-    """The samples of rows as a loader reads them. ``place`` is what ``Row.line`` counts: lines, or rows of an array.
-
-    Raises:
-        DataError: unusable rows (all of them, the first in full), or no usable row at all.
-    """
+    """The samples of rows as a loader reads them. ``place`` is what ``Row.line`` counts: lines, or rows of an array."""
     samples: list[Sample] = []
     problems: list[Problem] = []
     defects: list[str] = []

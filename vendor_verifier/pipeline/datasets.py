@@ -105,11 +105,7 @@ def _with_difficulty(sample: Sample) -> Sample:
 
 
 def built_in_dataset(suite: str, samples: tuple[Sample, ...], options: TaskOptions) -> Dataset:
-    """The data set of samples that are built in and have no file.
-
-    Raises:
-        ProblemsError: the options name a file.
-    """
+    """The data set of samples that are built in and have no file."""
     if options.test_file_path is not None:
         words = f"read {options.test_file_path!r}; the questions of {suite} are built in and take no file"
         raise ProblemsError([Problem(words, key=f"suites.{suite}.test_file_path")])
@@ -138,11 +134,7 @@ _MOST_LISTED = 60
 
 
 def chosen_samples(own: SuiteOptions, dataset: Dataset, options: RunOptions) -> Sequence[Sample]:
-    """The samples that match the suite's own options and then the run's, whose limit a whole suite does not take.
-
-    Raises:
-        DataError: none is left.
-    """
+    """The samples that match the suite's own options and then the run's, whose limit a whole suite does not take."""
     samples: Sequence[Sample] = dataset.samples
     run_limit = None if own.kind.whole else options.limit
     head = own.chosen.head or options.head
@@ -158,9 +150,6 @@ def check_choices(sets: Sequence[tuple[SuiteOptions, Dataset]], options: RunOpti
     """Refuse selections that match no sample, naming the possible choices.
 
     A value of a filter that fits no sample next to one that fits is a warning; these are returned.
-
-    Raises:
-        ProblemsError: a filter that fits no sample.
     """
     warnings: list[str] = []
     problems = list(_misspelt(options, sets, "--", warnings))

@@ -31,12 +31,7 @@ RAW = OpenAICompletions().name
 def asked_entries(
     entries: Sequence[Entry], max_cost_usd: float | None, *, use_raw_completions: bool = False
 ) -> tuple[Entry, ...]:
-    """The entries as they are asked: with raw completions in place of chat completions if so it was said, and priced.
-
-    Raises:
-        UsageError: no entry is asked for chat completions; a simulated vendor is asked over another wire.
-        ProblemsError: a cost limit is set and the price of an entry is not known.
-    """
+    """The entries as they are asked: with prices, and raw completions in place of chat completions if so it was said."""
     if use_raw_completions:
         if not any(entry.wire in (CHAT, RAW) for entry in entries):
             raise UsageError("--use-raw-completions: no entry is asked for chat completions, which they would replace")
@@ -103,11 +98,7 @@ def costs_of(plan: Plan) -> dict[tuple[str, str], CostOf]:
 
 
 def run_wires(entries: Sequence[Entry], tokenizer_model: str | None) -> Mapping[str, Wire]:
-    """The wires of a run by name.
-
-    Raises:
-        UsageError: raw completions without a chat template to render their prompts with, or the other way round.
-    """
+    """The wires of a run by name."""
     if not any(entry.wire == RAW for entry in entries):
         if tokenizer_model is not None:
             raise UsageError(

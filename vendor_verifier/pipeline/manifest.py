@@ -157,11 +157,7 @@ def _stored_task(task: Task, dataset: Dataset, words: Callable[[str], str] = str
 
 
 def refuse_other_plan(folder: RunFolder, stored: Manifest, now: Manifest) -> None:
-    """Check that a run may be resumed as ``now`` plans it; pace and timeouts may differ.
-
-    Raises:
-        RunFolderError: it cannot, with the differences.
-    """
+    """Check that a run may be resumed as ``now`` plans it; pace and timeouts may differ."""
     if stored.is_by_doing:
         raise RunFolderError(
             f"{folder.path} lasted a stated time or followed a schedule: it is one stretch of time and cannot be gone "
@@ -205,11 +201,7 @@ def _differences(before: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapp
 
 
 def stored_manifest(folder: RunFolder) -> Manifest:
-    """The manifest of a run; for a killed run under a timed load the requests started are counted from its records.
-
-    Raises:
-        RunFolderError: there is none, or it cannot be read.
-    """
+    """The manifest of a run; for a killed run under a timed load the requests started are counted from its records."""
     manifest = folder.read_manifest()
     if not manifest.tasks:
         raise RunFolderError(f"{folder.manifest_file} names no evaluation; it is damaged, or no run of this tool")

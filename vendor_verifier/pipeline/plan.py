@@ -91,11 +91,7 @@ def _warned_of(options: RunOptions, entries: Sequence[Entry], configuration: Con
 
 
 def _question_seed(options: RunOptions) -> int:
-    """The seed of questions that are made anew: the one stated, that of the run to resume, or one that nobody knows.
-
-    Raises:
-        RunFolderError: there is no run to resume, or it cannot be read.
-    """
+    """The seed of questions that are made anew: the one stated, that of the run to resume, or one that nobody knows."""
     if options.seed is not None:
         return options.seed
     if options.incremental:
@@ -183,12 +179,7 @@ def _typed(texts: Sequence[str], flag: str) -> Iterator[tuple[str, Problem]]:
 
 
 def read_load(options: RunOptions) -> LoadShape:
-    """The requested load shape, with the schedule's file read.
-
-    Raises:
-        ProblemsError: flags that contradict each other or the rest of the run, all at once.
-        DataError: the schedule cannot be read.
-    """
+    """The requested load shape, with the schedule's file read."""
     if problems := list(_problems(options)):
         raise ProblemsError(problems)
     schedule = () if options.replay_schedule is None else read_schedule(options.replay_schedule)

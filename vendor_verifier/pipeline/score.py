@@ -69,12 +69,7 @@ def score_again(folder: RunFolder, options: RunOptions, **changes: Any) -> Score
 
 
 def score_and_write(folder: RunFolder, suites: Sequence[str], results_file: Path | None = None) -> ScoredRun:
-    """Score the records of a run and write its reports; the results of its tasks to ``results_file``, too.
-
-    Raises:
-        RunFolderError: not a readable run folder.
-        StorageError: the disk refused.
-    """
+    """Score the records of a run and write its reports; the results of its tasks to ``results_file``, too."""
     results = TaskResults() if results_file is not None or any(map(scores_tasks, suites)) else None
     scored = score_folder(folder, results=results)
     write_reports(folder, scored)
@@ -191,11 +186,7 @@ def _judged(
 
 
 def check_score(score: ScoreRequest, suites: Sequence[str]) -> None:
-    """Refuse rank metrics that are no score, and gates and SLOs that cannot be read, before records are read.
-
-    Raises:
-        ProblemsError: with what was expected.
-    """
+    """Refuse rank metrics that are no score, and gates and SLOs that cannot be read, before records are read."""
     check_rank_metrics(score.rank_metrics, suites)
     for texts in (score.gates, *score.model_gates.values()):
         read_gates(texts, suites)
@@ -210,11 +201,7 @@ def _settings(manifest: Manifest) -> dict[str, Any]:
 
 
 def write_reports(folder: RunFolder, scored: ScoredRun, names: Sequence[str] = BY_DEFAULT) -> list[Path]:
-    """Write these report files and return their paths.
-
-    Raises:
-        StorageError: the disk refused.
-    """
+    """Write these report files and return their paths."""
     return [folder.write(name, text) for name, text in rendered(scored, names).items()]
 
 

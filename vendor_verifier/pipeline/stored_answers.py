@@ -30,12 +30,7 @@ _MOST_SHOWN = 20
 
 
 def evaluate_file(path: Path, options: RunOptions) -> tuple[ToolCorrectnessMetric, list[CaseResult]]:
-    """The metric that ``options`` state, and its result for every stored answer in a file.
-
-    Raises:
-        DataError: no such file, no rows of answers, or rows without ``tools_called``; all of them at once.
-        ProblemsError: options that are invalid, or that are of asking.
-    """
+    """The metric that ``options`` state, and its result for every stored answer in a file."""
     metric = _metric(options)
     samples = load_dataset(path).samples
     lines = [sample.source.line if sample.source else at for at, sample in enumerate(samples, 1)]

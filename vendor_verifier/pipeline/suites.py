@@ -110,11 +110,7 @@ class Evaluation:
 def evaluations_of(
     stated: Mapping[str, SuiteOptions], options: RunOptions, environ: Mapping[str, str], question_seed: int
 ) -> tuple[list[Evaluation], list[str]]:
-    """The evaluations with the samples that the run chooses, and warnings about these.
-
-    Raises:
-        VerifierError: samples that cannot be read, or a choice that fits none.
-    """
+    """The evaluations with the samples that the run chooses, and warnings about these."""
     found = [(own, *own.kind.around().prepare(own, options, environ, question_seed)) for own in stated.values()]
     warnings = check_choices([(own, dataset) for own, _, dataset in found], options)
     evaluations = []
@@ -132,22 +128,14 @@ def evaluations_of(
 def ready_suite(
     name: str, options: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder | None = None
 ) -> Suite:
-    """The suite with its options and the resources its samples need; of a stored run if ``folder`` is given.
-
-    Raises:
-        ProblemsError: no such suite, or invalid options.
-    """
+    """The suite with its options and the resources its samples need; of a stored run if ``folder`` is given."""
     kind = known_suite(name)
     ready: Suite = kind.around().ready(build_suite(kind, options), options, samples, folder)
     return ready
 
 
 def rejudged(manifest: Manifest, options: RunOptions) -> Manifest:
-    """The manifest with the options of judging that ``options`` state; unchanged where they state none.
-
-    Raises:
-        ProblemsError: options that are invalid, of no evaluation of the run, or that decide what is asked.
-    """
+    """The manifest with the options of judging that ``options`` state; unchanged where they state none."""
     if not options.set and not any(options.suite_flags()):
         return manifest
     if manifest.redacted:
@@ -161,11 +149,7 @@ def rejudged(manifest: Manifest, options: RunOptions) -> Manifest:
 
 
 def refuse_options_of_asking(stated: Mapping[str, SuiteOptions]) -> None:
-    """Check that the command line states options of judging only.
-
-    Raises:
-        ProblemsError: all others.
-    """
+    """Check that the command line states options of judging only."""
     problems = []
     for suite, each in stated.items():
         judges = each.kind.judges_by
@@ -178,11 +162,7 @@ def refuse_options_of_asking(stated: Mapping[str, SuiteOptions]) -> None:
 
 
 def check_rank_metrics(metrics: Sequence[str], suites: Sequence[str]) -> None:
-    """Check that every rank metric that is a suite's score belongs to a suite that takes part and has one.
-
-    Raises:
-        ProblemsError: with those that can.
-    """
+    """Check that every rank metric that is a suite's score belongs to a suite that takes part and has one."""
     able = [name for name in suites if known_suite(name).ranks_by is not None]
     for metric in metrics:
         if metric not in able:

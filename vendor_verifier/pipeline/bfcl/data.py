@@ -108,11 +108,7 @@ def _folders(where: str) -> list[Path]:
 
 
 def custom_files(where: str) -> list[Path]:
-    """The files of custom rows at ``where``: that file, or all in a folder that has none in the native layout.
-
-    Raises:
-        UsageError: there is nothing at that path.
-    """
+    """The files of custom rows at ``where``: that file, or all in a folder that has none in the native layout."""
     path = Path(where)
     if where in ("shipped", "installed"):
         return []
@@ -138,9 +134,6 @@ def load_categories(
 
     ``services``: the simulated services are installed. ``keys``: the names of the keys set for rest rows; rows that
     need others are left out and reported. ``limit``: the first rows of all categories together.
-
-    Raises:
-        DataError: unusable rows.
     """
     parts: list[LoadedSamples] = []
     not_run: dict[str, str] = {}
@@ -223,11 +216,7 @@ def find_services(where: str) -> Services | None:
 
 
 def answered_rows(where: str) -> tuple[Sample, ...]:
-    """The rows in a folder of the leaderboard's layout that state the right calls; ``shipped`` for those that ship.
-
-    Raises:
-        UsageError: the folder holds no such data.
-    """
+    """The rows in a folder of the leaderboard's layout that state the right calls; ``shipped`` for those that ship."""
     return load_categories(find_data(where), (*SINGLE_TURN, *EXECUTABLE))[0].samples
 
 
@@ -256,11 +245,7 @@ def shape_of(value: object) -> dict[str, Any]:
 
 
 def ask_services(folder: RunFolder, samples: Sequence[Sample], keys: Mapping[str, str]) -> None:
-    """Ask the services for every call of the run's records without a stored verdict, and store the verdicts.
-
-    Raises:
-        StorageError: the disk refused.
-    """
+    """Ask the services for every call of the run's records without a stored verdict, and store the verdicts."""
     rest = {sample.id: sample for sample in samples if sample.expected.get("category") == "rest"}
     known = read_verdicts(folder)
     due: dict[str, tuple[Sample, Reply]] = {}
@@ -333,11 +318,7 @@ def _compared(status: int, body: bytes, right: Mapping[str, Any]) -> Verdict:
 
 
 def read_verdicts(folder: RunFolder) -> dict[str, Verdict]:
-    """The stored verdicts on calls of services, by the keys of the calls.
-
-    Raises:
-        RunFolderError: the file is damaged.
-    """
+    """The stored verdicts on calls of services, by the keys of the calls."""
     file = folder.path / REST_FILE
     try:
         return msgspec.json.decode(file.read_bytes(), type=dict[str, Verdict]) if file.exists() else {}

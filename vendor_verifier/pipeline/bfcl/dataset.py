@@ -81,11 +81,7 @@ class Job(_Part):
 
 
 def read_job_file(path: Path) -> Job:
-    """The job of a file.
-
-    Raises:
-        ConfigError: it cannot be read, or what it asks for cannot be meant; with the lines.
-    """
+    """The job of a file."""
     # JSON may be indented with tabs, YAML may not.
     document = read_yaml(read_text(path).replace("\t", "  "), path)
     job = document.fitted(Job, (), document.content)
@@ -95,13 +91,7 @@ def read_job_file(path: Path) -> Job:
 
 
 def bfcl_dataset(stated: SuiteOptions, keys: Iterable[str], job: Job | None, *, skip_bad: bool) -> Dataset:
-    """All rows that can run. ``keys`` are the names of the keys set for rest rows.
-
-    Raises:
-        UsageError: nothing can run; the message says what each category needs.
-        ProblemsError: options that contradict each other, or the data.
-        DataError: unusable rows.
-    """
+    """All rows that can run. ``keys`` are the names of the keys set for rest rows."""
     options, chosen = stated.suite, stated.chosen
     assert isinstance(options, BfclSuite)
     _refuse_contradictions(stated.own, chosen, job)

@@ -101,10 +101,6 @@ def write_bfcl_pages(folder: RunFolder, task: StoredTask) -> None:
     """Write a page for every vendor with records of the evaluation, which the run stored as ``task``.
 
     With several models in the run, each has a folder of its own, because ranks are among the vendors of one model.
-
-    Raises:
-        RunFolderError: not a readable run folder.
-        StorageError: the disk refused.
     """
     samples = folder.read_samples(SUITE)
     tasks = by_task(samples)
