@@ -17,7 +17,7 @@ from hypothesis import settings
 from shared_vendors import OWN_COMMAND, SharedVendors
 from workbench import Bench
 
-from vendor_verifier.pipeline import import_results, score, simulated_vendors
+from vendor_verifier.pipeline import execute, given_answers, score
 from vendor_verifier.run import event_loop
 from vendor_verifier.scoring import answer
 from vendor_verifier.scoring.scored_run import ScoredRun
@@ -67,8 +67,8 @@ def _shared_vendors() -> Iterator[None]:
     """Simulated vendors that runs of this process share, and that answer quickly: to start some and to wait for them is
     most of what a small run takes."""
     with pytest.MonkeyPatch.context() as patch, SharedVendors() as shared:
-        patch.setattr(simulated_vendors, "_command", lambda seed: [*OWN_COMMAND(seed), "10"])
-        patch.setattr(simulated_vendors, "_started", shared.started)
+        patch.setattr(execute, "_command", lambda seed: [*OWN_COMMAND(seed), "10"])
+        patch.setattr(execute, "_started", shared.started)
         yield
 
 
@@ -80,7 +80,7 @@ def _figures_only() -> Iterator[None]:
         return WRITE_REPORTS(folder, scored, names)
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (score, import_results):
+        for module in (score, given_answers):
             patch.setattr(module, "write_reports", written)
         yield
 

@@ -43,10 +43,6 @@ def verify(
     models: Sequence[str] = (),
     vendors: Sequence[str] = (),
     suites: Sequence[str] = (),
-    limit: int | None = None,
-    head: bool = False,
-    repeat: int | None = None,
-    seed: int | None = None,
     output_dir: Folder | None = None,
     history: Folder | None = None,
     environ: Mapping[str, str] | None = None,
@@ -57,7 +53,8 @@ def verify(
     """Ask every vendor of ``config`` every sample, score the answers, write the run folder.
 
     Arguments are named like the flags of ``run``; ``settings`` are further fields of
-    :class:`vendor_verifier.config.run_config.RunOptions`. What is None is left to the file, and then to the default.
+    :class:`vendor_verifier.config.run_config.RunOptions`, such as ``limit``. What is None is left to the file, and
+    then to the default.
     Without ``history``, here or in the file, the run joins none; one that cannot take it is a UserWarning. ``environ``
     replaces the process environment as the source of keys. With ``dask_client`` that Dask cluster sends. A vendor that
     fails is in the report, not raised.
@@ -72,10 +69,6 @@ def verify(
         model=tuple(models),
         vendor=tuple(vendors),
         suite=tuple(suites),
-        limit=limit,
-        head=head or None,
-        repeat=repeat,
-        seed=seed,
         output_dir=None if output_dir is None else Path(output_dir),
         **settings,
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vendor_verifier.pipeline.import_results import import_run
+from vendor_verifier.pipeline.given_answers import import_run
 from vendor_verifier.scoring.scored_run import ScoredRun
 
 LLMVV = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from vendor_verifier.pipeline import simulated_vendors
+from vendor_verifier.pipeline import execute
 from vendor_verifier.records.plan import Entry
 
 # They count what they refused: a run that ended amid it would be met by the next one.
@@ -13,7 +13,7 @@ _REMEMBERING = "bursty"
 
 
 # As a run starts them for itself: vendors of its own, at the pace of their personas.
-OWN_COMMAND, OWN_START = simulated_vendors._command, simulated_vendors._started
+OWN_COMMAND, OWN_START = execute._command, execute._started
 
 
 class SharedVendors:

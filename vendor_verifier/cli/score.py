@@ -15,9 +15,8 @@ from vendor_verifier.cli.output import EXIT_OK, gates_exit_code, print_report, w
 from vendor_verifier.config.run_config import INPUT, OUTPUT, RunOptions, option
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.history.database import history_file, remember
-from vendor_verifier.pipeline.import_results import import_run
+from vendor_verifier.pipeline.given_answers import case_document, case_lines, evaluate_file, import_run
 from vendor_verifier.pipeline.score import score_again
-from vendor_verifier.pipeline.stored_answers import case_document, case_lines, evaluate_file
 from vendor_verifier.records.manifest import BaselineF1, SchemaPolicy, ScoreRequest, Undecided
 from vendor_verifier.store import RunFolder, run_named
 

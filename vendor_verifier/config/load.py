@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import msgspec
 from msgspec import structs
 
 from vendor_verifier.config.document import Document, key_text, listed, nearest, read_text, read_yaml
@@ -36,31 +35,23 @@ NO_F1 = "F1 will not be measured"
 _URL_EXAMPLE = "`--url novita=https://api.novita.ai/v3/openai --model MODEL`"
 
 
-class StatedGate(msgspec.Struct, frozen=True):
-    """A condition as the file writes it, under ``gates:`` of one model or (``None``) of all, or under ``slos:``;
-    ``place`` has no message.
-
-    What the words mean is not read here: which evaluations take part is not known yet.
-    """
-
-    text: str
-    model: str | None
-    place: Problem
+# A gate or SLO as the file writes it, and its place, a problem without a message. What the words mean is read later.
+Condition = tuple[str, Problem]
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """The content of a config file, ready to plan with.
 
-    ``entries`` are in the order of the file. ``defaults`` are already applied to the entries. ``secrets``
-    holds every key and every header value with a variable in it; they must not be written anywhere.
+    ``entries`` are in the order of the file, with the ``defaults``. ``gates`` are by model, under None those of all.
+    ``secrets`` holds every key and every header value with a variable in it; they must not be written anywhere.
     """
 
     entries: tuple[Entry, ...]
     defaults: Settings = field(default_factory=Settings)
     suites: Mapping[str, Any] = field(default_factory=dict)
-    gates: tuple[StatedGate, ...] = ()
-    slos: tuple[StatedGate, ...] = ()
+    gates: Mapping[str | None, Sequence[Condition]] = field(default_factory=dict)
+    slos: Sequence[Condition] = ()
     warnings: tuple[str, ...] = ()
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     suite_places: Mapping[str, Problem] = field(default_factory=dict)
@@ -144,20 +135,19 @@ def _besides_entries(
         # Without its settings the rest of the file would seem wrong, too.
         document.stop_on_problems()
     options = options.over(parts.get("run") or RunConfig())
-    conditions: dict[str, list[StatedGate]] = {"gates": [], "slos": []}
-    for owner, section in ((None, content), *content.items()):
-        for key, found in conditions.items():
-            stated = section.get(key) if isinstance(section, Mapping) else None
-            path = (key,) if owner is None else (owner, key)
-            for at, text in enumerate(stated if isinstance(stated, list) else []):
-                if isinstance(text, str):
-                    found.append(StatedGate(text, owner, document.place((*path, at))))
+
+    def conditions(section: Any, *path: str) -> list[Condition]:
+        stated = section.get(path[-1]) if isinstance(section, Mapping) else None
+        texts = enumerate(stated if isinstance(stated, list) else ())
+        return [(text, document.place((*path, at))) for at, text in texts if isinstance(text, str)]
+
+    of_models = {model: conditions(section, model, "gates") for model, section in content.items()}
     return Configuration(
         (),
         defaults=parts.get("defaults") or Settings(),
         suites=parts.get("suites") or {},
-        gates=tuple(conditions["gates"]),
-        slos=tuple(conditions["slos"]),
+        gates={None: conditions(content, "gates"), **{model: gates for model, gates in of_models.items() if gates}},
+        slos=conditions(content, "slos"),
         suite_places={key_text(path): document.place(path) for path in document.lines if path[:1] == ("suites",)},
         options=options,
         registry=find_vendors(options.vendor_path) if registry is None else registry,

@@ -31,7 +31,7 @@ RAW = OpenAICompletions().name
 def asked_entries(
     entries: Sequence[Entry], max_cost_usd: float | None, *, use_raw_completions: bool = False
 ) -> tuple[Entry, ...]:
-    """The entries as they are asked: with prices, and raw completions in place of chat completions if so it was said."""
+    """The entries as they are asked: priced, and with raw in place of chat completions if so it was said."""
     if use_raw_completions:
         if not any(entry.wire in (CHAT, RAW) for entry in entries):
             raise UsageError("--use-raw-completions: no entry is asked for chat completions, which they would replace")

@@ -6,6 +6,7 @@ import math
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from msgspec import structs
@@ -139,28 +140,24 @@ def _plan(
 
 def _score(options: RunOptions, configuration: Configuration) -> ScoreRequest:
     """The settings of scoring: the gates and SLOs of the configuration, those of a model, then those of the flags."""
-    slos = tuple(slo.text for slo in configuration.slos)
-    everybody = tuple(gate.text for gate in configuration.gates if gate.model is None)
-    own = {gate.model: everybody for gate in configuration.gates if gate.model is not None}
-    for gate in configuration.gates:
-        if gate.model is not None:
-            own[gate.model] = (*own[gate.model], gate.text)
+    gates = {model: tuple(text for text, _ in stated) for model, stated in configuration.gates.items()}
+    everybody = gates.pop(None, ())
     return ScoreRequest(
         options.undecided,
         options.schema_policy,
         options.rank_metric,
         (*everybody, *options.gate),
         options.baseline_f1,
-        model_gates={model: (*gates, *options.gate) for model, gates in own.items()},
-        slos=(*slos, *options.slo),
+        model_gates={str(model): (*everybody, *own, *options.gate) for model, own in gates.items()},
+        slos=(*(text for text, _ in configuration.slos), *options.slo),
     )
 
 
 def _stated_problems(configuration: Configuration) -> Iterator[Problem]:
     """All that is wrong with the load, gates, SLOs and options of evaluations, of the file and of the command line."""
     options = configuration.options
-    gates = [*((gate.text, gate.place) for gate in configuration.gates), *_typed(options.gate, "--gate")]
-    slos = [*((slo.text, slo.place) for slo in configuration.slos), *_typed(options.slo, "--slo")]
+    gates = [*chain(*configuration.gates.values()), *((text, Problem("", key="--gate")) for text in options.gate)]
+    slos = [*configuration.slos, *((text, Problem("", key="--slo")) for text in options.slo)]
     for step in (
         lambda: read_load(options),
         lambda: check_rank_metrics(options.rank_metric, options.suites),
@@ -172,10 +169,6 @@ def _stated_problems(configuration: Configuration) -> Iterator[Problem]:
             step()
         except ProblemsError as error:
             yield from error.problems
-
-
-def _typed(texts: Sequence[str], flag: str) -> Iterator[tuple[str, Problem]]:
-    return ((text, Problem("", key=flag)) for text in texts)
 
 
 def read_load(options: RunOptions) -> LoadShape:

@@ -16,7 +16,7 @@ from msgspec import structs
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ClusterError, NobodyToSend, RunFolderError, UsageError
 from vendor_verifier.pipeline.entries import costs_of
-from vendor_verifier.pipeline.execute import queue_of, send
+from vendor_verifier.pipeline.execute import queue_of, send, with_simulated_vendors
 from vendor_verifier.pipeline.manifest import (
     hides,
     new_manifest,
@@ -25,7 +25,6 @@ from vendor_verifier.pipeline.manifest import (
     with_ending,
 )
 from vendor_verifier.pipeline.plan import Prepared, foreseen
-from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
 from vendor_verifier.pipeline.task_results import results_file, run_folder
 from vendor_verifier.records.failures import SETTLED
 from vendor_verifier.records.manifest import Manifest

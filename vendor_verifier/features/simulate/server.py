@@ -21,7 +21,6 @@ from typing import Any
 
 from vendor_verifier.features.simulate.answer_key import AnswerKey, digest
 from vendor_verifier.features.simulate.model import PERSONAS, ROOM, Answer, Body, Draw, Persona, answer_to, problem_of
-from vendor_verifier.pipeline.simulated_vendors import READY_PREFIX
 
 _STREAM = b"HTTP/1.1 200 -\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 _WHOLE = "HTTP/1.1 {} -\r\ncontent-type: application/json\r\ncontent-length: {}{}\r\n\r\n"
@@ -161,7 +160,7 @@ async def serve(vendors: Vendors, port: int = 0) -> None:
     server = await asyncio.start_server(vendors.connection, "127.0.0.1", port, backlog=512, limit=2**20)
     address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     lines = [f"  {address}/{name}/v1  {each.description}" for name, each in PERSONAS.items()]
-    print(f"{READY_PREFIX}{address}", *lines, sep="\n", flush=True)
+    print(f"simulated vendors at {address}", *lines, sep="\n", flush=True)
     async with server:
         await server.serve_forever()
 
