@@ -74,14 +74,9 @@ def csv_text(text: str) -> str:
 
 
 def spreadsheet_text(text: str) -> str:
-    """The whole text as a cell of a spreadsheet, line ends and tabs kept; no part of it is read as a formula.
-
-    An operator gets an apostrophe at the start and after a line end, a tab and a semicolon, where some programs split.
-    """
-    lines = text.replace("\r\n", "\n").split("\n")
-    shown = "\n".join(line if line.isprintable() else "".join(map(_kept_character, line)) for line in lines)
+    """The whole text as a cell of a spreadsheet; an operator gets an apostrophe at the start and after a line end, tab
+    or semicolon, where some programs split."""
+    shown = text.replace("\r\n", "\n")
+    if not shown.isprintable():
+        shown = "".join(each if each in "\t\n" else _visible_character(each) for each in shown)
     return _FORMULA.sub(r"\1'", shown)
-
-
-def _kept_character(character: str) -> str:
-    return character if character == "\t" else _visible_character(character)

@@ -119,7 +119,7 @@ def page(index: Index, path: str, query: Mapping[str, str]) -> str:
     """The page of a path behind the token: "" (the samples) or ``sample``."""
     content = {"": grid, "sample": shown_sample}[path](index, query)
     content |= {"title": index.folder.path.name, "index": index, "states": STATES, "query": query}
-    return drawn("view.html.j2", part("page.css") + part("view.css"), has_forms=True, **content)
+    return drawn("view.html.j2", part("page.css") + part("view.css"), form_action="'self'", **content)
 
 
 class ViewServer(ThreadingHTTPServer):

@@ -72,19 +72,6 @@ def part(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def policy(style: str, script: str = "", *, has_forms: bool = False) -> str:
-    """The content security policy that allows these two texts, with ``has_forms`` forms to its own server, no more."""
-
-    def digest(text: str) -> str:
-        return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-    own = "'self'" if has_forms else "'none'"
-    return (
-        f"default-src 'none'; style-src '{digest(style)}'; script-src '{digest(script)}'; img-src data:; "
-        f"base-uri 'none'; form-action {own}"
-    )
-
-
 @cache
 def _templates() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -99,12 +86,14 @@ def _templates() -> Environment:
     return environment
 
 
-def drawn(template: str, style: str, script: str = "", *, has_forms: bool = False, **content: Any) -> str:
-    """A page made by one of the templates here with this style and script, UTF-8-encodable."""
+def drawn(template: str, style: str, script: str = "", *, form_action: str = "'none'", **content: Any) -> str:
+    """A page made by one of the templates here, UTF-8-encodable; its policy allows this style and script, no more."""
+    digests = (base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in (style, script))
+    allowed = "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; "
+    policy = allowed.format(*digests) + f"form-action {form_action}"
     # Safe to mark: both are constant files of ours, and the policy allows exactly these bytes.
     constant = {"style": Markup(style), "script": Markup(script)}  # noqa: S704
-    allowed = policy(style, script, has_forms=has_forms)
-    text: str = _templates().get_template(template).render(policy=allowed, **constant, **content)
+    text: str = _templates().get_template(template).render(policy=policy, **constant, **content)
     return text
 
 

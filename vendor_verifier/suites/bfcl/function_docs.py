@@ -92,7 +92,6 @@ def _translated(details: Any, *, is_item: bool = False) -> Any:
 
 
 ReferenceCall = tuple[str, dict[str, Any]]
-_NOTHING = object()
 
 
 def reference_calls(expected: Mapping[str, Any]) -> list[ReferenceCall]:
@@ -129,15 +128,9 @@ def _call(answer: Mapping[str, Any], functions: Sequence[Mapping[str, Any]], lan
 def _plain(option: Any) -> Any:
     """An accepted value without the lists of alternatives inside objects."""
     if isinstance(option, dict):
-        entries = {key: _first_entry(accepted) for key, accepted in option.items()}
-        return {key: value for key, value in entries.items() if value is not _NOTHING}
+        known = {key: accepted if isinstance(accepted, list) else [accepted] for key, accepted in option.items()}
+        return {key: accepted[0] for key, accepted in known.items() if accepted and "" not in accepted}
     return [_plain(item) if isinstance(item, dict) else item for item in option] if isinstance(option, list) else option
-
-
-def _first_entry(accepted: Any) -> Any:
-    if not isinstance(accepted, list):
-        return accepted
-    return _NOTHING if "" in accepted else next(iter(accepted), _NOTHING)
 
 
 def _source(value: Any, details: Mapping[str, Any], language: Language) -> str:
