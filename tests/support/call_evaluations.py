@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from hypothesis import strategies as st
+
 from vendor_verifier.records.record import Attempt, Failure, Response, Score, ToolCall
 from vendor_verifier.records.request import Turn
 from vendor_verifier.records.sample import Sample
@@ -60,3 +62,13 @@ def failed() -> Attempt:
 
 
 RIGHT = called(("a", {"x": 1}))
+
+
+def any_json(keys: st.SearchStrategy[str] = st.text(max_size=8)) -> st.SearchStrategy[Any]:  # noqa: B008
+    """JSON values with these keys in their objects."""
+    numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    return st.recursive(
+        st.none() | st.booleans() | numbers | st.text(max_size=8),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3),
+        max_leaves=10,
+    )

@@ -42,28 +42,26 @@ def write_model(path: str) -> None:
     def weights(*shape: int) -> np.ndarray:
         return (random.standard_normal(shape) * 0.05).astype(np.float32)
 
-    ones = np.ones(WIDTH, np.float32)
-    writer.add_tensor("token_embd.weight", weights(len(TOKENS), WIDTH))
     # Letters only: a stray byte would be no text.
     scores = weights(len(TOKENS), WIDTH)
     scores[:-26] = 0
-    writer.add_tensor("output.weight", scores)
-    writer.add_tensor("output_norm.weight", ones)
-    writer.add_tensor("blk.0.attn_norm.weight", ones)
-    writer.add_tensor("blk.0.ffn_norm.weight", ones)
-    for name in ("attn_q", "attn_k", "attn_v", "attn_output"):
-        writer.add_tensor(f"blk.0.{name}.weight", weights(WIDTH, WIDTH))
-    writer.add_tensor("blk.0.ffn_gate.weight", weights(INNER, WIDTH))
-    writer.add_tensor("blk.0.ffn_up.weight", weights(INNER, WIDTH))
-    writer.add_tensor("blk.0.ffn_down.weight", weights(WIDTH, INNER))
+    tensors = {
+        "token_embd": weights(len(TOKENS), WIDTH),
+        "output": scores,
+        **dict.fromkeys(("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm"), np.ones(WIDTH, np.float32)),
+        **{f"blk.0.attn_{name}": weights(WIDTH, WIDTH) for name in ("q", "k", "v", "output")},
+        **{f"blk.0.ffn_{name}": weights(INNER, WIDTH) for name in ("gate", "up")},
+        "blk.0.ffn_down": weights(WIDTH, INNER),
+    }
+    for name, tensor in tensors.items():
+        writer.add_tensor(f"{name}.weight", tensor)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
 
 
-def main() -> None:
-    """Serve the model until the input ends."""
+if __name__ == "__main__":
     path, port = sys.argv[1:]
     write_model(path)
     asked = xllamacpp.CommonParams()
@@ -76,7 +74,3 @@ def main() -> None:
     asked.ui = False
     _server = xllamacpp.Server(asked)
     sys.stdin.read()
-
-
-if __name__ == "__main__":
-    main()
