@@ -130,7 +130,7 @@ class ModelTables:
             })
             for label, vendor in vendors.items()
         ]  # fmt: skip
-        note = "IRF orders vendors and does not measure them: read it with the verdict."
+        note = "IRF orders vendors; it does not measure them. Read it with the verdict."
         return Table("Ranking", rows, columns, note=note)
 
     def intervals(self) -> Table:
@@ -148,7 +148,7 @@ class ModelTables:
         matrix = {"tp": "TP", "fp": "FP", "fn": "FN", "tn": "TN"}
         rates = {"precision": "Precision", "recall": "Recall"}
         records = {"planned": "Planned", "recorded": "Recorded", "succeeded": "Succeeded"}
-        measured = {c.key: f"{c.head}, of" for c in PAGE_COLUMNS[1:] if c.key != "success_rate"}
+        measured = {c.key: f"{c.head} (n)" for c in PAGE_COLUMNS[1:] if c.key != "success_rate"}
         columns = [
             *_columns(matrix, formats.count),
             *_columns(rates, formats.rate),
@@ -162,16 +162,14 @@ class ModelTables:
             })
             for label, v in self.model.vendors.items()
         ]  # fmt: skip
-        note = (
-            "TP to TN are sums over the pairs of a baseline's repetition and the vendor's; a failure counts as missed."
-        )
+        note = "TP to TN sum over all pairs of a baseline's and a vendor's repetition; a failure counts as missed."
         return Table("Counts", rows, columns, note=note)
 
     def findings(self) -> Table:
         """What was seen at vendors: the sentence, its evidence and the difference with its interval."""
         columns = (
             Column("facet", "Facet"),
-            Column("status", "Means"),
+            Column("status", "Status"),
             Column("text", "Finding"),
             Column("p_value", "p", formats.p_value),
             Column("difference", "Difference"),
@@ -239,12 +237,12 @@ class ModelTables:
         ]
         columns = (
             Column("total_usd", "All", formats.usd),
-            Column("wasted_usd", "Of it on failures and retries", formats.usd),
+            Column("wasted_usd", "On failures and retries", formats.usd),
             Column("per_1000_requests_usd", "1,000 requests", formats.usd),
             Column("per_answer_usd", "1,000 answers", lambda usd: formats.usd(1000 * usd)),
             Column("per_valid_call_usd", "1,000 valid calls", lambda usd: formats.usd(1000 * usd)),
             Column("reported_ratio", "Billed ÷ computed", formats.quantity),
-            Column("unpriced", "Attempts without tokens", formats.count),
+            Column("unpriced", "Attempts without token counts", formats.count),
         )
         return Table("Costs in US dollars", rows, columns).without_empty
 
@@ -259,7 +257,7 @@ class ModelTables:
         ]
         heads = {"mean": "avg", "min": "min", "p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "max": "max"}
         columns = [Column("metric", "Metric"), *_columns(heads, formats.quantity), Column("n", "n", formats.count)]
-        return Table("Times of single answers", rows, columns)
+        return Table("Latency", rows, columns)
 
     def pace(self) -> Table:
         """The load that each vendor got and what it answered; empty of imported results, which were not sent here."""
@@ -276,7 +274,7 @@ class ModelTables:
         if self.scored.manifest.status != "imported":
             attempts = self.scored.attempts[self.scored.attempts["model"] == self.name]
             rows = rows_of(breakdowns.pace(self.records, attempts))
-        return Table("Pace", rows, _columns(heads, formats.quantity))
+        return Table("Throughput", rows, _columns(heads, formats.quantity))
 
     def goodput(self) -> Table:
         """The requests that kept every SLO; empty without SLOs."""
@@ -304,7 +302,7 @@ class ModelTables:
         records = self.scored.records.loc[self.scored.records["model"] == self.name, columns]
         heads = {
             "vendor": "Vendor's name",
-            "model_id": "Model asked for",
+            "model_id": "Model requested",
             "served": "Model in answers",
             "provider": "Provider in answers",
         }

@@ -98,11 +98,11 @@ class CallSuite:
 
     def __post_init__(self) -> None:
         if self.answer_format not in ("auto", "native", "text"):
-            raise UsageError(f"{self.name}: answer_format is auto, native or text, read {self.answer_format!r}")
+            raise UsageError(f"{self.name}: answer_format must be auto, native or text, read {self.answer_format!r}")
         if self.agent_prompt is not None and PLACEHOLDER not in self.agent_prompt:
             raise UsageError(f"{self.name}: agent_prompt has no {PLACEHOLDER}, so the question would not be asked")
         if self.max_iterations < 1:
-            raise UsageError(f"{self.name}: max_iterations is at least 1, read {self.max_iterations}")
+            raise UsageError(f"{self.name}: max_iterations must be at least 1, read {self.max_iterations}")
 
     def evaluate(self, expected: Sequence[Call], called: Sequence[Call]) -> dict[str, Any]:
         """The details of a whole answer; values are read from it by name."""

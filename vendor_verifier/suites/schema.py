@@ -106,7 +106,7 @@ class _Compiled(msgspec.Struct, frozen=True):
             return CallVerdict(name, self.verdict, self.reason)
         too_long = self.parts * written > _MAX_WORK or (self.backtracks and written > _MAX_BACKTRACKED)
         if too_long or (self.circles > 1 and self.circles ** _depth(arguments) > _MAX_WORK):
-            return CallVerdict(name, "not_judged", "judging these arguments by this schema would take too long")
+            return CallVerdict(name, "not_judged", "validating these arguments would take too long")
         try:
             self.validator.validate(arguments)
         except jsonschema_rs.ValidationError as error:
@@ -214,7 +214,7 @@ class ArgumentChecker:
         if meant is not None and found.verdict in ("schema_mismatch", "schema_unusable"):
             found = meant.judge(call.name, arguments, len(call.arguments))
             if found.verdict == "valid":
-                read = f"read as its dialect means it: {', '.join(words)}"[:MESSAGE_CAP]
+                read = f"valid in the dialect of its schema: {', '.join(words)}"[:MESSAGE_CAP]
                 found = CallVerdict(call.name, "valid_in_dialect", read)
         if not empty or found.verdict in ("schema_unusable", "not_judged"):
             return found

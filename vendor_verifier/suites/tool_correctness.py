@@ -36,7 +36,7 @@ class ToolCorrectnessMetric:
 
     def __post_init__(self) -> None:
         if not isinstance(self.threshold, (int, float)) or not 0 <= self.threshold <= 1:
-            raise UsageError(f"tool_correctness: threshold is a number from 0 to 1, read {self.threshold!r}")
+            raise UsageError(f"tool_correctness: threshold must be a number from 0 to 1, read {self.threshold!r}")
 
     def score(self, expected: Sequence[Call], called: Sequence[Call]) -> ToolCorrectness:
         """The share of expected calls that were made. Where nothing is expected, only no call at all is right."""
@@ -52,7 +52,7 @@ class ToolCorrectnessMetric:
         found = [f"Missing tools {list(missing.elements())}."] if missing else []
         found += [f"Extra tools {list(extra.elements())}."] if extra else []
         if value < 1 and not found:
-            found = ["Other parameters than expected." if self.compare_parameters else "The order differs."]
+            found = ["The parameters differ." if self.compare_parameters else "The order differs."]
         reason = " ".join([*found, f"Expected {wanted}, called {got}."])
         return ToolCorrectness(value, value >= self.threshold, reason)
 
@@ -162,4 +162,4 @@ class ToolCorrectnessSuite(CallSuite, ToolCorrectnessMetric):
         """Score, success and reason."""
         found = asdict(self.score(expected, called))
         malformed = first_problem(called)
-        return {**found, "reason": f"{found['reason']} Beware: {malformed}."} if malformed else found
+        return {**found, "reason": f"{found['reason']} Note: {malformed}."} if malformed else found

@@ -76,7 +76,7 @@ def diagnose(entry: Entry, answers: Answers) -> Diagnosis:
 
 def _key(entry: Entry, answers: Answers) -> tuple[Status, str]:
     if _responses(answers):
-        return "ok", "accepted" if entry.endpoint.key is not None else "none is sent and none is asked for"
+        return "ok", "accepted" if entry.endpoint.key is not None else "no key is sent or required"
     for failure in _failures(answers):
         if failure.rules.charge == "account":
             credit = failure.kind == "no_credit" or failure.status == 402
@@ -135,16 +135,16 @@ def _streaming(answers: Answers) -> tuple[Status, str]:
         (answers[topic] for topic in ("text", "tools") if topic in answers and answers[topic].succeeded), None
     )
     if attempt is None or attempt.response is None or attempt.timing is None:
-        return "unknown", "no whole answer"
+        return "unknown", "no complete answer"
     response, timing = attempt.response, attempt.timing
     if not response.streamed:
-        return "failed", "asked for a stream, one JSON body came"
+        return "failed", "a stream was requested, one JSON body came"
     if timing.first_token_ns is None or timing.last_token_ns is None:
         return "unknown", "the answer holds no token"
     moments = 1 + sum(gap_ns > 0 for gap_ns in timing.gaps_ns)
     spread_ms = (timing.last_token_ns - timing.first_token_ns) / _NS_PER_MS
     words = (
-        f"{moments} token moments over {spread_ms:.0f} ms, the first after {timing.first_token_ns / _NS_PER_MS:.0f} ms"
+        f"{moments} token arrivals over {spread_ms:.0f} ms, the first after {timing.first_token_ns / _NS_PER_MS:.0f} ms"
     )
     if buffered(Answer(attempt)):
         return "failed", f"{words}: sent in one burst"
@@ -157,7 +157,7 @@ def _usage(answers: Answers) -> tuple[Status, str]:
               for topic, response in responses.items()}  # fmt: skip
     words = "; ".join(f"{topic}: {given} in, {got} out" for topic, (given, got) in counts.items()).replace("None", "?")
     if not words:
-        return "unknown", "no whole answer"
+        return "unknown", "no complete answer"
     return ("ok", words) if all(map(all, counts.values())) else ("warning", f"not reported, or zero ({words})")
 
 
@@ -168,7 +168,7 @@ def _served_model(entry: Entry, answers: Answers) -> tuple[Status, str]:
         return "unknown", "the answers name no model"
     strangers = [name for name in served if not same_model(asked, name)]
     return (
-        ("failed", f"asked for {asked}, answered by {', '.join(strangers)}") if strangers else ("ok", ", ".join(served))
+        ("failed", f"requested {asked}, answered by {', '.join(strangers)}") if strangers else ("ok", ", ".join(served))
     )
 
 

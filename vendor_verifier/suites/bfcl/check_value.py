@@ -207,4 +207,4 @@ def _folded_items(option: Any) -> list[object]:
 
 
 def _not_among(parameter: str, value: object, options: object) -> str:
-    return f"{value!r:.200} is no accepted value of {parameter!r}: {options!r:.200}"
+    return f"{value!r:.200} is not an accepted value of {parameter!r}: {options!r:.200}"

@@ -52,9 +52,9 @@ def check(
             return invalid("irrelevance_error:decoder_success", words) if called else VALID
         return VALID if called else invalid("relevance_error:decoder_failed", "a call was expected, none was made")
     if made is None:
-        return invalid("ast_decoder:decoder_failed", "words came instead of calls")
+        return invalid("ast_decoder:decoder_failed", "text instead of calls")
     if not well_formed_calls(made):
-        return invalid("ast_decoder:decoder_wrong_output_format", "the reply is no list of {name: {arguments}}")
+        return invalid("ast_decoder:decoder_wrong_output_format", "the reply is not a list of {name: {arguments}}")
     answers, language = possible_answer or [], language_of(category)
     if "parallel" in category:
         return _check_parallel(functions, made, answers, language)
@@ -62,7 +62,7 @@ def check(
         raise uncheckable(f"a {category} row needs a possible answer")
     kind = "multiple" if "multiple" in category else "simple"
     if len(made) != (len(answers) if kind == "multiple" else 1):
-        return invalid(f"{kind}_function_checker:wrong_count", f"one call is right, got {len(made)}")
+        return invalid(f"{kind}_function_checker:wrong_count", f"expected one call, got {len(made)}")
     if kind == "multiple":
         return _check_one(_document_named(functions, answers[0]), made[0], answers[0], language)
     if not functions:
@@ -93,7 +93,7 @@ def _check_parallel(functions: Functions, calls: list[Any], answers: Answers, la
     """
     kind = "parallel_function_checker_no_order"
     if len(calls) != len(answers):
-        return invalid(f"{kind}:wrong_count", f"{len(answers)} calls are right, got {len(calls)}")
+        return invalid(f"{kind}:wrong_count", f"expected {len(answers)} calls, got {len(calls)}")
     left = list(range(len(calls)))
     for index, answer in enumerate(answers):
         document = _document_named(functions, answer)
@@ -105,7 +105,7 @@ def _check_parallel(functions: Functions, calls: list[Any], answers: Answers, la
                 break
             reasons += [f"call {place}: {reason}" for reason in verdict.error]
         else:
-            return invalid(f"{kind}:cannot_find_match", f"no call left fits answer {index}", *reasons)
+            return invalid(f"{kind}:cannot_find_match", f"no remaining call matches answer {index}", *reasons)
     return VALID
 
 
@@ -129,7 +129,7 @@ def _check_one(function: object, call: Mapping[str, dict[str, Any]], answer: obj
         if not isinstance(options, (list, str)):  # a text is its characters
             raise uncheckable(f"the answer {options!r:.80} of {parameter!r} is not a list of accepted values")
         if parameter not in arguments and "" not in options:
-            return invalid(f"{kind}:missing_optional", f"parameter {parameter!r} is needed here")
+            return invalid(f"{kind}:missing_optional", f"parameter {parameter!r} is required here")
     return VALID
 
 

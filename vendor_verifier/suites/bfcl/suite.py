@@ -128,9 +128,9 @@ def judge_reply(expected: Mapping[str, Any], reply: Reply) -> Verdict:
         if "irrelevance" in category and reply.outcome == "unparsable":
             return invalid("irrelevance_error:unreadable_call", reply.reason or "")
     elif reply.outcome in ("error", "text") or (reply.outcome == "unparsable" and not reply.calls):
-        return invalid("ast_decoder:decoder_failed", reply.reason or "words came instead of calls")
+        return invalid("ast_decoder:decoder_failed", reply.reason or "text instead of calls")
     if category in REST:
-        return invalid("executable_decoder:decoder_failed", "no call came")
+        return invalid("executable_decoder:decoder_failed", "no call was made")
     functions, answer = list(expected["functions"]), expected.get("answer")
     return check(functions, reply.calls, answer, category)
 
