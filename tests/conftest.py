@@ -8,16 +8,17 @@ import os
 import signal
 import ssl
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fault_server import FaultServer
 from hypothesis import settings
-from shared_vendors import OWN_COMMAND, SharedVendors
 from workbench import Bench
 
 from vendor_verifier.pipeline import execute, given_answers, score
+from vendor_verifier.records.plan import Entry
 from vendor_verifier.run import event_loop
 from vendor_verifier.scoring import answer
 from vendor_verifier.scoring.scored_run import ScoredRun
@@ -64,11 +65,24 @@ def _hears_signals() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _shared_vendors() -> Iterator[None]:
-    """Simulated vendors that runs of this process share, and that answer quickly: to start some and to wait for them is
-    most of what a small run takes."""
-    with pytest.MonkeyPatch.context() as patch, SharedVendors() as shared:
-        patch.setattr(execute, "_command", lambda seed: [*OWN_COMMAND(seed), "10"])
-        patch.setattr(execute, "_started", shared.started)
+    """Simulated vendors that runs of this process share, by their seed, and that answer quickly: to start some and to
+    wait for them is most of what a small run takes."""
+    command, own, bases = execute._command, execute._started, dict[int, str]()
+
+    @contextmanager
+    def started(entries: Sequence[Entry], seed: int, known: str) -> Iterator[str]:
+        # Those that know answers of a run's own rows, or remember what they refused, are that run's own.
+        if known != "{}" or any("bursty" in entry.endpoint.base_url for entry in entries):
+            with own(entries, seed, known) as base:
+                yield base
+            return
+        if seed not in bases:
+            bases[seed] = stack.enter_context(own(entries, seed, known))
+        yield bases[seed]
+
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        patch.setattr(execute, "_command", lambda seed: [*command(seed), "10"])
+        patch.setattr(execute, "_started", started)
         yield
 
 

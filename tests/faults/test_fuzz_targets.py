@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 def read_over_every_wire(data: bytes) -> None:
     """The first byte picks the wire, the second the size of chunks, the third the content type; the rest is body."""
-    from asking import WIRES
+    from asking import ALL
 
     from vendor_verifier.records.record import Attempt, Exchange, Record, TurnRecord
     from vendor_verifier.store import decode_record, encode_record
@@ -23,7 +23,7 @@ def read_over_every_wire(data: bytes) -> None:
 
     if len(data) < 3:
         return
-    wire = list(WIRES.values())[data[0] % len(WIRES)]
+    wire = list(ALL.values())[data[0] % len(ALL)]
     size, body = data[1] % 64 + 1, data[3:]
     headers = {"content-type": ("text/event-stream", "application/json", "text/html")[data[2] % 3]}
     chunks = [(at, body[at : at + size]) for at in range(0, len(body), size)]

@@ -16,7 +16,7 @@ from fault_server import DONE, Script, chunk, head, say, serving, stream, text
 
 MB = 2**20
 # An SDK buffers and copies what it is given: up to our cap of 32 MB, several times.
-ALLOWED_MB = {"fast": 50, "sdk": 160}
+ALLOWED_MB = {"direct": 50, "sdk": 160}
 SUPPORT = Path(__file__).parents[1] / "support"
 CLIENT = """
 import asyncio, json, resource, sys
@@ -74,7 +74,7 @@ def address() -> Iterator[str]:
         yield f"http://127.0.0.1:{server.port}"
 
 
-@pytest.mark.parametrize("transport", ["fast", pytest.param("sdk", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("transport", ["direct", pytest.param("sdk", marks=pytest.mark.slow)])
 def test_resident_size_stays_flat(address: str, transport: str) -> None:
     """An endless stream, a line of 64 MB, a gzip bomb of 256 MB in an answer and in a refusal, headers without end, an
     error body of 256 MB and an endless body each end as what they are and cost less than 50 MB (through an SDK

@@ -13,7 +13,7 @@ from typing import Any
 
 import anyio
 import pytest
-from asking import KEY, entry, kept_in, plan_of, queue_of, run, samples
+from asking import KEY, entry, plan_of, queue_of, run, samples
 from fault_server import DONE, FaultServer, Script, Seen, delta, say, stream, text, whole
 
 from vendor_verifier.records.record import Record
@@ -60,7 +60,7 @@ async def record_of(server: FaultServer, runner: ToolRunner) -> Record:
     asked, one = samples(1), entry(server, "v")
     records: list[Record] = []
     queue = queue_of([one], asked, suite=McpLiveSuite())
-    await run_local(plan_of([one], asked), queue, "run", kept_in(records), Scrubber([KEY]), tools=runner)
+    await run_local(plan_of([one], asked), queue, "run", records.extend, Scrubber([KEY]), tools=runner)
     return records[0]
 
 
@@ -117,7 +117,7 @@ async def test_a_plugin_that_raises_is_our_failure(server: FaultServer, where: s
     asked = samples(3)
     records: list[Record] = []
     work = queue_of([good, bad], asked, wires={"bad": BUGGY[where]})
-    await run_local(plan_of([good, bad], asked), work, "run", kept_in(records), Scrubber([KEY]))
+    await run_local(plan_of([good, bad], asked), work, "run", records.extend, Scrubber([KEY]))
     failures = [r.final.failure for r in records if r.label == "bad" and r.final]
     assert [failure.kind for failure in failures if failure] == ["harness"] * 3
     assert all(failure and "LookupError" in failure.message and KEY not in failure.message for failure in failures)

@@ -9,7 +9,7 @@ from statistics import fmean, pstdev
 
 import anyio
 import pytest
-from asking import QUICK, Ran, entry, kept_in, plan_of, queue_of, run, samples
+from asking import QUICK, Ran, entry, plan_of, queue_of, run, samples
 from costs import LONG_S, PATIENCE_S, held_until
 from fault_server import DONE, FaultServer, Script, Seen, stream, text, whole
 from hypothesis import given
@@ -170,7 +170,7 @@ async def test_further_turns_follow_by_themselves(server: FaultServer) -> None:
     one, asked = entry(server, "a"), samples(4)
     records: list[Record] = []
     plan = plan_of([one], asked, load=LoadShape(request_rate=20), request_concurrency=UNCAPPED, limits=QUICK)
-    await run_local(plan, queue_of([one], asked, suite=Talk()), "run", kept_in(records), Scrubber())
+    await run_local(plan, queue_of([one], asked, suite=Talk()), "run", records.extend, Scrubber())
     assert len(server.seen) == 12
     for record in records:
         scheduled = [turn.attempts[0].timing for turn in record.turns]

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
+
+from fault_server import FaultServer
 
 from vendor_verifier.records.plan import Entry, Limits, Plan, RetryRules, Task
 from vendor_verifier.records.record import Attempt, Exchange, Record, Timing
 from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.run.conversation import Emit
+from vendor_verifier.registry import WIRES
 from vendor_verifier.run.local import RunEnd, run_local
 from vendor_verifier.run.queue import Part, Target, WorkQueue
 from vendor_verifier.suites import Suite
 from vendor_verifier.suites.trigger import TriggerSuite
-from vendor_verifier.transport.client import FastTransport
+from vendor_verifier.transport.client import FastTransport, open_client
 from vendor_verifier.transport.policy import Client, ProgressMeter, Sending
-from vendor_verifier.transport.sdk import SdkTransport
 from vendor_verifier.vendor import OpenAICompatible
-from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import Wire
-from vendor_verifier.wire.gemini import Gemini
-from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.openai_completions import OpenAICompletions
-from vendor_verifier.wire.openai_responses import OpenAIResponses
 from vendor_verifier.wire.parse_answer import read_answer
 
 KEY = "CANARY-0123456789abcdef"
@@ -38,27 +35,12 @@ QUICK = Limits(total_s=60, connect_s=60, first_token_s=60, idle_s=60)
 
 
 OpenClient = Callable[[Limits], AbstractAsyncContextManager[Client]]
-
-
-def _sdk(limits: Limits) -> SdkTransport:
-    return SdkTransport(FastTransport(limits), ("openai",))
-
-
 # The official SDKs carry a run with fewer promises: they give up where we can still read.
-CLIENTS: Mapping[str, OpenClient] = {"fast": FastTransport, "sdk": _sdk}
-
-
-def _plain_prompt(turn: Turn) -> str:
-    return "\n".join(str(message.get("content")) for message in turn.messages)
-
-
-WIRES: Mapping[str, Wire] = {
-    "chat": OpenAIChat(),
-    "responses": OpenAIResponses(),
-    "completions": OpenAICompletions(render=_plain_prompt),
-    "anthropic": AnthropicMessages(),
-    "gemini": Gemini(),
+CLIENTS: Mapping[str, OpenClient] = {
+    "direct": lambda limits: open_client("direct", limits, ()),
+    "sdk": lambda limits: open_client("sdk", limits, ("openai",)),
 }
+ALL: Mapping[str, Wire] = {**WIRES, "openai_completions": OpenAICompletions(render=lambda _turn: "hi")}
 
 
 @dataclass(frozen=True)
@@ -92,13 +74,13 @@ class Asked:
 
 async def ask(
     url: str, client: Client | None = None, limits: Limits = QUICK, headers: Mapping[str, str] | None = None,
-    wire: str = "chat",
+    wire: str = "openai",
 ) -> Asked:  # fmt: skip
     """Send one question to ``url`` over a wire, through the real transport unless another is given; what comes."""
     if client is None:
         async with FastTransport(limits) as own:
             return await ask(url, own, limits, headers, wire)
-    speaks = WIRES[wire]
+    speaks = ALL[wire]
     request = speaks.request(TURN, Endpoint(url, "m", KEY, headers or {}))
     meter = ProgressMeter(speaks.reader())
     exchange = await client.exchange(Sending(request, meter, time.perf_counter_ns(), speaks.name))
@@ -111,13 +93,7 @@ class Plain(OpenAICompatible):
     name = "plain"
 
 
-class Served(Protocol):
-    """Any server of the tests."""
-
-    def url(self, vendor: str = "v") -> str: ...
-
-
-def entry(server: Served, label: str, **fields: Any) -> Entry:
+def entry(server: FaultServer, label: str, **fields: Any) -> Entry:
     """An entry of the fault server whose path begins with its label; an account of its own unless given."""
     endpoint = Endpoint(server.url(label), "m", KEY)
     return Entry("model", label, "plain", endpoint, "openai", **{"account": label} | fields)
@@ -129,30 +105,17 @@ def samples(count: int) -> tuple[Sample, ...]:
 
 
 def queue_of(
-    entries: Iterable[Entry],
-    asked: Sequence[Sample],
-    repeat: int = 1,
-    suite: Suite | None = None,
+    entries: Sequence[Entry], asked: Sequence[Sample], repeats: Sequence[int] | None = None, suite: Suite | None = None,
     wires: Mapping[str, Wire] | None = None,
-) -> WorkQueue:
+) -> WorkQueue:  # fmt: skip
     """Everything to be asked of everyone; ``wires`` by label, where they are not the usual one."""
-    known = wires or {}
-    targets = [Target(one, Plain(), known.get(one.label) or OpenAIChat()) for one in entries]
-    return WorkQueue(targets, [Part(suite or TriggerSuite(), Samples(asked))], [repeat] * len(targets))
+    targets = [Target(one, Plain(), (wires or {}).get(one.label) or ALL["openai"]) for one in entries]
+    return WorkQueue(targets, [Part(suite or TriggerSuite(), Samples(asked))], repeats or [1] * len(targets))
 
 
 def plan_of(entries: Sequence[Entry], asked: tuple[Sample, ...], **plan: Any) -> Plan:
     """A plan of one task."""
     return Plan(tuple(entries), (Task("trigger", asked),), **plan)
-
-
-def kept_in(records: list[Record]) -> Emit:
-    """Keeps records in a list, at once."""
-
-    def emit(made: Sequence[Record]) -> None:
-        records.extend(made)
-
-    return emit
 
 
 @dataclass
@@ -176,7 +139,6 @@ async def run(entries: Sequence[Entry], count: int = 10, into: Ran | None = None
     ran = into or Ran()
     asked = samples(count)
     whole = plan_of(entries, asked, **{"limits": QUICK, "retry": RetryRules(2, max_wait_s=0.02)} | plan)
-    work = queue_of(entries, asked)
-    work = WorkQueue(work.targets, work.parts, [whole.repeat_of(one) for one in entries])
-    ran.end = await run_local(whole, work, "run", kept_in(ran.records), Scrubber([KEY]))
+    work = queue_of(entries, asked, repeats=[whole.repeat_of(one) for one in entries])
+    ran.end = await run_local(whole, work, "run", ran.records.extend, Scrubber([KEY]))
     return ran

@@ -9,11 +9,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from vendor_verifier.registry import WIRES
-from vendor_verifier.wire.base import Wire
-from vendor_verifier.wire.openai_completions import OpenAICompletions
-
-ALL: dict[str, Wire] = {**WIRES, "openai_completions": OpenAICompletions(render=lambda _turn: "hi")}
 CALL = '<tool_call>\n{"name": "get-weather.v2", "arguments": {"city": "Paris"}}\n</tool_call>'
 
 

@@ -33,7 +33,7 @@ class Row:
     anomaly: str | None = None
     retried: bool = False
     says: str = ""
-    wire: str = "chat"
+    wire: str = "openai"
 
 
 def _status(code: int, message: str = "no", **headers: object) -> MAKES:
@@ -200,7 +200,7 @@ PROTOCOL_ROWS = (
     *(
         Row(f"{name}: {wire}", script(begun), kind, phase, "hello", retried=False, wire=wire)
         for wire, begun in (
-            ("anthropic", _A_BEGUN), ("responses", _R_TEXT), ("gemini", _G_TEXT), ("completions", _C_TEXT),
+            ("anthropic", _A_BEGUN), ("openai_responses", _R_TEXT), ("gemini", _G_TEXT), ("openai_completions", _C_TEXT),
         )
         for name, script, kind, phase in (
             ("cut mid token", _begun, "truncated", "stream"),
@@ -211,7 +211,7 @@ PROTOCOL_ROWS = (
     ),
     *(
         Row(f"{name}: {wire}", script, kind, retried=True, wire=wire)
-        for wire in ("anthropic", "responses", "gemini", "completions")
+        for wire in ("anthropic", "openai_responses", "gemini", "openai_completions")
         for name, script, kind in (
             ("empty stream", _sent(), "empty_response"),
             ("429", _status(429), "rate_limited"),
@@ -222,13 +222,13 @@ PROTOCOL_ROWS = (
     Row("event: error: anthropic", _sent(_A_BEGUN, _A_ERROR), "api_error_in_200", text="hello", says="boom", wire="anthropic"),
     Row("event: error at once: anthropic", _sent(_A_ERROR), "api_error_in_200", says="boom", retried=True, wire="anthropic"),
     Row("529 overloaded: anthropic", lambda: say(whole({"type": "error", "error": {"type": "overloaded_error", "message": "boom"}}, 529)), "overloaded", says="boom", retried=True, wire="anthropic"),
-    Row("response.failed: responses", _sent(_R_TEXT, _R_FAILED), "api_error_in_200", text="hello", says="boom", wire="responses"),
+    Row("response.failed: responses", _sent(_R_TEXT, _R_FAILED), "api_error_in_200", text="hello", says="boom", wire="openai_responses"),
     Row("error in a stream: gemini", _sent(_G_TEXT, event({"error": {"code": 503, "message": "boom", "status": "UNAVAILABLE"}})), "api_error_in_200", text="hello", says="boom", wire="gemini"),
     Row("prompt blocked: gemini", _sent(_G_BLOCKED), "moderation", "stream", says="SAFETY", wire="gemini"),
     Row("candidate blocked: gemini", _sent(event({"candidates": [{"finishReason": "PROHIBITED_CONTENT", "index": 0}]})), "moderation", "stream", says="PROHIBITED_CONTENT", wire="gemini"),
     Row("broken amid the arguments: anthropic", _sent(_A_BEGUN, b'event: content_block_delta\ndata: {"type": "content_b\n\n', _A_STOP), "bad_payload", "parse", "hello", anomaly="bad_event", wire="anthropic"),
     Row("refused without a word: anthropic", _sent(_A_START, _named("message_delta", {"type": "message_delta", "delta": {"stop_reason": "refusal"}}), _A_STOP), "moderation", "stream", says="refusal", wire="anthropic"),
-    Row("error in a stream: completions", _sent(_C_TEXT, event({"error": {"message": "boom"}})), "api_error_in_200", text="hello", says="boom", wire="completions"),
+    Row("error in a stream: completions", _sent(_C_TEXT, event({"error": {"message": "boom"}})), "api_error_in_200", text="hello", says="boom", wire="openai_completions"),
 )  # fmt: skip
 
 ROWS = (*BEFORE_THE_ANSWER, *IN_THE_STREAM, *PAYLOAD)

@@ -14,9 +14,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from asking import ALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from listening import ALL, STREAMS, captured, near_json
+from listening import STREAMS, captured, near_json
 
 from vendor_verifier.records.record import Exchange
 from vendor_verifier.transport.policy import ProgressMeter

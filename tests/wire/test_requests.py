@@ -13,9 +13,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from asking import ALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from listening import ALL, near_json
+from listening import near_json
 from pydantic import TypeAdapter
 
 from vendor_verifier.records.request import Endpoint, Turn
