@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 import tempfile
@@ -11,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -23,7 +23,7 @@ from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.plan import RetryRules, Task
 from vendor_verifier.records.record import Attempt, Exchange, Failure, Record, TurnRecord
-from vendor_verifier.records.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.resources import shipped
 from vendor_verifier.run.conversation import should_retry, stops_vendor
@@ -44,79 +44,65 @@ _ENDPOINT = Endpoint(base_url="http://127.0.0.1:1/v1", model_id=MODEL)
 
 @dataclass
 class Vendor:
-    """One simulated vendor under a label; ``jitter`` is the log-sd of its times."""
+    """One simulated vendor under a label."""
 
     label: str
     persona: str
     repeat: int = 1
-    seed: int = 0
-    jitter: float = 0.1
     key: AnswerKey = field(default_factory=dict)
     crowded: bool = False
 
-    def records(self, samples: Sequence[Sample], suite: str = "trigger") -> list[Record]:
+    def records(self, samples: Sequence[Sample], suite: str) -> list[Record]:
         """Its answers to all samples, one after the other, as the product would have recorded them."""
-        return asyncio.run(self._records(samples, suite))
-
-    async def _records(self, samples: Sequence[Sample], suite: str) -> list[Record]:
-        dice = random.Random(f"{self.seed} {self.label}")
+        dice = random.Random(f"0 {self.label}")
         made: list[Record] = []
         stopped = False
         for repetition in range(self.repeat):
             for number, sample in enumerate(samples):
                 moment = _BEGIN + timedelta(seconds=number + 1000 * repetition)
-                attempts = (SKIPPED,) if stopped else await self._attempts(sample, repetition, dice, moment)
+                attempts = (SKIPPED,) if stopped else self._attempts(sample, repetition, dice, moment)
                 last = attempts[-1].failure
                 stopped = stopped or (last is not None and stops_vendor(last))
                 turns = (TurnRecord(attempts),)
                 made.append(Record("run", MODEL, self.label, "simulated", suite, sample.id, repetition, turns))
         return made
 
-    async def _attempts(
-        self, sample: Sample, repetition: int, dice: random.Random, moment: datetime
-    ) -> tuple[Attempt, ...]:
-        request = _WIRE.request(sample.turn, _ENDPOINT)
-        refused = 0
+    def _attempts(self, sample: Sample, repetition: int, dice: random.Random, moment: datetime) -> tuple[Attempt, ...]:
+        body = json.loads(_WIRE.request(sample.turn, _ENDPOINT).body)
+        attempts: list[Attempt] = []
         # Another number for every label, repetition and attempt, so that what is sampled differs.
         before = zlib.crc32(self.label.encode()) + 1000 * repetition
-
-        async def once(number: int) -> Attempt:
-            nonlocal refused
-            exchange, was_refused = self._exchange(request, before + number, refused, dice, moment)
-            refused += was_refused
-            timing, response, failure = read_answer(exchange, _WIRE.reader(sample.turn.tools))
-            return Attempt(number, timing, response, failure)
-
-        attempts = [await once(1)]
-        while should_retry(attempts[-1]) and len(attempts) <= RetryRules().retries:
-            attempts.append(await once(len(attempts) + 1))
+        for number in range(1, RetryRules().retries + 2):
+            exchange = self._exchange(body, before + number, number > 1, dice, moment)
+            attempts.append(Attempt(number, *read_answer(exchange, _WIRE.reader(sample.turn.tools))))
+            if not should_retry(attempts[-1]):
+                break
         return tuple(attempts)
 
     def _exchange(
-        self, request: HttpRequest, asked: int, refused: int, dice: random.Random, moment: datetime
-    ) -> tuple[Exchange, bool]:
-        """What the transport would have seen, and whether it was a refusal."""
-        body = json.loads(request.body)
+        self, body: dict[str, Any], asked: int, is_again: bool, dice: random.Random, moment: datetime
+    ) -> Exchange:
+        """What the transport would have seen."""
         messages, tools = body["messages"], body.get("tools") or ()
         sent, persona = moment.isoformat(), PERSONAS[self.persona]
         persona = persona.crowd if self.crowded and persona.crowd else persona
 
         def draw(*words: object) -> random.Random:
-            return random.Random(f"{self.seed} {digest(messages, tools)} {words}")
+            return random.Random(f"0 {digest(messages, tools)} {words}")
 
-        if persona.refusal is not None or (not refused and draw("burst").random() < persona.burst_rate):
+        if persona.refusal is not None or (not is_again and draw("burst").random() < persona.burst_rate):
             status, at = persona.refusal or 503, _ROUND_TRIP_NS
             refusal = b'{"error": {"message": "simulated"}}'
-            return Exchange(sent, at, status, {"content-type": "application/json"}, [(at, refusal)], at), True
+            return Exchange(sent, at, status, {"content-type": "application/json"}, [(at, refusal)], at)
         answer = answer_to(body, draw, persona, self.key.get(digest(messages, tools)), asked)
         steps, ending = timed(body, draw, persona, answer, 6 * persona.wait_s)
-        pace = dice.lognormvariate(0, self.jitter)
+        pace = dice.lognormvariate(0, 0.1)
         moments = [_ROUND_TRIP_NS + int(at_s * pace * 1e9) for at_s, _ in steps]
         pieces = [steps[0][1].partition(b"\r\n\r\n")[2], *(piece for _, piece in steps[1:])]
         chunks = [(at, _unframed(piece)) for at, piece in zip(moments, pieces, strict=True)]
         cut = Failure("truncated", "stream", "the connection was reset") if ending in ("closed", "reset") else None
         headers = {"content-type": "text/event-stream"}
-        return Exchange(sent, moments[-1], 200, headers, chunks, chunks[0][0], failure=cut), False
+        return Exchange(sent, moments[-1], 200, headers, chunks, chunks[0][0], failure=cut)
 
 
 def _unframed(data: bytes) -> bytes:
