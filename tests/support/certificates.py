@@ -14,6 +14,7 @@ from cryptography.x509.oid import NameOID
 
 NOW = datetime.datetime.now(datetime.UTC)
 DAY = datetime.timedelta(days=1)
+PEM = serialization.Encoding.PEM
 
 
 class Authority:
@@ -23,9 +24,9 @@ class Authority:
         self._folder = folder
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test authority")])
-        self._certificate = self._signed(self._name, self._key.public_key(), NOW + DAY, authority=True)
+        certificate = self._signed(self._name, self._key.public_key(), NOW + DAY, authority=True)
         self.file = folder / "authority.pem"
-        self.file.write_bytes(self._certificate.public_bytes(serialization.Encoding.PEM))
+        self.file.write_bytes(certificate.public_bytes(PEM))
 
     def server(self, host: str = "127.0.0.1", *, expired: bool = False) -> ssl.SSLContext:
         """A server's side with a certificate for ``host``."""
@@ -33,25 +34,16 @@ class Authority:
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "leaf")])
         leaf = self._signed(subject, key.public_key(), NOW - DAY if expired else NOW + DAY, host)
         path = self._folder / f"{host}-{expired}.pem"
-        path.write_bytes(
-            key.private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-            )
-            + leaf.public_bytes(serialization.Encoding.PEM)
-        )
+        secret = key.private_bytes(PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        path.write_bytes(secret + leaf.public_bytes(PEM))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(path)
         return context
 
     def _signed(
-        self,
-        subject: x509.Name,
-        public: ec.EllipticCurvePublicKey,
-        until: datetime.datetime,
-        host: str | None = None,
-        *,
-        authority: bool = False,
-    ) -> x509.Certificate:
+        self, subject: x509.Name, public: ec.EllipticCurvePublicKey, until: datetime.datetime, host: str = "",
+        *, authority: bool = False,
+    ) -> x509.Certificate:  # fmt: skip
         builder = (
             x509.CertificateBuilder()
             .subject_name(subject)
@@ -64,7 +56,7 @@ class Authority:
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
         )
-        if host is not None:
+        if host:
             names: list[x509.GeneralName] = [x509.DNSName(host)]
             if host[0].isdigit():
                 names = [x509.IPAddress(ipaddress.ip_address(host)), x509.DNSName("localhost")]

@@ -55,7 +55,9 @@ class DataServer:
             return 200, {}, json.dumps(listed).encode()
         if not rest:
             revision = path.partition("/revision/")[2] or "main"
-            return self._known(revision) or (200, {}, self._info(name, files))
+            siblings = [{"rfilename": file, "size": self.sizes.get(file, len(body))} for file, body in files.items()]
+            info = {"id": name, "sha": COMMIT, "siblings": siblings, "tags": [], "private": False}
+            return self._known(revision) or (200, {}, json.dumps(info).encode())
         revision, _, file = rest.partition("/")
         if (unknown := self._known(revision)) is not None:
             return unknown
@@ -68,10 +70,6 @@ class DataServer:
 
     def _known(self, revision: str) -> tuple[int, dict[str, str], bytes] | None:
         return None if revision in ("main", "v1", COMMIT) else (404, {"X-Error-Code": "RevisionNotFound"}, b"{}")
-
-    def _info(self, name: str, files: Mapping[str, bytes]) -> bytes:
-        siblings = [{"rfilename": file, "size": self.sizes.get(file, len(body))} for file, body in files.items()]
-        return json.dumps({"id": name, "sha": COMMIT, "siblings": siblings, "tags": [], "private": False}).encode()
 
 
 def digest_of(content: bytes) -> str:
@@ -86,12 +84,6 @@ def serving_data(server: DataServer) -> Iterator[DataServer]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            self._answer(body=True)
-
-        def do_HEAD(self) -> None:
-            self._answer(body=False)
-
-        def _answer(self, *, body: bool) -> None:
             server.sent_headers.append(dict(self.headers.items()))
             status, headers, content = server.answer(self.command, self.path)
             self.send_response(status)
@@ -99,18 +91,18 @@ def serving_data(server: DataServer) -> Iterator[DataServer]:
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
-            if body:
+            if self.command == "GET":
                 self.wfile.write(content)
+
+        do_HEAD = do_GET
 
         def log_message(self, format: str, *arguments: object) -> None:
             """Write nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
         server.port = http.server_port
-        thread = Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
+        Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         try:
             yield server
         finally:
             http.shutdown()
-            thread.join(5)

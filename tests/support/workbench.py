@@ -21,7 +21,6 @@ from vendor_verifier.cli.main import run_app
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = (sys.executable, "-m", "vendor_verifier.cli.main")
-_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 # Further text of a config: every question is asked once.
 ONCE = "run: {retries: 0, baseline_repeats: 1}\n"
 TOOL = {
@@ -100,7 +99,7 @@ class Bench:
 
         It knows no proxy but a given one.
         """
-        known = {name: value for name, value in os.environ.items() if name.lower() not in _PROXIES}
+        known = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
         return subprocess.Popen(
             [*PROGRAM, *self.words(output, *more)], cwd=self.folder, text=True, start_new_session=own_group,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**known, "PYTHONPATH": str(ROOT), **environment},
