@@ -15,13 +15,6 @@ CAPTURES = Path(__file__).parent / "captures"
 NOW = datetime(2026, 11, 21, 7, 0, 0, tzinfo=UTC)
 
 
-def recorded(name: str) -> tuple[int, dict[str, str], bytes]:
-    head, _, body = (CAPTURES / name).read_bytes().partition(b"\r\n\r\n")
-    lines = head.decode().split("\r\n")
-    headers = {key.lower(): value.strip() for key, _, value in (line.partition(":") for line in lines[1:])}
-    return int(lines[0].split()[1]), headers, body
-
-
 @pytest.mark.parametrize(
     ("status", "words", "kind"),
     [
@@ -55,9 +48,11 @@ def test_kind_of_status(status: int, words: str, kind: str) -> None:
 )
 def test_recorded_refusals(name: str, kind: str, message: str, code: str) -> None:
     """Refusals of real servers are read with their words and codes."""
-    status, headers, body = recorded(name)
-    failure = http_failure(status, headers, body, NOW)
-    assert (failure.kind, failure.status, failure.code) == (kind, status, code)
+    head, _, body = (CAPTURES / name).read_bytes().partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    headers = {key.lower(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    failure = http_failure(int(first.split()[1]), headers, body, NOW)
+    assert (failure.kind, failure.status, failure.code) == (kind, int(first.split()[1]), code)
     assert failure.message.startswith(message)
 
 

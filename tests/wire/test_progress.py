@@ -13,18 +13,10 @@ from vendor_verifier.wire.openai_chat import OpenAIChatReader
 
 ROLE = b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'
 TOKEN = b'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n'
-THOUGHT = b'data: {"choices":[{"index":0,"delta":{"reasoning_content":"hm"}}]}\n\n'
-CALL = b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"ping"}}]}}]}\n\n'
 NOISE = [
-    b": keep-alive\n\n",
-    b":\n\n",
-    b"\n",
-    b"\r\n\r\n",
-    b'event: ping\ndata: {"type": "ping"}\n\n',
-    b'event: ping\ndata: {"type":"ping"}\n\n' * 3,
-    b"retry: 1000\n",
-    b"id: 1\n",
-]
+    b": keep-alive\n\n", b":\n\n", b"\n", b"\r\n\r\n", b'event: ping\ndata: {"type": "ping"}\n\n',
+    b'event: ping\ndata: {"type":"ping"}\n\n' * 3, b"retry: 1000\n", b"id: 1\n",
+]  # fmt: skip
 
 
 def meter() -> ProgressMeter:
@@ -38,13 +30,13 @@ def after_token() -> ProgressMeter:
     return started
 
 
-@pytest.mark.parametrize("noise", NOISE)
-def test_noise_is_neither_token_nor_progress(noise: bytes) -> None:
+def test_noise_is_neither_token_nor_progress() -> None:
     """Comments, blank lines, pings and fields without data say nothing, before and after the first token."""
-    fresh = meter()
-    assert not fresh.feed(noise)
-    assert not fresh.has_token
-    assert not after_token().feed(noise)
+    for noise in NOISE:
+        fresh = meter()
+        assert not fresh.feed(noise)
+        assert not fresh.has_token
+        assert not after_token().feed(noise)
 
 
 def test_a_field_split_over_chunks_is_seen_once() -> None:

@@ -80,11 +80,8 @@ def told(outcome: Outcome) -> dict[str, Any]:
         if "usage" in found:
             found["usage"] = {key: value for key, value in found["usage"].items() if value is not None}
     if failure is not None:
-        keys = (
-            ("kind", "message", "code", "status") if failure.kind == "api_error_in_200" else ("kind", "message", "code")
-        )
-        fields = {key: getattr(failure, key) for key in keys}
-        found["failure"] = {key: value for key, value in fields.items() if value is not None}
+        keys = ["kind", "message", "code", *(["status"] if failure.kind == "api_error_in_200" else [])]
+        found["failure"] = {key: value for key in keys if (value := getattr(failure, key)) is not None}
     if timing.first_token_ns is not None:
         found["has_token"] = True
     # Tuples become lists.
@@ -105,11 +102,9 @@ def chunkings(data: bytes) -> Iterator[list[bytes]]:
 def test_what_a_host_sends_is_read_as_it_is_meant(row: dict[str, Any]) -> None:
     """However the bytes are cut, with any line ends and with a byte order mark."""
     if "body" in row:
-        data = json.dumps(row["body"]).encode()
-        assert (
-            told(read(row["wire"], [data], tools=row.get("tools", ()), content_type="application/json"))
-            == row["expected"]
-        )
+        body = [json.dumps(row["body"]).encode()]
+        whole = read(row["wire"], body, tools=row.get("tools", ()), content_type="application/json")
+        assert told(whole) == row["expected"]
         return
     for chunks in chunkings(bytes_of(row["events"])):
         assert told(read(row["wire"], chunks, tools=row.get("tools", ()))) == row["expected"]
@@ -141,21 +136,22 @@ def test_a_recorded_stream_is_read_the_same_in_any_dress(wire: str, name: str) -
         assert told(read(wire, [data[:place], data[place:]])) == whole
 
 
+PARIS = {"location": "Paris", "unit": "celsius"}
+
+
 @pytest.mark.parametrize(
     ("wire", "name", "arguments", "usage"),
     [
-        ("openai_responses", "aimock.responses.stream.txt", {"location": "Paris", "unit": "celsius"}, (0, 0, None)),
-        ("openai_responses", "llamacpp.responses.stream.txt", {"location": ""}, (571, 62, 570)),
-        ("anthropic", "aimock.anthropic.stream.txt", {"location": "Paris", "unit": "celsius"}, (0, 0, None)),
-        ("anthropic", "llamacpp.anthropic.stream.txt", {"location": "", "unit": "celsius"}, (665, 81, 664)),
-        ("gemini", "aimock.gemini.stream.txt", {"location": "Paris", "unit": "celsius"}, (0, 0, None)),
+        ("openai_responses", "aimock.responses", PARIS, (0, 0, None)),
+        ("openai_responses", "llamacpp.responses", {"location": ""}, (571, 62, 570)),
+        ("anthropic", "aimock.anthropic", PARIS, (0, 0, None)),
+        ("anthropic", "llamacpp.anthropic", {"location": "", "unit": "celsius"}, (665, 81, 664)),
+        ("gemini", "aimock.gemini", PARIS, (0, 0, None)),
     ],
 )
-def test_a_recorded_call_is_there_once(
-    wire: str, name: str, arguments: Any, usage: tuple[int, int, int | None]
-) -> None:
+def test_a_recorded_call_is_there_once(wire: str, name: str, arguments: Any, usage: tuple[Any, ...]) -> None:
     """With its arguments and the tokens that the host reports; cached ones are part of the input."""
-    _, response, failure = read(wire, [captured(name)])
+    _, response, failure = read(wire, [captured(f"{name}.stream.txt")])
     assert failure is None
     assert response is not None
     assert response.usage is not None
