@@ -1,8 +1,7 @@
 """Plays one sample of one suite against one vendor: its turns, their attempts, the record.
 
-When a request may be sent is decided by the limits. Every attempt is recorded with its own timing; waits lie between
-attempts, never inside one. An attempt that already delivered a token is not repeated: the vendor has begun to answer,
-and what it answered is the finding.
+Every attempt is recorded with its own timing; waits lie between attempts, never inside one. An attempt that already
+delivered a token is not repeated: what the vendor began to answer is the finding.
 """
 
 from __future__ import annotations

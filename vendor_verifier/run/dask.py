@@ -1,9 +1,9 @@
 """Sends the shards of a run by the workers of a Dask cluster; ``--workers N`` is a cluster of processes started here.
 
 Each worker runs :func:`run_local` for one shard. Finished records come back as events of the scheduler and are kept
-here, each once. A shard is submitted for one worker alone, so that Dask itself never runs it twice; when that worker is
-lost, it is submitted again without the records that came back. Nothing secret travels: a job names variables, and a
-worker reads their values on its own machine.
+here, each once. A shard is submitted for one worker alone, so that Dask never runs it twice; when that worker is lost,
+it is submitted again without the records that came back. A job names variables, and a worker reads their values on its
+own machine.
 """
 
 from __future__ import annotations

@@ -1,16 +1,15 @@
 """Permits to send: places per account, pauses, budgets, and the end of entries, accounts and the run.
 
-What a vendor limits is an account (one origin with one key); so places, pauses and budgets are the account's. A permit
-is asked for before every attempt, and time spent waiting for it is never part of a latency. It passes three checks: a
-place, then pause and budgets, then whether the entry, the account or the run ended meanwhile.
+What a vendor limits is an account (one origin with one key). A permit is asked for before every attempt, and time spent
+waiting for it is never part of a latency. It passes three checks: a place, then pause and budgets, then whether the
+entry, the account or the run ended meanwhile.
 
 Places are lowered by the rule of TCP (additive increase, multiplicative decrease): more than ``_TOO_MANY`` of the last
 ``_LOOKED_AT`` answers being refusals of our rate halve them, every ``_GOOD_PER_PLACE`` answers without one give one
-back. A window, because some hosts refuse one request in ten all day. Places in use are withheld when they come back.
+back. A window, because some hosts refuse one request in ten all day.
 
-There are two kinds of end. A refused key or an empty account ends only the entry whose answer it was: with the
-same key another model, path or protocol may well be served. An account that cannot be reached for many samples in a row
-ends as a whole, as does one whose entries all ended.
+A refused key or an empty account ends only the entry whose answer it was: with the same key another model, path or
+protocol may well be served. An account that cannot be reached for many samples in a row ends as a whole.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 In an open loop a play begins when it is due, whatever became of those before it; what it then waits for is part of its
 time from schedule, so that a vendor that stalls cannot hide it by slowing the questions down ("coordinated omission").
-Every entry goes at its own pace. The first plays may be a warm-up, whose answers are thrown away; its samples are taken
-from the end of the order, so that no counted question was just asked.
+The samples of a warm-up are taken from the end of the order, so that no counted question was just asked.
 """
 
 from __future__ import annotations

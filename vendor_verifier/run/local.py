@@ -1,9 +1,9 @@
 """Runs a plan in this process: keeps every entry's places full, emits records, and ends on a signal.
 
-A task takes the next item of its entry when its last one has ended. So a request that is never answered costs its own
-place and nothing else, and no vendor waits for another one, but for a baseline that is asked more often: its second
-half would else be asked alone, at another hour. So no entry may begin a larger share of its samples than the baseline
-has, unless the baseline fails again and again.
+A task takes the next item of its entry when its last one has ended: a request that is never answered costs its own
+place and nothing else. No vendor waits for another one, but for a baseline that is asked more often, whose second half
+would else be asked alone, at another hour: no entry may begin a larger share of its samples than the baseline has,
+unless the baseline fails again and again.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """The work of a run: every sample and repetition of every entry in one shuffled order, and its parts for processes.
 
-The order is shuffled once, by the seed, over samples sorted by the id of their content, so that neither the file's
-order nor the number of vendors changes it. All entries follow it, each at its own pace: what is compared between two
-vendors was then asked at about the same time. A sample that several tasks share, and all its repetitions, come
-together, so that ``BLOCK`` consecutive samples make a unit that may be resampled as one.
-
-A shard is the entries of some accounts, sent by one process: so an account's limits are exact and need no message.
-What the run may spend is divided equally.
+The order is shuffled by the seed over samples sorted by the id of their content, so that neither the file's order nor
+the number of vendors changes it. All entries follow it: what is compared between two vendors was asked at about the
+same time. All repetitions of a sample come together, so that ``BLOCK`` consecutive samples make a unit that may be
+resampled as one. A shard is the entries of some accounts, sent by one process: so an account's limits are exact.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """What the client and the SDKs share: their interface, the caps of an answer, and how its progress is known.
 
-Two questions decide the time limits of an answer while its bytes arrive: has the first token come, and is this chunk
-more than keep-alive noise? Until the first token, events are really read. After it, only the shape of the bytes is
-looked at, because reading belongs after the end of the stream where it cannot delay the next time stamp: a chunk is
-progress if a ``data:`` field begins in it that is not a ping. Comments, blank lines and a field that drips in byte by
-byte are not.
+Until the first token events are really read. After it only the shape of the bytes is looked at, because reading belongs
+after the end of the stream where it cannot delay the next time stamp: a chunk is progress if a ``data:`` field begins
+in it that is not a ping. Comments, blank lines and a field that drips in byte by byte are not.
 """
 
 from __future__ import annotations

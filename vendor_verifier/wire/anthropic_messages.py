@@ -1,14 +1,13 @@
 """Anthropic Messages: translates a chat-completions turn into its words, and never changes the question in silence.
 
-The protocol wants one ``system`` text, user and assistant in turns, tool results as the user's first blocks, unique ids
-and an output budget in every request. It has no seed, no penalties, no log probabilities and no audio, and it would
-take a final assistant message for the beginning of the answer: such turns are untranslatable.
+The protocol wants one ``system`` text, user and assistant in turns, tool results first, unique ids and an output
+budget. It has no seed, no penalties, no log probabilities and no audio, and it takes a final assistant message for the
+beginning of the answer: such turns are untranslatable.
 
-Answers are read from Anthropic and from the gateways that imitate it. Content comes in numbered blocks. A ``tool_use``
-block opens a tool call under a number of our own, because gateways reuse theirs; its arguments come as JSON fragments,
-or whole in the opening event, or, for a tool without arguments, as nothing at all, which means ``{}``. Blocks of
-tools that the host itself runs are no calls of ours. Usage is cumulative and spread over two events, with zeros where a
-gateway did not know better: the last positive number of each kind wins. The end is ``message_stop``.
+Answers come in numbered blocks. A ``tool_use`` block opens a call under a number of our own, because gateways reuse
+theirs; its arguments come as JSON fragments, or whole in the opening event, or as nothing at all, which means ``{}``.
+Blocks of tools that the host itself runs are no calls of ours. Usage is cumulative and spread over two events, with
+zeros where a gateway did not know better: the last positive number of each kind wins.
 """
 
 from __future__ import annotations

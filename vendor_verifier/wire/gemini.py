@@ -1,17 +1,13 @@
 """Gemini ``streamGenerateContent``: translates a chat-completions turn into its words.
 
-Messages become ``contents`` of the roles user and model, the system text has its own field, results of parallel calls
-go back together and in the order of the calls (Gemini matches them by position), and tool schemas go as they are, as
-``parametersJsonSchema``. Forbidding parallel calls has no word here, nor have images by address: such turns are
-untranslatable.
+Results of parallel calls go back together and in the order of the calls (Gemini matches them by position), and tool
+schemas go as they are, as ``parametersJsonSchema``. Forbidding parallel calls has no word here, nor have images by
+address: such turns are untranslatable.
 
-Answers are read as events, as one JSON array or as one object. The protocol has no end marker: an answer is whole when
-a ``finishReason`` came. That word is ``STOP`` for calls too, so ``STOP`` after a call reads as ``tool_calls``.
-
-A call the model attempted and Google's own parser refused (``MALFORMED_FUNCTION_CALL``, ``UNEXPECTED_TOOL_CALL`` and
-their like) arrives as an answer without any call. Read as a plain stop it would pass for a model that chose not to
-call; here it ends with the reason ``error`` and an anomaly in the word's lower case, so that the attempt fails and the
-failure says why.
+Answers are read as events, as one JSON array or as one object, and are whole when a ``finishReason`` came. That word is
+``STOP`` for calls too, so ``STOP`` after a call reads as ``tool_calls``. A call that Google's own parser refused
+(``MALFORMED_FUNCTION_CALL`` and its like) arrives as an answer without any call, and would pass for a model that chose
+not to call: it ends with the reason ``error`` and an anomaly in the word's lower case.
 """
 
 from __future__ import annotations

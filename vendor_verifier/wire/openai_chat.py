@@ -1,11 +1,9 @@
 """OpenAI Chat Completions: sends a turn as it is, but for a vendor's declared quirks, and reads the answers.
 
-Answers are read as OpenAI specified them and as two dozen other hosts really send them. The reader never trusts one
-place for anything: usage may be in the chunk or in its choice, reasoning under three names, errors in four shapes, and
-a tool call's index may be absent.
-
-A chunk is decoded into typed fields; unknown ones are ignored, and what may hold an oddity is of any type. One whose
-objects and lists are not where they belong is decoded to plain values and put into the same fields.
+The reader never trusts one place for anything: usage may be in the chunk or in its choice, reasoning under three names,
+errors in four shapes, and a tool call's index may be absent. A chunk is decoded into typed fields; what may hold an
+oddity is of any type. One whose objects and lists are not where they belong is decoded to plain values and put into the
+same fields.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """OpenAI Responses: translates a chat-completions turn into its words, and never changes the question in silence.
 
 The conversation becomes input items: messages, ``function_call`` and ``function_call_output``, paired by ``call_id``.
-Tools are flat. Reasoning of the history is not replayed, nothing is stored on the vendor's side. There are no stop
-sequences, penalties, log probabilities or several choices: such turns are untranslatable.
+Reasoning of the history is not replayed, nothing is stored on the vendor's side. There are no stop sequences,
+penalties, log probabilities or several choices: such turns are untranslatable.
 
 An answer says the same up to four times: in deltas, in ``.done`` events, in finished items and in the final response.
 Hosts leave out any of them. Texts are read from the deltas, and the final response adds what they lacked. Calls are
-read from all four, and each repetition adds only what is missing; arguments that contradict earlier ones are an
-anomaly. There is no ``[DONE]``: a completed or incomplete response is the end.
+read from all four; arguments that contradict earlier ones are an anomaly.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Shared by the requests of several protocols: a turn in plain terms, its parameters, headers, and the finished POST.
 
-A parameter a protocol has no word for is one of three things: neutral (its value asks for nothing), harmless (it does
-not change what a model answers, only how the request is filed; noted as dropped), or part of the question, which makes
-the turn untranslatable.
+A parameter without a word in the protocol is neutral (its value asks for nothing), harmless (it changes how the request
+is filed, not what is answered; noted as dropped), or part of the question: then the turn is untranslatable.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
 """Server-sent events out of bytes that arrive in any chunking; it does not know what the events mean.
 
-Theory of operation: bytes are kept until a line end (LF, CR or CRLF; nothing else, so U+2028 and NEL inside data
-survive). A line is a field of the event under construction; an empty line dispatches it. A CR at the end of a chunk
-ends its line at once, so that nothing waits for a byte that may come much later; if that byte is an LF it was the other
-half of a CRLF and is dropped. At the end of the stream an unterminated event is dispatched too, because real servers
-forget the last blank line and usage would be lost with it. Nearly every chunk consists of whole events of one data line
-each, and is cut up without all this.
+Lines end with LF, CR or CRLF and nothing else. A CR at the end of a chunk ends its line at once, so that nothing waits
+for a byte that may come much later; an LF that follows is dropped. At the end of the stream an unterminated event is
+dispatched too, because real servers forget the last blank line and usage would be lost with it. Nearly every chunk
+consists of whole events of one data line each, and is cut up without all this.
 
-Bounds: a line longer than ``max_line`` bytes, or an event longer than that in all, stops the decoder for good
-(``overflow``), so that a hostile stream costs bounded memory; with ``skips_long`` such an event is left out and the
-next one read. Bytes that are not UTF-8 are replaced by U+FFFD and noted in ``invalid_utf8``.
+A line longer than ``max_line`` bytes, or an event longer than that in all, stops the decoder for good (``overflow``);
+with ``skips_long`` such an event is left out and the next one read. Bytes that are not UTF-8 are replaced by U+FFFD and
+noted in ``invalid_utf8``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Tool calls joined from the pieces in which hosts send them.
+"""Tool calls joined from the pieces in which hosts send them, in the order in which they began.
 
-Theory of operation: calls are kept in the order in which they began, never in a list addressed by a vendor's index (an
-index may be missing, negative or 2·10⁹). A piece belongs to
+A vendor's index may be missing, negative or 2·10⁹. A piece belongs to
 
 1. the call that was begun under the same index, unless the piece starts another call there: it carries a different id,
    or, where the host sends no ids, a name and arguments of its own after the first call's are complete (hosts that send
@@ -12,8 +11,6 @@ index may be missing, negative or 2·10⁹). A piece belongs to
 
 A piece that says nothing begins no call. Names and ids repeated in every piece (llama-cpp-python) are not appended
 again; a name that really comes in fragments is joined. Arguments as an object are serialised and flagged.
-
-Bounds: at most ``MAX_CALLS`` calls, and ``MAX_PARSED`` characters parsed to find out where a call ends.
 """
 
 from __future__ import annotations
