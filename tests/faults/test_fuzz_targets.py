@@ -18,7 +18,7 @@ def read_over_every_wire(data: bytes) -> None:
 
     from vendor_verifier.records.record import Attempt, Exchange, Record, TurnRecord
     from vendor_verifier.store import decode_record, encode_record
-    from vendor_verifier.transport.policy import ProgressMeter
+    from vendor_verifier.transport.exchange import ProgressMeter
     from vendor_verifier.wire.parse_answer import read_answer
 
     if len(data) < 3:

@@ -21,7 +21,7 @@ from vendor_verifier.run.queue import Part, Target, WorkQueue
 from vendor_verifier.suites import Suite
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.transport.client import FastTransport, open_client
-from vendor_verifier.transport.policy import Client, ProgressMeter, Sending
+from vendor_verifier.transport.exchange import Client, ProgressMeter, Sending
 from vendor_verifier.vendor import OpenAICompatible
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_completions import OpenAICompletions

@@ -11,7 +11,7 @@ from asking import QUICK, ask
 from fault_server import DONE, HEAD, FaultServer, Script, chunk, delta, head, sized, text, whole
 from made_values import replace
 
-from vendor_verifier.transport import policy
+from vendor_verifier.transport import exchange
 from vendor_verifier.wire.sse import MAX_LINE_BYTES
 
 pytestmark = pytest.mark.anyio
@@ -67,7 +67,7 @@ FLOODS: dict[str, tuple[bytes, str | None]] = {
 async def test_every_flood_ends_as_what_it_is(flood: str, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every flood no more is kept than the cap, besides what is read of it."""
     data, expected = FLOODS[flood]
-    monkeypatch.setattr(policy, "MAX_EVENTS_WITHOUT_TOKEN", 10_000)
+    monkeypatch.setattr(exchange, "MAX_EVENTS_WITHOUT_TOKEN", 10_000)
     server.answer = lambda _: in_pieces(data)
     assert (await ask(server.url())).kind == expected
 
@@ -81,7 +81,7 @@ async def test_a_packed_answer_takes_no_more_memory_than_the_cap(
     packed: bytes, padding: bytes, kind: str | None, server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A gigabyte in a megabyte, or a whole answer with much behind it: the cap several times over, and no more."""
-    monkeypatch.setattr(policy, "MAX_ANSWER_BYTES", 1024 * K)
+    monkeypatch.setattr(exchange, "MAX_ANSWER_BYTES", 1024 * K)
     script = in_pieces(zipped(packed, padding))
     server.answer = lambda _: script
     tracemalloc.start()
@@ -105,7 +105,7 @@ async def test_no_answer_outlasts_the_total_limit(server: FaultServer) -> None:
 
 async def test_pieces_are_bounded_too(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small pieces each read on its own meet a limit of their own."""
-    monkeypatch.setattr(policy, "MAX_CHUNKS", 20)
+    monkeypatch.setattr(exchange, "MAX_CHUNKS", 20)
     steps = chain([(0.0, head() + chunk(TOKEN))], repeat((0.0, chunk(b"\n") * 1000)))
     server.answer = lambda _: Script(steps)
     assert (await ask(server.url())).kind == "limit_exceeded"
@@ -115,5 +115,5 @@ async def test_error_body_is_capped(server: FaultServer) -> None:
     """Of a refusal 64 KB are read, however much follows, and the refusal is still understood."""
     server.answer = lambda _: Script([(0, head(500, "text/plain")), *[(0, chunk(b"no! " * 4096))] * 100])
     asked = await ask(server.url())
-    assert len(asked.exchange.body) == policy.MAX_ERROR_BYTES
+    assert len(asked.exchange.body) == exchange.MAX_ERROR_BYTES
     assert (asked.kind, len(asked.message)) == ("http_5xx", 2000)

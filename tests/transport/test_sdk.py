@@ -13,7 +13,7 @@ from vendor_verifier.errors import UsageError
 from vendor_verifier.records.record import Exchange, Failure, Response, Timing
 from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.transport.client import open_client
-from vendor_verifier.transport.policy import ProgressMeter, Sending
+from vendor_verifier.transport.exchange import ProgressMeter, Sending
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_chat import OpenAIChat

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.transport.policy import ProgressMeter
+from vendor_verifier.transport.exchange import ProgressMeter
 from vendor_verifier.wire.openai_chat import OpenAIChatReader
 
 ROLE = b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from listening import STREAMS, captured, near_json
 
 from vendor_verifier.records.record import Exchange
-from vendor_verifier.transport.policy import ProgressMeter
+from vendor_verifier.transport.exchange import ProgressMeter
 from vendor_verifier.wire.parse_answer import Outcome, read_answer
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "answers.jsonl").read_bytes().splitlines()]

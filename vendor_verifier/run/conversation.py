@@ -29,7 +29,7 @@ from vendor_verifier.run.limits import Limiter, Name
 from vendor_verifier.run.queue import Target, WorkItem
 from vendor_verifier.scoring.answer import LOOP_LAG, STALL_NS
 from vendor_verifier.suites import AnyPlay
-from vendor_verifier.transport.policy import Client, ProgressMeter, Sending
+from vendor_verifier.transport.exchange import Client, ProgressMeter, Sending
 from vendor_verifier.wire.parse_answer import Outcome, read_answer, takes_long
 
 # Keeps finished records, which hold no secret any more.

@@ -22,8 +22,7 @@ from vendor_verifier import __version__
 from vendor_verifier.records.plan import ClientName, Limits
 from vendor_verifier.records.record import Exchange, Failure
 from vendor_verifier.transport.connection import HttpConnection, Origin, request_head
-from vendor_verifier.transport.exchange import ActiveExchange
-from vendor_verifier.transport.policy import Client, Sending
+from vendor_verifier.transport.exchange import ActiveExchange, Client, Sending
 from vendor_verifier.transport.proxies import Proxy, proxy_for
 
 _KEEP_ALIVE_NS = 30 * 10**9

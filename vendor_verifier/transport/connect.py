@@ -99,7 +99,6 @@ async def connect(
         TlsFailed: the handshake failed.
         OSError: no address (``socket.gaierror``), or none that answers.
     """
-    loop = asyncio.get_running_loop()
     dns_ns, begun_ns, stream = None, time.perf_counter_ns(), tunnel
     if stream is None:
         addresses, dns_ns = await _addresses(origin)
@@ -113,12 +112,9 @@ async def connect(
     took_ns = {"dns_ns": dns_ns, "tcp_ns": connected_ns - begun_ns - (dns_ns or 0)}
     is_tls = origin.scheme == "https"
     try:
-        _, connection = await loop.create_connection(
-            HttpConnection,
-            sock=stream,
-            ssl=context() if is_tls else None,
-            server_hostname=origin.host if is_tls else None,
-        )
+        tls, name = (context(), origin.host) if is_tls else (None, None)
+        loop = asyncio.get_running_loop()
+        _, connection = await loop.create_connection(HttpConnection, sock=stream, ssl=tls, server_hostname=name)
     except BaseException as error:
         stream.close()
         if is_tls and isinstance(error, (OSError, EOFError)):

@@ -26,7 +26,7 @@ from msgspec import structs
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.records.record import Exchange, Failure
-from vendor_verifier.transport.policy import Client, Sending
+from vendor_verifier.transport.exchange import Client, Sending
 
 # Package, class of the client, and the method that sends.
 _SDKS: Mapping[str, tuple[str, str, str]] = {

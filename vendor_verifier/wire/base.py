@@ -168,27 +168,21 @@ def answer_object(value: object, answer: Answer, *, named_error: bool = False) -
 def body_object(body: object, answer: Answer, holding: str | None = None) -> dict[str, Any] | None:
     """``body`` if it is an object without an error and has a list ``holding`` the answer; otherwise None, and
     ``answer`` has the fault."""
-    fault = None
+    fields = as_dict(body)
+    fault = read_fault(fields)
     if not isinstance(body, dict):
         fault = Fault.of("the answer is not a JSON object", code="not_an_object")
-    else:
-        fault = read_fault(body)
-        if fault is None and holding is not None and not isinstance(body.get(holding), list):
-            fault = Fault.of(as_text(body.get("message")) or f"the answer has no {holding}", code="no_choices")
-    if fault is not None:
-        answer.failed(fault)
-        return None
-    return as_dict(body)
+    elif fault is None and holding is not None and not isinstance(body.get(holding), list):
+        fault = Fault.of(as_text(body.get("message")) or f"the answer has no {holding}", code="no_choices")
+    if fault is None:
+        return fields
+    answer.failed(fault)
+    return None
 
 
 def read_identity(fields: Mapping[str, Any], answer: Answer) -> None:
     """Read who answers, by the names that most protocols use for it."""
-    answer.identity(
-        as_word(fields.get("model")),
-        as_word(fields.get("provider")),
-        as_word(fields.get("system_fingerprint")),
-        as_word(fields.get("id")),
-    )
+    answer.identity(*(as_word(fields.get(name)) for name in ("model", "provider", "system_fingerprint", "id")))
 
 
 _CHAT_WORDS: Mapping[FinishReason, str] = {

@@ -84,10 +84,8 @@ class ToolCalls:
             call.arguments.append(json.dumps(piece.arguments, ensure_ascii=False))
 
     def joined(self) -> tuple[ToolCall, ...]:
-        return tuple(
-            ToolCall(name=call.name, arguments="".join(call.arguments), id=call.id, anomalies=tuple(call.anomalies))
-            for call in self._open
-        )
+        found = (ToolCall(each.name, "".join(each.arguments), each.id, tuple(each.anomalies)) for each in self._open)
+        return tuple(found)
 
     def _target(self, piece: CallPiece) -> _Open | None:
         if piece.index is None:

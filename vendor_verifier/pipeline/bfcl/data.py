@@ -46,7 +46,7 @@ from vendor_verifier.suites.bfcl.replies import Reply, read_reply
 from vendor_verifier.suites.bfcl.rows import read_category
 from vendor_verifier.suites.bfcl.suite import rest_key
 from vendor_verifier.transport.client import FastTransport
-from vendor_verifier.transport.policy import ProgressMeter, Sending
+from vendor_verifier.transport.exchange import ProgressMeter, Sending
 from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.payload import parse_json
 
