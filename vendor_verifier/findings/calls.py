@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
+import numpy as np
 import pandas as pd
 
 from vendor_verifier.findings.base import LEVEL, ModelRun, Reach, Test, compared, hit_more_often, shown, with_anomaly
@@ -145,13 +146,13 @@ def _powers(run: ModelRun, pairs: pd.DataFrame) -> list[tuple[_Power, float, str
 
 def scores(run: ModelRun, label: str) -> Iterator[Test]:
     """In every evaluation: the score is below the baseline's, paired over samples (Miller 2024)."""
-    for suite in _scored(run):
-        both = {"own": _scores(run, label, suite), "base": _scores(run, run.baseline, suite)}
+    for suite, base in _scores(run, run.baseline).items():
+        both = {"own": _scores(run, label).get(suite, base[:0]), "base": base}
         pairs = pd.DataFrame(both).dropna().reset_index()
         if len(pairs) < LEAST_SCORES:
             continue
         own, base = pairs["own"], pairs["base"]
-        found = paired(own.to_numpy(float), base.to_numpy(float))
+        found = paired(np.asarray(own, float), np.asarray(base, float))
         lost = pairs[own < base]
         text = (
             f"{suite}: scores {own.mean():.3g}, the baseline {base.mean():.3g} "
@@ -164,44 +165,34 @@ def scores(run: ModelRun, label: str) -> Iterator[Test]:
         )  # fmt: skip
 
 
-def score_reaches(run: ModelRun, label: str) -> list[Reach]:
+def score_reaches(run: ModelRun, label: str) -> Iterator[Reach]:
     """The smallest loss of score that each evaluation finds, by the sign test.
 
     How often a vendor like the baseline scores otherwise by chance is taken as half of what independent answers with
     the baseline's mean would: p (1 − p).
     """
-    suites = _scored(run)
-    return [_score_reach(run, label, suite, LEVEL / (len(suites) * len(run.vendors))) for suite in suites]
+    scores = _scores(run, run.baseline) if run.baseline else {}
+    for suite, base in scores.items():
+        n, mean, alpha = len(base), float(base.mean()), LEVEL / (len(scores) * len(run.vendors))
+        if (why := run.hindrances[label]) is not None:
+            yield Reach(False, why, n=n)
+            continue
+
+        def power(size: int, loss: float, mean: float = mean, alpha: float = alpha) -> float:
+            return tests.sign_power(size, round(mean * (1 - mean), 2), loss, alpha)
+
+        points = tests.smallest(partial(power, n))
+        loss = "no loss" if points is None else f"a loss of {100 * points:.0f} points"
+        enough = points is not None and points <= ENOUGH
+        needed = None if enough else tests.needed_size(n, lambda size: power(size, ENOUGH) >= tests.POWER)
+        yield Reach(enough, f"{suite}: {loss} would have been seen in {n} samples.", points, n, needed=needed)
 
 
-def _score_reach(run: ModelRun, label: str, suite: str, alpha: float) -> Reach:
-    base, why = _scores(run, run.baseline, suite), run.hindrances[label]
-    n, mean = len(base), float(base.mean())
-    if why is not None:
-        return Reach(False, why, n=n)
-
-    def power(size: int, loss: float) -> float:
-        return tests.sign_power(size, round(mean * (1 - mean), 2), loss, alpha)
-
-    points = tests.smallest(partial(power, n))
-    loss = "no loss" if points is None else f"a loss of {100 * points:.0f} points"
-    text = f"{suite}: {loss} would have been seen in {n} samples."
-    if points is not None and points <= ENOUGH:
-        return Reach(True, text, points, n)
-    needed = tests.needed_size(n, lambda size: power(size, ENOUGH) >= tests.POWER)
-    return Reach(False, text, points, n, needed=needed)
-
-
-def _scored(run: ModelRun) -> list[str]:
-    scored = run.records[run.records["score"].notna() & (run.records["label"] == run.baseline)]
-    return [str(suite) for suite in scored["suite"].unique()]
-
-
-def _scores(run: ModelRun, label: str | None, suite: str) -> pd.Series[float]:
-    """The mean score of every sample over its repetitions, where our side or the data did not lose it."""
+def _scores(run: ModelRun, label: str | None) -> dict[str, pd.Series[float]]:
+    """The mean score of every sample by evaluation, where our side or the data did not lose it."""
     rows = run.asked[label or ""]
-    rows = rows[(rows["suite"] == suite) & rows["score"].notna()]
-    return rows.astype({"sample": str}).groupby("sample")["score"].mean()
+    rows = rows[rows["score"].notna()].astype({"suite": str, "sample": str})
+    return {str(suite): part.groupby("sample")["score"].mean() for suite, part in rows.groupby("suite", sort=False)}
 
 
 TESTS = (decisions, arguments, invalid, in_text)
