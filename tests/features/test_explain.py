@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from model_runs import records
 from msgspec import structs
 from scored import MODEL, write_demo
 
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.features.explain.evidence import Table, explain_vendor
+from vendor_verifier.features.explain.evidence import Table, explain_vendor, states_of
 from vendor_verifier.features.explain.sample import KEY_PLACE, curl_command
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, ToolCall, TurnRecord, Usage
@@ -106,6 +107,11 @@ def test_another_model_shows_names_and_texts(demo: RunFolder, scored: ScoredRun)
     rows = found["Distance of answers from the baseline's"].rows
     assert rows[0]["distance"] >= rows[-1]["distance"] > 0
     assert rows[0]["vendor"] != rows[0]["baseline"]
+
+
+def test_a_run_without_a_baseline_has_states() -> None:
+    """Also where the samples are more than pandas numbers in one byte."""
+    assert set(states_of(records("v", 200), [])) == {"fine"}
 
 
 def test_commands_of_findings_run(demo: RunFolder, scored: ScoredRun, capsys: pytest.CaptureFixture[str]) -> None:

@@ -125,7 +125,7 @@ def test_output_tokens(columns: Any, found: dict[str, str]) -> None:
 
 def test_honest_vendors_are_not_accused() -> None:
     base = [records(BASE, N, repetition=again, input_tokens=PROMPTS, **answers(seed=5 + again)) for again in (0, 1)]
-    twins = [records(f"v{seed}", N, input_tokens=PROMPTS, **answers(seed=seed)) for seed in range(100, 160)]
+    twins = [records(f"v{seed}", N, input_tokens=PROMPTS, **answers(seed=seed)) for seed in range(100, 120)]
     assert judge(model_run(*twins, *base), {}).findings == ()
 
 

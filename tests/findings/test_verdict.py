@@ -253,12 +253,6 @@ def test_a_vendor_with_no_answer_leaves_nobody_to_choose() -> None:
     assert judge(dataclasses.replace(run, labels=(BASE,)), results(run)).choice.kind == "no_vendors"
 
 
-def test_a_run_without_records_judges_nothing() -> None:
-    run = dataclasses.replace(HONEST, records=typed(pd.DataFrame()), texts={})
-    found = judged(run)
-    assert {found.verdicts[label].status for label in "vw"} == {"not_tested"}
-
-
 def test_a_vendor_that_nobody_could_reach_is_down() -> None:
     """The run stopped asking it after ten requests."""
     found = judged(

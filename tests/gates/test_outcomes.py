@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -24,7 +23,7 @@ from vendor_verifier.records.results import (
 from vendor_verifier.scoring.breakdowns import goodput
 from vendor_verifier.scoring.columns import RECORD_COLUMNS
 from vendor_verifier.scoring.money import Money
-from vendor_verifier.stats.intervals import OUTAGE, mean_interval, stretch_interval
+from vendor_verifier.stats.intervals import OUTAGE, stretch_interval
 
 TENTH = [number % 10 == 0 for number in range(800)]
 
@@ -171,22 +170,3 @@ def test_the_interval_holds_the_share(bad: list[bool]) -> None:
     assert found.value == pytest.approx(sum(bad) / n)
     assert 0 <= (found.low or 0) <= sum(bad) / n + 1e-9
     assert (found.high or 0) >= min(1.0, (sum(bad) + OUTAGE) / n) - 1e-9
-
-
-def test_twenty_failures_in_a_row_are_one_outage() -> None:
-    together, spread = ([number in places for number in range(800)] for places in (range(20), range(0, 800, 40)))
-    one, many = (stretch_interval(pd.Series(bad)) for bad in (together, spread))
-    assert one.value == many.value
-    assert (one.low or 0) < 0.001 < 0.01 < (many.low or 0)
-
-
-def test_means_of_a_drifting_time() -> None:
-    """A walk is one slow movement, not 600 independent times."""
-    rng = np.random.default_rng(1)
-    steady, drifting = rng.normal(100, 10, 600), 100 + 10 * np.cumsum(rng.normal(0, 0.1, 600))
-    widths = []
-    for times in (steady, drifting):
-        found = mean_interval(pd.Series(times), pd.Series(1.0, index=range(600)))
-        assert found.value == pytest.approx(times.mean())
-        widths.append(((found.high or 0) - (found.low or 0)) / (3.92 * times.std() / 600**0.5))
-    assert widths[0] < 2 < 3 < widths[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vendor_verifier.scoring.metrics import RANK_METRICS, irf, ranks
@@ -33,6 +33,7 @@ def test_a_metric_of_ones_own() -> None:
     assert irf(table, directions={"cost": "lower"})["a"] > irf(table, directions={"cost": "lower"})["b"]
 
 
+@settings(max_examples=40)
 @given(TABLES)
 def test_ranks_sum_up_as_without_ties(table: dict[str, dict[str, float | None]]) -> None:
     """Each metric hands out 1 … n in all, whatever the ties, and IRF lies in [0, 1]."""

@@ -110,12 +110,10 @@ def test_a_vendor_is_not_worse_because_others_became_faster(demo: ScoredRun) -> 
 
 
 def test_equal_runs_have_no_changes(demo: ScoredRun) -> None:
-    """In six pairs of runs of five vendors nothing is worse or improved."""
-    wrong = 0
-    for seed in range(6):
+    """In two pairs of runs of five vendors nothing is worse or improved."""
+    for seed in range(2):
         found = compare_scored(run_of(100 + seed, demo), run_of(200 + seed, demo))
-        wrong += bool(verdicts(found, "worse", "improved"))
-    assert wrong == 0
+        assert verdicts(found, "worse", "improved") == set()
     assert {each.verdict for each in found.changes if each.metric == "avg_tokens"} == {"same"}
 
 

@@ -15,7 +15,7 @@ from vendor_verifier.records.results import WORST_FIRST, FacetName, Finding
 from vendor_verifier.reports.tables import ModelTables
 from vendor_verifier.scoring.columns import has_bad_call
 from vendor_verifier.scoring.scored_run import ScoredRun
-from vendor_verifier.stats.answers import similarity
+from vendor_verifier.stats.answers import leanings
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SUITES
 
@@ -92,7 +92,7 @@ def explain_vendor(
     result = scored.report.models[model]
     baseline = result.baseline if result.baseline != label else None
     rows = scored.records[scored.records["model"] == model].sort_values("sent_s", kind="stable")
-    rows = rows[~rows["suite"].isin([kind.name for kind in SUITES if kind.apart])]
+    rows = rows[~rows["suite"].isin([kind.name for kind in SUITES if kind.apart])].astype(dict.fromkeys(SAMPLE, object))
     own, base = (rows[rows["label"] == each] for each in (label, baseline))
     sides = Sides(folder, scored, model, label, baseline or "", own, base, most)
     makers = {"model": _model, "tool_calls": _tool_calls, "bill": _bill, "reliability": _reliability, "speed": _speed}
@@ -124,8 +124,7 @@ def _model(sides: Sides) -> Iterator[Table]:
         answers = [own[question].get(0), base[question].get(0), base[question].get(1)]
         texts = [each.shown for each in answers if each is not None]
         if len(texts) == 3:
-            own_similarity = (similarity(texts[0], texts[1]) + similarity(texts[0], texts[2])) / 2
-            distance = similarity(texts[1], texts[2]) - own_similarity
+            distance = leanings([(texts[0], texts[1], texts[2])])[0, 0]
             rows.append((*question, distance, *(text.replace("\0", " ") for text in texts)))
     columns = ["vendor", "baseline", "baseline again"]
     found = pd.DataFrame(rows, columns=[*SAMPLE, "distance", *columns])
@@ -135,6 +134,8 @@ def _model(sides: Sides) -> Iterator[Table]:
 
 def states_of(rows: pd.DataFrame, baselines: Sequence[tuple[str, str]]) -> Any:
     """What each answer is next to the baseline's: a name of ``STATES``. ``baselines`` are (model, label)."""
+    # As words, because pandas cannot look up many categories in a frame without a baseline.
+    rows = rows.astype(dict.fromkeys(QUESTION, object))
     is_base = pd.MultiIndex.from_frame(rows[["model", "label"]]).isin(baselines or [("", "")])
     by_question = rows[is_base & rows["ok"]].groupby(QUESTION, observed=True)
     asked = pd.MultiIndex.from_frame(rows[QUESTION])
