@@ -95,24 +95,24 @@ MANIFESTS = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value", "place"), MANIFESTS)
+# Nesting without end, nothing, another kind of JSON, half of it, and what is no JSON.
+NO_MANIFESTS = (DEEP, "", "{}", "[]", "null", '{"tasks": [{', '{"n": NaN}', "\x00")
+
+
+@pytest.mark.parametrize("command", ["score run", "explain run --vendor two", "compare run run"])
 def test_a_manifest_that_departs_from_its_shape_is_refused(
-    folder: Path, capsys: pytest.CaptureFixture[str], path: str, value: Any, place: str
+    folder: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
-    """Whoever reads the run says the same sentence and exits with 2."""
+    """Whoever reads the run says the same sentence, with the place, and exits with 2."""
     file = folder / "manifest.json"
-    file.write_text(spoilt(json.loads(file.read_text()), path, value))
-    for command in (["score", "run"], ["explain", "run", "--vendor", "two"], ["compare", "run", "run"]):
-        assert run_app(command) == 2
+    stored = json.loads(file.read_text())
+    for path, value, place in MANIFESTS:
+        file.write_text(spoilt(stored, path, value))
+        assert run_app(command.split()) == 2, path
         told = capsys.readouterr().err
         assert "manifest.json is damaged, or no run of this tool" in told
         assert place in told
-
-
-@pytest.mark.parametrize("content", [DEEP, "", "{}", "[]", "null", '{"tasks": [{', '{"n": NaN}', "\x00"])
-def test_a_manifest_that_is_none_is_refused(folder: Path, capsys: pytest.CaptureFixture[str], content: str) -> None:
-    """Nesting without end, nothing, another kind of JSON, half of it, and what is no JSON."""
-    (folder / "manifest.json").write_text(content)
-    for command in (["score", "run"], ["explain", "run", "--vendor", "two"], ["compare", "run", "run"]):
-        assert run_app(command) == 2
+    for content in NO_MANIFESTS:
+        file.write_text(content)
+        assert run_app(command.split()) == 2, content[:9]
         assert "manifest.json" in capsys.readouterr().err

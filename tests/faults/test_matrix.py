@@ -38,8 +38,8 @@ LOST_IN_THE_SDK: Mapping[str, str] = {
 def limits_for(row: Row) -> Limits:
     """Tight where the row is meant to meet a limit, patient everywhere else."""
     if row.kind == "timeout_first_token":
-        return replace(QUICK, first_token_s=0.3)
-    return replace(QUICK, idle_s=0.15) if row.kind == "timeout_idle" or "stall" in row.name else QUICK
+        return replace(QUICK, first_token_s=0.2)
+    return replace(QUICK, idle_s=0.1) if row.kind == "timeout_idle" or "stall" in row.name else QUICK
 
 
 @pytest.mark.parametrize("connection", ["cold", "reused"])
@@ -66,10 +66,7 @@ def _holds(row: Row, sent: Asked) -> None:
     assert row.phase is None or sent.phase == row.phase
     assert sent.text == row.text
     response = sent.attempt.response
-    anomalies = (
-        [*response.anomalies, *(each for call in response.tool_calls for each in call.anomalies)] if response else []
-    )
-    assert row.anomaly is None or row.anomaly in anomalies
+    assert row.anomaly is None or (response is not None and row.anomaly in response.anomalies)
     assert row.says in sent.message
     assert len(sent.message) <= 2_000
     assert should_retry(sent.attempt) is row.retried
