@@ -1,12 +1,12 @@
-"""The files of deploy/ are what their systems take, as far as a machine without those systems can tell."""
+"""The files of deploy/ and .github/ are what their systems take, as far as a machine without those systems can tell."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
-import stat
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -20,60 +20,57 @@ ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 # Clusters have a page and tests of their own.
 FILES = sorted(path for path in DEPLOY.rglob("*") if path.is_file() and "dask" not in path.relative_to(DEPLOY).parts)
-PAGE = (ROOT / "docs" / "nightly.md").read_text(encoding="utf-8")
 
 
 def text(name: str) -> str:
     return (DEPLOY / name).read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def check_help(capsys: pytest.CaptureFixture[str]) -> str:
-    assert run_app(["check", "--help"]) == 0
-    return capsys.readouterr().out
+STEPS = yaml.safe_load(text("github-action/action.yml"))["runs"]["steps"]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_every_flag_is_known_to_check_and_no_file_holds_a_key(path: Path, check_help: str) -> None:
+def stand_in(program: Path, script: str) -> None:
+    """A program of a step that is a shell script."""
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n{script}")
+    program.chmod(0o755)
+
+
+def step(script: str, folder: Path, **environment: object) -> subprocess.CompletedProcess[str]:
+    """Run a step of the action in ``folder``, whose ``bin`` has the programs."""
+    known = {"PATH": f"{folder}/bin:/usr/bin:/bin", **{name: str(value) for name, value in environment.items()}}
+    command = ["bash", "-e", "-o", "pipefail", "-c", script]
+    return subprocess.run(command, cwd=folder, env=known, capture_output=True, text=True, check=False)
+
+
+def test_every_flag_is_known_to_check_and_no_file_holds_a_key(capsys: pytest.CaptureFixture[str]) -> None:
     """Arguments behind `check` are its own; nothing looks like a key."""
-    content = path.read_text(encoding="utf-8")
-    for command in re.findall(r"agent-vendor-verifier(?:\S*)? check(.*(?:\\\n.*)*)", content):
-        for name in re.findall(r"(?<!\S)--[a-z][a-z-]+", command.split("| tee")[0]):
-            assert re.search(rf"{name}\b", check_help), name
-    assert not re.search(r"(?<![a-z])sk-[A-Za-z0-9]{8}|AIza|xox[bp]-", content)
+    assert run_app(["check", "--help"]) == 0
+    check_help = capsys.readouterr().out
+    for path in FILES:
+        content = path.read_text(encoding="utf-8")
+        for command in re.findall(r"agent-vendor-verifier(?:\S*)? check(.*(?:\\\n.*)*)", content):
+            for name in re.findall(r"(?<!\S)--[a-z][a-z-]+", command.split("| tee")[0]):
+                assert re.search(rf"{name}\b", check_help), (path, name)
+        assert not re.search(r"(?<![a-z])sk-[A-Za-z0-9]{8}|AIza|xox[bp]-", content), path
 
 
 def test_the_action_s_script_passes_arguments_on(tmp_path: Path) -> None:
     """Run with a stand-in command: words are split once, the code reaches output and exit, its report the page."""
-    steps = yaml.safe_load(text("github-action/action.yml"))["runs"]["steps"]
-    script = next(step["run"] for step in steps if step.get("id") == "check")
-    stand_in = tmp_path / "bin" / "agent-vendor-verifier"
-    stand_in.parent.mkdir()
-    stand_in.write_text(
-        "#!/bin/sh\nmkdir -p runs/1; sleep 0.02; touch runs/1/check.json; echo '# a report' > runs/1/report.md\n"
-        'printf "%s\\n" "$@"\nexit 3\n'
+    script = next(step["run"] for step in STEPS if step.get("id") == "check")
+    stand_in(
+        tmp_path / "bin" / "agent-vendor-verifier",
+        "mkdir -p runs/1; sleep 0.02; touch runs/1/check.json; echo '# a report' > runs/1/report.md\n"
+        'printf "%s\\n" "$@"\nexit 3\n',
     )
     older = tmp_path / "runs" / "0" / "check.json"
     older.parent.mkdir(parents=True)
     older.touch()
     os.utime(older, (1, 1))
-    stand_in.chmod(stand_in.stat().st_mode | stat.S_IEXEC)
-    done = subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", script],
-        cwd=tmp_path,
-        env={
-            "PATH": f"{stand_in.parent}:/usr/bin:/bin",
-            "CONFIG": "my config.yaml",
-            "ARGUMENTS": "--gate f1>=0.9 --model a;b",
-            "KEEP": "90d",
-            "RUNNER_TEMP": str(tmp_path),
-            "GITHUB_OUTPUT": str(tmp_path / "output"),
-            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = step(
+        script, tmp_path, CONFIG="my config.yaml", ARGUMENTS="--gate f1>=0.9 --model a;b", KEEP="90d",
+        RUNNER_TEMP=tmp_path, GITHUB_OUTPUT=tmp_path / "output", GITHUB_STEP_SUMMARY=tmp_path / "summary",
+    )  # fmt: skip
     assert done.returncode == 3, done.stderr
     words = done.stdout.splitlines()
     assert words[:3] == ["check", "--config-file-path", "my config.yaml"]
@@ -122,17 +119,10 @@ def test_the_dockerfile_ends_as_a_user_without_rights() -> None:
     assert [name for name in sources if not (ROOT / name).exists()] == []
     allowed = {line[1:] for line in text("Dockerfile.dockerignore").splitlines() if line.startswith("!")}
     assert set(sources) == allowed
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    for name in project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]:
+        assert {name, name.split("/")[0]} & allowed, name
     assert not re.search(r"(?i)(key|token|secret|password)\s*=", text("Dockerfile"))
-
-
-def test_the_image_has_all_that_the_wheel_is_built_from() -> None:
-    """What pyproject.toml forces into the wheel is copied into the build."""
-    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"][
-        "wheel"
-    ]
-    copied = {word for line in text("Dockerfile").replace("\\\n", " ").splitlines() for word in line.split()[1:-1]}
-    for name in wheel["force-include"]:
-        assert {name, name.split("/")[0]} & copied, name
 
 
 @pytest.mark.parametrize(
@@ -145,21 +135,63 @@ def test_the_image_has_all_that_the_wheel_is_built_from() -> None:
 )
 def test_what_is_installed(source: str, is_checkout: bool, installed: list[str], tmp_path: Path) -> None:
     """What the input names; else the checkout around it; else nothing, with a word what is missing."""
-    steps = yaml.safe_load(text("github-action/action.yml"))["runs"]["steps"]
-    install = next(step for step in steps if step.get("name") == "Install")
-    checkout, programs = tmp_path / "checkout", tmp_path / "bin"
+    script = next(step["run"] for step in STEPS if step.get("name") == "Install")
+    checkout = tmp_path / "checkout"
     checkout.mkdir()
-    programs.mkdir()
     if is_checkout:
         (checkout / "constraints.txt").touch()
-    (programs / "python").write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/said\n')
-    (programs / "python").chmod(0o755)
-    environ = {"PATH": f"{programs}:/usr/bin:/bin", "SOURCE": source, "CHECKOUT": str(checkout)}
-    done = subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", install["run"]], env=environ, capture_output=True, text=True, check=False
-    )
+    stand_in(tmp_path / "bin" / "python", f'echo "$@" >> {tmp_path}/said\n')
+    done = step(script, tmp_path, SOURCE=source, CHECKOUT=checkout)
     assert done.returncode == (0 if installed else 2), done.stderr
     said = tmp_path / "said"
     lines = said.read_text().replace(str(checkout), "CHECKOUT").splitlines() if said.exists() else []
     assert lines == installed
     assert installed or "set the input 'source'" in done.stdout
+
+
+# --- what a hosting service reads of the repository
+
+GITHUB = ROOT / ".github"
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+FORMS = sorted(path for path in (GITHUB / "ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
+
+
+@pytest.mark.parametrize(
+    ("schema", "files"),
+    [
+        ("github-workflows", [*WORKFLOWS, ROOT / "deploy/github-action/example-workflow.yml"]),
+        ("github-actions", [ROOT / "deploy/github-action/action.yml"]),
+        ("github-issue-forms", FORMS),
+        ("github-issue-config", [GITHUB / "ISSUE_TEMPLATE/config.yml"]),
+        ("dependabot", [GITHUB / "dependabot.yml"]),
+        ("gitlab-ci", [ROOT / "deploy/gitlab-ci.yml"]),
+    ],
+)
+def test_files_fit_the_published_schemas(schema: str, files: list[Path]) -> None:
+    """The schemas come with check-jsonschema: nothing is fetched."""
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_may_only_read_and_run_what_there_is(path: Path) -> None:
+    """No right but reading, no input pasted into a script, each target of make and each script exists."""
+    workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for job in workflow["jobs"].values():
+        assert "timeout-minutes" in job
+        for step in job["steps"]:
+            script = step.get("run", "")
+            assert "${{" not in script
+            for target in re.findall(r"^make (\S+)", script, re.MULTILINE):
+                assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+            assert ".ci/run" not in script or (ROOT / ".ci/run").exists()
+
+
+def test_every_promise_of_security_names_a_test_that_is_there() -> None:
+    """The table's paths exist."""
+    named = re.findall(r"`(tests/[\w/.]+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
+    assert named
+    assert [name for name in named if not (ROOT / name).exists()] == []
