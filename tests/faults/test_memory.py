@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import json
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from itertools import chain, repeat
 from pathlib import Path
@@ -43,15 +42,8 @@ asyncio.run(main())
 """
 
 
-def _bomb() -> bytes:
-    packed = io.BytesIO()
-    with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=1) as out:
-        for _ in range(256):
-            out.write(bytes(MB))
-    return packed.getvalue()
-
-
-BOMB = _bomb()
+PACKER = zlib.compressobj(1, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+BOMB = b"".join(PACKER.compress(bytes(MB)) for _ in range(256)) + PACKER.flush()
 BLOCK = chunk(b"x" * 256 * 1024)
 EVENTS = chunk(text("y" * 1000, None) * 100)
 HEADERS = b"".join(b"x-%d: %s\r\n" % (n, b"y" * 1000) for n in range(100))

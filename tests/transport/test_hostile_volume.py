@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import tracemalloc
-import zlib
+import gzip
 from itertools import chain, repeat
 
 import pytest
@@ -22,9 +21,8 @@ TOKEN = text("hello", None)
 K = 1024
 
 
-def zipped(body: bytes, padding: bytes = b"") -> bytes:
-    packer = zlib.compressobj(9, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
-    return sized(packer.compress(body) + packer.flush() + padding, HEAD + b"Content-Encoding: gzip\r\n")
+def zipped(body: bytes) -> bytes:
+    return sized(gzip.compress(body), HEAD + b"Content-Encoding: gzip\r\n")
 
 
 def in_pieces(data: bytes) -> Script:
@@ -70,28 +68,6 @@ async def test_every_flood_ends_as_what_it_is(flood: str, server: FaultServer, m
     monkeypatch.setattr(exchange, "MAX_EVENTS_WITHOUT_TOKEN", 10_000)
     server.answer = lambda _: in_pieces(data)
     assert (await ask(server.url())).kind == expected
-
-
-@pytest.mark.parametrize(
-    ("packed", "padding", "kind"),
-    [(TOKEN + b":" * (100 * K * K), b"", "limit_exceeded"), (text("hello") + DONE, bytes(20 * K * K), None)],
-    ids=["a bomb", "padding behind the end"],
-)
-async def test_a_packed_answer_takes_no_more_memory_than_the_cap(
-    packed: bytes, padding: bytes, kind: str | None, server: FaultServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A gigabyte in a megabyte, or a whole answer with much behind it: the cap several times over, and no more."""
-    monkeypatch.setattr(exchange, "MAX_ANSWER_BYTES", 1024 * K)
-    script = in_pieces(zipped(packed, padding))
-    server.answer = lambda _: script
-    tracemalloc.start()
-    try:
-        asked = await ask(server.url())
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert asked.kind == kind
-    assert peak < 12 * K * K
 
 
 async def test_no_answer_outlasts_the_total_limit(server: FaultServer) -> None:
