@@ -127,55 +127,43 @@ class Cluster:
 
     folder: Path
     port: int = field(default_factory=free_port)
-    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
-    schedulers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     @property
     def address(self) -> str:
         return f"tcp://127.0.0.1:{self.port}"
 
     def start_scheduler(self) -> None:
-        words = ("--host", self.address, "--port", str(self.port), "--no-dashboard")
-        self.schedulers.append(self._start("scheduler", "scheduler", *words))
+        self._start("scheduler", "scheduler", "--host", self.address, "--port", str(self.port), "--no-dashboard")
 
-    def start_worker(self, **environment: str) -> None:
-        """A worker on its way up; :meth:`wait_for_workers` waits for it."""
-        name = f"w{len(self.workers)}"
-        words = (self.address, "--name", name, "--nthreads", "1", "--no-nanny", "--no-dashboard")
-        self.workers.append(self._start(name, "worker", *words, **environment))
+    def start_worker(self, name: str, **keys: str) -> None:
+        """A worker on its way up; :meth:`wait_for` waits for it."""
+        words = ("--name", name, "--nthreads", "1", "--no-nanny", "--no-dashboard")
+        self._start(name, "worker", self.address, *words, **keys)
 
-    def wait_for_workers(self) -> None:
-        """Until every worker started so far has been known to the scheduler."""
-        for number in range(len(self.workers)):
-            log = self.folder / f"w{number}.log"
-            await_that(lambda log=log: b"Registered to" in log.read_bytes())
+    def wait_for(self, name: str) -> None:
+        """Until this worker has been known to the scheduler."""
+        await_that(lambda: b"Registered to" in (self.folder / f"{name}.log").read_bytes())
 
-    def _start(self, log: str, command: str, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+    def _start(self, log: str, *words: str, **keys: str) -> None:
         with (self.folder / f"{log}.log").open("ab") as out:
-            return subprocess.Popen(
-                [sys.executable, "-m", "dask", command, *arguments],
-                stdout=out, stderr=out, cwd=self.folder,
-                env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-            )  # fmt: skip
+            command, known = [sys.executable, "-m", "dask", *words], {**os.environ, "PYTHONPATH": str(ROOT), **keys}
+            self.processes.append(subprocess.Popen(command, stdout=out, stderr=out, cwd=self.folder, env=known))
 
     def stop(self) -> None:
-        for process in [*self.workers, *self.schedulers]:
+        for process in self.processes:
             process.kill()
             process.wait(10)
 
 
-@contextlib.contextmanager
-def cluster_of(folder: Path, workers: int) -> Iterator[Cluster]:
-    """A cluster with this number of workers on their way up."""
-    folder.mkdir()
-    cluster = Cluster(folder)
-    cluster.start_scheduler()
-    for _ in range(workers):
-        cluster.start_worker()
-    try:
-        yield cluster
-    finally:
-        cluster.stop()
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """A cluster with a scheduler on its way up."""
+    (tmp_path / "cluster").mkdir()
+    made = Cluster(tmp_path / "cluster")
+    made.start_scheduler()
+    yield made
+    made.stop()
 
 
 def workers_of(parent: int, count: int) -> list[psutil.Process]:
@@ -281,40 +269,40 @@ def test_workers_end_with_their_run(busy: Bench, vendors: FaultServer, number: s
 
 
 @pytest.mark.slow
-def test_a_cluster_of_other_peoples_processes(busy: Bench, vendors: FaultServer) -> None:
+def test_a_cluster_of_other_peoples_processes(busy: Bench, vendors: FaultServer, cluster: Cluster) -> None:
     """A worker without keys is refused by name, others send in its place; where nobody can, nothing is left of the run.
     When the scheduler dies what came back is kept, ``--incremental`` asks the rest over the new one. No key travels."""
     from distributed import Client
 
-    with cluster_of(busy.folder / "cluster", 1) as cluster:
-        cluster.wait_for_workers()
-        words = ("--workers", cluster.address)
-        code, err = busy.program(*words, **KEYS)
-        assert code == 2
-        assert "worker w0 at tcp://" in err
-        assert "no value for KEY_a, KEY_b, KEY_c" in err
-        assert not (busy.folder / "run").exists()
-        cluster.start_worker(**KEYS)
-        cluster.wait_for_workers()
-        process = busy.start(*words, **KEYS)
-        until_records(busy, 60, process)
-        cluster.stop()
-        _, err = process.communicate(timeout=PATIENCE_S)
-        assert process.returncode == 4, err
-        assert "the Dask scheduler went away" in err
-        cluster.start_scheduler()
-        cluster.start_worker(**KEYS)
-        code, err = busy.program(*words, "--incremental", **KEYS)
-        assert code == 0, err
-        assert_whole(busy, vendors)
-        (refused,) = busy.manifest()["executors"][0]["refused"]
-        assert refused.startswith("worker w0 at ")
-        assert {seen.key for seen in vendors.seen} == set(KEYS.values())
-        with Client(cluster.address, set_as_default=False) as client:
-            events = repr(client.get_events())
-        code, err = busy.program("--workers", cluster.address.replace("tcp", "tls"), output="wrong", **KEYS)
-        assert code == 2
-        assert "cannot be used" in err
+    cluster.start_worker("w0")
+    cluster.wait_for("w0")
+    words = ("--workers", cluster.address)
+    code, err = busy.program(*words, **KEYS)
+    assert code == 2
+    assert "worker w0 at tcp://" in err
+    assert "no value for KEY_a, KEY_b, KEY_c" in err
+    assert not (busy.folder / "run").exists()
+    cluster.start_worker("w1", **KEYS)
+    cluster.wait_for("w1")
+    process = busy.start(*words, **KEYS)
+    until_records(busy, 60, process)
+    cluster.stop()
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 4, err
+    assert "the Dask scheduler went away" in err
+    cluster.start_scheduler()
+    cluster.start_worker("w2", **KEYS)
+    code, err = busy.program(*words, "--incremental", **KEYS)
+    assert code == 0, err
+    assert_whole(busy, vendors)
+    (refused,) = busy.manifest()["executors"][0]["refused"]
+    assert refused.startswith("worker w0 at ")
+    assert {seen.key for seen in vendors.seen} == set(KEYS.values())
+    with Client(cluster.address, set_as_default=False) as client:
+        events = repr(client.get_events())
+    code, err = busy.program("--workers", cluster.address.replace("tcp", "tls"), output="wrong", **KEYS)
+    assert code == 2
+    assert "cannot be used" in err
     everything = "".join(log.read_text() for log in (busy.folder / "cluster").glob("*.log"))
     everything += "".join(path.read_text() for path in (busy.folder / "run").iterdir() if path.is_file())
     assert "records of" in events

@@ -45,58 +45,30 @@ def key(item: WorkItem) -> RecordKey:
     return ("run", entry.model, entry.label, item.suite.name, item.sample.id, item.repetition)
 
 
-def asked(work: WorkQueue, target: int, seed: int = 0) -> list[tuple[int, WorkItem]]:
-    return list(work.items_of(target, work.order(seed), seed))
-
-
-@st.composite
-def plans(draw: st.DrawFn) -> tuple[list[tuple[Sample, ...]], tuple[int, ...], list[RecordKey]]:
-    """Tasks that share samples or not, how often each entry is asked, and what is answered already."""
-    known = samples(60)
-    tasks = draw(st.lists(st.lists(st.sampled_from(known), unique_by=lambda one: one.id).map(tuple), max_size=3))
-    repeats = draw(st.tuples(*[st.integers(1, 3)] * 3))
-    keys = every_key(tasks, repeats)
-    answered = draw(st.lists(st.sampled_from(keys), unique=True)) if keys else []
-    return tasks, repeats, answered
-
-
-@given(plan=plans(), seed=st.integers())
-def test_everything_left_comes_once_in_the_one_order(
-    plan: tuple[list[tuple[Sample, ...]], tuple[int, ...], list[RecordKey]], seed: int
-) -> None:
-    """Nothing is lost, nothing comes twice, and every vendor's samples follow one order with one count of blocks."""
-    tasks, repeats, answered = plan
-    work = queue(*tasks, repeats=repeats)
+@given(data=st.data(), seed=st.integers(), repeats=st.tuples(*[st.integers(1, 3)] * 3))
+def test_everything_left_comes_once_in_the_one_order(data: st.DataObject, seed: int, repeats: tuple[int, ...]) -> None:
+    """Tasks share samples or not, some records are there already. Nothing is lost, nothing comes twice, and every
+    vendor's samples follow one order with one count of blocks. For loads that may end at any moment all samples are
+    asked before any comes again, once through or for ever."""
+    some_samples = st.lists(st.sampled_from(samples(60)), unique_by=lambda one: one.id).map(tuple)
+    tasks = data.draw(st.lists(some_samples, max_size=3))
+    work, keys = queue(*tasks, repeats=repeats), every_key(tasks, repeats)
+    answered = data.draw(st.lists(st.sampled_from(keys), unique=True)) if keys else []
     assert [work.cross_off(each) for each in answered] == [True] * len(answered)
-    keys = every_key(tasks, repeats)
-    order = sorted({each[4] for each in keys})
-    random.Random(seed).shuffle(order)
+    ids = sorted({each[4] for each in keys})
+    random.Random(seed).shuffle(ids)
+    order = work.order(seed)
+    assert len(work) == len(keys) - len(answered)
     for target, label in enumerate(LABELS):
-        found = asked(work, target, seed)
         left = sorted(each for each in keys if each[2] == label and each not in answered)
+        found = list(work.items_of(target, order, seed))
         assert sorted(key(item) for _, item in found) == left
-        places = [order.index(item.sample.id) for _, item in found]
+        places = [ids.index(item.sample.id) for _, item in found]
         assert places == sorted(places)
         assert [block for block, _ in found] == [place // BLOCK for place in places]
-    assert len(work) == len(keys) - len(answered)
-
-
-@given(plan=plans(), seed=st.integers())
-def test_rounds_ask_all_samples_before_any_comes_again(
-    plan: tuple[list[tuple[Sample, ...]], tuple[int, ...], list[RecordKey]], seed: int
-) -> None:
-    """For loads that may end at any moment: repetition after repetition over one order, once through or for ever."""
-    tasks, repeats, answered = plan
-    work = queue(*tasks, repeats=repeats)
-    for each in answered:
-        work.cross_off(each)
-    order = work.order(seed)
-    for target, label in enumerate(LABELS):
-        found = [key(item) for item in work.rounds_of(target, order, endless=False)]
-        assert sorted(found) == sorted(
-            each for each in every_key(tasks, repeats) if each[2] == label and each not in answered
-        )
-        assert [each[5] for each in found] == sorted(each[5] for each in found)
+        rounds = [key(item) for item in work.rounds_of(target, order, endless=False)]
+        assert sorted(rounds) == left
+        assert [each[5] for each in rounds] == sorted(each[5] for each in rounds)
         if order:
             endless = [key(item) for item in islice(work.rounds_of(target, order, endless=True), 3 * len(order))]
             assert [each[5] for each in endless] == [n for n in range(3) for _ in order]
