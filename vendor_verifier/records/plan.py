@@ -39,12 +39,11 @@ class Price(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One vendor endpoint under one unified model name: a line of the ranking.
+    """One vendor endpoint under one unified model name: a line of the ranking. ``label`` is unique under its model.
 
-    ``label`` is unique under its model. Entries of one ``account`` (origin and key, not revealed) share concurrency,
-    pauses and pacing. ``parameters`` override the sample's own. ``key_name`` is the variable the key came from.
-    ``header_templates`` are headers as the config writes them (``Bearer ${NAME}``), so that another machine can fill in
-    its own values.
+    Entries of one ``account`` (origin and key, not revealed) share concurrency, pauses and pacing. ``parameters``
+    override the sample's own. ``key_name`` is the variable the key came from, ``header_templates`` are headers as the
+    config writes them (``Bearer ${NAME}``), so that another machine can fill in its own values.
     """
 
     model: str

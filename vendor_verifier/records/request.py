@@ -16,12 +16,9 @@ Amount = Annotated[float, msgspec.Meta(ge=0, le=MAX_NUMBER)]
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """One question in chat-completions terms.
-
-    ``parameters`` are the other body keys (``tool_choice``, ``temperature``, …), never ``model`` or ``stream``.
-    ``thinking`` switches the model's reasoning where the wire has a switch for it. ``fixed`` names parameters that an
-    entry's own must not replace, because they are what is examined.
-    """
+    """One question in chat-completions terms. ``parameters`` are the other body keys (``tool_choice``, ``temperature``,
+    …), never ``model`` or ``stream``. ``thinking`` switches the model's reasoning where the wire can. ``fixed`` names
+    parameters that an entry's own must not replace, because they are what is examined."""
 
     messages: tuple[Mapping[str, Any], ...]
     tools: tuple[Mapping[str, Any], ...] = ()

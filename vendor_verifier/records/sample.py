@@ -23,9 +23,9 @@ class Source(msgspec.Struct, frozen=True):
 class Sample(msgspec.Struct, frozen=True):
     """One thing to ask every vendor.
 
-    ``id`` is ``<16 hex digits>-<occurrence>``: a digest of the content plus which repetition of the same content this
-    is (1 = first), never a line number, so files with lost or reordered rows still join.
-    ``expected`` is what one suite understands; ``tags`` hold category, difficulty and the like and are never sent.
+    ``id`` is ``<16 hex digits>-<occurrence>``: a digest of the content, and which repetition of it this is, never a
+    line number: files with lost or reordered rows still join. ``expected`` is what one suite understands; ``tags`` hold
+    category, difficulty and the like and are never sent.
     """
 
     id: str
@@ -36,11 +36,8 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 def content_digest(turn: Turn) -> str:
-    """First 16 hex digits of SHA-256 over canonical JSON of (messages, tools, tool_choice).
-
-    Temperature, limits and everything else a vendor entry may override stay out, so that the same question asked with
-    other settings keeps its identity.
-    """
+    """First 16 hex digits of SHA-256 over canonical JSON of (messages, tools, tool_choice): the same question asked
+    with other settings keeps its identity."""
     content = [list(turn.messages), list(turn.tools), turn.parameters.get("tool_choice")]
     return hashlib.sha256(_canonical(content).encode()).hexdigest()[:16]
 

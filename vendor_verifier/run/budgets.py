@@ -46,12 +46,11 @@ def most_tokens_of(body: bytes) -> int | None:
 
 
 class Bucket:
-    """A budget per minute, of requests or of ``tokens``, used at an even pace (GCRA). Call :meth:`wait_s` until it is
+    """A budget per minute, of requests or of ``tokens``, used at an even pace (GCRA): call :meth:`wait_s` until it is
     not above 0, then :meth:`begin`.
 
-    No window of 60 s holds more than the budget and one request. A request's tokens are known only afterwards: it is
-    charged with a token for every four bytes of its body and the longest answer so far, or its own limit if that is
-    less; its usage then replaces the estimate.
+    No window of 60 s holds more than the budget and one request. A request's tokens are estimated (a token for every
+    four bytes of its body, and the longest answer so far or its own limit), until :meth:`settle`.
     """
 
     def __init__(self, per_minute: float, *, tokens: bool = False) -> None:

@@ -56,11 +56,8 @@ class Due(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class _Question:
-    """One turn ready to be asked of one entry, as often as it takes.
-
-    ``most_tokens`` is its limit where tokens are counted, ``due_ns`` when it was due by a schedule. ``begun_late_ns``
-    is how long after that it was ready, where it is the first turn of what was due.
-    """
+    """One turn ready to be asked of one entry. ``most_tokens`` is its limit where tokens are counted, ``due_ns`` when
+    it was due by a schedule, ``begun_late_ns`` how long after that it was ready, where it is the first turn."""
 
     target: Target
     endpoint: Endpoint
@@ -364,11 +361,8 @@ def refuses_usage(attempt: Attempt) -> bool:
 
 
 def stops_vendor(failure: Failure) -> bool:
-    """Whether nothing more should be asked of this entry: no key, no credit, also inside a 200, or no way there.
-
-    A 403 does not: it is as often about one prompt (a filter before the vendor) as about the key. Nobody else on the
-    account is ended by it: gateways say 401 and 402 of single models and protocols, too.
-    """
+    """Whether nothing more should be asked of this entry: no key, no credit, also inside a 200, or no way there. A 403
+    does not stop it: it is as often about one prompt (a filter before the vendor) as about the key."""
     return failure.rules.stops and failure.status != 403
 
 

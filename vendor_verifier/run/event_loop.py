@@ -110,11 +110,8 @@ def ensure_interruptible() -> None:
 
 @contextmanager
 def _signals() -> Iterator[AsyncIterator[int]]:
-    """The signals as they come; afterwards they are handled as before.
-
-    The loop alone would leave them as Python starts with them: a SIGTERM after the run, or before the next one, would
-    end this process at once and leave alone what it started.
-    """
+    """The signals as they come; afterwards they are handled as before. The loop alone would leave them as Python starts
+    with them: a SIGTERM after the run would end this process at once and leave alone what it started."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     # A closed terminal ends a run too, unless it was started with ``nohup``.
     ending = [each for each, handler in before.items() if each != signal.SIGHUP or handler is not signal.SIG_IGN]

@@ -157,12 +157,9 @@ class Account:
 
 
 class Limiter:
-    """Gives and withholds permits to send. ``spending`` ends the run when a limit is reached.
-
-    Without ``gives_way`` an account that asks for less gets what was planned all the same: whoever measures a load must
-    not send another one. A single retry still waits as long as it was told to.
-    ``stopped`` are accounts that are finished, ``refused`` entries stopped on their own.
-    """
+    """Gives and withholds permits to send. ``spending`` ends the run when a limit is reached. Without ``gives_way`` an
+    account that asks for less gets what was planned: whoever measures a load must not send another one. ``stopped`` are
+    accounts that are finished, ``refused`` entries stopped on their own."""
 
     def __init__(
         self,

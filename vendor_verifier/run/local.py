@@ -39,13 +39,11 @@ _FAILURES = 10
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """The end of a run: the signal that ended it, if any, and the stopped accounts with the reason.
-
-    ``refused`` are entries stopped on their own, by (model, label). ``limit`` is the spending limit that kept something
-    from being sent. ``eased`` holds by account the requests at a time that were allowed, the fewest it came down to
-    because the account limited our rate, and those at the end. ``loop`` is the event loop's lag, where this process
-    sent itself; ``load`` is by (model, label) the load that was offered, where it had a shape.
-    """
+    """The end of a run: the signal that ended it, if any, and the stopped accounts with the reason. ``refused`` are
+    entries stopped on their own, ``limit`` is the spending limit that kept something from being sent. ``eased`` holds
+    by account the requests at a time that were allowed, the fewest because it limited our rate, and those at the end.
+    ``loop`` is the event loop's lag, where this process sent itself; ``load`` the load that was offered, where it had a
+    shape."""
 
     signal_number: int | None
     stopped: Mapping[str, str]
@@ -107,12 +105,10 @@ async def run_local(
 
 @dataclass(slots=True, eq=False)
 class _Stream:
-    """The items left of one entry, and how many have begun and ended.
-
-    ``plays`` is how many go on at once, ``turn`` how many more may begin before it hands its slot over, where slots are
-    limited. ``lead`` is the baseline whose pace it keeps; ``phase``, from 0 to 1, spreads entries that would else
-    all go on at the same moments. ``moved`` is set, and replaced, when a play ends.
-    """
+    """The items left of one entry, and how many have begun and ended. ``plays`` is how many go on at once, ``turn`` how
+    many more may begin before it hands its slot over. ``lead`` is the baseline whose pace it keeps; ``phase``, from 0
+    to 1, spreads entries that would else all go on at the same moments. ``moved`` is set, and replaced, when a play
+    ends."""
 
     entry: Entry
     items: Iterator[tuple[int, WorkItem]]

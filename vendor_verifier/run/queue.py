@@ -70,11 +70,8 @@ class WorkItem(msgspec.Struct, frozen=True):
 
 
 class WorkQueue:
-    """The items of a run; ``repeats`` is how often each target is asked everything.
-
-    Places number the samples of all parts in a row. Items are made when they are taken: ten vendors asked 200,000
-    samples would be two million objects.
-    """
+    """The items of a run, made when they are taken; ``repeats`` is how often each target is asked everything. Places
+    number the samples of all parts in a row."""
 
     def __init__(self, targets: Sequence[Target], parts: Sequence[Part], repeats: Sequence[int]) -> None:
         self.targets, self.parts, self.repeats = tuple(targets), tuple(parts), tuple(repeats)
@@ -229,11 +226,9 @@ OpenJob = Callable[[Job], Opened]
 
 @dataclass(slots=True, eq=False)
 class Shard:
-    """Some entries, and the state of their sending.
-
-    ``number`` is the latest submission, to the worker at ``address``, ``ended`` its end. ``share`` is what it may
-    spend, with what was spent ``before`` this submission; ``kept`` counts the records of all.
-    """
+    """Some entries, and the state of their sending: ``number`` is the latest submission, to the worker at ``address``,
+    ``ended`` its end. ``share`` is what it may spend, with what was spent ``before`` this submission; ``kept`` counts
+    the records."""
 
     entries: list[Entry] = field(default_factory=list)
     places: int = 0

@@ -270,11 +270,8 @@ class HttpConnection(asyncio.Protocol):
 
 
 def _has_unread(transport: asyncio.BaseTransport) -> bool:
-    """Whether unread bytes or the end have arrived on an open connection.
-
-    The loop looks at its sockets once a round; a request that is sent within the round would be sent over a connection
-    that is known to be closed.
-    """
+    """Whether unread bytes or the end have arrived on an open connection. The loop looks at its sockets once a round; a
+    request sent within the round would go over a connection that is known to be closed."""
     connected = transport.get_extra_info("socket")
     if connected is None:
         return False

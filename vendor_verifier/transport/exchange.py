@@ -97,10 +97,8 @@ MOMENT_NS = 10**9
 
 class Sending(msgspec.Struct, frozen=True):
     """One request to be sent, due at ``scheduled_at_ns`` (``perf_counter_ns``), with a fresh ``meter`` of its answer.
-
-    ``wire`` names its protocol for a client that sends through SDKs. ``total_s`` replaces the run's limit for the whole
-    attempt. ``fresh``: over a connection of its own, never over one that was kept.
-    """
+    ``wire`` is for a client that sends through SDKs, ``total_s`` replaces the run's limit for the whole attempt,
+    ``fresh``: never over a connection that was kept."""
 
     request: HttpRequest
     meter: ProgressMeter
@@ -292,12 +290,9 @@ class ActiveExchange:
             self._done.set_exception(error)
 
     def _watch_limits(self) -> None:
-        """End the exchange if a limit is met, else look again when the next one may be.
-
-        A limit moves with every sign of progress at the cost of one assignment: no timer is set for it. No look is
-        further away than the idle limit, for the first token may bring it that near. Time in which this process stood
-        still counts against no limit.
-        """
+        """End the exchange if a limit is met, else look again when the next one may be. Progress moves a limit by one
+        assignment: no timer is set for it. No look is further away than the idle limit, for the first token may bring
+        it that near. Time in which this process stood still counts against no limit."""
         if self._done.done():
             return
         now_ns, has_token = time.perf_counter_ns(), self._meter.has_token

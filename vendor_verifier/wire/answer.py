@@ -51,11 +51,8 @@ Interpret = Callable[[str, bool], Parsed]
 
 
 class Answer:
-    """What one answer has said so far; ``at_ns`` is the moment of the event that is being read.
-
-    ``characters`` counts text, reasoning and calls. Pieces of text, reasoning or a call with a character in them are
-    the answer's tokens.
-    """
+    """What one answer has said so far; ``at_ns`` is the moment of the event that is being read. Pieces of text,
+    reasoning or a call with a character in them are its tokens; ``characters`` counts them all."""
 
     def __init__(self, interpret: Interpret | None = None) -> None:
         self.at_ns = 0

@@ -192,11 +192,8 @@ class _Family(NamedTuple):
 
 
 def parse_text(text: str, tools: Iterable[Mapping[str, Any]] = (), *, is_cut: bool = False) -> Parsed:
-    """Split raw text into reasoning, calls and the text that is left.
-
-    ``tools`` are the declared ones: where a family writes values without quotes, a declared string stays text and
-    everything else is read as JSON if it is JSON. ``is_cut``: the output budget ran out.
-    """
+    """Split raw text into reasoning, calls and the text that is left. ``tools`` are the declared ones: where a family
+    writes values without quotes, a declared string stays text. ``is_cut``: the output budget ran out."""
     reasoning, rest = _split_reasoning(text)
     rest = rest[:-_END_OF_TURN_WINDOW] + _END_OF_TURN.sub("", rest[-_END_OF_TURN_WINDOW:])
     places = [(at, family) for family in _FAMILIES if (at := rest.find(family.begin)) >= 0]

@@ -51,12 +51,9 @@ def read_answer(
     classify: Classify | None = None,
     asked_stream: bool = True,
 ) -> Outcome:
-    """Read one exchange with a fresh ``reader``.
-
-    ``tool_names`` maps names as sent to names as declared; ``classify`` is the vendor's opinion of a non-2xx answer.
-    ``asked_stream``: whether an answer in one piece is odd.
-    A cut stream gives both the partial response and the failure.
-    """
+    """Read one exchange with a fresh ``reader``; a cut stream gives both the partial response and the failure.
+    ``tool_names`` maps names as sent to names as declared, ``classify`` is the vendor's opinion of a non-2xx answer,
+    ``asked_stream``: whether an answer in one piece is odd."""
     timing, response, failure = _read(exchange, reader, tool_names or {}, classify, asked_stream)
     request_id = request_id_of(exchange.headers)
     if request_id is not None:

@@ -144,11 +144,8 @@ def as_amount(value: object) -> float | None:
 
 
 def well_formed(text: str) -> str:
-    """``text`` without lone surrogates, which JSON can spell but UTF-8 cannot write.
-
-    Halves that stand next to each other (a pair split over two pieces of a stream) become their character, single ones
-    U+FFFD.
-    """
+    """``text`` without lone surrogates, which JSON can spell but UTF-8 cannot write. Halves of a pair that was split
+    over two pieces of a stream become their character, single ones U+FFFD."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -31,11 +31,8 @@ Arguments = str | Mapping[str, Any] | None
 
 
 class CallPiece(msgspec.Struct, frozen=True, gc=False):
-    """A piece of a call as the vendor sent it; ``None`` where the vendor sent nothing.
-
-    ``arguments`` is a JSON fragment to append, or a whole mapping from vendors that send objects. ``id`` is ``""`` only
-    where a call began under an empty one.
-    """
+    """A piece of a call as the vendor sent it; ``None`` where it sent nothing. ``arguments`` is a JSON fragment to
+    append, or a whole mapping. ``id`` is ``""`` only where a call began under an empty one."""
 
     index: int | None = None
     id: str | None = None
