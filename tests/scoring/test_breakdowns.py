@@ -14,8 +14,7 @@ from vendor_verifier.findings.gates import parse_slo
 from vendor_verifier.records.record import Score
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.scoring.breakdowns import distributions, goodput, group_scores, pace, regions
-from vendor_verifier.scoring.columns import counted_calls, has_bad_call, valid_calls
-from vendor_verifier.scoring.table import read_frames
+from vendor_verifier.scoring.table import has_bad_call, judged_calls, read_frames
 from vendor_verifier.suites.trigger import TriggerSuite
 
 
@@ -67,8 +66,8 @@ def test_verdicts_on_calls(
 ) -> None:
     """Valid and counted calls under both policies, and whether one is bad as OpenRouter counts."""
     column = pd.Series([classes], dtype="category")
-    assert (valid_calls(column)[0], counted_calls(column)[0]) == lenient
-    assert (valid_calls(column, "strict")[0], counted_calls(column, "strict")[0]) == strict
+    assert tuple(counts[0] for counts in judged_calls(column)) == lenient
+    assert tuple(counts[0] for counts in judged_calls(column, "strict")) == strict
     assert has_bad_call(column)[0] == pytest.approx(bad_call, nan_ok=True)
 
 

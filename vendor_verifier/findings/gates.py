@@ -217,7 +217,7 @@ def measured(run: ModelRun, result: VendorResult, gate: Gate) -> Figure:
     """The figure that a gate is about, with its 95 % interval; of a percentile the share of requests that break it."""
     import pandas as pd
 
-    from vendor_verifier.scoring.columns import has_bad_call
+    from vendor_verifier.scoring.table import has_bad_call
     from vendor_verifier.stats.intervals import exact_interval, mean_interval, stretch_interval
 
     metric, rows = gate.metric, run.rows[result.label]

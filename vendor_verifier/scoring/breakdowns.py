@@ -13,8 +13,8 @@ import pandas as pd
 
 from vendor_verifier.findings.gates import Gate, meets
 from vendor_verifier.scoring.answer import MOST_DISCARDED
-from vendor_verifier.scoring.columns import of_words
 from vendor_verifier.scoring.metrics import REQUEST_VALUES
+from vendor_verifier.scoring.table import of_words
 
 _SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 _SPREADS = ("ttft_ms", "ttft_due_ms", "ttfat_ms", "tpot_ms", "request_tps", "e2e_ms", "connect_ms")

@@ -1,24 +1,8 @@
-"""The columns of a run's frames, and tool calls counted by the verdict on their arguments.
-
-lenient: (valid + empty_arguments + valid_in_dialect) ÷ (calls − schema_unusable − not_judged). A ``""`` for a tool
-without required arguments means ``{}``, and a schema that cannot judge is the data set's defect.
-strict: valid ÷ (calls − not_judged), as K2-Vendor-Verifier's result files count.
-
-tool_call_error_rate = requests with a bad call ÷ answered requests that declared tools, as OpenRouter publishes it for
-its providers (https://openrouter.ai/docs/guides/routing/auto-exacto). An answer without calls counts, as good; a
-request whose calls could not be judged does not count, unless one of them is bad.
-"""
+"""The columns of a run's frames."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import msgspec
-import numpy as np
-import pandas as pd
-
-from vendor_verifier.records.manifest import SchemaPolicy
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -105,30 +89,3 @@ EVALUATION_COLUMNS: tuple[Column, ...] = (
     Column("name", "category", "", "what the evaluation measures"),
     Column("value", "float64", "share", "0 to 1; 0 of a failure; missing where it cannot be measured"),
 )
-
-
-_VALID = {"lenient": {"valid", "empty_arguments", "valid_in_dialect"}, "strict": {"valid"}}
-_NOT_COUNTED = {"lenient": {"schema_unusable", "not_judged"}, "strict": {"not_judged"}}
-_BAD = {"invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments"}
-Words = list[str]
-
-
-def of_words(column: pd.Series[Any], of: Callable[[Words], float]) -> Any:
-    """A number of every row's words, which have commas between them, as an array; equal rows are looked at once."""
-    found = [of(str(words).split(",")) for words in column.cat.categories]
-    return np.array([*found, of([])], dtype=float)[column.cat.codes.to_numpy()]
-
-
-def valid_calls(column: pd.Series[Any], policy: SchemaPolicy = "lenient") -> Any:
-    """The number of valid calls of every row of ``classes``."""
-    return of_words(column, lambda classes: sum(each in _VALID[policy] for each in classes))
-
-
-def counted_calls(column: pd.Series[Any], policy: SchemaPolicy = "lenient") -> Any:
-    """The number of calls of every row that count."""
-    return of_words(column, lambda classes: sum(each not in _NOT_COUNTED[policy] for each in classes))
-
-
-def has_bad_call(column: pd.Series[Any]) -> Any:
-    """1 for a row with a bad call, 0 for one without, NaN where it is not known."""
-    return of_words(column, lambda classes: 1.0 if _BAD & set(classes) else np.nan if "not_judged" in classes else 0.0)

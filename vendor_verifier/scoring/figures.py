@@ -27,12 +27,11 @@ from vendor_verifier.records.manifest import BaselineF1, EntryInfo, SchemaPolicy
 from vendor_verifier.records.results import Choice, ModelResult, SuiteResult, VendorResult
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.scoring.answer import MOST_DISCARDED
-from vendor_verifier.scoring.columns import counted_calls, valid_calls
 from vendor_verifier.scoring.f1 import Decisions, Triggers, compared_repetitions, decisions, triggers_of
 from vendor_verifier.scoring.intervals import intervals
 from vendor_verifier.scoring.metrics import RANK_METRICS, irf
 from vendor_verifier.scoring.set_aside import excuse_refused_access, set_misrouted_aside, withhold_speeds
-from vendor_verifier.scoring.table import Frames
+from vendor_verifier.scoring.table import Frames, judged_calls
 from vendor_verifier.suites import OF_CALLS, TRIGGER, suite_kind
 from vendor_verifier.text import counted, listed
 
@@ -207,7 +206,7 @@ def _vendor(
     whole = _planned(plan, entry) - (len(entry.every) - len(rows)) if lost_rows_count else len(rows)
     # A vendor that refused everything has rows, and none of them is charged to it.
     asked = whole - uncharged if entry.charged.any() else 0
-    valid, judged = (of(rows["classes"], plan.schema_policy) for of in (valid_calls, counted_calls))
+    valid, judged = judged_calls(rows["classes"], plan.schema_policy)
     tokens = (rows["input_tokens"] + rows["output_tokens"]).dropna()
     # Of all answers that report both, also those of probes.
     cache = pd.concat([entry.every, entry.apart])[["input_tokens", "cached_tokens"]].dropna()

@@ -11,8 +11,8 @@ import scipy
 from numpy.typing import NDArray
 
 from vendor_verifier.records.results import ModelResult
-from vendor_verifier.scoring.columns import counted_calls, valid_calls
 from vendor_verifier.scoring.metrics import K, is_higher_better
+from vendor_verifier.scoring.table import judged_calls
 from vendor_verifier.stats.intervals import bootstrap, wilson
 
 # With fewer blocks the percentiles of a bootstrap are too narrow.
@@ -74,6 +74,7 @@ def _terms(model: ModelResult, records: pd.DataFrame, undecided: str) -> pd.Data
     called, failed = records["decision"] == "called", records["decision"] == "undecided"
     base = (records["label"] == model.baseline) & ~failed
     of_base = called.astype(float).where(base)
+    valid, counted = judged_calls(records["classes"])
     share = of_base.groupby([records["suite"], records["sample"]], observed=True).transform("mean")
     counts = share.notna() & (~failed | (undecided == "missed"))
     return records[["block", "label"]].assign(
@@ -81,8 +82,8 @@ def _terms(model: ModelResult, records: pd.DataFrame, undecided: str) -> pd.Data
         asked=records["ok"] | (records["charge"] != "us"),
         hits=np.where(counts & called, 2 * share, 0.0),
         decided=np.where(counts, np.where(failed, 1.0, called + share), 0.0),
-        valid=valid_calls(records["classes"]),
-        counted=counted_calls(records["classes"]),
+        valid=valid,
+        counted=counted,
         tokens=tokens.fillna(0.0),
         billed=tokens.notna(),
         waited=records["ttft_ms"].fillna(0.0),

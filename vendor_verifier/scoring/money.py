@@ -81,7 +81,7 @@ def money(
     """The cost of one vendor's records and spent attempts, rows of the frames; None of a vendor without records."""
     import pandas as pd
 
-    from vendor_verifier.scoring.columns import valid_calls
+    from vendor_verifier.scoring.table import judged_calls
 
     if not len(records):
         return None
@@ -92,7 +92,7 @@ def money(
     is_useful = paid.index.get_level_values("is_useful").to_numpy(bool)
     is_priced, both = cost.notna(), cost.notna() & said.notna()
     whole, ours = float(cost.sum()), float(cost[both].sum())
-    calls, answers = int(valid_calls(records["classes"], policy).sum()), int(is_priced[is_useful].sum())
+    calls, answers = int(judged_calls(records["classes"], policy)[0].sum()), int(is_priced[is_useful].sum())
     per_request = whole / len(records) if is_priced.any() else None
     return Money(
         total_usd=whole,

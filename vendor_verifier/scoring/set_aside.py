@@ -19,7 +19,7 @@ import scipy
 
 from vendor_verifier.records.manifest import EntryInfo
 from vendor_verifier.scoring.answer import MOST_DISCARDED
-from vendor_verifier.scoring.columns import of_words
+from vendor_verifier.scoring.table import of_words
 from vendor_verifier.text import counted
 
 EntryKey = tuple[str, str]

@@ -17,6 +17,7 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from vendor_verifier.loaders.building import parameter_defects
+from vendor_verifier.records.manifest import SchemaPolicy
 from vendor_verifier.records.record import Attempt, Record, Score
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.scoring.answer import (
@@ -287,6 +288,37 @@ def _problem(score: Score) -> str | None:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
+
+
+_VALID = {"lenient": {"valid", "empty_arguments", "valid_in_dialect"}, "strict": {"valid"}}
+_NOT_COUNTED = {"lenient": {"schema_unusable", "not_judged"}, "strict": {"not_judged"}}
+_BAD = {"invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments"}
+
+
+def of_words(column: pd.Series[Any], of: Callable[[list[str]], float]) -> Any:
+    """A number of every row's words, which have commas between them, as an array; equal rows are looked at once."""
+    found = [of(str(words).split(",")) for words in column.cat.categories]
+    return np.array([*found, of([])], dtype=float)[column.cat.codes.to_numpy()]
+
+
+def judged_calls(column: pd.Series[Any], policy: SchemaPolicy = "lenient") -> tuple[Any, Any]:
+    """The valid calls and the calls that count of every row of ``classes``, of which schema accuracy is the ratio.
+
+    lenient: (valid + empty_arguments + valid_in_dialect) ÷ (calls − schema_unusable − not_judged). A ``""`` for a tool
+    without required arguments means ``{}``, and a schema that cannot judge is the data set's defect.
+    strict: valid ÷ (calls − not_judged), as K2-Vendor-Verifier's result files count.
+    """
+    valid = of_words(column, lambda classes: sum(each in _VALID[policy] for each in classes))
+    return valid, of_words(column, lambda classes: sum(each not in _NOT_COUNTED[policy] for each in classes))
+
+
+def has_bad_call(column: pd.Series[Any]) -> Any:
+    """1 for a row with a bad call, 0 for one without, NaN where it is not known, unless one of its calls is bad.
+
+    tool_call_error_rate = requests with a bad call ÷ answered requests that declared tools, as OpenRouter publishes it
+    for its providers (https://openrouter.ai/docs/guides/routing/auto-exacto). An answer without calls counts, as good.
+    """
+    return of_words(column, lambda classes: 1.0 if _BAD & set(classes) else np.nan if "not_judged" in classes else 0.0)
 
 
 def _mean(values: list[Any]) -> float | None:

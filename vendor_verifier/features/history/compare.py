@@ -21,9 +21,9 @@ from vendor_verifier.features.history.check import FacetChange, change_line, fac
 from vendor_verifier.features.history.database import history_frame, least_change, run_document, shown, shown_change
 from vendor_verifier.findings.reliability import GAP
 from vendor_verifier.records.manifest import Manifest
-from vendor_verifier.scoring.columns import counted_calls, valid_calls
 from vendor_verifier.scoring.metrics import RANK_METRICS, is_higher_better, is_share
 from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.table import judged_calls
 from vendor_verifier.stats.compare import LEAST_TIMES, WINDOWS, holm, more_stretches, paired, slower, stretches
 from vendor_verifier.text import counted, listed
 
@@ -120,11 +120,10 @@ def _changes(before: ScoredRun, after: ScoredRun) -> Iterator[MetricChange]:
 def _by_sample(run: ScoredRun) -> pd.DataFrame:
     """Every metric by model, label, suite and sample, over repetitions, and when the sample was sent."""
     rows = run.records[run.records["charge"].ne("us").fillna(True)].astype(dict.fromkeys([*_KEY, "decision"], object))
-    judged = counted_calls(rows["classes"], run.manifest.score.schema_policy)
+    valid, judged = judged_calls(rows["classes"], run.manifest.score.schema_policy)
     table = rows[[*_KEY, "sent_s"]].assign(
         success_rate=rows["ok"].astype(float),
-        schema_accuracy=valid_calls(rows["classes"], run.manifest.score.schema_policy)
-        / np.where(judged, judged, np.nan),
+        schema_accuracy=valid / np.where(judged, judged, np.nan),
         tps=rows["tokens_after"] / rows["decode_s"],
         avg_ttft_ms=rows["ttft_ms"],
         avg_tokens=rows["input_tokens"] + rows["output_tokens"],
