@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree as ET
 
 from vendor_verifier.records.results import FACETS, Report, VendorResult
@@ -17,16 +16,6 @@ from vendor_verifier.scoring.scored_run import ScoredRun
 _OF_STATUS = {"differs": "failure", "down": "failure", "not_tested": "skipped"}
 _OF_GATE = {"failed": "failure", "not_decided": "skipped"}
 _OF_CHECK = {"broken": "failure", "not_offered": "skipped", "not_measurable": "skipped"}
-
-
-class _Case(NamedTuple):
-    """A test case; ``outcome`` is the name of its element, None for a pass."""
-
-    group: str
-    name: str
-    outcome: str | None
-    kind: str
-    message: str
 
 
 def render(scored: ScoredRun) -> str:
@@ -43,44 +32,52 @@ def render(scored: ScoredRun) -> str:
 
 
 def _suite(scored: ScoredRun, model: str, vendor: VendorResult) -> ET.Element:
-    cases = list(_cases(scored.report, model, vendor))
-    suite = ET.Element("testsuite", name=visible(f"{model} / {vendor.label}"), tests=str(len(cases)), errors="0")
-    suite.set("failures", str(sum(case.outcome == "failure" for case in cases)))
-    suite.set("skipped", str(sum(case.outcome == "skipped" for case in cases)))
-    if scored.manifest.created_at is not None:
-        suite.set("timestamp", scored.manifest.created_at[:19])
+    suite = ET.Element("testsuite", name=visible(f"{model} / {vendor.label}"))
     properties = ET.SubElement(suite, "properties")
     facts = {"run": scored.report.run, "verdict": vendor.verdict.status, "model_id": vendor.model_id}
     figures = {name: vendor.metric(name) for name in ("irf", "f1", "success_rate", "schema_accuracy")}
     facts |= {name: repr(value) for name, value in figures.items() if formats.finite(value) is not None}
     for name, text in facts.items():
         ET.SubElement(properties, "property", name=name, value=visible(text))
-    for case in cases:
-        element = ET.SubElement(suite, "testcase", classname=visible(case.group), name=visible(case.name))
-        message = visible(case.message, MAX_SENTENCE)
-        if case.outcome is None:
-            ET.SubElement(element, "system-out").text = message
-        else:
-            why = ET.SubElement(element, case.outcome, message=message)
-            if case.outcome == "failure":
-                why.set("type", case.kind)
+    cases = list(_cases(scored.report, model, vendor))
+    suite.extend(cases)
+    counts = {word: sum(case.find(word) is not None for case in cases) for word in ("failure", "skipped")}
+    suite.set("tests", str(len(cases)))
+    suite.set("errors", "0")
+    suite.set("failures", str(counts["failure"]))
+    suite.set("skipped", str(counts["skipped"]))
+    if scored.manifest.created_at is not None:
+        suite.set("timestamp", scored.manifest.created_at[:19])
     return suite
 
 
-def _cases(report: Report, model: str, vendor: VendorResult) -> Iterator[_Case]:
+def _cases(report: Report, model: str, vendor: VendorResult) -> Iterator[ET.Element]:
     verdict = vendor.verdict
     for facet in FACETS:
         if (found := verdict.facets.get(facet)) is not None:
             message = f"{formats.STATUS_WORDS[found.status]}: {found.reason}"
             message += f" ({found.command})" if found.command and found.status in ("differs", "down") else ""
-            yield _Case("verdict", facet, _OF_STATUS.get(found.status), found.status, message)
+            yield _case("verdict", facet, _OF_STATUS, found.status, message)
     if not verdict.facets:
         message = f"{formats.STATUS_WORDS[verdict.status]}: {verdict.reason}"
-        yield _Case("verdict", "verdict", _OF_STATUS.get(verdict.status), verdict.status, message)
+        yield _case("verdict", "verdict", _OF_STATUS, verdict.status, message)
     for gate in report.gates:
         if (gate.model, gate.vendor) == (model, vendor.label):
             message = f"{gate.outcome.replace('_', ' ')}: {gate.reason}"
-            yield _Case("gates", gate.text, _OF_GATE.get(gate.outcome), gate.outcome, message)
+            yield _case("gates", gate.text, _OF_GATE, gate.outcome, message)
     for suite, result in vendor.suites.items():
         for check, status in result.checks.items():
-            yield _Case(suite, check, _OF_CHECK.get(status), status, status.replace("_", " "))
+            yield _case(suite, check, _OF_CHECK, status, status.replace("_", " "))
+
+
+def _case(group: str, name: str, outcomes: Mapping[str, str], kind: str, message: str) -> ET.Element:
+    """A test case of this kind; ``outcomes`` name the element of those kinds that are no pass."""
+    case = ET.Element("testcase", classname=visible(group), name=visible(name))
+    message = visible(message, MAX_SENTENCE)
+    if kind not in outcomes:
+        ET.SubElement(case, "system-out").text = message
+    else:
+        why = ET.SubElement(case, outcomes[kind], message=message)
+        if outcomes[kind] == "failure":
+            why.set("type", kind)
+    return case
