@@ -83,12 +83,12 @@ def test_a_server_that_dies_charges_nobody(bench: Bench) -> None:
     broken.touch()
     bench.configure("good: faithful")
     words = live(server=f"{sys.executable} {server}")
-    _, scores = bench.run(*words)
+    _, scores = bench.run(*words, "-n", "8")
     assert set(scores["models"]["simulated-model"]["vendors"]["good"]["failures"]) == {"tool_server"}
     broken.unlink()
-    bench.run(*words, "--incremental")
+    bench.run(*words, "-n", "8", "--incremental")
     final = {record["sample"]: record["turns"][-1]["attempts"][-1] for record in bench.records()}
-    assert len(final) == 24
+    assert len(final) == 8
     assert all(attempt.get("failure") is None for attempt in final.values())
 
 

@@ -109,11 +109,12 @@ def window(browser: Any, **options: Any) -> Any:
     return page
 
 
-@pytest.fixture
-def file(demo: ScoredRun, tmp_path: Path) -> str:
+@pytest.fixture(scope="module")
+def file(demo: ScoredRun, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of the page with all evidence."""
-    (tmp_path / "report.html").write_text(render(with_evidence(demo)), encoding="utf-8")
-    return (tmp_path / "report.html").as_uri()
+    page = tmp_path_factory.mktemp("page") / "report.html"
+    page.write_text(render(with_evidence(demo)), encoding="utf-8")
+    return page.as_uri()
 
 
 @in_browser
