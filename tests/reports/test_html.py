@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import pytest

@@ -13,11 +13,8 @@ MAX_SENTENCE = 2_000
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 # Letters, marks and symbols that draw nothing (fillers, grapheme joiner, blank Braille).
 _BLANK_CHARACTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-_WHITESPACE = re.compile(r"\s+")
 _MARKDOWN_SPECIAL = re.compile(r"([\\`*|\[\]~$])|(?<![A-Za-z0-9])(_)|(_)(?![A-Za-z0-9])")
 _NO_COMMAND = re.compile(r":(?=:)|##(?=\[)")
-_LIST_NUMBER = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
-_LINE_START = "-+#=:"
 # Spreadsheets read the full-width forms of these as the same operators.
 _FORMULA_STARTS = "=+-@\uff1d\uff0b\uff0d\uff20"
 _FORMULA = re.compile(rf"((?:^|[\n\t;])[\s'\"]*)(?=[{re.escape(_FORMULA_STARTS)}])")
@@ -27,10 +24,9 @@ def visible(text: str, limit: int = MAX_TEXT) -> str:
     """The text in one line of at most ``limit`` characters, which encodes to UTF-8: white space runs become one space,
     control, bidi and zero-width characters their escapes, and a cut is shown by ``…``."""
     # Far more than can be shown need not be looked at; an escape is never shorter than its character.
-    shown = _WHITESPACE.sub(" ", text[: limit * 4])
+    shown = " ".join(text[: limit * 4].split())
     if not (shown.isascii() and shown.isprintable()):
         shown = "".join(map(_visible_character, shown))
-    shown = shown.strip()
     return shown if len(shown) <= limit and len(text) <= limit * 4 else shown[: limit - 1] + "…"
 
 
@@ -55,8 +51,8 @@ def markdown(text: str, limit: int = MAX_TEXT) -> str:
     shown = _NO_COMMAND.sub(r"\g<0>\\", shown)
     # GitHub makes links of bare addresses; a backslash does not stop it, an entity does.
     shown = shown.replace("://", "&#58;//").replace("www.", "www&#46;")
-    shown = _LIST_NUMBER.sub(r"\1\\\2", shown)
-    return "\\" + shown if shown[:1] and shown[0] in _LINE_START else shown
+    shown = re.sub(r"^(\d{1,9})([.)])(?=\s|$)", r"\1\\\2", shown)
+    return "\\" + shown if shown[:1] and shown[0] in "-+#=:" else shown
 
 
 def markdown_code(text: str, limit: int = 1_000) -> str:

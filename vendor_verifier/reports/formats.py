@@ -1,4 +1,4 @@
-"""How numbers, states and plain tables are written, the same in every output.
+"""How numbers, states and tables are written, the same in every output.
 
 What was never measured (None, NaN) and what is not finite is written "–", never 0.
 """
@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from vendor_verifier.records.results import FACETS, WORST_FIRST, FacetName, Status
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MISSING = "–"
 Format = Callable[[Any], str]
@@ -149,3 +153,51 @@ def aligned(rows: Sequence[Sequence[str]], *, left: int = 0, prose: int = 0) -> 
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         yield "  ".join(cells)
+
+
+class Column(NamedTuple):
+    """A column: its name in the rows, its heading, and how its values are written; text without a format."""
+
+    key: str
+    head: str
+    form: Format = str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named rows of values, the columns that are shown, in their order, the heading of the names, and a note.
+
+    Names may repeat; a value that a row lacks was not measured.
+    """
+
+    title: str
+    rows: Sequence[tuple[str, Mapping[str, Any]]]
+    columns: Sequence[Column]
+    head: str = "Vendor"
+    note: str = ""
+
+    @property
+    def heads(self) -> list[str]:
+        """The headings, that of the names first."""
+        return [self.head, *(column.head for column in self.columns)]
+
+    def texts(self) -> Iterator[list[str]]:
+        """The texts of every row, its name first; not escaped."""
+        for name, values in self.rows:
+            yield [name, *(written(values.get(column.key), column.form) for column in self.columns)]
+
+    @property
+    def without_empty(self) -> Table:
+        """The table without the columns in which nothing was measured."""
+        kept = [
+            column
+            for column in self.columns
+            if any(written(values.get(column.key), str) != MISSING for _, values in self.rows)
+        ]
+        return replace(self, columns=kept)
+
+
+def rows_of(frame: pd.DataFrame) -> list[tuple[str, Mapping[str, Any]]]:
+    """The rows of a frame, named by its index."""
+    rows: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
+    return list(zip(map(str, frame.index), rows, strict=True))

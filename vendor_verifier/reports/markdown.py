@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from vendor_verifier.records.results import FACETS, WORST_FIRST, FacetName, ModelResult, Status
 from vendor_verifier.reports.escape import MAX_SENTENCE, markdown, markdown_code
-from vendor_verifier.reports.formats import FACET_TITLES, STATUS_SIGNS
-from vendor_verifier.reports.table import Table
+from vendor_verifier.reports.formats import FACET_TITLES, STATUS_SIGNS, Table
 from vendor_verifier.reports.tables import INCOMPLETE, ModelTables, conditions
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.text import listed

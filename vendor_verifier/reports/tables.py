@@ -14,8 +14,7 @@ from vendor_verifier.findings.gates import parse_slo
 from vendor_verifier.records.failures import KINDS
 from vendor_verifier.records.results import FACETS, WORST_FIRST, Finding, ModelResult, Status, VendorResult
 from vendor_verifier.reports import formats
-from vendor_verifier.reports.formats import FACET_TITLES
-from vendor_verifier.reports.table import Column, Table, rows_of
+from vendor_verifier.reports.formats import FACET_TITLES, Column, Table, rows_of
 from vendor_verifier.scoring import breakdowns
 from vendor_verifier.scoring.figures import is_apart
 from vendor_verifier.scoring.metrics import METRICS

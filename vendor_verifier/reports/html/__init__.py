@@ -23,8 +23,8 @@ from vendor_verifier.records.results import FACETS, Facet, Finding, Status, Vend
 from vendor_verifier.records.sample import Sample
 from vendor_verifier.reports import formats
 from vendor_verifier.reports.escape import MAX_SENTENCE, visible
+from vendor_verifier.reports.formats import Column, Table
 from vendor_verifier.reports.html import svg
-from vendor_verifier.reports.table import Column, Table
 from vendor_verifier.reports.tables import BEST_FIRST, INCOMPLETE, ModelTables, by_verdict, conditions
 from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.text import counted

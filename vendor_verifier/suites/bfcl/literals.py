@@ -12,29 +12,19 @@ from vendor_verifier.suites.bfcl.check_value import uncheckable
 MAX_SOURCE = 2_000
 """Longer sources of lists and objects stay text: some patterns take quadratic time, and a vendor wrote the text."""
 
-_WHOLE = re.compile(r"^-?\d+$")
-_LONG = re.compile(r"^-?\d+[lL]$")
-_FLOAT = re.compile(r"^-?\d+(\.\d+)?([eE][+-]?\d+)?[fF]$")
-_DOUBLE = re.compile(r"^-?\d+(\.\d+)?([eE][+-]?\d+)?$")
-_LIST_OF = re.compile(r"new\s+ArrayList<\w*>\(Arrays\.asList\((.+?)\)\)")
-_LIST_ADDED = re.compile(r"new\s+ArrayList<\w*>\(\)\s*\{\{")
-_LIST_EMPTY = re.compile(r"new\s+ArrayList<\w*>\(\)")
-_ADD = re.compile(r"add\((.+?)\)")
-_ARRAY = re.compile(r"new\s+\w+\[\]\s*\{(.*?)\}")
-_MAP_EMPTY = re.compile(r"new\s+HashMap<[^>]*>\s*\(\)")
-_MAP = re.compile(r"new\s+HashMap<[^>]*>\s*\(\)\s*\{")
-_PUT = re.compile(r"put\(\"(.*?)\",\s*(.*?)\)")
-_UNREADABLE = ("Set", "Hashtable", "Queue", "Stack")
-_JAVASCRIPT_FLOAT = re.compile(r"^-?\d+(\.\d+)?$")
-_BIGINT = re.compile(r"^-?\d+n$")
+_LIST, _MAP = r"new\s+ArrayList<\w*>\(\)", r"new\s+HashMap<[^>]*>\s*\(\)"
 # Type → its form, what reads it, the length of its suffix.
-_JAVA_NUMBERS: dict[str, tuple[re.Pattern[str], type, int]] = {
-    **dict.fromkeys(("byte", "short", "integer"), (_WHOLE, int, 0)),
-    "long": (_LONG, int, 1), "float": (_FLOAT, float, 1), "double": (_DOUBLE, float, 0),
-}  # fmt: skip
-_JAVASCRIPT_NUMBERS: dict[str, tuple[re.Pattern[str], type, int]] = {
-    "integer": (_WHOLE, int, 0), "float": (_JAVASCRIPT_FLOAT, float, 0), "Bigint": (_BIGINT, int, 1),
-}  # fmt: skip
+_JAVA_NUMBERS: dict[str, tuple[str, type, int]] = {
+    **dict.fromkeys(("byte", "short", "integer"), (r"^-?\d+$", int, 0)),
+    "long": (r"^-?\d+[lL]$", int, 1),
+    "float": (r"^-?\d+(\.\d+)?([eE][+-]?\d+)?[fF]$", float, 1),
+    "double": (r"^-?\d+(\.\d+)?([eE][+-]?\d+)?$", float, 0),
+}
+_JAVASCRIPT_NUMBERS: dict[str, tuple[str, type, int]] = {
+    "integer": (r"^-?\d+$", int, 0),
+    "float": (r"^-?\d+(\.\d+)?$", float, 0),
+    "Bigint": (r"^-?\d+n$", int, 1),
+}
 
 
 def read_java(source: str, type_name: str, element: str | None = None) -> object:
@@ -43,7 +33,7 @@ def read_java(source: str, type_name: str, element: str | None = None) -> object
     ``element`` is the type of the members of an ``Array`` or ``ArrayList``. Raises DataError for a type that the
     leaderboard cannot read (``Set``, ``Hashtable``, ``Queue``, ``Stack``).
     """
-    if type_name in _UNREADABLE:
+    if type_name in ("Set", "Hashtable", "Queue", "Stack"):
         raise uncheckable(f"no Java {type_name} can be read")
     if type_name in _JAVA_NUMBERS:
         return _number(source, *_JAVA_NUMBERS[type_name])
@@ -54,14 +44,14 @@ def read_java(source: str, type_name: str, element: str | None = None) -> object
     if type_name == "ArrayList":
         return _array_list(source, element)
     if type_name == "Array":
-        found = _ARRAY.search(source)
+        found = re.search(r"new\s+\w+\[\]\s*\{(.*?)\}", source)
         return [_member(item, element) for item in _items(found[1]) if item] if found else source
     return _hash_map(source) if type_name == "HashMap" else source
 
 
-def _number(source: str, form: re.Pattern[str], convert: type, suffix: int) -> object:
+def _number(source: str, form: str, convert: type, suffix: int) -> object:
     """The number in a source of this form, else the source. A final line break is let through by the forms."""
-    if not form.match(source):
+    if not re.match(form, source):
         return source
     text = source.rstrip("\n")
     try:
@@ -87,7 +77,7 @@ def _untyped_java(source: str) -> object:
     if source.startswith('"') and source.endswith('"'):
         return source[1:-1]
     for name in ("long", "float"):
-        if _JAVA_NUMBERS[name][0].match(source):
+        if re.match(_JAVA_NUMBERS[name][0], source):
             return _number(source, *_JAVA_NUMBERS[name])
     return _untyped(source)
 
@@ -102,32 +92,30 @@ def _member(source: str, element: str | None) -> object:
 
 def _array_list(source: str, element: str | None) -> object:
     items: list[str] | None = None
-    if listed := _LIST_OF.search(source):
+    if listed := re.search(r"new\s+ArrayList<\w*>\(Arrays\.asList\((.+?)\)\)", source):
         items = _items(listed[1])
-    elif (head := _LIST_ADDED.search(source)) and (end := source.find("}}", head.end())) >= 0:
-        items = [item.strip() for item in _ADD.findall(source[head.end() : end])]
+    elif (head := re.search(rf"{_LIST}\s*\{{\{{", source)) and (end := source.find("}}", head.end())) >= 0:
+        items = [item.strip() for item in re.findall(r"add\((.+?)\)", source[head.end() : end])]
     if items is None:
-        return [] if _LIST_EMPTY.search(source) else source
+        return [] if re.search(_LIST, source) else source
     # Quoted members lose their first and last character, whatever those are.
     quoted = element in ("char", "String")
     return [item[1:-1] if quoted else _member(item, element) for item in items]
 
 
 def _hash_map(source: str) -> object:
-    head = _MAP.search(source)
+    head = re.search(rf"{_MAP}\s*\{{", source)
     end = source.find("}", head.end()) if head else -1
     if head and end >= 0:
-        return {key: _untyped_java(value.strip()) for key, value in _PUT.findall(source[head.end() : end])}
-    return {} if _MAP_EMPTY.search(source) else source
+        return {
+            key: _untyped_java(value.strip())
+            for key, value in re.findall(r"put\(\"(.*?)\",\s*(.*?)\)", source[head.end() : end])
+        }
+    return {} if re.search(_MAP, source) else source
 
 
 # Upstream lets a row hold a "]"; its pattern may then try exponentially many splits. Here a row ends at its first "]".
 _ROWS = r"\[[^\]\n]*\]\s*(?:,\s*\[[^\]\n]*\]\s*)*"
-_GRID = re.compile(rf"\[\s*{_ROWS}\]|new\s+Array\(\s*{_ROWS}\)")
-_ROW = re.compile(r"\[(.*?)\]")
-_JAVASCRIPT_ARRAY = re.compile(r"\[(.*?)\]|\bnew\s+Array\((.*?)\)")
-_OBJECT = re.compile(r"\{(.*?)\}")
-_PAIR = re.compile(r"([^:]+):\s*(.*?)(?:,\s*(?=[^,]+:)|$)")
 
 
 def read_javascript(source: str, type_name: str, element: str | None = None) -> object:
@@ -158,12 +146,12 @@ def _quoted(source: str) -> bool:
 
 
 def _javascript_array(source: str, element: str | None) -> object:
-    grid = _GRID.match(source)
+    grid = re.match(rf"\[\s*{_ROWS}\]|new\s+Array\(\s*{_ROWS}\)", source)
     if grid:
-        rows = _ROW.findall(grid[0])
+        rows = re.findall(r"\[(.*?)\]", grid[0])
         rows[0] = rows[0].strip().removeprefix("[")
         return [[_untyped_javascript(item) for item in row.split(",")] for row in rows]
-    found = _JAVASCRIPT_ARRAY.match(source)
+    found = re.match(r"\[(.*?)\]|\bnew\s+Array\((.*?)\)", source)
     if not found:
         return source
     inside = (found[1] if found[1] is not None else found[2]).strip()
@@ -172,10 +160,11 @@ def _javascript_array(source: str, element: str | None) -> object:
 
 
 def _object(source: str) -> object:
-    found = None if source == "{}" else _OBJECT.match(source)
+    found = None if source == "{}" else re.match(r"\{(.*?)\}", source)
     if found is None:
         return {} if source == "{}" else source
-    return {key.strip().strip("'\""): _object_value(value.strip()) for key, value in _PAIR.findall(found[1])}
+    pairs = re.findall(r"([^:]+):\s*(.*?)(?:,\s*(?=[^,]+:)|$)", found[1])
+    return {key.strip().strip("'\""): _object_value(value.strip()) for key, value in pairs}
 
 
 def _object_value(source: str) -> object:
