@@ -49,16 +49,10 @@ def test_every_key_of_the_config_has_a_line_here() -> None:
     assert set(RESERVED) == {"defaults", "run", "suites", "gates", "slos"}
 
 
-def config(bench: Bench, entry: dict[str, Any], **further: Any) -> None:
-    """Write a config with one entry (JSON is YAML); ``model`` are keys of the model's section."""
-    section = {"vendors": [entry], **further.pop("model", {})}
-    bench.write("config.yaml", {"simulated-model": section, **further})
-
-
-def dry(bench: Bench, entry: dict[str, Any], **further: Any) -> tuple[int, str, str]:
-    """What a dry run prints."""
-    config(bench, entry, **further)
-    return bench("--dry-run", "-n", "2")
+def config(bench: Bench, *entries: dict[str, Any], **further: Any) -> None:
+    """Write a config with these entries (JSON is YAML), and two samples."""
+    bench.write("config.yaml", {"simulated-model": {"vendors": entries}, **further})
+    bench.samples(2)
 
 
 def test_a_setting_of_an_entry_shows(bench: Bench) -> None:
@@ -68,7 +62,7 @@ def test_a_setting_of_an_entry_shows(bench: Bench) -> None:
     manifests = {}
     for name, (entry, further) in runs.items():
         config(bench, entry, **further)
-        bench("-n", "1", "-q", "-o", name)
+        bench.run("-n", "1", output=name)
         (manifests[name],) = bench.manifest(name)["entries"]
     plain = manifests.pop("plain")
     for manifest in manifests.values():
@@ -82,10 +76,11 @@ def test_a_key_of_an_entry_shows_in_a_dry_run(bench: Bench, key: str) -> None:
     if key == "allow_http":
         base |= {"name": "mine", "url": "http://192.0.2.1/v1"}
     base.pop("label", None)
-    other = {**ENTRY, "label": "c"}
-    plain = dry(bench, base, model={"vendors": [base, other]})
-    assert plain == dry(bench, base, model={"vendors": [base, other]})
-    assert plain != dry(bench, base, model={"vendors": [{**base, key: OWN[key]}, other]})
+    shown = []
+    for entry in (base, {**base, key: OWN[key]}):
+        config(bench, entry, {**ENTRY, "label": "c"})
+        shown.append(bench("--dry-run", "--test-file-path", "samples.jsonl"))
+    assert shown[0] != shown[1]
 
 
 @pytest.mark.parametrize(("more", "at_a_time"), [((), 3), (("--request-concurrency", "2"), 2)])
@@ -94,7 +89,7 @@ def test_the_parameters_of_a_job_reach_the_run(bench: Bench, more: tuple[str, ..
     config(bench, ENTRY)
     params = {"limit_samples": 2, "parallelism": 3}
     job = {"type": "bfcl", "tasks": {"t": {"type": "simple"}}, "name": "mine", "namespace": "ours", "params": params}
-    bench("run", "--job", bench.write("job.json", job), "-q", "-o", "run", *more)
+    bench("run", "--job", bench.write("job.json", job), "-q", "-o", "run", "--history", "none", *more)
     manifest = bench.manifest()
     assert manifest["settings"]["request_concurrency"] == at_a_time
     assert manifest["tasks"][0]["job"] == {"name": "mine", "namespace": "ours"}

@@ -1,15 +1,20 @@
-"""Files of Tool Correctness: answers that are there are scored, questions are asked."""
+"""Answers that are there: files of Tool Correctness, and one run judged in every way."""
 
 from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from workbench import Bench
 
-from vendor_verifier.cli.main import run_app
+from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.records.request import Turn
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.store import RunFolder
 
 ROWS: list[dict[str, Any]] = [
     {
@@ -27,38 +32,24 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(params=["cases.jsonl", "cases.json"])
-def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """The rows as JSON lines, and as a pretty-printed array."""
-    path = tmp_path / str(request.param)
-    lines = "\n".join(json.dumps(row) for row in ROWS)
-    path.write_text(lines if path.suffix == ".jsonl" else json.dumps(ROWS, indent=2))
-    return path
-
-
-@pytest.fixture
-def silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A world in which opening a socket is an error."""
-
-    def refuse(*_: object) -> None:
-        raise AssertionError("something was sent")
-
-    monkeypatch.setattr("socket.socket.connect", refuse)
-
-
-@pytest.mark.usefixtures("silent")
 @pytest.mark.parametrize(
-    ("option", "scores"),
-    [("exact_match=false", [1, 0.5, 1]), ("exact_match=true", [0, 0, 1]), ("check_ordering=true", [1, 0.5, 1])],
+    ("name", "option", "scores"),
+    [
+        ("cases.json", "exact_match=false", [1, 0.5, 1]),
+        ("cases.jsonl", "exact_match=true", [0, 0, 1]),
+        ("cases.jsonl", "check_ordering=true", [1, 0.5, 1]),
+    ],
 )
 def test_stored_answers_are_scored_without_asking(
-    file: Path, option: str, scores: list[float], capsys: pytest.CaptureFixture[str]
+    bench: Bench, name: str, option: str, scores: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every way to score, with a reason for each case, and nothing is sent."""
-    assert run_app(["score", str(file), "--set", f"tool_correctness.{option}", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [case["score"] for case in found["cases"]] == scores
-    assert [case["row"] for case in found["cases"]] == [1, 2, 3]
+    """Every way to score rows as JSON lines and as an array, with a reason for each case, and nothing is sent."""
+    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("something was sent"))
+    bench.write(name, ROWS if name.endswith("l") else json.dumps(ROWS, indent=2))
+    code, out, _ = bench("score", name, "--set", f"tool_correctness.{option}", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert [(case["row"], case["score"]) for case in found["cases"]] == list(enumerate(scores, 1))
     assert all(case["reason"] for case in found["cases"])
     assert list(found["scores"].values()) == [sum(scores) / 3]
 
@@ -74,14 +65,10 @@ def test_stored_answers_are_scored_without_asking(
         (ROWS[0], ["--set", "toolbench.answer_format=text"], "toolbench does not take part"),
     ],
 )
-def test_what_cannot_be_scored_is_named(
-    row: dict[str, Any], words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_scored_is_named(bench: Bench, row: dict[str, Any], words: list[str], said: str) -> None:
     """A row without an answer, sides that are no lists, and options of a run."""
-    file = tmp_path / "cases.jsonl"
-    file.write_text(json.dumps(row))
-    assert run_app(["score", str(file), *words]) == 2
-    assert said in capsys.readouterr().err
+    code, _, err = bench("score", bench.write("cases.jsonl", row), *words)
+    assert (code, said in err) == (2, True), err
 
 
 FIELDS = {
@@ -89,71 +76,128 @@ FIELDS = {
     "mcptoolbench": {"resolved", "tool_selection_accuracy", "parameter_accuracy", "sequence_match", "details"},
     "tool_correctness": {"score", "success", "reason"},
 }
+VENDORS = ("official: faithful", "leaker: text-leaker", "other: substitute")
+SUITES = [word for name in FIELDS for word in ("--suite", name)]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """A folder with a run of three evaluations, which no test changes."""
+    bench = Bench(tmp_path_factory.mktemp("evaluated"))
+    bench.configure(*VENDORS)
+    assert bench.run(*SUITES, "-n", "8")[0] == 0
+    return bench
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a configuration of two simulated vendors."""
-    shutil.copy("config_simulated.yaml", tmp_path / "config.yaml")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def stored(finished: Bench, bench: Bench) -> Bench:
+    """A copy of that folder."""
+    shutil.copytree(finished.folder, bench.folder, dirs_exist_ok=True)
+    return bench
 
 
-def _run(*words: str) -> int:
-    chosen = ["--model", "simulated-model", "--vendor", "official", "--vendor", "text-leaker", "--history", "none"]
-    return run_app(["run", "-c", "config.yaml", *words, *chosen])
-
-
-def _results(file: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(file.read_text())
+def tasks(file: str = "run/results.json") -> list[dict[str, Any]]:
+    """The results of single tasks."""
+    found: list[dict[str, Any]] = json.loads(Path(file).read_text(encoding="utf-8"))["tasks"]
     return found
 
 
-@pytest.mark.parametrize("name", ["toolbench", "mcptoolbench"])
-def test_the_pages_command_writes_the_pages_fields(place: Path, name: str) -> None:
-    """``run -c … --benchmark NAME -n 12 -v -o results.json``: a file, not a folder, with every task of every vendor."""
-    assert _run("--benchmark", name, "-n", "12", "-v", "-o", "results.json") == 0
-    found = _results(place / "results.json")
-    (folder,) = (path for path in (place / "runs").iterdir() if not path.is_symlink())
-    assert _results(folder / "results.json") == found
-    assert len(found["tasks"]) == 24
-    assert len({(task["task_id"], task["vendor"]) for task in found["tasks"]}) == 24
-    called = [task for task in found["tasks"] if task["decision"] == "called"]
-    assert all(FIELDS[name] <= set(task) for task in called)
-    assert {task["resolved"] for task in found["tasks"]} == {True, False}
-    assert all("error" in task or "details" in task for task in found["tasks"] if not task["resolved"])
-
-
-def test_scoring_again_writes_it_anew(place: Path) -> None:
-    """The judgement of the file is the last one; every evaluation has its own fields."""
-    suites = [word for name in FIELDS for word in ("--suite", name)]
-    assert _run(*suites, "-n", "8", "-q", "-o", "run") == 0
-    before = _results(place / "run" / "results.json")["tasks"]
+@pytest.mark.usefixtures("stored")
+def test_every_task_has_the_fields_of_the_pages() -> None:
+    """Of each evaluation its own; what failed says why."""
     for name, fields in FIELDS.items():
-        own = [task for task in before if task["suite"] == name and task["decision"] == "called"]
-        assert own
-        assert all(fields <= set(task) for task in own)
-    assert run_app(["score", "run", "--set", "tool_correctness.threshold=0", "--history", "none"]) == 0
-    after = [task for task in _results(place / "run" / "results.json")["tasks"] if task["suite"] == "tool_correctness"]
-    assert {task["success"] for task in after} == {True}
+        own = [task for task in tasks() if task["suite"] == name]
+        called = [task for task in own if task["decision"] == "called"]
+        assert len({(task["task_id"], task["vendor"]) for task in own}) == len(own) == 24
+        assert called
+        assert all(fields <= set(task) for task in called)
+    resolved = [task for task in tasks() if "resolved" in task]
+    assert {task["resolved"] for task in resolved} == {True, False}
+    assert all("error" in task or "details" in task for task in resolved if not task["resolved"])
 
 
-def test_a_run_without_evaluations_has_no_task_results(place: Path) -> None:
-    """Triggering is a comparison and no score of a task; where a file is asked for its decisions stand in it."""
-    assert _run("-n", "4", "-q", "-o", "run") == 0
-    assert not (place / "run" / "results.json").exists()
-    assert _run("-n", "4", "-q", "-o", "out/decisions.json") == 0
-    assert {task["decision"] for task in _results(place / "out" / "decisions.json")["tasks"]} <= {
-        "called",
-        "not_called",
-    }
+def test_a_file_of_results_is_written_where_it_is_asked_for(bench: Bench) -> None:
+    """``-o results.json`` is a file, not a folder. Triggering is a comparison and no score of a task: without the file
+    it has none, in the file are its decisions."""
+    bench.configure(*VENDORS[:2])
+    common = ("-c", "config.yaml", "--history", "none", "-n", "4", "-q")
+    assert bench("run", *common, "--benchmark", "toolbench", "-o", "results.json")[0] == 0
+    (folder,) = (path for path in Path("runs").iterdir() if not path.is_symlink())
+    assert tasks(f"{folder}/results.json") == tasks("results.json")
+    assert bench("run", *common, "-o", "plain")[0] == 0
+    assert not Path("plain/results.json").exists()
+    assert bench("run", *common, "-o", "out/decisions.json")[0] == 0
+    assert {task["decision"] for task in tasks("out/decisions.json")} <= {"called", "not_called"}
 
 
-def test_a_resumed_run_tells_each_task_once(place: Path) -> None:
+def test_a_resumed_run_has_each_task_once(stored: Bench) -> None:
     """What failed and was asked again is there as it is now."""
-    assert _run("--suite", "toolbench", "-n", "6", "-q", "-o", "run") == 0
-    records = (place / "run" / "records.jsonl").read_text().splitlines()
-    (place / "run" / "records.jsonl").write_text("\n".join(records[:5]) + "\n")
-    assert _run("--suite", "toolbench", "-n", "6", "-q", "-o", "run", "--incremental") == 0
-    tasks = _results(place / "run" / "results.json")["tasks"]
-    assert len(tasks) == len({(task["sample"], task["vendor"]) for task in tasks}) == 12
+    file = stored.folder / "run" / "records.jsonl"
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:5]))
+    before = {(task["suite"], task["sample"], task["vendor"]) for task in tasks()}
+    assert stored.run(*SUITES, "-n", "8", "--incremental")[0] == 0
+    assert len(tasks()) == len(before)
+    assert {(task["suite"], task["sample"], task["vendor"]) for task in tasks()} == before
+
+
+def _values(bench: Bench, run: str) -> dict[str, Any]:
+    """Vendor → suite → means."""
+    vendors = bench.vendors(run).items()
+    return {label: {suite: score["values"] for suite, score in row["suites"].items()} for label, row in vendors}
+
+
+@pytest.mark.parametrize(
+    "options", [{"exact_match": "true", "threshold": "1"}, {"check_ordering": "true", "compare_parameters": "true"}]
+)
+def test_a_stored_run_is_judged_as_if_it_had_been_asked_so(stored: Bench, options: dict[str, str]) -> None:
+    """``score`` with an option gives what a run with that option has."""
+    shutil.copytree("run", "asked")
+    manifest = stored.manifest("asked")
+    for task in manifest["tasks"]:
+        task["options"] = options if task["suite"] == "tool_correctness" else {}
+    stored.write("asked/manifest.json", manifest)
+    assert stored("score", "asked", "--history", "none")[0] == 0
+    words = (word for name, value in options.items() for word in ("--set", f"tool_correctness.{name}={value}"))
+    assert stored("score", "run", *words, "--history", "none")[0] == 0
+    assert _values(stored, "run") == _values(stored, "asked")
+
+
+def test_the_last_judgement_counts(stored: Bench) -> None:
+    """In the file of results, too; the usual options give again what the run gave."""
+    before = _values(stored, "run")
+    for threshold, succeeded in (("0", {True}), ("0.5", {True, False})):
+        words = ("--set", f"tool_correctness.threshold={threshold}", "--history", "none")
+        assert stored("score", "run", *words)[0] == 0
+        assert {task["success"] for task in tasks() if "success" in task} == succeeded
+    assert _values(stored, "run") == before
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("toolbench.agent_prompt={problem_statement}!", "decides what is asked"),
+        ("tool_correctness.max_iterations=3", "tool_correctness is judged by `threshold`"),
+        ("toolbench.sample_size=3", "decides what is asked"),
+        ("trigger.sample_size=3", "trigger does not take part in this run"),
+        ("toolbench.mode=strict", "mode"),
+    ],
+)
+def test_what_decides_the_questions_is_refused(finished: Bench, option: str, said: str) -> None:
+    """An option that would have asked something else is named, and the run stays as it was."""
+    before = {path.name: path.read_bytes() for path in (finished.folder / "run").iterdir() if path.is_file()}
+    code, _, err = finished("score", finished.folder / "run", "--set", option, "--history", "none")
+    assert (code, said in err) == (2, True), err
+    assert {path.name: path.read_bytes() for path in (finished.folder / "run").iterdir() if path.is_file()} == before
+
+
+@pytest.mark.parametrize("stored_run", [False, True])
+def test_a_stored_run_imports_no_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored_run: bool) -> None:
+    """A folder that the user names for a run is imported from; one that the manifest of a stored run names is not."""
+    package = tmp_path / "bfcl_eval" / "eval_checker" / "multi_turn_eval" / "func_source_code"
+    package.mkdir(parents=True)
+    (tmp_path / "bfcl_eval" / "__init__.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w').close()\n")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    sample = Sample("a-1", Turn(({"role": "user", "content": "?"},)), {"category": "multi_turn_base"})
+    ready_suite("bfcl", {"data": str(tmp_path)}, [sample], RunFolder(tmp_path / "run") if stored_run else None)
+    assert (tmp_path / "imported").exists() is not stored_run
