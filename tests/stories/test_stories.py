@@ -5,13 +5,190 @@ Simulated vendors answer without sockets or clocks, so how busy this machine is 
 
 from __future__ import annotations
 
-import pytest
-from stories import played
+import json
+import random
+import tempfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
+import msgspec
+import pytest
+
+from vendor_verifier.features.simulate.answer_key import AnswerKey, digest, known_answers
+from vendor_verifier.features.simulate.model import PERSONAS, answer_to
+from vendor_verifier.features.simulate.server import timed
+from vendor_verifier.loaders import read_dataset_file
+from vendor_verifier.pipeline.bfcl.data import answered_rows
+from vendor_verifier.pipeline.score import score_folder
+from vendor_verifier.records.manifest import Manifest
+from vendor_verifier.records.plan import RetryRules, Task
+from vendor_verifier.records.record import Attempt, Exchange, Failure, Record, TurnRecord
+from vendor_verifier.records.request import Endpoint, Turn
 from vendor_verifier.records.results import Choice, ModelResult
+from vendor_verifier.records.sample import Sample
+from vendor_verifier.resources import shipped
+from vendor_verifier.run.conversation import should_retry, stops_vendor
+from vendor_verifier.run.journal import Journal
+from vendor_verifier.sample_store import open_lines
 from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.store import RunFolder
+from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.parse_answer import read_answer
 
 pytestmark = pytest.mark.slow
+
+MODEL = "simulated-model"
+_BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+_ROUND_TRIP_NS = 5_000_000
+_WIRE = OpenAIChat()
+SKIPPED = Attempt(1, failure=Failure("skipped", "plan", "the vendor was stopped earlier in this run"))
+_ENDPOINT = Endpoint(base_url="http://127.0.0.1:1/v1", model_id=MODEL)
+
+
+@dataclass
+class Vendor:
+    """One simulated vendor under a label."""
+
+    label: str
+    persona: str
+    repeat: int = 1
+    key: AnswerKey = field(default_factory=dict)
+    crowded: bool = False
+
+    def records(self, samples: Sequence[Sample], suite: str) -> list[Record]:
+        """Its answers to all samples, one after the other, as the product would have recorded them."""
+        dice = random.Random(f"0 {self.label}")
+        made: list[Record] = []
+        stopped = False
+        for repetition in range(self.repeat):
+            for number, sample in enumerate(samples):
+                moment = _BEGIN + timedelta(seconds=number + 1000 * repetition)
+                attempts = (SKIPPED,) if stopped else self._attempts(sample, repetition, dice, moment)
+                last = attempts[-1].failure
+                stopped = stopped or (last is not None and stops_vendor(last))
+                turns = (TurnRecord(attempts),)
+                made.append(Record("run", MODEL, self.label, "simulated", suite, sample.id, repetition, turns))
+        return made
+
+    def _attempts(self, sample: Sample, repetition: int, dice: random.Random, moment: datetime) -> tuple[Attempt, ...]:
+        body = json.loads(_WIRE.request(sample.turn, _ENDPOINT).body)
+        attempts: list[Attempt] = []
+        # Another number for every label, repetition and attempt, so that what is sampled differs.
+        before = zlib.crc32(self.label.encode()) + 1000 * repetition
+        for number in range(1, RetryRules().retries + 2):
+            exchange = self._exchange(body, before + number, number > 1, dice, moment)
+            attempts.append(Attempt(number, *read_answer(exchange, _WIRE.reader(sample.turn.tools))))
+            if not should_retry(attempts[-1]):
+                break
+        return tuple(attempts)
+
+    def _exchange(
+        self, body: dict[str, Any], asked: int, is_again: bool, dice: random.Random, moment: datetime
+    ) -> Exchange:
+        """What the transport would have seen."""
+        messages, tools = body["messages"], body.get("tools") or ()
+        sent, persona = moment.isoformat(), PERSONAS[self.persona]
+        persona = persona.crowd if self.crowded and persona.crowd else persona
+
+        def draw(*words: object) -> random.Random:
+            return random.Random(f"0 {digest(messages, tools)} {words}")
+
+        if persona.refusal is not None or (not is_again and draw("burst").random() < persona.burst_rate):
+            status, at = persona.refusal or 503, _ROUND_TRIP_NS
+            refusal = b'{"error": {"message": "simulated"}}'
+            return Exchange(sent, at, status, {"content-type": "application/json"}, [(at, refusal)], at)
+        answer = answer_to(body, draw, persona, self.key.get(digest(messages, tools)), asked)
+        steps, ending = timed(body, draw, persona, answer, 6 * persona.wait_s)
+        pace = dice.lognormvariate(0, 0.1)
+        moments = [_ROUND_TRIP_NS + int(at_s * pace * 1e9) for at_s, _ in steps]
+        pieces = [steps[0][1].partition(b"\r\n\r\n")[2], *(piece for _, piece in steps[1:])]
+        chunks = [(at, _unframed(piece)) for at, piece in zip(moments, pieces, strict=True)]
+        cut = Failure("truncated", "stream", "the connection was reset") if ending in ("closed", "reset") else None
+        headers = {"content-type": "text/event-stream"}
+        return Exchange(sent, moments[-1], 200, headers, chunks, chunks[0][0], failure=cut)
+
+
+def _unframed(data: bytes) -> bytes:
+    """The bytes in the chunks of a chunked body."""
+    found = b""
+    while data:
+        size, _, rest = data.partition(b"\r\n")
+        found, data = found + rest[: int(size, 16)], rest[int(size, 16) + 2 :]
+    return found
+
+
+def run_folder(
+    path: Path, vendors: Sequence[Vendor], samples: Sequence[Sample], suite: str, baseline: int | None
+) -> RunFolder:
+    """A finished run of ``vendors``, ready to be scored; ``baseline`` is the place of the baseline among them."""
+    folder = RunFolder(path)
+    folder.create()
+    folder.write_samples(suite, samples)
+    entries = [
+        {"model": MODEL, "label": vendor.label, "vendor": "simulated", "model_id": MODEL, "wire": "openai",
+         "url": f"sim://{vendor.persona}", "is_baseline": place == baseline, "repeat": vendor.repeat}
+        for place, vendor in enumerate(vendors)
+    ]  # fmt: skip
+    task = {"suite": suite, "options": {}, "file": "samples", "sha256": "", "count": len(samples)}
+    manifest = {
+        "schema": 1, "run": "run", "created_at": _BEGIN.isoformat(), "status": "finished", "entries": entries,
+        "tasks": [task | {"skipped": [], "defects": [], "not_run": {}}], "settings": {"repeat": 1, "seed": 0},
+        "score": {},
+    }  # fmt: skip
+    folder.write_manifest(msgspec.convert(manifest, Manifest))
+    with Journal(folder) as journal:
+        for vendor in vendors:
+            journal.append(vendor.records(samples, suite))
+    return folder
+
+
+CITY = {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1, "maximum": 7}}
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "parameters": {"type": "object", "properties": CITY, "required": ["city", "days"]},
+    },
+}
+CLOCK = {"type": "function", "function": {"name": "clock_now", "parameters": {"type": "object", "properties": {}}}}
+
+
+def questions(count: int) -> list[Sample]:
+    """Questions of different lengths about weather and time."""
+    texts = (f"How is the weather in town {number}? {'Please. ' * (number % 40)}" for number in range(count))
+    turns = (Turn(({"role": "user", "content": text},), (WEATHER, CLOCK)) for text in texts)
+    return [Sample(f"s{number}", turn) for number, turn in enumerate(turns)]
+
+
+def evaluation(suite: str) -> Sequence[Sample]:
+    """The rows that ship with an evaluation."""
+    if suite == "bfcl":
+        return answered_rows("shipped")
+    path = shipped(f"datasets/{suite}.jsonl")
+    return read_dataset_file(open_lines(path), dataset=path.name, file=path).samples
+
+
+def played(
+    *personas: str, baseline: str | None = "faithful", repeats: int = 2, samples: int = 315, suite: str = "trigger"
+) -> ScoredRun:
+    """A scored run of these personas, labelled by their names, with the baseline ``official``.
+
+    ``a=faithful`` labels the faithful one ``a``.
+    """
+    asked = questions(samples) if suite == "trigger" else evaluation(suite)
+    key = known_answers([Task(suite, asked)])
+    named = [(name.partition("=")[0], name.rpartition("=")[2]) for name in personas]
+    vendors = [Vendor(label, persona, key=key, crowded=True) for label, persona in named]
+    if baseline is not None:
+        vendors.insert(0, Vendor("official", baseline, repeat=repeats, key=key))
+    with tempfile.TemporaryDirectory() as place:
+        folder = run_folder(Path(place) / "run", vendors, asked, suite, None if baseline is None else 0)
+        return score_folder(folder)
+
 
 # Persona → its verdict, and the facet that shows it.
 ALONE = {

@@ -11,6 +11,7 @@ from fault_server import DONE, HEAD, FaultServer, Script, chunk, delta, head, si
 from made_values import replace
 
 from vendor_verifier.transport import exchange
+from vendor_verifier.wire import parse_answer
 from vendor_verifier.wire.sse import MAX_LINE_BYTES
 
 pytestmark = pytest.mark.anyio
@@ -44,17 +45,17 @@ FLOODS: dict[str, tuple[bytes, str | None]] = {
     "interim answers": (b"HTTP/1.1 100 Continue\r\n\r\n" * (50 * K) + CHUNKED + GOOD, "limit_exceeded"),
     "chunk extensions": (CHUNKED + GOOD + b"1;" + b"a=b;" * (200 * K), None),
     "chunks of one byte": (CHUNKED + chunk(TOKEN) + b"1\r\n:\r\n" * (100 * K), "truncated"),
-    "empty events": (sized(b"data: {}\n\n" * (60 * K)), "limit_exceeded"),
+    "empty events": (sized(b"data: {}\n\n" * (30 * K)), "limit_exceeded"),
     "empty events after a token": (sized(TOKEN + b"data: {}\n\n" * (20 * K) + DONE), None),
-    "blank lines": (sized(b"\n" * (1024 * K)), "limit_exceeded"),
-    "comments after a token": (sized(TOKEN + b":\n" * (1024 * K) + DONE), "limit_exceeded"),
+    "blank lines": (sized(b"\n" * (256 * K)), "limit_exceeded"),
+    "comments after a token": (sized(TOKEN + b":\n" * (128 * K) + DONE), "limit_exceeded"),
     "one line without end": (sized(b"data: " + b"x" * (4096 * K)), "limit_exceeded"),
     "long events": (sized(TOKEN + b"data: [" + b"1," * (MAX_LINE_BYTES // 2 - 8) + b"1]\n\n" + DONE), "bad_payload"),
     "half characters": (sized(TOKEN + text("\ud83d" * (MAX_LINE_BYTES // 7)) + DONE), None),
     "a bomb": (zipped(TOKEN + b":" * (40 * K * K)), "limit_exceeded"),
     "a long ordinary answer": (sized(text("hello ", None) * (20 * K) + text("!") + DONE), None),
     "a book": (sized(text("hello " * 50, None) * (4 * K) + DONE), "limit_exceeded"),
-    "call pieces": (sized(calls(30_000) + DONE), None),
+    "call pieces": (sized(calls(10_000) + DONE), None),
     "a body": (whole({"choices": [{"message": {"content": "x" * (4096 * K)}}]}), "limit_exceeded"),
     "a body of figures": (whole(b'{"choices":[' + b"1," * (500 * K) + b"1]}"), "not_an_api_response"),
     "a refusal": (whole(b"[" * (4096 * K), 500), "http_5xx"),
@@ -66,6 +67,8 @@ async def test_every_flood_ends_as_what_it_is(flood: str, server: FaultServer, m
     """Of every flood no more is kept than the cap, besides what is read of it."""
     data, expected = FLOODS[flood]
     monkeypatch.setattr(exchange, "MAX_EVENTS_WITHOUT_TOKEN", 10_000)
+    monkeypatch.setattr(exchange, "_MAX_LINES", 30_000)
+    monkeypatch.setattr(parse_answer, "MAX_LINES", 100_000)
     server.answer = lambda _: in_pieces(data)
     assert (await ask(server.url())).kind == expected
 
@@ -82,7 +85,7 @@ async def test_no_answer_outlasts_the_total_limit(server: FaultServer) -> None:
 async def test_pieces_are_bounded_too(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small pieces each read on its own meet a limit of their own."""
     monkeypatch.setattr(exchange, "MAX_CHUNKS", 20)
-    steps = chain([(0.0, head() + chunk(TOKEN))], repeat((0.0, chunk(b"\n") * 1000)))
+    steps = chain([(0.0, head() + chunk(TOKEN))], repeat((0.001, chunk(b"\n"))))
     server.answer = lambda _: Script(steps)
     assert (await ask(server.url())).kind == "limit_exceeded"
 

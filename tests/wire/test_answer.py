@@ -11,7 +11,7 @@ from listening import sse
 
 from vendor_verifier.records.record import Exchange, Failure, FailureKind
 from vendor_verifier.wire.openai_chat import OpenAIChatReader
-from vendor_verifier.wire.parse_answer import Outcome, read_answer, takes_long
+from vendor_verifier.wire.parse_answer import Outcome, read_answer
 
 SENT_AT = "2026-01-01T00:00:00.000+00:00"
 STREAM = {"content-type": "text/event-stream"}
@@ -181,15 +181,3 @@ def test_a_body_that_is_still_packed_is_named(encoding: str, body: bytes, named:
 def test_a_body_that_says_it_is_packed_and_is_not_is_read() -> None:
     """A header is a claim; the transport may have unpacked it, and some hosts only forget the header."""
     assert kind_of(read(message(content="hello"), headers={**JSON, "content-encoding": "br"})) is None
-
-
-@pytest.mark.parametrize(
-    ("chunks", "is_long"),
-    [
-        ([b"data: {}\n\n"] * 2_000, False), ([b"x" * 200_000], False), ([b"x" * 300_000], True),
-        ([b"\n" * 50_000], True), ([b"x"] * 50_000, True),
-    ],
-)  # fmt: skip
-def test_what_takes_long_to_read_is_known_before(chunks: list[bytes], is_long: bool) -> None:
-    """Many bytes, many pieces or many lines: such an answer is read in a thread."""
-    assert takes_long(Exchange(SENT_AT, 9, 200, STREAM, list(enumerate(chunks)))) is is_long
