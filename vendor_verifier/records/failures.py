@@ -48,11 +48,6 @@ class Kind(msgspec.Struct, frozen=True):
     no_answer: bool = False
     after_end: bool = False
 
-    @property
-    def unreachable(self) -> bool:
-        """Whether nobody was there to answer, as with a vendor that is down."""
-        return self.charge in ("network", "door")
-
 
 _ROWS = (
     Kind("dns", "dns", retried="always", charge="network", hopeless=True,

@@ -100,11 +100,6 @@ class LoadShape(msgspec.Struct, frozen=True):
     schedule: tuple[float, ...] = ()
 
     @property
-    def gives_way(self) -> bool:
-        """Whether an account that limits our rate is sent less, which is another load than the one asked for."""
-        return not self.is_open
-
-    @property
     def is_open(self) -> bool:
         """Whether requests start when they are due, not when a place is free."""
         return self.request_rate is not None or bool(self.schedule)

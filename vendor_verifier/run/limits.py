@@ -230,7 +230,7 @@ class Limiter:
     def turn_ended(self, entry: Entry, attempt: Attempt) -> None:
         """Take a turn's outcome after all its tries."""
         account, failure = self.accounts[entry.account], attempt.failure
-        if failure is None or not KINDS[failure.kind].unreachable:
+        if failure is None or KINDS[failure.kind].charge not in ("network", "door"):
             account.lost_in_a_row = 0
             return
         account.lost_in_a_row += 1

@@ -74,7 +74,7 @@ async def run_local(
         UsageError: this machine does not let us open as many connections as the plan may need.
     """
     spending = spending or Spending(plan.max_requests, plan.max_cost_usd, costs or {})
-    limiter = Limiter(plan.entries, plan.request_concurrency, spending, gives_way=plan.load.gives_way)
+    limiter = Limiter(plan.entries, plan.request_concurrency, spending, gives_way=not plan.load.is_open)
     ensure_descriptors(limiter.places)
     rng = random.Random(plan.seed)  # noqa: S311 spreads waits, keeps no secret
     lag, load = LoopLag(), None
@@ -162,7 +162,8 @@ class Engine:
                 return
             for lead in self._streams:
                 if lead.entry.is_baseline:
-                    slower = [each for each in self._streams if _is_slower(each, lead)]
+                    same_model = [each for each in self._streams if each.entry.model == lead.entry.model]
+                    slower = [each for each in same_model if each.repeats < lead.repeats]
                     for place, stream in enumerate(slower):
                         stream.lead, stream.phase = lead, place / len(slower)
             for number in range(max((stream.plays for stream in self._streams), default=0)):
@@ -217,8 +218,3 @@ class Engine:
             stream.failed_in_a_row = 0 if record.succeeded else stream.failed_in_a_row + 1
         stream.moved.set()
         stream.moved = asyncio.Event()
-
-
-def _is_slower(stream: _Stream, lead: _Stream) -> bool:
-    """Whether ``lead`` is a baseline of the same model that is asked more often."""
-    return stream.entry.model == lead.entry.model and stream.repeats < lead.repeats

@@ -91,7 +91,8 @@ class Gemini:
             body["tools"] = [{"functionDeclarations": [_declaration(tool, plain, notes) for tool in tools]}]
         choice = support.read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
         if choice is not None:
-            body["toolConfig"] = {"functionCallingConfig": _calling_config(choice, names)}
+            allowed = {"allowedFunctionNames": [names.get(choice.name, choice.name)]} if choice.name else {}
+            body["toolConfig"] = {"functionCallingConfig": {"mode": _MODES[choice.mode], **allowed}}
         if tools and turn.parameters.get("parallel_tool_calls") is False:
             notes.cannot("parallel_tool_calls=false")
         settings = {**_generation_config(turn.parameters, notes), **support.switched(self.thinking, turn, notes)}
@@ -173,11 +174,6 @@ def _generation_config(parameters: Mapping[str, Any], notes: Notes) -> dict[str,
         notes.cannot("response_format")
     support.note_leftovers(parameters, _KNOWN, notes)
     return settings
-
-
-def _calling_config(choice: support.ToolChoice, names: Mapping[str, str]) -> dict[str, Any]:
-    chosen = {"allowedFunctionNames": [names.get(choice.name, choice.name)]} if choice.name else {}
-    return {"mode": _MODES[choice.mode], **chosen}
 
 
 def _result(text: str) -> dict[str, Any]:

@@ -324,25 +324,15 @@ def _pairs(text: str, begin: str, middle: str, end: str, *, trim: str = "") -> I
 
 
 _FAMILIES = (
-    _Family(
-        "<|tool_call_begin|>",
-        "<|tool_call_end|>",
-        ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
-        _read_kimi,
-    ),
+    _Family("<|tool_call_begin|>", "<|tool_call_end|>",
+            ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"), _read_kimi),
     # Hermes, Qwen and GLM.
     _Family("<tool_call>", "</tool_call>", (), _read_tool_call),
-    _Family(
-        "<｜tool▁call▁begin｜>",
-        "<｜tool▁call▁end｜>",
-        ("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
-        _read_deepseek,
-    ),
-    _Family(
-        '<｜DSML｜invoke name="',
-        "</｜DSML｜invoke>",
-        tuple(f"<{slash}｜DSML｜{word}>" for slash in ("", "/") for word in ("function_calls", "tool_calls")),
-        _reader_of_invocations("｜DSML｜"),
-    ),
-    _Family('<invoke name="', "</invoke>", ("<minimax:tool_call>", "</minimax:tool_call>"), _reader_of_invocations("")),
-)
+    _Family("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>",
+            ("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"), _read_deepseek),
+    _Family('<｜DSML｜invoke name="', "</｜DSML｜invoke>",
+            tuple(f"<{slash}｜DSML｜{word}>" for slash in ("", "/") for word in ("function_calls", "tool_calls")),
+            _reader_of_invocations("｜DSML｜")),
+    _Family('<invoke name="', "</invoke>",
+            ("<minimax:tool_call>", "</minimax:tool_call>"), _reader_of_invocations("")),
+)  # fmt: skip
