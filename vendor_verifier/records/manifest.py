@@ -21,11 +21,9 @@ BaselineF1 = Literal["fixed", "self"]
 
 
 class EntryInfo(msgspec.Struct, frozen=True):
-    """One vendor's entry in the run: a line of the ranking.
-
-    ``repeat`` is the number of times it was asked everything, ``begun`` the number of records started where none was
-    planned (by a duration or a schedule). With a ``cap``, times that rank count from when requests were due.
-    """
+    """One vendor's entry in the run: a line of the ranking. ``repeat`` is the number of times it was asked everything,
+    ``begun`` the number of records started where none was planned. With a ``cap``, times that rank count from when
+    requests were due."""
 
     model: str
     label: str
@@ -60,11 +58,8 @@ class EntryInfo(msgspec.Struct, frozen=True):
 
 
 class StoredTask(msgspec.Struct, frozen=True):
-    """One evaluation of the run.
-
-    ``asked`` is a digest of the ids of its samples, ``source`` the address of its ``file``. ``not_run`` are categories
-    by task of a job, with the reason.
-    """
+    """One evaluation of the run. ``asked`` is a digest of the ids of its samples, ``source`` the address of its
+    ``file``. ``not_run`` are categories by task of a job, with the reason."""
 
     suite: str
     options: dict[str, Any] = {}
@@ -114,11 +109,8 @@ class StoredLoad(msgspec.Struct, frozen=True):
 
 
 class StoredSettings(msgspec.Struct, frozen=True):
-    """The settings of sending.
-
-    ``question_seed`` is the one from which the questions of this run were made; None where none were made. ``stated``
-    are the settings that the user gave.
-    """
+    """The settings of sending. ``question_seed`` is the one from which the questions of this run were made; None where
+    none were made. ``stated`` are the settings that the user gave."""
 
     repeat: _Repeat
     baseline_repeats: _Repeat | None = None
@@ -164,10 +156,8 @@ class ScoreRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class LoadReport(msgspec.Struct):
     """The load offered to one entry: ``begun`` plays in ``repetitions`` of the samples, without the warm-up.
-
     ``held_back`` of them found ``cap`` others in flight when due. ``lag_p99_ms`` is from due to sent, None in a closed
-    loop.
-    """
+    loop."""
 
     begun: _Count = 0
     repetitions: _Count = 0

@@ -22,11 +22,9 @@ SIMULATED = "sim://"
 
 
 class Price(msgspec.Struct, frozen=True):
-    """A vendor's prices per million tokens and per request, in ``currency``; ``rate`` is US dollars for one of it.
-
-    ``cached`` falls back to ``input`` and ``reasoning`` to ``output``, as vendors bill them. ``source`` is where the
-    price comes from.
-    """
+    """A vendor's prices per million tokens and per request, in ``currency``; ``rate`` is US dollars for one of it. As
+    vendors bill them, ``cached`` falls back to ``input`` and ``reasoning`` to ``output``. ``source`` is where the price
+    comes from."""
 
     input: float
     output: float

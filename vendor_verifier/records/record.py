@@ -27,11 +27,9 @@ FinishReason = Literal["tool_calls", "stop", "length", "content_filter", "error"
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """Tokens as the vendor reports them; ``None`` is "not reported", never zero.
-
-    ``input`` includes cached tokens and ``output`` includes reasoning tokens whatever the wire's own convention.
-    ``cost_usd`` is the vendor's own statement of its charge.
-    """
+    """Tokens as the vendor reports them; ``None`` is "not reported", never zero. ``input`` includes cached tokens and
+    ``output`` reasoning tokens, whatever the wire's own convention. ``cost_usd`` is the vendor's own statement of its
+    charge."""
 
     input: Count | None = None
     output: Count | None = None
@@ -191,11 +189,9 @@ FeatureStatus = Literal["kept", "broken", "not_offered", "not_measurable"]
 
 
 class CallVerdict(msgspec.Struct, frozen=True):
-    """The verdict on one tool call's arguments.
-
-    ``empty_arguments`` (``""`` to a tool that requires none) and ``valid_in_dialect`` are valid when lenient, invalid
-    when strict. ``not_judged``: judging would have cost too much. ``pointer`` is that of the first violation.
-    """
+    """The verdict on one tool call's arguments. ``empty_arguments`` (``""`` to a tool that requires none) and
+    ``valid_in_dialect`` are valid when lenient, invalid when strict. ``not_judged``: judging would have cost too much.
+    ``pointer`` is that of the first violation."""
 
     tool: str
     verdict: CallClass
@@ -286,12 +282,9 @@ def supersedes(new: Record, old: Record) -> bool:
 
 
 class Exchange(msgspec.Struct, frozen=True):
-    """One attempt as the transport saw it; times as in :class:`Timing`.
-
-    ``headers`` have lower-case names. ``failure`` is what stopped the exchange; ``chunks`` then hold what had arrived.
-    ``lost``: a kept connection ended before any byte of an answer. ``has_surplus``: bytes came after the end of the
-    answer; they are in no chunk.
-    """
+    """One attempt as the transport saw it; times as in :class:`Timing`. ``headers`` have lower-case names. ``failure``
+    is what stopped it; ``chunks`` then hold what had arrived. ``lost``: a kept connection ended before any byte of an
+    answer. ``has_surplus``: bytes came after the end of the answer; they are in no chunk."""
 
     sent_at: str
     end_ns: int

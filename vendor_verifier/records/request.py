@@ -43,11 +43,12 @@ class Endpoint:
 
 
 class HttpRequest(msgspec.Struct, frozen=True):
-    """One POST (or, for the data of an evaluation, GET), ready to send.
+    """One POST (or, for the data of an evaluation, GET), ready to send. ``headers`` may be secret and stay out of every
+    ``repr``.
 
-    ``untranslatable`` names what this wire cannot carry; such a request is not sent and not charged to the vendor.
-    ``tool_names`` maps names as sent to names as declared. ``rewritten`` names what is sent in other words than the
-    turn's (``schema:oneOf``, ``dropped:seed``). ``headers`` may be secret and stay out of every ``repr``.
+    ``untranslatable`` names what this wire cannot carry: such a request is not sent. ``tool_names`` maps names as sent
+    to names as declared. ``rewritten`` names what is sent in other words than the turn's (``schema:oneOf``,
+    ``dropped:seed``).
     """
 
     url: str

@@ -84,10 +84,8 @@ class _Question:
 @dataclass(slots=True, eq=False)
 class Conversation:
     """Sends the turns of plays, for all plays of one run. ``rng`` only spreads waits, ``tools`` runs real tools.
-
     ``without_usage`` are the entries that take no ``stream_options``, ``behind_proxy`` the words of the proxy that lets
-    nothing through to an account.
-    """
+    nothing through to an account."""
 
     client: Client
     limiter: Limiter

@@ -47,11 +47,9 @@ Auth = Literal["x-api-key", "bearer", "both"]
 
 @dataclass(frozen=True, slots=True)
 class AnthropicMessages:
-    """The wire. ``auth`` is the header that carries the key (MiniMax's Chinese host refuses ``x-api-key``).
-
-    ``default_max_tokens`` is sent where the turn sets no budget, because the protocol demands one.
-    ``thinking`` is what switches reasoning on and off.
-    """
+    """The wire. ``auth`` is the header that carries the key (MiniMax's Chinese host refuses ``x-api-key``),
+    ``default_max_tokens`` the budget where the turn sets none, because the protocol demands one. ``thinking`` is what
+    switches reasoning on and off."""
 
     name: str = "anthropic"
     auth: Auth = "x-api-key"

@@ -55,11 +55,9 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 def read_fault(body: Mapping[str, Any], *, named_error: bool = False) -> Fault | None:
-    """The error an object carries, if it carries one.
-
-    Shapes: ``{"error": {…}}`` or ``{"error": "text"}``; ``{"object": "error", "message": …}`` (vLLM);
-    ``{"type": "error", …}`` and any payload of an ``event: error`` (``named_error``); ``{"base_resp": {…}}`` (MiniMax).
-    """
+    """The error an object carries, if it carries one: ``{"error": {…}}`` or ``{"error": "text"}``; ``{"object":
+    "error", "message": …}`` (vLLM); ``{"type": "error", …}`` and any payload of an ``event: error`` (``named_error``);
+    ``{"base_resp": {…}}`` (MiniMax)."""
     error = body.get("error")
     if isinstance(error, dict) and error:
         return _fault(error)

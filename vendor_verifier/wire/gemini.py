@@ -67,11 +67,9 @@ Auth = Literal["x-goog-api-key", "bearer", "both"]
 
 @dataclass(frozen=True, slots=True)
 class Gemini:
-    """The wire. The API's version is part of the base url (``…/v1beta``; some gateways know no other).
-
-    ``foreign_signature`` is put on calls of the history that bring no thought signature, for models that refuse a
-    history without. ``thinking`` is what switches reasoning off, within ``generationConfig``.
-    """
+    """The wire. The API's version is part of the base url (``…/v1beta``). ``foreign_signature`` is put on calls of the
+    history that bring no thought signature, for models that refuse a history without. ``thinking`` is what switches
+    reasoning off, within ``generationConfig``."""
 
     name: str = "gemini"
     auth: Auth = "x-goog-api-key"
