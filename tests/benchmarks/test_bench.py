@@ -72,10 +72,10 @@ def test_peer_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_short_run() -> None:
-    """Cost and clock have a row for each size; without a C compiler the command says that it skipped them."""
-    words = "cost clock --rounds 1 --requests 20 --in-flight 2 --streams 2 --clients".split()
+    """The clock has a row for each size; without a C compiler it is skipped, which is said. CI measures costs."""
+    words = "clock --rounds 1 --in-flight 2 --streams 2 --clients".split()
     done = subprocess.run(
         [sys.executable, str(PROGRAM), *words], capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "skipped" in done.stdout or ("\n| 20 |" in done.stdout and "\n| **product** | 2 |" in done.stdout)
+    assert "skipped" in done.stdout or "\n| **product** | 2 |" in done.stdout
