@@ -99,13 +99,13 @@ def _screen(scored: ScoredRun, width: int, folder: str | None, shown: Collection
         end.insert(0, _line(f"… {counted(len(models) - len(kept), 'more model')} in report.md", "aside"))
         room -= 1
     for place, name in enumerate(kept):
-        found += _model(scored, name, width, (room - len(found)) // (len(kept) - place))
+        found += _model(ModelTables(scored, name), width, (room - len(found)) // (len(kept) - place))
     return [*found, *end]
 
 
-def _model(scored: ScoredRun, name: str, width: int, room: int) -> list[Line]:
+def _model(tables: ModelTables, width: int, room: int) -> list[Line]:
     """The lines of one model, ``room`` of them at most: the choice, the table, and reasons in what is left."""
-    model = scored.report.models[name]
+    scored, name, model = tables.scored, tables.name, tables.model
     text = plain(model.choice.text, MAX_SENTENCE)
     if len(scored.report.models) > 1 and name not in model.choice.text:
         text = f"{label(name)}: {text}"
@@ -113,46 +113,43 @@ def _model(scored: ScoredRun, name: str, width: int, room: int) -> list[Line]:
     against = reasons(model)
     if room < len(found) + 4:
         return found if len(found) <= room else [_line(_cut(text, width), "title")]
-    found.append(_line(_subject(scored, name, model, width), "aside"))
+    found.append(_line(_subject(tables, width), "aside"))
     vendors = by_verdict(model)
     # A few reasons are worth more than the last vendors.
     most = max(1, room - len(found) - 1 - min(len(against), room // 5))
     kept = vendors if len(vendors) <= most else vendors[: most - 1]
-    found += grid([vendor.label for vendor in kept], _columns(scored, name, kept), width)
+    found += _grid([vendor.label for vendor in kept], _columns(tables, kept), width)
     if len(kept) < len(vendors):
         found.append(_line(f"… {counted(len(vendors) - len(kept), 'more vendor')} in report.md", "aside"))
     if scored.manifest.settings.is_open:
-        found += _further_times(scored, name, width, room - len(found) - min(len(against), 4))
+        found += _further_times(tables, width, room - len(found) - min(len(against), 4))
     return [*found, *_reasons(against, width, room - len(found))]
 
 
-def _subject(scored: ScoredRun, name: str, model: ModelResult, width: int) -> str:
+def _subject(tables: ModelTables, width: int) -> str:
     """``model · 315 samples · baseline deepseek · 2026-11-24 15:15``."""
+    scored, baseline = tables.scored, tables.model.baseline
     count = sum(len(samples) for samples in scored.samples.values())
-    baseline = "no baseline" if model.baseline is None else f"baseline {label(model.baseline)}"
     at = (scored.manifest.created_at or "")[:16].replace("T", " ")
     state = "" if scored.report.complete else "incomplete"
-    parts = [label(name), counted(count, "sample"), baseline, at, state]
+    compared = "no baseline" if baseline is None else f"baseline {label(baseline)}"
+    parts = [label(tables.name), counted(count, "sample"), compared, at, state]
     return _cut(" · ".join(part for part in parts if part), width)
 
 
-def _columns(scored: ScoredRun, name: str, vendors: Sequence[VendorResult]) -> list[GridColumn]:
+def _columns(tables: ModelTables, vendors: Sequence[VendorResult]) -> list[GridColumn]:
     """The columns next to the vendors' names; those in which nothing was measured are left out."""
-    model = scored.report.models[name]
-
-    def meant(vendor: VendorResult) -> Meaning:
-        return STATUS_MEANINGS[vendor.verdict.status]
-
-    columns = [GridColumn("verdict", [(formats.STATUS_WORDS[v.verdict.status], meant(v)) for v in vendors], left=True)]
+    words = [(formats.STATUS_WORDS[v.verdict.status], STATUS_MEANINGS[v.verdict.status]) for v in vendors]
+    columns = [GridColumn("verdict", words, left=True)]
     success = GridColumn("success", [(f"{v.succeeded}/{v.planned}", None) for v in vendors])
-    if scored.manifest.settings.is_open:
-        return [*columns, success, *_load_columns(scored, name, vendors)]
+    if tables.scored.manifest.settings.is_open:
+        return [*columns, success, *_load_columns(tables, vendors)]
     for facet in FACETS:
         statuses = [v.verdict.facets[facet].status if facet in v.verdict.facets else None for v in vendors]
         cells = [(STATUS_SIGNS[each], STATUS_MEANINGS[each]) if each else (formats.MISSING, None) for each in statuses]
         columns.append(GridColumn(_FACET_HEADS[facet], cells, left=True))
     columns.append(success)
-    scores = [(suite, label(suite)[:14], formats.short_rate) for suite in suites_of(model)]
+    scores = [(suite, label(suite)[:14], formats.short_rate) for suite in suites_of(tables.model)]
     for metric, head, form in (*scores, *_FIGURES):
         values = [v.metric(metric) for v in vendors]
         if any(value is not None for value in values):
@@ -164,13 +161,12 @@ def _figure(head: str, values: Sequence[float | None], form: Format) -> GridColu
     return GridColumn(head, [(formats.written(value, form), None) for value in values])
 
 
-def _load_columns(scored: ScoredRun, name: str, vendors: Sequence[VendorResult]) -> list[GridColumn]:
+def _load_columns(tables: ModelTables, vendors: Sequence[VendorResult]) -> list[GridColumn]:
     """Under a request rate: the rates asked for and reached, and the distribution of TTFT."""
-    load, made = scored.manifest.settings.load, ModelTables(scored, name)
-    reached = {label: row["requests_per_s"] for label, row in made.pace().rows}
+    load, times = tables.scored.manifest.settings.load, tables.latency()
+    reached = {label: row["requests_per_s"] for label, row in tables.pace().rows}
     columns = [_figure("asked/s", [load.request_rate if load else None for _ in vendors], formats.short_quantity)]
     columns.append(_figure("sent/s", [reached.get(v.label) for v in vendors], formats.short_quantity))
-    times = made.latency()
     ttft = {label: row for label, row in reversed(times.rows) if row["metric"].startswith("TTFT")}
     for column in times.columns[1:-1]:
         head = "TTFT avg" if column.key == "mean" else column.head
@@ -179,9 +175,9 @@ def _load_columns(scored: ScoredRun, name: str, vendors: Sequence[VendorResult])
     return columns
 
 
-def _further_times(scored: ScoredRun, name: str, width: int, room: int) -> list[Line]:
+def _further_times(tables: ModelTables, width: int, room: int) -> list[Line]:
     """A table of the times of single answers but TTFT: of all vendors, or none where ``room`` is less."""
-    times = ModelTables(scored, name).latency()
+    times = tables.latency()
     rows = [row for row in times.texts() if row[1].startswith(("TPOT", "E2E"))]
     if not rows or len(rows) >= room:
         return []
@@ -189,15 +185,15 @@ def _further_times(scored: ScoredRun, name: str, width: int, room: int) -> list[
         GridColumn(column.head, [(row[place], None) for row in rows], left=column.key == "metric")
         for place, column in enumerate(times.columns, 1)
     ]
-    return grid([row[0] for row in rows], columns, width)
+    return _grid([row[0] for row in rows], columns, width)
 
 
-def grid(names: Sequence[str], columns: Sequence[GridColumn], width: int, head: str = "vendor") -> list[Line]:
+def _grid(names: Sequence[str], columns: Sequence[GridColumn], width: int) -> list[Line]:
     """A table of these rows that fits ``width``: gaps of two blanks or one, then without its less important columns."""
     from rich.cells import cell_len, set_cell_size
 
     shown = [label(name) for name in names]
-    most = min(max(map(cell_len, [head, *shown])), _LABEL_WIDTH if width >= 80 else _LABEL_WIDTH // 2)
+    most = min(max(map(cell_len, ["vendor", *shown])), _LABEL_WIDTH if width >= 80 else _LABEL_WIDTH // 2)
     shown = [name if cell_len(name) <= most else set_cell_size(name, most - 1).rstrip() + "…" for name in shown]
     columns, gap = list(columns), 2
 
@@ -211,7 +207,7 @@ def grid(names: Sequence[str], columns: Sequence[GridColumn], width: int, head: 
         heads = [column.head for column in columns]
         dropped = next((each for each in _DROPPED_FIRST if each in heads), heads[-1])
         del columns[heads.index(dropped)]
-    found = [_line(set_cell_size(head, most), "aside"), *(_line(set_cell_size(name, most)) for name in shown)]
+    found = [_line(set_cell_size("vendor", most), "aside"), *(_line(set_cell_size(name, most)) for name in shown)]
     for column in columns:
         wide = size(column)
         cells: list[tuple[str, Meaning | None]] = [(column.head, "aside"), *column.cells]
