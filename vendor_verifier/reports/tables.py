@@ -81,6 +81,11 @@ class ModelTables:
             records = records[~records["misrouted"]]
         return records[~records["suite"].isin([suite for suite in self.scored.samples if is_apart(suite)])]
 
+    @property
+    def found(self) -> list[Finding]:
+        """All findings on its vendors, worst first."""
+        return [finding for finding in self.scored.findings if finding.model == self.name]
+
     @cached_property
     def times(self) -> dict[Any, dict[Any, Any]]:
         """(vendor, metric) → mean, min, p50, … max and n of its times."""
@@ -175,8 +180,7 @@ class ModelTables:
             Column("n", "n", formats.count),
             Column("name", "Name"),
         )
-        own = [finding for finding in self.scored.findings if finding.model == self.name]
-        return Table("Findings", [(each.vendor, _finding(each)) for each in own[:MOST_FINDINGS]], columns)
+        return Table("Findings", [(each.vendor, _finding(each)) for each in self.found[:MOST_FINDINGS]], columns)
 
     def failures(self) -> Table:
         """Failed records by kind: how many at which vendor, who answers for them, the cause and what to do."""

@@ -47,7 +47,7 @@ _EXCEPTIONS: tuple[Status, ...] = ("check", "differs", "down")
 def render(scored: ScoredRun, tables: Mapping[str, ModelTables]) -> str:
     """The whole page, UTF-8-encodable."""
     report = scored.report
-    models = [_model(f"m{place}", each, scored) for place, each in enumerate(tables.values())]
+    models = [_model(f"m{place}", each) for place, each in enumerate(tables.values())]
     limits = not report.complete or any(model["choice"]["kind"] != "recommended" for model in models)
     return drawn(
         "page.html.j2",
@@ -117,34 +117,33 @@ def _listed(texts: Sequence[str]) -> list[str]:
     return [*shown, f"and {len(texts) - MOST_LISTED} more"] if len(texts) > MOST_LISTED else shown
 
 
-def _model(id: str, tables: ModelTables, scored: ScoredRun) -> dict[str, Any]:
-    name, model = tables.name, tables.model
+def _model(id: str, tables: ModelTables) -> dict[str, Any]:
+    model = tables.model
     order = [vendor for vendor in by_verdict(model) if not vendor.is_baseline]
     order += [vendor for vendor in model.vendors.values() if vendor.is_baseline]
     ids = {label: f"{id}v{place}" for place, label in enumerate(model.vendors)}
-    records = scored.records[scored.records["model"] == name]
     advice, _, more = visible(model.choice.text, MAX_SENTENCE).partition(". ")
     return {
         "id": id,
-        "name": visible(name),
+        "name": visible(tables.name),
         "choice": {"kind": model.choice.kind, "text": advice, "more": more},
         "baseline": model.baseline,
-        "vendors": [_vendor(ids[vendor.label], vendor, name, scored) for vendor in order],
+        "vendors": [_vendor(ids[vendor.label], vendor, tables) for vendor in order],
         "figures": _figures(tables, ids),
-        "panels": list(_panels(order, model.baseline, records)),
-        "scatter": _scatter(name, order, scored),
+        "panels": list(_panels(order, model.baseline, tables.records)),
+        "scatter": _scatter(order, tables),
         "tables": [_shown(table) for table in tables.sections if table.title not in ("Findings", "95 % intervals")],
     }
 
 
-def _vendor(id: str, vendor: VendorResult, model: str, scored: ScoredRun) -> dict[str, Any]:
+def _vendor(id: str, vendor: VendorResult, tables: ModelTables) -> dict[str, Any]:
     """A vendor's row of the matrix and its part of the evidence."""
     verdict = vendor.verdict
     facets = {name: verdict.facets.get(name, Facet(status=verdict.status, reason="")) for name in FACETS}
     claims = [_claim(f"{id}-{name}", formats.FACET_TITLES[name], facet) for name, facet in facets.items()]
     told = {facet.reason for facet in facets.values()}
-    own = [found for found in scored.findings if (found.model, found.vendor) == (model, vendor.label)]
-    examples = list(_examples(vendor.label, model, own, scored))
+    own = [found for found in tables.found if found.vendor == vendor.label]
+    examples = list(_examples(vendor.label, own, tables))
     failed = sum(vendor.failures.values())
     return {
         "id": id,
@@ -189,7 +188,7 @@ def _figures(tables: ModelTables, ids: Mapping[str, str]) -> dict[str, Any]:
     """The table of figures by place, the baseline last: the verdict next to IRF, which orders and does not measure,
     and with 95 % intervals."""
     vendors, ranking = tables.model.vendors, tables.ranking
-    rows = [(label, {**values, "price": _price(tables.name, label, tables.scored)}) for label, values in ranking.rows]
+    rows = [(label, {**values, "price": _price(label, tables)}) for label, values in ranking.rows]
     price = Column("price", "100,000 requests", formats.usd)
     columns = [*(column for column in ranking.columns if column.key != "answered"), price]
     table = replace(ranking, rows=rows, columns=columns).without_empty
@@ -251,13 +250,13 @@ def _panels(order: Sequence[VendorResult], baseline: str | None, records: pd.Dat
         yield {"name": name, "figures": f"p50 {p50:.3g} ms, p95 {p95:.3g} ms", "drawn": drawing}
 
 
-def _scatter(name: str, order: Sequence[VendorResult], scored: ScoredRun) -> Markup | None:
+def _scatter(order: Sequence[VendorResult], tables: ModelTables) -> Markup | None:
     """Quality over price; None with fewer than two vendors whose price is known."""
     metrics = {"f1": "F1", "schema_accuracy": "schema accuracy", "success_rate": "success rate"}
     metric = next((each for each in metrics if sum(v.metric(each) is not None for v in order) > 1), "success_rate")
     points = []
     for vendor in order:
-        price, quality = _price(name, vendor.label, scored), formats.finite(vendor.metric(metric))
+        price, quality = _price(vendor.label, tables), formats.finite(vendor.metric(metric))
         if price is not None and quality is not None:
             words = formats.STATUS_WORDS[vendor.verdict.status]
             title = f"{visible(vendor.label)}: {words}, {formats.usd(price)}, {formats.rate(quality)}"
@@ -265,18 +264,19 @@ def _scatter(name: str, order: Sequence[VendorResult], scored: ScoredRun) -> Mar
     return svg.price_quality(points, "US dollars for 100,000 requests", metrics[metric]) if len(points) > 1 else None
 
 
-def _price(model: str, label: str, scored: ScoredRun) -> float | None:
+def _price(label: str, tables: ModelTables) -> float | None:
     """US dollars for 100,000 requests."""
-    money = scored.money.get((model, label))
+    money = tables.scored.money.get((tables.name, label))
     return None if money is None or money.per_1000_requests_usd is None else 100 * money.per_1000_requests_usd
 
 
-def _examples(label: str, model: str, found: Sequence[Finding], scored: ScoredRun) -> Iterator[dict[str, Any]]:
+def _examples(label: str, found: Sequence[Finding], tables: ModelTables) -> Iterator[dict[str, Any]]:
     """The samples that show the findings, most telling first, with the answers of the baseline and the vendor."""
     facets: dict[str, str] = {}
     for finding in found:
         for name in finding.samples[:EXAMPLES]:
             facets.setdefault(name, formats.FACET_TITLES[finding.facet])
+    scored, model = tables.scored, tables.name
     is_own = (scored.records["model"] == model) & (scored.records["label"] == label)
     rows = scored.records.loc[is_own & scored.records["sample"].isin(facets), ["sample", "suite", "ok", "failure"]]
     rows = rows.sort_values("ok", kind="stable").drop_duplicates("sample").set_index("sample")
@@ -284,7 +284,7 @@ def _examples(label: str, model: str, found: Sequence[Finding], scored: ScoredRu
         suite, is_failed = str(rows.at[name, "suite"]), not rows.at[name, "ok"]
         sample = scored.samples[suite].named(name)
         parts = [("Prompt", "" if sample is None else prompt_of(sample))]
-        for title, each in (("Baseline", scored.report.models[model].baseline), ("Vendor", label)):
+        for title, each in (("Baseline", tables.model.baseline), ("Vendor", label)):
             kept = scored.texts.kept.get((model, each or ""), {}).get((suite, name), {})
             answer = next(iter(kept.values()), None)
             if each == label and is_failed:
