@@ -110,13 +110,11 @@ def reach(run: ModelRun, label: str) -> Reach:
         return smallest(partial(stretches_power, size, groups, base_n, gap, run.alpha(_TESTS)), _SHARES)
 
     def is_enough(size: int) -> bool:
-        return (seen("failed", GAP, size) or 1.0) <= ENOUGH_FAILED and (
-            seen("cut_off", CUT_GAP, size) or 1.0
-        ) <= ENOUGH_CUT
+        failing, cut = seen("failed", GAP, size), seen("cut_off", CUT_GAP, size)
+        return failing is not None and cut is not None and failing <= ENOUGH_FAILED and cut <= ENOUGH_CUT
 
-    failing = seen("failed", GAP, n)
+    failing, cut = seen("failed", GAP, n), seen("cut_off", CUT_GAP, n)
     if is_enough(n):
-        cut = seen("cut_off", CUT_GAP, n)
         text = f"{percent(failing or 0)} failed requests or {percent(cut or 0)} cut answers would have been seen."
         return Reach(True, text, failing, n)
     text = f"{counted(n, 'request')} are too few to see {percent(ENOUGH_FAILED)} of them failing"

@@ -112,10 +112,8 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
     """The results of every model, best vendor first, over the frames of its records."""
     baselines = {info.model: info.label for info in reversed(plan.entries) if info.is_baseline}
     records = frames.records.assign(misrouted=False)
-    places = {
-        (info.model, info.label): np.flatnonzero((records["model"] == info.model) & (records["label"] == info.label))
-        for info in plan.entries
-    }
+    found = records.groupby(["model", "label"], observed=True).indices
+    places = {info.key: found.get(info.key, np.array([], int)) for info in plan.entries}
     warnings = set_misrouted_aside(records, places, plan.entries)
     excuse_refused_access(records, places)
     withheld = withhold_speeds(records, places, baselines)
@@ -123,16 +121,16 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
     entries = {}
     stand_apart = records["suite"].isin([suite for suite in records["suite"].cat.categories if is_apart(str(suite))])
     for info in plan.entries:
-        own = records.iloc[places[info.model, info.label]]
+        own = records.iloc[places[info.key]]
         every, apart = own[~stand_apart[own.index]], own[stand_apart[own.index]]
         rows = every[~every["misrouted"]]
-        entries[info.model, info.label] = _Entry(info, every, rows, rows["charge"] != "us", apart)
+        entries[info.key] = _Entry(info, every, rows, rows["charge"] != "us", apart)
     complete = plan.complete
     if complete is None:
         complete = all(
-            len(part) == _planned(plan, entry, apart=is_apart)
+            len(part) == _planned(plan, entry, apart=apart)
             for entry in entries.values()
-            for is_apart, part in ((False, entry.every), (True, entry.apart))
+            for apart, part in ((False, entry.every), (True, entry.apart))
         )
     keys = ["model", "label", "suite"]
     values = frames.evaluations.join(records[[*keys, "misrouted", "charge"]], on="record")
@@ -162,10 +160,8 @@ def score_models(frames: Frames, plan: ScorePlan) -> Scored:
         )
         ranked = records[(records["model"] == model) & ~stand_apart & ~records["misrouted"]]
         spans = intervals(result, ranked, plan.undecided)
-        vendors_of = {
-            label: structs.replace(each, intervals=spans.get(label, {})) for label, each in result.vendors.items()
-        }
-        models[model] = structs.replace(result, vendors=vendors_of)
+        placed = {label: structs.replace(each, intervals=spans.get(label, {})) for label, each in placed.items()}
+        models[model] = structs.replace(result, vendors=placed)
     return Scored(models, complete, warnings, records)
 
 

@@ -121,13 +121,12 @@ def _t_test(before: Floats, after: Floats, correlation: float = 0.0) -> tuple[fl
     squares = float(((before - before.mean()) ** 2).sum() + ((after - after.mean()) ** 2).sum())
     if squares <= 1e-24:
         return (1.0 if effect == 0 else 0.0), effect
-    spread = [_mean_variance(len(level), correlation) for level in (before, after)]
+    # v(m) of both levels.
+    spread = [
+        (1 + 2 * sum((1 - k / n) * correlation**k for k in range(1, n) if correlation**k > 1e-6)) / n
+        for n in (len(before), len(after))
+    ]
     free = sum(len(level) * (1 - own) for level, own in zip((before, after), spread, strict=True))
     error = math.sqrt(squares / free * sum(spread))
     degrees = max(1.0, free * (1 - correlation**2) / (1 + correlation**2))
     return float(2 * stdtr(degrees, -abs(effect) / error)), effect
-
-
-def _mean_variance(nights: int, correlation: float) -> float:
-    """v(m): the variance of the mean of this number of nights, in units of one night's variance."""
-    return (1 + 2 * sum((1 - k / nights) * correlation**k for k in range(1, nights) if correlation**k > 1e-6)) / nights
