@@ -33,7 +33,7 @@ _PYTHON = """\
 ## Reports in Python
 
 ::: vendor_verifier.records.results
-::: vendor_verifier.scoring.scored_run
+::: vendor_verifier.scoring.figures.ScoredRun
 
 ## Records in Python
 

@@ -21,7 +21,7 @@ from vendor_verifier.pipeline import execute, given_answers, score
 from vendor_verifier.records.plan import Entry
 from vendor_verifier.run import event_loop
 from vendor_verifier.scoring import answer
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.store import RunFolder
 from vendor_verifier.transport import client
 from vendor_verifier.transport.client import _tls_context

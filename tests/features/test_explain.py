@@ -22,7 +22,7 @@ from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.records.record import Attempt, Failure, Record, Response, Timing, ToolCall, TurnRecord, Usage
 from vendor_verifier.records.request import HttpRequest
 from vendor_verifier.records.results import FacetName
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.store import RunFolder, encode_record
 
 SAMPLE = "1347802b73be9ff2-1"

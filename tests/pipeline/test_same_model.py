@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vendor_verifier.pipeline.given_answers import import_run
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.figures import ScoredRun
 
 LLMVV = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
 pytestmark = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scored import scored_demo
 
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.figures import ScoredRun
 
 
 @pytest.fixture(scope="session")

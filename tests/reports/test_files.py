@@ -15,7 +15,7 @@ from scored import bare_run
 from vendor_verifier.records.results import SuiteResult
 from vendor_verifier.reports import FORMATS, rendered
 from vendor_verifier.reports.scores_json import document, scores_schema
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.figures import ScoredRun
 
 MACHINES = ("scores.json", "ranking.csv", "junit.xml", "metrics.prom")
 

@@ -16,8 +16,8 @@ from scored import MODEL
 from vendor_verifier.records.manifest import ScoreRequest, StoredLoad
 from vendor_verifier.records.results import FacetName, Finding, GateResult, Status, SuiteResult
 from vendor_verifier.reports import FORMATS, rendered, terminal
+from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.scoring.money import Money
-from vendor_verifier.scoring.scored_run import ScoredRun
 
 GOLDEN = Path(__file__).with_name("golden")
 # Label → status, the facet that decides it, and the reason.

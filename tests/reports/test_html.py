@@ -19,8 +19,8 @@ from scored import MODEL
 
 from vendor_verifier.records.results import ModelResult, Report
 from vendor_verifier.reports import rendered
+from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.scoring.money import Money
-from vendor_verifier.scoring.scored_run import ScoredRun
 
 # At a usual place (``apt-get install chromium``), or named by ``CHROMIUM``.
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")

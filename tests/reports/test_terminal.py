@@ -9,7 +9,7 @@ from scored import bare_run
 
 from vendor_verifier.records.results import Choice, Facet, ModelResult, Report, VendorResult, Verdict
 from vendor_verifier.reports import terminal
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.figures import ScoredRun
 
 LONG = "calls tools differently in 37 of 315 samples: 37 calls missed and 14 extra, " * 3
 

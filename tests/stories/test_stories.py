@@ -34,7 +34,7 @@ from vendor_verifier.resources import shipped
 from vendor_verifier.run.conversation import should_retry, stops_vendor
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.sample_store import open_lines
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.store import RunFolder
 from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.parse_answer import read_answer

@@ -16,7 +16,7 @@ from made_values import replace
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.results import Choice, GateResult, Report
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.scoring.table import read_frames
 from vendor_verifier.store import RunFolder
 

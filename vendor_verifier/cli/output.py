@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vendor_verifier.records.results import Report
-    from vendor_verifier.scoring.scored_run import ScoredRun
+    from vendor_verifier.scoring.figures import ScoredRun
 
 
 EXIT_OK = 0

@@ -16,7 +16,7 @@ from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
 from vendor_verifier.features.data import TableFormat
 from vendor_verifier.pipeline.score import score_folder, write_reports
 from vendor_verifier.reports import FORMATS, rendered
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.store import RunFolder, run_named
 
 _REPORTS = ("terminal", *FORMATS)

@@ -343,6 +343,6 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if abs(share) >= 0.095 else f"{100 * share:.2g} %"
 
 
-def shown(rows: pd.DataFrame, most: int = 10) -> tuple[str, ...]:
-    """The first samples of these rows, each once."""
-    return tuple(dict.fromkeys(rows["sample"].head(10 * most).astype(object)))[:most]
+def shown(rows: pd.DataFrame) -> tuple[str, ...]:
+    """The first ten samples of these rows, each once."""
+    return tuple(dict.fromkeys(rows["sample"].head(100).astype(object)))[:10]

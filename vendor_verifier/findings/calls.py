@@ -165,27 +165,29 @@ def scores(run: ModelRun, label: str) -> Iterator[Test]:
         )  # fmt: skip
 
 
-def score_reaches(run: ModelRun, label: str) -> Iterator[Reach]:
+def score_reaches(run: ModelRun, label: str) -> list[Reach]:
     """The smallest loss of score that each evaluation finds, by the sign test.
 
     How often a vendor like the baseline scores otherwise by chance is taken as half of what independent answers with
     the baseline's mean would: p (1 − p).
     """
-    scores = _scores(run, run.baseline) if run.baseline else {}
-    for suite, base in scores.items():
-        n, mean, alpha = len(base), float(base.mean()), LEVEL / (len(scores) * len(run.vendors))
-        if (why := run.hindrances[label]) is not None:
-            yield Reach(False, why, n=n)
-            continue
+    scores, why = _scores(run, run.baseline) if run.baseline else {}, run.hindrances[label]
+    if why is not None:
+        return [Reach(False, why, n=len(base)) for base in scores.values()]
+    return [_score_reach(suite, base, LEVEL / (len(scores) * len(run.vendors))) for suite, base in scores.items()]
 
-        def power(size: int, loss: float, mean: float = mean, alpha: float = alpha) -> float:
-            return tests.sign_power(size, round(mean * (1 - mean), 2), loss, alpha)
 
-        points = tests.smallest(partial(power, n))
-        loss = "no loss" if points is None else f"a loss of {100 * points:.0f} points"
-        enough = points is not None and points <= ENOUGH
-        needed = None if enough else tests.needed_size(n, lambda size: power(size, ENOUGH) >= tests.POWER)
-        yield Reach(enough, f"{suite}: {loss} would have been seen in {n} samples.", points, n, needed=needed)
+def _score_reach(suite: str, base: pd.Series[float], alpha: float) -> Reach:
+    n, mean = len(base), float(base.mean())
+
+    def power(size: int, loss: float) -> float:
+        return tests.sign_power(size, round(mean * (1 - mean), 2), loss, alpha)
+
+    points = tests.smallest(partial(power, n))
+    loss = "no loss" if points is None else f"a loss of {100 * points:.0f} points"
+    enough = points is not None and points <= ENOUGH
+    needed = None if enough else tests.needed_size(n, lambda size: power(size, ENOUGH) >= tests.POWER)
+    return Reach(enough, f"{suite}: {loss} would have been seen in {n} samples.", points, n, needed=needed)
 
 
 def _scores(run: ModelRun, label: str | None) -> dict[str, pd.Series[float]]:

@@ -27,7 +27,7 @@ from vendor_verifier.records.sample import Sample
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.journal import Journal, locked
 from vendor_verifier.sample_store import file_digest, open_lines
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import TRIGGER
 from vendor_verifier.suites.tool_correctness import (

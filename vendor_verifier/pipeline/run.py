@@ -44,7 +44,7 @@ from vendor_verifier.suites import suite_kind
 if TYPE_CHECKING:
     from distributed import Security
 
-    from vendor_verifier.scoring.scored_run import ScoredRun
+    from vendor_verifier.scoring.figures import ScoredRun
 
 # (model, label)
 Name = tuple[str, str]

@@ -24,10 +24,9 @@ from vendor_verifier.records.results import Finding, GateResult, ModelResult, Re
 from vendor_verifier.records.sample import Samples
 from vendor_verifier.reports import BY_DEFAULT, rendered
 from vendor_verifier.scoring.answer import STALL_NS, AnswerTexts
-from vendor_verifier.scoring.figures import Scored, ScorePlan, score_models
+from vendor_verifier.scoring.figures import Scored, ScoredRun, ScorePlan, score_models
 from vendor_verifier.scoring.metrics import RANK_METRICS
 from vendor_verifier.scoring.money import Money, costs_of_vendors, input_price_usd
-from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.scoring.table import Frames, read_frames
 from vendor_verifier.store import RUNS, RunFolder
 from vendor_verifier.suites import Suite, known_suite

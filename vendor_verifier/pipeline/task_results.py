@@ -13,7 +13,7 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
 
 if TYPE_CHECKING:
-    from vendor_verifier.scoring.scored_run import ScoredRun
+    from vendor_verifier.scoring.figures import ScoredRun
 
 NAME = "results.json"
 _GROUPS = ("category", "difficulty", "call_type")

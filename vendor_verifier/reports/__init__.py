@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vendor_verifier.scoring.scored_run import ScoredRun
+    from vendor_verifier.scoring.figures import ScoredRun
 
 FORMATS: Mapping[str, str] = {
     "json": "scores.json",

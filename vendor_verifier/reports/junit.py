@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 from vendor_verifier.records.results import FACETS, Report, VendorResult
 from vendor_verifier.reports import formats
 from vendor_verifier.reports.escape import MAX_SENTENCE, visible
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.figures import ScoredRun
 
 _OF_STATUS = {"differs": "failure", "down": "failure", "not_tested": "skipped"}
 _OF_GATE = {"failed": "failure", "not_decided": "skipped"}

@@ -8,7 +8,7 @@ from vendor_verifier.records.results import FACETS, WORST_FIRST, FacetName, Mode
 from vendor_verifier.reports.escape import MAX_SENTENCE, markdown, markdown_code
 from vendor_verifier.reports.formats import FACET_TITLES, STATUS_SIGNS, Table
 from vendor_verifier.reports.tables import INCOMPLETE, ModelTables, conditions
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.text import listed
 
 _MOST_LISTED = 200

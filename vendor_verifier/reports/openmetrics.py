@@ -13,7 +13,7 @@ from vendor_verifier.records.results import VendorResult
 from vendor_verifier.reports import formats
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.reports.tables import ModelTables
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.figures import ScoredRun
 
 _PREFIX = "agent_vendor_verifier_"
 Labels = Mapping[str, str]

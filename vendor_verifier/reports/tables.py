@@ -16,9 +16,8 @@ from vendor_verifier.records.results import FACETS, WORST_FIRST, Finding, ModelR
 from vendor_verifier.reports import formats
 from vendor_verifier.reports.formats import FACET_TITLES, Column, Table, rows_of
 from vendor_verifier.scoring import breakdowns
-from vendor_verifier.scoring.figures import is_apart
+from vendor_verifier.scoring.figures import ScoredRun, is_apart
 from vendor_verifier.scoring.metrics import METRICS
-from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.suites import suite_kind
 from vendor_verifier.text import counted
 

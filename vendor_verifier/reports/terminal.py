@@ -15,7 +15,7 @@ from vendor_verifier.reports import formats
 from vendor_verifier.reports.escape import MAX_SENTENCE, plain
 from vendor_verifier.reports.formats import COLOURS, FACET_TITLES, STATUS_MEANINGS, STATUS_SIGNS, Format, Meaning
 from vendor_verifier.reports.tables import ModelTables, by_verdict, suites_of
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.text import counted, listed
 
 if TYPE_CHECKING:

@@ -16,20 +16,21 @@ Which records a figure is taken over:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from msgspec import structs
 
-from vendor_verifier.records.manifest import BaselineF1, EntryInfo, SchemaPolicy, Undecided
-from vendor_verifier.records.results import Choice, ModelResult, SuiteResult, VendorResult
+from vendor_verifier.records.manifest import BaselineF1, EntryInfo, Manifest, SchemaPolicy, Undecided
+from vendor_verifier.records.results import Choice, Finding, ModelResult, Report, SuiteResult, VendorResult
 from vendor_verifier.records.sample import Samples
-from vendor_verifier.scoring.answer import MOST_DISCARDED
+from vendor_verifier.scoring.answer import MOST_DISCARDED, AnswerTexts
 from vendor_verifier.scoring.f1 import Decisions, Triggers, compared_repetitions, decisions, triggers_of
 from vendor_verifier.scoring.intervals import intervals
 from vendor_verifier.scoring.metrics import RANK_METRICS, irf
+from vendor_verifier.scoring.money import Money
 from vendor_verifier.scoring.set_aside import excuse_refused_access, set_misrouted_aside, withhold_speeds
 from vendor_verifier.scoring.table import Frames, judged_calls
 from vendor_verifier.suites import OF_CALLS, TRIGGER, suite_kind
@@ -81,6 +82,26 @@ class Scored:
     complete: bool
     warnings: list[str]
     records: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class ScoredRun:
+    """Everything that renderers read.
+
+    ``records`` are those of :class:`Scored`, ``attempts``, ``evaluations`` and ``texts`` those of :class:`Frames`.
+    ``findings`` are all that were made, worst first; the report holds the worst of each facet. ``money`` is by (model,
+    label).
+    """
+
+    manifest: Manifest
+    report: Report
+    records: pd.DataFrame
+    attempts: pd.DataFrame
+    evaluations: pd.DataFrame
+    samples: Mapping[str, Samples]
+    texts: AnswerTexts
+    findings: tuple[Finding, ...] = ()
+    money: Mapping[EntryKey, Money] = field(default_factory=dict)
 
 
 class _Entry(NamedTuple):

@@ -21,7 +21,7 @@ from vendor_verifier.records.request import Turn
 from vendor_verifier.records.results import Choice, Facet, ModelResult, Report, VendorResult, Verdict
 from vendor_verifier.records.sample import Sample, Samples
 from vendor_verifier.scoring.columns import RECORD_COLUMNS
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.figures import ScoredRun
 
 N = 120
 LABELS = ("official", "a", "b", "c", "d")

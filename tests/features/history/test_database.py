@@ -15,7 +15,7 @@ from scored import RUN, scored_demo, write_demo
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.history.database import read_history, remember
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.store import RunFolder
 
 

@@ -17,8 +17,8 @@ from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.records.record import Record, supersedes
 from vendor_verifier.records.results import Report
 from vendor_verifier.scoring.columns import ATTEMPT_COLUMNS, EVALUATION_COLUMNS, RECORD_COLUMNS, Column
+from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.scoring.metrics import METRICS, RANK_METRICS
-from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.trigger import judged_calls
 from vendor_verifier.wire.payload import well_formed

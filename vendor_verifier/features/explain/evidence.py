@@ -13,7 +13,7 @@ import pandas as pd
 from vendor_verifier.features.explain.sample import Answer, answer_of, judged_answers, read_answers
 from vendor_verifier.records.results import WORST_FIRST, FacetName, Finding
 from vendor_verifier.reports.tables import ModelTables
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.scoring.table import has_bad_call
 from vendor_verifier.stats.answers import leanings
 from vendor_verifier.store import RunFolder

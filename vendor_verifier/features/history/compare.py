@@ -21,8 +21,8 @@ from vendor_verifier.features.history.check import FacetChange, change_line, fac
 from vendor_verifier.features.history.database import history_frame, least_change, run_document, shown, shown_change
 from vendor_verifier.findings.reliability import GAP
 from vendor_verifier.records.manifest import Manifest
+from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.scoring.metrics import RANK_METRICS, is_higher_better, is_share
-from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.scoring.table import judged_calls
 from vendor_verifier.stats.compare import LEAST_TIMES, WINDOWS, holm, more_stretches, paired, slower, stretches
 from vendor_verifier.text import counted, listed

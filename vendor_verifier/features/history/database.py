@@ -24,8 +24,8 @@ from vendor_verifier.records.results import FACETS
 from vendor_verifier.reports import formats
 from vendor_verifier.resources import PRODUCT
 from vendor_verifier.scoring.breakdowns import distributions
+from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.scoring.metrics import RANK_METRICS, is_share
-from vendor_verifier.scoring.scored_run import ScoredRun
 from vendor_verifier.store import RunFolder
 
 WAIT_S = 10.0

@@ -26,7 +26,7 @@ from vendor_verifier.reports.escape import MAX_SENTENCE, visible
 from vendor_verifier.reports.formats import Column, Table
 from vendor_verifier.reports.html import svg
 from vendor_verifier.reports.tables import BEST_FIRST, INCOMPLETE, ModelTables, by_verdict, conditions
-from vendor_verifier.scoring.scored_run import ScoredRun
+from vendor_verifier.scoring.figures import ScoredRun
 from vendor_verifier.text import counted
 
 if TYPE_CHECKING:
