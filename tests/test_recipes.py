@@ -80,8 +80,8 @@ FORMATS = (
     "cups.jsonl": '{"cup": "Earl Grey?"}\n',
 }
 RUN = (
-    "-c config_simulated.yaml --model simulated-model --vendor reseller-a -n 3 -q -o r --history none --set run.sugar=2 "
-    "--suite trigger --test-file-path cups.jsonl --suite tea --set tea.cups=2 --gate tea_ms<=60000"
+    "-c config_simulated.yaml --model simulated-model --vendor reseller-a -n 3 -q -o r --history none "
+    "--suite trigger --test-file-path cups.jsonl --suite tea --set tea.cups=2 --set run.sugar=2 --gate tea_ms<=60000"
 )
 # What is then in which file of the run.
 FOUND = {

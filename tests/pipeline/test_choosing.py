@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from vendor_verifier.cli.main import run_app
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.errors import ProblemsError
 from vendor_verifier.loaders.selection import classes_of
@@ -72,56 +71,41 @@ def test_a_choice_that_cannot_be_meant_is_refused(choice: dict[str, Any], words:
     assert words in str(caught.value)
 
 
-ROWS = [json.loads(line) for line in Path("datasets/mcp_toolbench.jsonl").read_text(encoding="utf-8").splitlines()]
-TAGS = [row["tags"] for row in ROWS]
-SINGLE = sum(tags["call_type"] == "single" for tags in TAGS)
+TAGS = [
+    json.loads(line)["tags"] for line in Path("datasets/mcp_toolbench.jsonl").read_text(encoding="utf-8").splitlines()
+]
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a configuration."""
-    shutil.copy("config_simulated.yaml", tmp_path / "config.yaml")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def _asked(capsys: pytest.CaptureFixture[str], *words: str) -> int:
-    """The number of samples that a command line would ask."""
-    command = ["run", "-c", "config.yaml", "--model", "simulated-model", "--vendor", "official", "--dry-run", *words]
-    assert run_app(command) == 0
-    return int(capsys.readouterr().out.split(": ")[1].split()[0])
+def is_single(tags: dict[str, str]) -> bool:
+    return tags["call_type"] == "single"
 
 
 @pytest.mark.parametrize(
-    ("words", "count"),
+    ("choice", "fits"),
     [
-        (["--filter-difficulty", "easy"], SINGLE),
-        (["--filter-difficulty", "single"], SINGLE),
-        (["--filter-difficulty", "Hard"], len(ROWS) - SINGLE),
-        (["--filter-difficulty", "medium"], len(ROWS) - SINGLE),
-        (["--filter-category", "Finance"], sum(tags["category"] == "finance" for tags in TAGS)),
+        ({"filter_difficulty": ("easy",)}, is_single),
+        ({"filter_difficulty": ("single",)}, is_single),
+        ({"filter_difficulty": ("Hard",)}, lambda tags: not is_single(tags)),
+        ({"filter_difficulty": ("medium",)}, lambda tags: not is_single(tags)),
+        ({"filter_category": ("Finance",)}, lambda tags: tags["category"] == "finance"),
         (
-            ["--filter-difficulty", "easy", "--filter-category", "browser"],
-            sum(tags["category"] == "browser" and tags["call_type"] == "single" for tags in TAGS),
+            {"filter_difficulty": ("easy",), "filter_category": ("browser",)},
+            lambda tags: tags["category"] == "browser" and is_single(tags),
         ),
-        (["--sample", "20"], 20),
     ],
 )
-@pytest.mark.usefixtures("place")
 def test_the_pages_filters_choose_the_pages_rows(
-    words: list[str], count: int, capsys: pytest.CaptureFixture[str]
+    choice: dict[str, Any], fits: Callable[[dict[str, str]], bool]
 ) -> None:
     """Easy is every single-step row whatever its own difficulty, hard and medium every multi-step one."""
-    assert count > 0
-    assert _asked(capsys, "--benchmark", "mcptoolbench", *words) == count
+    chosen = planned(suites=("mcptoolbench",), **choice).plan.tasks[0].samples
+    assert len(chosen) == sum(map(fits, TAGS)) > 0
 
 
-@pytest.mark.usefixtures("place")
-def test_a_filter_value_that_fits_nothing_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_filter_value_that_fits_nothing_is_a_warning() -> None:
     """The page's three categories together; one alone that fits nothing is refused."""
-    words = ["--filter-category", "finance", "--filter-category", "search", "--filter-category", "weather"]
-    command = ["run", "-c", "config.yaml", "--benchmark", "mcptoolbench", "--dry-run"]
-    assert run_app([*command, *words]) == 0
-    told = capsys.readouterr()
-    assert "--filter-category: read 'weather', which fits no sample" in told.err
-    assert run_app([*command, *words[4:]]) == 2
+    words = "--filter-category: read 'weather', which fits no sample"
+    warnings = planned(suites=("mcptoolbench",), filter_category=("finance", "search", "weather")).plan.warnings
+    assert any(words in warning for warning in warnings)
+    with pytest.raises(ProblemsError, match=words):
+        planned(suites=("mcptoolbench",), filter_category=("weather",))

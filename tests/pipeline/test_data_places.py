@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 from data_server import COMMIT, DataServer, digest_of, serving_data
+from workbench import Bench
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.pipeline import places
 from vendor_verifier.pipeline.places import Place, place_of
 
+DATASETS = Path(__file__).parents[2] / "datasets"
+FORM = "expected hf://owner/name or hf://owner/name/file.jsonl"
 ROWS = b'{"id": "a", "messages": [{"role": "user", "content": "Weather in Paris?"}], "tools": []}\n'
 
 
@@ -87,14 +90,6 @@ def test_a_file_at_a_url_is_bounded(server: DataServer, monkeypatch: pytest.Monk
     assert "expected at most 50 bytes" in said(f"{server.url}/rows.jsonl")
 
 
-@pytest.mark.parametrize(
-    "where", ["ftp://host/rows.jsonl", "hf://rows", "hf://", "hf://me/rows@", "hf://me/rows/../../s"]
-)
-def test_what_is_no_address_of_the_hub_is_refused(where: str) -> None:
-    """With the form of one."""
-    assert said(where).startswith(f"{where}: expected hf://owner/name or hf://owner/name/file.jsonl")
-
-
 def test_a_download_is_bounded(server: DataServer) -> None:
     """By the size that the hub states, before anything is loaded."""
     server.sizes["data/rows.jsonl"] = 3 * 1024**3
@@ -124,6 +119,10 @@ def test_several_files_are_listed_to_choose_from(server: DataServer) -> None:
 @pytest.mark.parametrize(
     ("where", "words"),
     [
+        *(
+            (where, FORM)
+            for where in ("ftp://h/rows.jsonl", "hf://rows", "hf://", "hf://me/rows@", "hf://me/rows/../../s")
+        ),
         ("hf://<me>/<rows>", "no data set can have this name"),
         ("hf://me/none", "me/none is not there, or needs a token"),
         ("hf://me/none/x.jsonl", "me/none is not there"),
@@ -186,3 +185,41 @@ def test_all_files_of_rows_of_a_data_set_come_and_no_code(server: DataServer) ->
     assert place_of("hf://me/rows/data", whole=True).path == whole.path / "data"
     assert place_of("hf://me/rows/data/rows.jsonl", whole=True).path.read_bytes() == ROWS
     assert "has no file of rows" in said("hf://me/rows/none", whole=True)
+
+
+# --- whole runs
+
+
+@pytest.fixture
+def filled(server: DataServer, bench: Bench) -> Bench:
+    """A folder for runs; the hub has the shipped files."""
+    folder = DATASETS / "bfcl"
+    bfcl = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.json")}
+    server.sets = {"me/rows": {path.name: path.read_bytes() for path in DATASETS.glob("*.jsonl")}, "me/bfcl": bfcl}
+    bench.configure("official: faithful")
+    return bench
+
+
+@pytest.mark.parametrize(("suite", "file"), [("trigger", "samples.jsonl"), ("toolbench", "toolbench.jsonl")])
+def test_every_evaluation_reads_from_the_hub(filled: Bench, suite: str, file: str) -> None:
+    """And pins the commit and the digest of the very file."""
+    filled.run("--suite", suite, "--test-file-path", f"hf://me/rows/{file}", "-n", "2")
+    (task,) = filled.manifest()["tasks"]
+    assert (task["file"], task["count"], task["source"]) == (file, 2, f"hf://me/rows/{file}@{COMMIT}")
+    assert task["sha256"] == digest_of((DATASETS / file).read_bytes())
+
+
+def test_bfcl_reads_its_own_layout_from_the_hub(filled: Bench) -> None:
+    """Questions and answers of many files, under the data set's own name."""
+    filled.run("--bfcl-data", "hf://datasets/me/bfcl", "--bfcl-category", "simple_python", "-n", "2")
+    (task,) = filled.manifest()["tasks"]
+    assert (task["source"], task["count"]) == (f"hf://me/bfcl@{COMMIT}", 2)
+    assert task["file"].startswith(f"hf://me/bfcl@{COMMIT} v")
+
+
+@pytest.mark.parametrize("where", ["hf://me/none", "hf://me/rows", "https://vendor.invalid/a"])
+def test_what_cannot_be_had_ends_a_run_before_it_begins(filled: Bench, where: str) -> None:
+    """Exit code 2 and one sentence with the address; no run folder."""
+    code, _, err = filled(*filled.words("run", "--test-file-path", where))
+    assert (code, where in err, "Traceback" in err) == (2, True, False), err
+    assert not (filled.folder / "run").exists()
