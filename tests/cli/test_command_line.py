@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from workbench import PROGRAM, Bench
 
 import vendor_verifier.cli.main as main_module
 from vendor_verifier import __version__
 from vendor_verifier.cli.commands import COMMAND_NAMES, EXAMPLES, EXIT_CODES, build_app
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.resources import shipped
 
-ROOT = Path(__file__).parents[2]
 COMMANDS = "run demo init doctor score report import compare check history explain view capacity simulate".split()
-
-
-def command(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "vendor_verifier", *arguments],
-        capture_output=True, text=True, cwd=cwd, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False,
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize("width", ["80", "120"])
@@ -63,12 +52,15 @@ def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
     assert __version__ in capsys.readouterr().out
 
 
-def test_output_is_plain_text_when_piped(tmp_path: Path) -> None:
+def test_output_is_plain_text_when_piped(bench: Bench) -> None:
     """Results on stdout, progress on stderr, and not one escape sequence in either."""
-    done = command("demo", "-n", "2", cwd=tmp_path)
+    bench.configure("official: faithful")
+    bench.samples(2)
+    words = [word for word in bench.words("run", "--history", "none") if word != "-q"]
+    done = subprocess.run([*PROGRAM, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "official" in done.stdout
-    assert "22/22 done" in done.stderr
+    assert "4/4 done" in done.stderr
     assert "\x1b" not in done.stdout + done.stderr
 
 
@@ -87,19 +79,11 @@ def test_a_bug_of_ours_is_not_a_missed_gate(
     assert "KeyError: 'surprise'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [("demo", "-n", "2"), ("capacity", "-n", "2", "--model", "simulated-model")])
-def test_a_platform_without_signals_is_named_at_the_start(
-    arguments: tuple[str, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_platform_without_signals_is_named_at_the_start(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """An event loop that cannot receive signals (Windows) is exit 2 and a sentence, not a defect of this program."""
     monkeypatch.setattr(sys, "platform", "win32")
-    monkeypatch.chdir(tmp_path)
-    config = () if arguments[0] == "demo" else ("--config-file-path", str(shipped("config_simulated.yaml")))
-    assert run_app([*arguments, *config]) == 2
-    err = capsys.readouterr().err
+    code, _, err = bench("demo", "-n", "2")
+    assert code == 2
     assert "error: Windows cannot handle signals in an event loop" in err
     assert "defect" not in err
-    assert list(tmp_path.iterdir()) == []
+    assert list(bench.folder.iterdir()) == []
