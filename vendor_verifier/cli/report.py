@@ -51,7 +51,9 @@ def report_command(
     folder = run_named(run)
     if in_browser:
         return _open(folder)
-    wanted = _formats(format)
+    wanted = list(dict.fromkeys(word.strip().lower() for word in format.split(",") if word.strip()))
+    if any(word not in _FORMATS for word in wanted):
+        raise ProblemsError([Problem(f"read {format!r}; expected some of {', '.join(_FORMATS)}", key="--format")])
     is_file = output is not None and not output.is_dir() and output.suffix.lower().removeprefix(".") in _TABLES
     kinds = [name for name in _TABLES if name in wanted and (name not in _REPORTS or table)]
     if kinds or table or (is_file and not wanted):
@@ -101,10 +103,3 @@ def _open(folder: Path) -> int:
     if not webbrowser.open(page.resolve().as_uri()):
         say("no browser can be started here; open the file yourself")
     return EXIT_OK
-
-
-def _formats(text: str) -> list[str]:
-    wanted = list(dict.fromkeys(word.strip().lower() for word in text.split(",") if word.strip()))
-    if any(word not in _FORMATS for word in wanted):
-        raise ProblemsError([Problem(f"read {text!r}; expected some of {', '.join(_FORMATS)}", key="--format")])
-    return wanted

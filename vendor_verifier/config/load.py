@@ -44,7 +44,8 @@ class Configuration:
     """The content of a config file, ready to plan with.
 
     ``entries`` are in the order of the file, with the ``defaults``. ``gates`` are by model, under None those of all.
-    ``secrets`` holds every key and every header value with a variable in it; they must not be written anywhere.
+    ``variables`` are those of .env and the environment. ``secrets`` holds every key and every header value with a
+    variable in it; they must not be written anywhere.
     """
 
     entries: tuple[Entry, ...]
@@ -53,6 +54,7 @@ class Configuration:
     gates: Mapping[str | None, Sequence[Condition]] = field(default_factory=dict)
     slos: Sequence[Condition] = ()
     warnings: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     suite_places: Mapping[str, Problem] = field(default_factory=dict)
     options: RunOptions = field(default_factory=RunOptions)
@@ -87,7 +89,7 @@ def load_config(
             raise ConfigError([Problem(_OF_MCPBR.format(file=document.file.name), document.file)])
     document.warnings += variables.warnings
     content = document.content if isinstance(document.content, dict) else {}
-    configuration = _besides_entries(content, options, registry, document)
+    configuration = replace(_besides_entries(content, options, registry, document), variables=variables.values)
     options = configuration.options
     written = read_models(content, document)
     selected = _select(written, [name for name in content if name not in RESERVED], options, document)

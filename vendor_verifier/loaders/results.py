@@ -135,6 +135,8 @@ def read_result(row: Mapping[str, Any], line: int) -> ResultRow:
         raise UnusableRequest(str(reason), f"request.{reason.key}" if reason.key else "request") from None
     stated = {key: value for key, value in control_tags(row).items() if key not in _BOOKKEEPING}
     asked_model = as_text(request.get("model")) or None
+    routing = as_dict(request.get("provider")) or as_dict(as_dict(row.get("extra_body")).get("provider"))
+    pinned = as_list(routing.get("only")) or as_list(routing.get("order"))
     return ResultRow(
         line=line,
         index=as_count(row.get("data_index")),
@@ -142,7 +144,8 @@ def read_result(row: Mapping[str, Any], line: int) -> ResultRow:
         turn=question.turn,
         attempt=_attempt(row, streamed=request.get("stream") is True, asked_model=asked_model),
         model_id=asked_model,
-        provider=_pinned_provider(as_dict(request.get("provider")) or as_dict(row.get("extra_body")).get("provider")),
+        # The upstream that the request pins a router to.
+        provider=as_text(next(iter(pinned), None)),
         tags={**question.tags, **stated},
     )
 
@@ -184,12 +187,6 @@ def _ns(value: object) -> int | None:
     """A number of ms in ns; zero or beyond ten years it is not a measurement."""
     is_one = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 3.2e11
     return round(value * 1e6) if is_one else None  # type: ignore[operator]
-
-
-def _pinned_provider(routing: object) -> str | None:
-    """The upstream that the request pins a router to: the first of ``only`` or ``order``."""
-    names = as_list(as_dict(routing).get("only")) or as_list(as_dict(routing).get("order"))
-    return as_text(names[0]) if names else None
 
 
 class _File(msgspec.Struct):

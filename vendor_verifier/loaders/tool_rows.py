@@ -132,14 +132,12 @@ def _calls(row: Mapping[str, Any], key: str) -> list[NormalCall]:
         return []
     if not isinstance(value, list):
         raise UnusableRequest(f'expected an array of names, such as ["search", "book"], read {kind_of(value)}', key)
-    return normal_calls([_renamed(item) for item in value], key)
-
-
-def _renamed(item: object) -> object:
-    """A call whose parameters stand under the name that test cases of this kind give them."""
-    if isinstance(item, dict) and "input_parameters" in item and "parameters" not in item:
-        return {**item, "parameters": item["input_parameters"]}
-    return item
+    # Test cases of this kind have a name of their own for the parameters.
+    renamed = [
+        {"parameters": item["input_parameters"], **item} if "input_parameters" in as_dict(item) else item
+        for item in value
+    ]
+    return normal_calls(renamed, key)
 
 
 FORMATS = (

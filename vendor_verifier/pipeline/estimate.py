@@ -109,7 +109,9 @@ def _entry(entry: Entry, plan: Plan, samples: int, questions: Sequence[tuple[int
     rounds = _rounds(plan, entry, samples)
     requests, concurrency = round(rounds * len(questions)), entry.concurrency or plan.request_concurrency
     inputs = round(rounds * sum(math.ceil(size / BYTES_PER_TOKEN) for size, _ in questions))
-    outputs = round(rounds * sum(_answer_tokens(with_parameters(turn, entry)) for _, turn in questions))
+    asked = [with_parameters(turn, entry).parameters for _, turn in questions]
+    limits = [[each for name in _BUDGETS if isinstance(each := stated.get(name), int) and each > 0] for stated in asked]
+    outputs = round(rounds * sum(min([ANSWER_TOKENS, *own]) for own in limits))
     price = _FREE if entry.is_simulated and entry.price is None else entry.price
     paced_s = [
         60 * amount / per_minute
@@ -130,12 +132,6 @@ def _entry(entry: Entry, plan: Plan, samples: int, questions: Sequence[tuple[int
         price=price,
         cost_usd=_cost(price, requests, inputs, outputs),
     )
-
-
-def _answer_tokens(turn: Turn) -> int:
-    """The assumed length of an answer, or the turn's own limit where that is lower."""
-    stated = (turn.parameters.get(name) for name in _BUDGETS)
-    return min([ANSWER_TOKENS, *(each for each in stated if isinstance(each, int) and each > 0)])
 
 
 def _rounds(plan: Plan, entry: Entry, samples: int) -> float:

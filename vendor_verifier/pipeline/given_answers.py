@@ -23,7 +23,6 @@ from vendor_verifier.pipeline.places import Place, place_of
 from vendor_verifier.pipeline.score import check_score, score_folder, write_reports
 from vendor_verifier.pipeline.suites import refuse_options_of_asking
 from vendor_verifier.records.manifest import ScoreRequest
-from vendor_verifier.records.sample import Sample
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.journal import Journal, locked
 from vendor_verifier.sample_store import file_digest, open_lines
@@ -117,13 +116,12 @@ def evaluate_file(path: Path, options: RunOptions) -> tuple[ToolCorrectnessMetri
     rows = zip(samples, lines, strict=True)
     if problems := [Problem(words, path, line, CALLED) for sample, line in rows if CALLED not in sample.tags]:
         raise data_error(problems)
-    return metric, evaluate([_case(sample) for sample in samples], [metric], index=lines)
-
-
-def _case(sample: Sample) -> EvalTestCase:
-    texts = (message.get("content") for message in sample.turn.messages if message.get("role") == "user")
-    asked = next((text for text in texts if isinstance(text, str)), "")
-    return EvalTestCase(asked, None, sample.tags[CALLED], sample.expected.get("calls"))
+    cases = []
+    for sample in samples:
+        texts = (message.get("content") for message in sample.turn.messages if message.get("role") == "user")
+        asked = next((text for text in texts if isinstance(text, str)), "")
+        cases.append(EvalTestCase(asked, None, sample.tags[CALLED], sample.expected.get("calls")))
+    return metric, evaluate(cases, [metric], index=lines)
 
 
 def case_lines(metric: ToolCorrectnessMetric, found: Sequence[CaseResult], file: str) -> Iterator[str]:

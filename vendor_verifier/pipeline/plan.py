@@ -67,7 +67,7 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
     stated, places = stated_options(options.suites, configuration.suites, options, configuration.suite_places)
     question_seed = _question_seed(options)
     with placing(places):
-        evaluations, warnings = evaluations_of(stated, options, environ, question_seed)
+        evaluations, warnings = evaluations_of(stated, options, configuration.variables, question_seed)
     for each in evaluations:
         if each.hooks.request_concurrency and not options.request_concurrency:
             options = options.model_copy(update={"request_concurrency": each.hooks.request_concurrency})

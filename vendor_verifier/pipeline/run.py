@@ -31,7 +31,7 @@ from vendor_verifier.records.manifest import Manifest
 from vendor_verifier.records.plan import Plan
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.request import ToolRunner
-from vendor_verifier.records.results import Report, SuiteResult
+from vendor_verifier.records.results import Report
 from vendor_verifier.redaction import redacted_sample
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.event_loop import ensure_interruptible, quiet_collector
@@ -260,20 +260,17 @@ def _withdrawn_if_refused(folder: RunFolder, prepared: Prepared) -> Iterator[Non
         raise
 
 
-def _is_blind(result: SuiteResult) -> bool:
-    """Whether feature checks gave no verdict at all, although features were there to check."""
-    return not result.judged and "not_measurable" in result.checks.values()
-
-
 def unfinished_vendors(outcome: RunOutcome) -> list[tuple[str, str]]:
     """(``model: label``, sentence) of vendors that were stopped, or of whose planned samples more than half failed."""
     stopped = outcome.scored.manifest.stopped
     found: list[tuple[str, str]] = [(name, f"{name} was stopped: {reason}") for name, reason in stopped.items()]
-    for model, result in outcome.report.models.items():
-        for label, vendor in result.vendors.items():
+    for model, vendors in outcome.report.models.items():
+        for label, vendor in vendors.vendors.items():
             name = f"{model}: {label}"
             if name not in stopped and 2 * vendor.succeeded < vendor.planned:
                 found.append((name, f"{name} answered {vendor.succeeded} of {vendor.planned} samples"))
-            blind = [suite for suite, score in vendor.suites.items() if name not in stopped and _is_blind(score)]
-            found += [(name, f"{name}: nothing could be measured of {suite}") for suite in blind]
+            for suite, result in vendor.suites.items():
+                # Feature checks that gave no verdict at all, although features were there to check.
+                if name not in stopped and not result.judged and "not_measurable" in result.checks.values():
+                    found.append((name, f"{name}: nothing could be measured of {suite}"))
     return found

@@ -43,9 +43,11 @@ class SuiteHooks:
     request_concurrency: int | None = None
 
     def prepare(
-        self, own: SuiteOptions, options: RunOptions, environ: Mapping[str, str], question_seed: int
+        self, own: SuiteOptions, options: RunOptions, variables: Mapping[str, str], question_seed: int
     ) -> tuple[SuiteHooks, Dataset]:
         """The hooks of one run and its samples, with everything read that the evaluation's ``own`` options name.
+
+        ``variables`` are those of .env and of the environment.
 
         Raises:
             VerifierError: the samples, or a file that the options name, cannot be found or used.
@@ -86,7 +88,7 @@ class ProbesHooks(SuiteHooks):
     makes_questions = True
 
     def prepare(
-        self, own: SuiteOptions, options: RunOptions, environ: Mapping[str, str], question_seed: int
+        self, own: SuiteOptions, options: RunOptions, variables: Mapping[str, str], question_seed: int
     ) -> tuple[SuiteHooks, Dataset]:
         suite = own.suite
         assert isinstance(suite, ProbesSuite)
@@ -108,10 +110,10 @@ class Evaluation:
 
 
 def evaluations_of(
-    stated: Mapping[str, SuiteOptions], options: RunOptions, environ: Mapping[str, str], question_seed: int
+    stated: Mapping[str, SuiteOptions], options: RunOptions, variables: Mapping[str, str], question_seed: int
 ) -> tuple[list[Evaluation], list[str]]:
     """The evaluations with the samples that the run chooses, and warnings about these."""
-    found = [(own, *own.kind.around().prepare(own, options, environ, question_seed)) for own in stated.values()]
+    found = [(own, *own.kind.around().prepare(own, options, variables, question_seed)) for own in stated.values()]
     warnings = check_choices([(own, dataset) for own, _, dataset in found], options)
     evaluations = []
     for own, hooks, dataset in found:

@@ -14,7 +14,6 @@ from typing import Any
 
 from msgspec import structs
 
-from vendor_verifier.config.env_file import Variables, read_variables
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.secret_text import has_known_form
 from vendor_verifier.config.suite_options import SuiteOptions, one_or_many
@@ -43,7 +42,7 @@ class McpLiveHooks(SuiteHooks):
         return self.values.values()
 
     def prepare(
-        self, own: SuiteOptions, options: RunOptions, environ: Mapping[str, str], question_seed: int
+        self, own: SuiteOptions, options: RunOptions, variables: Mapping[str, str], question_seed: int
     ) -> tuple[SuiteHooks, Dataset]:
         """The rows get the names of the allowed tools; a run declares them as the server does."""
         suite = own.suite
@@ -64,9 +63,8 @@ class McpLiveHooks(SuiteHooks):
             raise UsageError(f"--suite mcp_live needs the MCP SDK, which is not installed: {install_line('mcp')}")
         found = suite_dataset(own.kind, own.chosen, skip_bad=options.skip_bad_samples)
         tools = tuple({"type": "function", "function": {"name": name}} for name in one_or_many(suite.allow))
-        variables: Variables = read_variables(options.config_file_path, options.env_file, environ)
-        values = {name: variables.values.get(name) for name in one_or_many(suite.environment)}
-        hooks = McpLiveHooks(suite, command, {name: value for name, value in values.items() if value is not None})
+        values = {name: variables[name] for name in one_or_many(suite.environment) if name in variables}
+        hooks = McpLiveHooks(suite, command, values)
         return hooks, structs.replace(found, samples=_with_tools(found.samples, tools))
 
     @contextmanager

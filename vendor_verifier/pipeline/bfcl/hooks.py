@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.run_config import RunOptions
 from vendor_verifier.config.suite_options import SuiteOptions
 from vendor_verifier.errors import BFCL_SIMULATORS
@@ -54,11 +53,10 @@ class BfclHooks(SuiteHooks):
         return self.job.params.parallelism if self.job else None
 
     def prepare(
-        self, own: SuiteOptions, options: RunOptions, environ: Mapping[str, str], question_seed: int
+        self, own: SuiteOptions, options: RunOptions, variables: Mapping[str, str], question_seed: int
     ) -> tuple[SuiteHooks, Dataset]:
         job = read_job_file(Path(own.own["job"])) if own.own.get("job") is not None else None
-        variables = read_variables(options.config_file_path, options.env_file, environ)
-        keys = {name: value for name in REST_KEYS if (value := variables.values.get(name))}
+        keys = {name: variables[name] for name in REST_KEYS if name in variables}
         data = bfcl_dataset(own, keys, job, skip_bad=options.skip_bad_samples)
         return BfclHooks(job, keys), data
 
@@ -140,7 +138,8 @@ def _results(
             standing[record.key] = record
     of_sample: dict[str, list[Record]] = {}
     for record in standing.values():
-        if not _is_not_charged(record):
+        failure = next((final.failure for final in record.finals if final.failure is not None), None)
+        if record.turns and (failure is None or failure.kind not in NOT_CHARGED):
             of_sample.setdefault(record.sample, []).append(record)
     results: dict[str, dict[str, list[VendorResult]]] = {}
     for name, rows in tasks.items():
@@ -161,11 +160,6 @@ def _results(
             times = [] if discarded > MOST_DISCARDED * (discarded + len(times)) else times
             results.setdefault(model, {}).setdefault(name, []).append(VendorResult(label, scores, times))
     return results
-
-
-def _is_not_charged(record: Record) -> bool:
-    failure = next((final.failure for final in record.finals if final.failure is not None), None)
-    return not record.turns or (failure is not None and failure.kind in NOT_CHARGED)
 
 
 def _file_name(label: str, taken: set[str]) -> str:
