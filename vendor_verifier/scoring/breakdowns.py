@@ -84,25 +84,24 @@ def pace(records: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
     second, and requests in flight on average and at most. ``seconds`` leaves out time in which nothing was in flight,
     as where vendors take turns or a run is resumed."""
     found = {}
-    spent = dict(iter(attempts.groupby("label", observed=True)))
     for label, rows in records[records["sent_s"].notna()].groupby("label", observed=True):
-        answers = rows[rows["ok"]]
-        begins, ends = answers["ended_s"] - answers["e2e_ms"].fillna(0) / 1e3, answers["ended_s"]
-        if label in spent:
-            begins = pd.concat([begins, spent[label]["sent_s"]])
-            ends = pd.concat([ends, spent[label]["sent_s"] + spent[label]["seconds"]])
-        spans = pd.DataFrame({"begin": begins, "end": ends}).dropna().sort_values("begin")
-        reached = spans["end"].cummax().shift(fill_value=-np.inf)
-        seconds = float((spans["end"] - np.maximum(spans["begin"], reached)).clip(lower=0).sum())
-        steps = pd.concat([pd.Series(1, index=spans["begin"]), pd.Series(-1, index=spans["end"])]).sort_index()
+        answers, tried = rows[rows["ok"]], attempts[attempts["label"] == label]
+        begins = np.append(answers["ended_s"] - answers["e2e_ms"].fillna(0) / 1e3, tried["sent_s"])
+        ends = np.append(answers["ended_s"], tried["sent_s"] + tried["seconds"])
+        spans = np.stack([begins, ends])[:, ~np.isnan(begins + ends)]
+        begins, ends = spans[:, spans[0].argsort(kind="stable")]
+        reached = np.maximum.accumulate(np.append(-np.inf, ends))[:-1]
+        seconds = float(np.clip(ends - np.maximum(begins, reached), 0, None).sum())
+        moments, places = np.unique(np.append(begins, ends), return_inverse=True)
+        steps = np.bincount(places, np.repeat([1, -1], len(begins)), len(moments))
         found[label] = {
-            "requests": len(spans),
+            "requests": len(begins),
             "seconds": seconds,
-            "requests_per_s": len(spans) / (seconds or np.nan),
+            "requests_per_s": len(begins) / (seconds or np.nan),
             "answers_per_s": len(answers) / (seconds or np.nan),
             "tokens_per_s": answers["output_tokens"].sum(min_count=1) / (seconds or np.nan),
-            "in_flight": (spans["end"] - spans["begin"]).sum() / (seconds or np.nan),
-            "most_in_flight": int(steps.groupby(level=0).sum().cumsum().max()) if len(steps) else 0,
+            "in_flight": (ends - begins).sum() / (seconds or np.nan),
+            "most_in_flight": int(steps.cumsum().max(initial=0)),
         }
     return pd.DataFrame.from_dict(found, orient="index")
 
