@@ -112,7 +112,10 @@ class _Compiled(msgspec.Struct, frozen=True):
         except jsonschema_rs.ValidationError as error:
             if isinstance(error.kind, _PATTERN_GAVE_UP):
                 return CallVerdict(name, "not_judged", error.message[:MESSAGE_CAP])
-            return CallVerdict(name, "schema_mismatch", error.message[:MESSAGE_CAP], _pointer(error.instance_path))
+            # The path as a JSON pointer (RFC 6901).
+            steps = (str(step).replace("~", "~0").replace("/", "~1") for step in error.instance_path)
+            pointer = "".join(f"/{step}" for step in steps)
+            return CallVerdict(name, "schema_mismatch", error.message[:MESSAGE_CAP], pointer)
         except ValueError as error:
             # Text that has no UTF-8 form (a lone surrogate in a key) cannot be handed to any tool.
             return CallVerdict(name, "invalid_json", str(error)[:MESSAGE_CAP])
@@ -147,11 +150,6 @@ def _depth(value: object) -> int:
         level = [held for one in level for held in (one.values() if isinstance(one, dict) else one)]
         depth += 1
     return depth
-
-
-def _pointer(path: Sequence[str | int]) -> str:
-    """The path as a JSON pointer (RFC 6901)."""
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
 def _translated(node: Any, words: set[str]) -> Any:

@@ -128,7 +128,8 @@ def _read(
     if not answer and not is_relevance(category):
         raise UnusableRequest(f"{name!r} has no possible answer", "id")
     turns = fields.get("question")
-    if not isinstance(turns, list) or not turns or not all(_is_turn(turn) for turn in turns):
+    lists = isinstance(turns, list) and all(isinstance(turn, list) for turn in turns)
+    if not turns or not lists or not all(isinstance(message, dict) for turn in turns for message in turn):
         raise UnusableRequest("expected a list of turns, each a list of messages", "question")
     expected: dict[str, Any] = {"id": name, "category": category}
     content = {key: value for key, value in fields.items() if key != "id"}
@@ -151,10 +152,6 @@ def _read(
         except DataError as error:
             raise UnusableRequest(error.problems[0].message, "function") from None
     return ReadRow([category, content], turn, expected, tags)
-
-
-def _is_turn(turn: object) -> bool:
-    return isinstance(turn, list) and all(isinstance(message, dict) for message in turn)
 
 
 def _possible_answers(sources: object, functions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
