@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from vendor_verifier.findings.gates import (
     COSTS,
+    PRESETS,
     REQUEST_METRICS,
     SHARES,
     Gate,
@@ -39,14 +40,15 @@ METRICS = (*SHARES, *REQUEST_METRICS, *COSTS)
     ],
 )
 def test_gates_are_read(text: str, gate: Gate) -> None:
-    assert parse_gate(text, ["toolbench"]) == gate
-    assert parse_gate(str(gate), ["toolbench"]) == gate
+    assert parse_gate(text, ["toolbench"]) == [gate]
+    assert parse_gate(str(gate), ["toolbench"]) == [gate]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "expected a gate with <= or >="),
+        ("minimx", "did you mean minimax?"),
         ("f1 > 0.9", "expected a gate with <= or >="),
         ("f1 >=", "expected a gate with <= or >="),
         ("schema_acuracy >= 0.9", "unknown metric schema_acuracy; did you mean schema_accuracy?"),
@@ -74,7 +76,7 @@ def test_what_cannot_be_read_is_explained(text: str, message: str) -> None:
 @given(st.sampled_from(METRICS), st.sampled_from(["<=", ">="]), st.integers(0, 1000))
 def test_every_gate_reads_back(metric: str, comparison: Any, thousandths: int) -> None:
     gate = Gate(metric, comparison, thousandths / 1000)
-    assert parse_gate(str(gate)) == gate
+    assert parse_gate(str(gate)) == [gate]
 
 
 @given(st.text(max_size=40))
@@ -83,7 +85,16 @@ def test_no_text_breaks_the_parser(text: str) -> None:
         assert parse_gate(text)
 
 
-@pytest.mark.parametrize("text", ["ttft_ms.p95 <= 200", "f1 >= 0.9", "verdict >= check"])
+def test_presets_are_the_published_thresholds() -> None:
+    assert {name: [str(gate) for gate in preset] for name, preset in PRESETS.items()} == {
+        "k2vv-thinking": ["f1 >= 0.73"],
+        "k2vv-0905": ["f1 >= 0.8"],
+        "minimax": ["success_rate >= 1", "f1 >= 0.98", "schema_accuracy >= 0.98"],
+    }
+    assert parse_gate(" minimax ") == list(PRESETS["minimax"])
+
+
+@pytest.mark.parametrize("text", ["ttft_ms.p95 <= 200", "f1 >= 0.9", "minimax", "verdict >= check"])
 def test_an_slo_is_about_one_request(text: str) -> None:
     with pytest.raises(GateError, match="--gate"):
         parse_slo(text)

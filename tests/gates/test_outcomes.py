@@ -35,7 +35,7 @@ def result(label: str, **figures: Any) -> VendorResult:
 def judged(gate: str, own: pd.DataFrame, status: Status = "matches", **figures: Any) -> GateResult:
     run = model_run(own, records("w", 1), money={"v": Money(1.0, 0.0, 7.0, 0.002, 100, 0)})
     verdicts = {"v": Verdict(status, "because")}
-    (found,) = judge_gates(run, {"v": result("v", **figures)}, verdicts, [parse_gate(gate, ["toolbench"])])
+    (found,) = judge_gates(run, {"v": result("v", **figures)}, verdicts, parse_gate(gate, ["toolbench"]))
     return found
 
 
@@ -159,7 +159,7 @@ def test_who_is_held_to_gates() -> None:
     run = model_run(records("v", 20), twice(20), labels=("v", BASE, "silent"))
     results = {label: result(label) for label in run.labels}
     verdicts = {label: Verdict("matches", "") for label in run.labels}
-    gates = [parse_gate(text) for text in ("f1 >= 0.9", "success_rate >= 0.9")]
+    gates = [gate for text in ("f1 >= 0.9", "success_rate >= 0.9") for gate in parse_gate(text)]
     found = [(gate.vendor, gate.text) for gate in judge_gates(run, results, verdicts, gates)]
     assert found == [("v", "f1 >= 0.9"), ("v", "success_rate >= 0.9"), (BASE, "success_rate >= 0.9")]
 

@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from vendor_verifier.config.document import misfit
 from vendor_verifier.config.secret_text import has_known_form
 from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.findings.gates import PRESETS
 from vendor_verifier.records.manifest import BaselineF1, SchemaPolicy, Undecided
 from vendor_verifier.records.plan import Arrival, ClientName, Limits
 from vendor_verifier.suites import TRIGGER
@@ -197,7 +198,7 @@ class RunConfig(BaseModel):
 
     gate: Annotated[
         Words,
-        option('Exit 1 unless this holds, e.g. "f1 >= 0.9" (repeatable).', OUTPUT),
+        option(f'Exit 1 unless this holds, e.g. "f1 >= 0.9", or a preset: {", ".join(PRESETS)} (repeatable).', OUTPUT),
     ] = ()
     history: Annotated[Path | None, option("History file, or none. [default: in the user's data folder]", OUTPUT)] = (
         None

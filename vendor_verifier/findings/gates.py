@@ -70,18 +70,27 @@ class Gate(msgspec.Struct, frozen=True):
         return f"{self.subject} {self.comparison} {right}"
 
 
+# Published by the makers of the models: K2-Vendor-Verifier for two versions of Kimi K2, MiniMax-Provider-Verifier.
+PRESETS: Mapping[str, tuple[Gate, ...]] = {
+    "k2vv-thinking": (Gate("f1", ">=", 0.73),),
+    "k2vv-0905": (Gate("f1", ">=", 0.80),),
+    "minimax": (Gate("success_rate", ">=", 1.0), Gate("f1", ">=", 0.98), Gate("schema_accuracy", ">=", 0.98)),
+}
 _FORM = re.compile(r"\s*([A-Za-z_]\w*)(?:\.p(50|90|95|99))?\s*(<=|>=)\s*(\S.*?)\s*", re.ASCII)
 
 
-def parse_gate(text: str, suites: Collection[str] = ()) -> Gate:
-    """One gate; ``suites`` are evaluations whose scores may be named.
+def parse_gate(text: str, suites: Collection[str] = ()) -> list[Gate]:
+    """One gate, or those of the preset of that name; ``suites`` are evaluations whose scores may be named.
 
     Raises:
         GateError: with what was read and what was expected.
     """
     form = _FORM.fullmatch(text)
     if form is None:
-        raise _error(text, "expected a gate with <= or >=, such as 'f1 >= 0.9' or 'ttft_ms.p95 <= 2000'")
+        if text.strip() in PRESETS:
+            return list(PRESETS[text.strip()])
+        expected = "expected a gate with <= or >=, such as 'f1 >= 0.9' or 'ttft_ms.p95 <= 2000', or a preset"
+        raise _error(text, expected, text.strip(), PRESETS)
     metric, percentile, comparison, right = form.groups()
     known = (*SHARES, *suites, *REQUEST_METRICS, *COSTS, "verdict")
     metric = next((name for name in known if name.casefold() == metric.casefold()), metric)
@@ -90,7 +99,7 @@ def parse_gate(text: str, suites: Collection[str] = ()) -> Gate:
         word = " ".join(right.casefold().replace("_", " ").split())
         if comparison != ">=" or percentile is not None or word not in words:
             raise _error(text, f"read {right!r} where 'verdict >= <status>' was expected", word, words)
-        return Gate("verdict", ">=", status=words[word])
+        return [Gate("verdict", ">=", status=words[word])]
     if metric not in known:
         raise _error(text, f"unknown metric {metric}", metric, known)
     if percentile is not None and metric not in REQUEST_METRICS:
@@ -100,7 +109,7 @@ def parse_gate(text: str, suites: Collection[str] = ()) -> Gate:
     if metric in (*SHARES, *suites) and not 0 <= float(right) <= 1:
         raise _error(text, f"{metric} lies between 0 and 1; write 0.98 for 98 %")
     place = None if percentile is None else int(percentile)
-    return Gate(metric, "<=" if comparison == "<=" else ">=", float(right), place)
+    return [Gate(metric, "<=" if comparison == "<=" else ">=", float(right), place)]
 
 
 def parse_slo(text: str) -> Gate:
@@ -109,14 +118,14 @@ def parse_slo(text: str) -> Gate:
     Raises:
         GateError: it does not follow the grammar, or is about more than one request.
     """
-    gate = parse_gate(text)
-    if gate.metric not in REQUEST_METRICS or gate.percentile is not None:
+    gate = parse_gate(text)[0]
+    if gate.metric not in REQUEST_METRICS or gate.percentile is not None or text.strip() in PRESETS:
         raise _error(text, "an SLO is about every single request; use --gate to judge the run", "", REQUEST_METRICS)
     return gate
 
 
 def read_gates(texts: Iterable[str], suites: Collection[str]) -> tuple[Gate, ...]:
-    """The gates in ``texts``; ``suites`` are evaluations whose scores may be named.
+    """The gates in ``texts``, or of the presets named there; ``suites`` are evaluations whose scores may be named.
 
     Where two limit the same figure on the same side, the later one applies: a model's own replaces that of all models.
 
@@ -133,11 +142,11 @@ def read_slos(texts: Iterable[str]) -> tuple[Gate, ...]:
     Raises:
         ProblemsError: all that do not follow the grammar or are not about one request.
     """
-    read = read_conditions(((text, Problem("", key="--slo")) for text in texts), parse_slo)
+    read = read_conditions(((text, Problem("", key="--slo")) for text in texts), lambda text: [parse_slo(text)])
     return tuple(dict.fromkeys(read))
 
 
-def read_conditions(stated: Iterable[tuple[str, Problem]], parse: Callable[[str], Gate]) -> list[Gate]:
+def read_conditions(stated: Iterable[tuple[str, Problem]], parse: Callable[[str], list[Gate]]) -> list[Gate]:
     """The gates in texts; each text has its place, a problem without a message.
 
     Raises:
@@ -146,7 +155,7 @@ def read_conditions(stated: Iterable[tuple[str, Problem]], parse: Callable[[str]
     found, problems = [], []
     for text, place in stated:
         try:
-            found.append(parse(text))
+            found += parse(text)
         except GateError as error:
             problems.append(replace(place, message=str(error)))
     if problems:

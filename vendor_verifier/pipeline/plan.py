@@ -162,7 +162,7 @@ def _stated_problems(configuration: Configuration) -> Iterator[Problem]:
         lambda: read_load(options),
         lambda: check_rank_metrics(options.rank_metric, options.suites),
         lambda: read_conditions(gates, lambda text: parse_gate(text, options.suites)),
-        lambda: read_conditions(slos, parse_slo),
+        lambda: read_conditions(slos, lambda text: [parse_slo(text)]),
         lambda: stated_options(options.suites, configuration.suites, options, configuration.suite_places),
     ):
         try:

@@ -135,8 +135,8 @@ class StoredSettings(msgspec.Struct, frozen=True):
 class ScoreRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of scoring.
 
-    ``rank_metrics`` join the six of IRF (a suite's name means its main score). ``gates`` are thresholds;
-    ``model_gates`` replace them for models that have gates of their own. ``baseline_f1`` is the baseline's
+    ``rank_metrics`` join the six of IRF (a suite's name means its main score). ``gates`` are thresholds or names
+    of presets; ``model_gates`` replace them for models that have gates of their own. ``baseline_f1`` is the baseline's
     F1 in the ranking: 1.0 as published, or its own against its other runs. ``slos`` are thresholds for every single
     request.
     """

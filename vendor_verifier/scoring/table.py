@@ -313,7 +313,7 @@ def judged_calls(column: pd.Series[Any], policy: SchemaPolicy = "lenient") -> tu
 
 
 def has_bad_call(column: pd.Series[Any]) -> Any:
-    """1 for a row with a bad call, else NaN where one of its calls was not judged, else 0.
+    """1 for a row with a bad call, 0 for one without, NaN where it is not known, unless one of its calls is bad.
 
     tool_call_error_rate = requests with a bad call ÷ answered requests that declared tools, as OpenRouter publishes it
     for its providers (https://openrouter.ai/docs/guides/routing/auto-exacto). An answer without calls counts, as good.

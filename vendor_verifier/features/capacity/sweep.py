@@ -101,12 +101,12 @@ def read_limits(slos: Sequence[str]) -> tuple[Gate, ...]:
     Raises:
         GateError: the first that does not follow the grammar, or that no level measures.
     """
-    stated = list(map(parse_gate, slos))
+    stated = [limit for text in slos for limit in parse_gate(text)]
     for limit in stated:
         if limit.metric not in (*_SHARES, *REQUEST_METRICS):
             known = ", ".join((*_SHARES, *REQUEST_METRICS))
             raise GateError(f"--slo {str(limit)!r}: not measured by level; use one of {known}")
-    usual = map(parse_gate, ("success_rate >= 0.99", "ttft_ms.p95 <= 2000"))
+    usual = (*parse_gate("success_rate >= 0.99"), *parse_gate("ttft_ms.p95 <= 2000"))
     named = {limit.metric.removeprefix("avg_") for limit in stated}
     return (*stated, *(limit for limit in usual if limit.metric not in named))
 
