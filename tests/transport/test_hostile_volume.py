@@ -82,9 +82,10 @@ async def test_no_answer_outlasts_the_total_limit(server: FaultServer) -> None:
     assert asked.timing.end_ns < QUICK.first_token_s * 1e9
 
 
-async def test_pieces_are_bounded_too(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small pieces each read on its own meet a limit of their own."""
-    monkeypatch.setattr(exchange, "MAX_CHUNKS", 20)
+@pytest.mark.parametrize("limit", ["MAX_CHUNKS", "MAX_ANSWER_BYTES"])
+async def test_pieces_and_bytes_are_bounded(server: FaultServer, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    """Each on its own ends an answer that never does."""
+    monkeypatch.setattr(exchange, limit, 20)
     steps = chain([(0.0, head() + chunk(TOKEN))], repeat((0.001, chunk(b"\n"))))
     server.answer = lambda _: Script(steps)
     assert (await ask(server.url())).kind == "limit_exceeded"
