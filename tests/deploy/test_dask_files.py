@@ -22,37 +22,21 @@ MAIN = "vendor_verifier.cli.main"
 CERTIFICATES = re.compile(r"```sh tls\n(.*?)```", re.DOTALL)
 
 
-def compose() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((DASK / "compose.yaml").read_text(encoding="utf-8"))
-    return found
-
-
-def kubernetes() -> dict[tuple[str, str], dict[str, Any]]:
-    """Objects by kind and name."""
-    documents = list(yaml.safe_load_all((DASK / "kubernetes.yaml").read_text(encoding="utf-8")))
-    found = {(each["kind"], each["metadata"]["name"]): each for each in documents}
-    assert len(found) == len(documents)
-    return found
-
-
-def pods() -> dict[str, dict[str, Any]]:
-    """Pod specifications by the name of their container: scheduler, worker, run."""
-    specs = [
-        each["spec"]["template"]["spec"] for (kind, _), each in kubernetes().items() if kind in ("Deployment", "Job")
-    ]
-    return {spec["containers"][0]["name"]: spec for spec in specs}
-
-
-def tls_settings() -> dict[str, str]:
-    lines = (DASK / "tls.env").read_text(encoding="utf-8").splitlines()
-    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+COMPOSE: dict[str, Any] = yaml.safe_load((DASK / "compose.yaml").read_text(encoding="utf-8"))["services"]
+# Objects by kind and name; containers by name: scheduler, worker, run.
+OBJECTS = {
+    (each["kind"], each["metadata"]["name"]): each
+    for each in yaml.safe_load_all((DASK / "kubernetes.yaml").read_text(encoding="utf-8"))
+}
+PODS = [each["spec"]["template"] for (kind, _), each in OBJECTS.items() if kind in ("Deployment", "Job")]
+CONTAINERS: dict[str, Any] = {pod["spec"]["containers"][0]["name"]: pod["spec"]["containers"][0] for pod in PODS}
 
 
 def commands(system: str) -> dict[str, list[str]]:
     """What scheduler, worker and run start, with which words, on ``compose`` or ``kubernetes``."""
     if system == "compose":
-        return {name: [*each["entrypoint"], *each.get("command", [])] for name, each in compose()["services"].items()}
-    return {name: spec["containers"][0]["command"] for name, spec in pods().items()}
+        return {name: [*each["entrypoint"], *each.get("command", [])] for name, each in COMPOSE.items()}
+    return {name: each["command"] for name, each in CONTAINERS.items()}
 
 
 @pytest.mark.parametrize("system", ["compose", "kubernetes"])
@@ -65,18 +49,17 @@ def test_the_parts_find_each_other(system: str) -> None:
     for part in ("worker", "run"):
         assert f"tls://{name}:8786" in words[part], part
     if system == "kubernetes":
-        service = kubernetes()["Service", name]["spec"]
-        labels = kubernetes()["Deployment", "verifier-scheduler"]["spec"]["template"]["metadata"]["labels"]
+        service = OBJECTS["Service", name]["spec"]
+        labels = OBJECTS["Deployment", "verifier-scheduler"]["spec"]["template"]["metadata"]["labels"]
         assert service["selector"].items() <= labels.items()
         assert [port["port"] for port in service["ports"]] == [8786]
 
 
 def test_keys_are_where_vendors_are_asked() -> None:
     """Workers use them, the run looks which there are; the scheduler has none, and no file holds one."""
-    services = compose()["services"]
-    assert [name for name, each in services.items() if ".env" in each["env_file"]] == ["worker", "run"]
+    assert [name for name, each in COMPOSE.items() if ".env" in each["env_file"]] == ["worker", "run"]
     secret = {"secretRef": {"name": "vendor-keys"}}
-    assert [name for name, spec in pods().items() if secret in spec["containers"][0]["envFrom"]] == ["worker", "run"]
+    assert [name for name, each in CONTAINERS.items() if secret in each["envFrom"]] == ["worker", "run"]
     everything = "".join(path.read_text(encoding="utf-8") for path in DASK.iterdir())
     assert not re.search(r"(?<![a-z])sk-[A-Za-z0-9]{8}|BEGIN [A-Z ]*PRIVATE KEY", everything)
 
@@ -99,7 +82,8 @@ def test_the_commands_of_the_files_make_a_run(system: str, bench: Bench) -> None
     certificates = CERTIFICATES.search(page)
     assert certificates is not None
     subprocess.run(["sh", "-e", "-c", certificates.group(1)], cwd=bench.folder, check=True, capture_output=True)
-    settings = {name: value.replace("/certs/", f"{bench.folder}/") for name, value in tls_settings().items()}
+    lines = (DASK / "tls.env").read_text(encoding="utf-8").replace("/certs/", f"{bench.folder}/").splitlines()
+    settings = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": "/nonexistent", REGION: "here", **settings}
     words, port = commands(system), free_port()
     running: list[subprocess.Popen[bytes]] = []

@@ -1,7 +1,4 @@
-"""A conversation with a vendor: real tools within it, plugins that raise, and a wish of ours that is refused.
-
-The time of tools is nobody's, their failures are ours, and no secret passes through them.
-"""
+"""A conversation with a vendor: real tools within it, plugins that raise, and a wish of ours that is refused."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import anyio
 import pytest
 from costs import LONG_S, PATIENCE_S
@@ -25,17 +27,12 @@ def entry(label: str, account: str | None = None, concurrency: int | None = None
 
 async def permit_of(limiter: Limiter, one: Entry) -> Permit | None:
     """What the limiter says at once, in turns of the loop and not by a clock; None when it lets wait."""
-    heard: list[Permit] = []
-
-    async def ask() -> None:
-        heard.append(await limiter.acquire(one, Ask(0)))
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(ask)
-        for _ in range(20):
-            await anyio.sleep(0)
-        group.cancel_scope.cancel()
-    return heard[0] if heard else None
+    asking = asyncio.create_task(limiter.acquire(one, Ask(0)))
+    for _ in range(20):
+        await anyio.sleep(0)
+    asking.cancel()
+    (heard,) = await asyncio.gather(asking, return_exceptions=True)
+    return None if isinstance(heard, BaseException) else heard
 
 
 async def test_a_cancelled_wait_takes_no_place() -> None:
@@ -54,26 +51,17 @@ async def test_stop_and_close_wake_all_who_wait() -> None:
     """Nobody sleeps out a pause or a rest when there is nothing to wait for; the reason is the first one given."""
     a, b = entry("a"), entry("b")
     limiter = Limiter([a, b], 2)
-    heard: list[Permit] = []
-
-    async def ask(one: Entry) -> None:
-        heard.append(await limiter.acquire(one, Ask(0)))
-
     limiter.pause(a, LONG_S)
     limiter.pause(b, LONG_S)
+    waiting = [asyncio.gather(limiter.acquire(one, Ask(0)), limiter.rest(one, LONG_S)) for one in (a, b)]
+    await anyio.sleep(0.01)
+    limiter.stop(a, "no key")
+    limiter.stop(a, "later")
     with anyio.fail_after(PATIENCE_S):
-        async with anyio.create_task_group() as group:
-            group.start_soon(ask, a)
-            group.start_soon(limiter.rest, a, LONG_S)
-            await anyio.sleep(0.01)
-            limiter.stop(a, "no key")
-            limiter.stop(a, "later")
-        async with anyio.create_task_group() as group:
-            group.start_soon(ask, b)
-            group.start_soon(limiter.rest, b, LONG_S)
-            await anyio.sleep(0.01)
-            limiter.close()
-    assert heard == ["stopped", "closed"]
+        assert (await waiting[0])[0] == "stopped"
+        assert not waiting[1].done()
+        limiter.close()
+        assert (await waiting[1])[0] == "closed"
     assert limiter.stopped == {"a": "no key"}
 
 
@@ -84,17 +72,11 @@ async def test_entries_of_one_account_share_its_budget_of_tokens() -> None:
     limiter = Limiter([a, twin], 5)
     first = Ask(0, 900)
     assert await limiter.acquire(a, first) == "granted"
-    heard: list[Permit] = []
-
-    async def ask() -> None:
-        heard.append(await limiter.acquire(twin, Ask(0, 500)))
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(ask)
-        await anyio.sleep(0.03)
-        assert heard == []
-        limiter.attempt_ended(a, Attempt(1, response=Response(usage=Usage(0, 1))), first)
-    assert heard == ["granted"]
+    asking = asyncio.create_task(limiter.acquire(twin, Ask(0, 500)))
+    await anyio.sleep(0.03)
+    assert not asking.done()
+    limiter.attempt_ended(a, Attempt(1, response=Response(usage=Usage(0, 1))), first)
+    assert await asking == "granted"
 
 
 async def test_an_account_is_finished_when_all_its_entries_are() -> None:

@@ -23,17 +23,6 @@ pytestmark = pytest.mark.anyio
 TOLERANCE_NS = 20_000_000
 
 
-def connect_slowly(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """Connecting takes that long."""
-    start_connection = connect.start_connection
-
-    async def slow(*args: Any, **kwargs: Any) -> Any:
-        await anyio.sleep(seconds)
-        return await start_connection(*args, **kwargs)
-
-    monkeypatch.setattr(connect, "start_connection", slow)
-
-
 async def test_ttft_and_gaps_are_the_servers(server: FaultServer) -> None:
     """First token, each gap and the end are those of the server, within 20 ms of its clock and never early."""
     words = [chunk(text("a", None)), chunk(text("b", None)), chunk(text("c")) + chunk(DONE) + END]
@@ -58,7 +47,13 @@ async def test_ttft_and_gaps_are_the_servers(server: FaultServer) -> None:
 
 async def test_connecting_is_not_latency(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Zero is the request on a connected socket: a slow connection shows in connect_ns and nowhere else."""
-    connect_slowly(monkeypatch, 0.15)
+    start_connection = connect.start_connection
+
+    async def slow(*args: Any, **kwargs: Any) -> Any:
+        await anyio.sleep(0.15)
+        return await start_connection(*args, **kwargs)
+
+    monkeypatch.setattr(connect, "start_connection", slow)
 
     async def first_token_ns() -> float:
         measured = (await ask(server.url())).timing
