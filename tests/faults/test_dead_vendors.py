@@ -7,7 +7,6 @@ import resource
 from collections import Counter
 from typing import Any
 
-import asking
 import pytest
 from asking import entry, run
 from fault_server import DONE, FaultServer, Script, Seen, event, say, stream, text, whole
@@ -80,15 +79,12 @@ def _attempt(**fields: Any) -> Attempt:
     return Attempt(1, response=Response(**fields))
 
 
-async def test_costs_end_a_run(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_costs_end_a_run(server: FaultServer) -> None:
     """A run stops when the costs of its answers reach the limit; only what was in flight goes beyond."""
     usage = {"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 100}}
     server.answer = lambda _: say(stream(text("hello"), event(usage), DONE))
-    one = entry(server, "a")
     priced = {("model", "a"): lambda told: ((told.input or 0) + (told.output or 0)) / 1000}
-    plain = asking.run_local
-    monkeypatch.setattr(asking, "run_local", lambda *given: plain(*given, priced))
-    ran = await run([one], 40, request_concurrency=3, max_cost_usd=1.0)
+    ran = await run([entry(server, "a")], 40, costs=priced, request_concurrency=3, max_cost_usd=1.0)
     assert 5 <= len(ran.records) <= 5 + 3
     assert ran.end is not None
     assert ran.end.limit is not None

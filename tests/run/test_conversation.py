@@ -10,13 +10,12 @@ from typing import Any
 
 import anyio
 import pytest
-from asking import KEY, entry, plan_of, queue_of, run, samples
+from asking import KEY, entry, run
 from fault_server import DONE, FaultServer, Script, Seen, delta, say, stream, text, whole
 
 from vendor_verifier.records.record import Record
 from vendor_verifier.records.request import ToolRequest, ToolResult, ToolRun, ToolRunner
-from vendor_verifier.redaction import MASK, Scrubber
-from vendor_verifier.run.local import run_local
+from vendor_verifier.redaction import MASK
 from vendor_verifier.suites.mcp_live import McpLiveSuite
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
@@ -54,11 +53,7 @@ class Runner:
 async def record_of(server: FaultServer, runner: ToolRunner) -> Record:
     """The record of a vendor that calls a tool once."""
     server.answer = calls_once
-    asked, one = samples(1), entry(server, "v")
-    records: list[Record] = []
-    queue = queue_of([one], asked, suite=McpLiveSuite())
-    await run_local(plan_of([one], asked), queue, "run", records.extend, Scrubber([KEY]), tools=runner)
-    return records[0]
+    return (await run([entry(server, "v")], 1, suite=McpLiveSuite(), tools=runner)).records[0]
 
 
 async def test_time_in_tools_lies_between_the_requests(server: FaultServer) -> None:
@@ -110,15 +105,10 @@ BUGGY: dict[str, Any] = {
 async def test_a_plugin_that_raises_is_our_failure(server: FaultServer, where: str) -> None:
     """A bug in one plugin is recorded as harness, by exception and line but without the key; the others go on."""
     server.answer = lambda _seen: GOOD
-    good, bad = entry(server, "good"), entry(server, "bad")
-    asked = samples(3)
-    records: list[Record] = []
-    work = queue_of([good, bad], asked, wires={"bad": BUGGY[where]})
-    await run_local(plan_of([good, bad], asked), work, "run", records.extend, Scrubber([KEY]))
-    failures = [r.final.failure for r in records if r.label == "bad" and r.final]
-    assert [failure.kind for failure in failures if failure] == ["harness"] * 3
+    ran = await run([entry(server, "good"), entry(server, "bad")], 3, wires={"bad": BUGGY[where]})
+    assert (ran.kinds("bad"), ran.kinds("good")) == (["harness"] * 3, [None] * 3)
+    failures = [record.final.failure for record in ran.of("bad") if record.final]
     assert all(failure and "LookupError" in failure.message and KEY not in failure.message for failure in failures)
-    assert [r.succeeded for r in records if r.label == "good"] == [True] * 3
 
 
 # As OpenAI, FastAPI and Mistral word it.

@@ -9,7 +9,7 @@ from statistics import fmean, pstdev
 
 import anyio
 import pytest
-from asking import QUICK, Ran, entry, plan_of, queue_of, run, samples
+from asking import Ran, entry, run
 from costs import LONG_S, PATIENCE_S, held_until
 from fault_server import DONE, FaultServer, Script, Seen, stream, text, whole
 from hypothesis import given
@@ -18,9 +18,7 @@ from hypothesis import strategies as st
 from vendor_verifier.records.plan import LoadShape, RetryRules
 from vendor_verifier.records.record import Record, Score
 from vendor_verifier.records.sample import Sample
-from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.load import LoadReport, due_times, lag_ms
-from vendor_verifier.run.local import run_local
 from vendor_verifier.suites import Play
 
 pytestmark = pytest.mark.anyio
@@ -167,12 +165,9 @@ async def test_further_turns_follow_by_themselves(server: FaultServer) -> None:
     """Only first turns keep the schedule; the others follow their own answer at once, and all are timed from when the
     conversation was due."""
     server.answer = lambda _: after(0.05)
-    one, asked = entry(server, "a"), samples(4)
-    records: list[Record] = []
-    plan = plan_of([one], asked, load=LoadShape(request_rate=20), request_concurrency=UNCAPPED, limits=QUICK)
-    await run_local(plan, queue_of([one], asked, suite=Talk()), "run", records.extend, Scrubber())
+    ran = await run([entry(server, "a")], 4, suite=Talk(), load=LoadShape(request_rate=20))
     assert len(server.seen) == 12
-    for record in records:
+    for record in ran.records:
         scheduled = [turn.attempts[0].timing for turn in record.turns]
         waited_ms = [-timing.scheduled_ns / 1e6 for timing in scheduled if timing and timing.scheduled_ns is not None]
         assert waited_ms == sorted(waited_ms)
