@@ -10,13 +10,11 @@ import anyio
 import pytest
 from asking import Ran, entry, run
 from costs import LONG_S, PATIENCE_S, held_until
-from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
+from fault_server import GOOD, FaultServer, Script, Seen, say
 
 from vendor_verifier.run import event_loop
 
 pytestmark = pytest.mark.anyio
-
-GOOD = stream(text("hello"), DONE)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from asking import Ran, entry, run
 from costs import LONG_S, PATIENCE_S, held_until
-from fault_server import DONE, FaultServer, Script, Seen, stream, text, whole
+from fault_server import GOOD, FaultServer, Script, Seen, after, whole
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,12 +22,7 @@ from vendor_verifier.run.load import LoadReport, due_times, lag_ms
 from vendor_verifier.suites import Play
 
 pytestmark = pytest.mark.anyio
-GOOD = stream(text("hello"), DONE)
 UNCAPPED = 1000
-
-
-def after(seconds: float, answer: bytes = GOOD) -> Script:
-    return Script([(seconds, answer)], "keep")
 
 
 def report(ran: Ran, label: str = "a") -> LoadReport:

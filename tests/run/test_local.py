@@ -9,19 +9,13 @@ import anyio
 import pytest
 from asking import entry, run, samples
 from costs import LONG_S, PATIENCE_S, held_until, least_of
-from fault_server import DONE, FaultServer, Script, Seen, event, head, say, stream, text, whole
+from fault_server import GOOD, FaultServer, Script, Seen, after, event, head, say, stream, text, whole
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vendor_verifier.records.plan import RetryRules
 
 pytestmark = pytest.mark.anyio
-
-GOOD = stream(text("hello"), DONE)
-
-
-def after(seconds: float, answer: bytes = GOOD) -> Script:
-    return Script([(seconds, answer)], "keep")
 
 
 def refusal(status: int, **headers: object) -> Script:

@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 import pytest
 from asking import Ran, entry, run
-from fault_server import DONE, FaultServer, Script, Seen, stream, text, whole
+from fault_server import FaultServer, Script, Seen, after, whole
 
 from vendor_verifier.records.plan import Limits, RetryRules
 from vendor_verifier.run import event_loop
@@ -81,13 +81,8 @@ def asked_in(seen: Seen) -> str:
     return str(seen.body["messages"][0]["content"])
 
 
-GOOD = stream(text("hello"), DONE)
 LIMITS = Limits(connect_s=10, first_token_s=60, idle_s=60, total_s=300)
 PLACES, SAMPLES = 10, 200
-
-
-def after(seconds: float, answer: bytes = GOOD) -> Script:
-    return Script([(seconds, answer)], "keep")
 
 
 def healthy(seen: Seen) -> Script:

@@ -68,7 +68,7 @@ class FaultServer:
     """Answers every request by ``answer(seen)``, over ``tls`` if given; an async context manager."""
 
     def __init__(self, answer: Callable[[Seen], Script] | None = None, tls: ssl.SSLContext | None = None) -> None:
-        self.answer = answer or (lambda _seen: Script([(0, stream(text("hello"), DONE))], "keep"))
+        self.answer = answer or (lambda _seen: after(0))
         self.seen: list[Seen] = []
         self.connections = self.closed = 0
         self.in_flight: dict[str, int] = {}
@@ -233,6 +233,14 @@ ANSWER = head(keep_alive="timeout=5", connection="keep-alive") + chunk(text("hel
 def say(*pieces: bytes, end: End = "keep") -> Script:
     """The pieces at once, each its own write."""
     return Script([(0, piece) for piece in pieces], end)
+
+
+GOOD = stream(text("hello"), DONE)
+
+
+def after(seconds: float, answer: bytes = GOOD) -> Script:
+    """An answer in one piece, which comes late."""
+    return Script([(seconds, answer)], "keep")
 
 
 def sized(body: bytes, head: bytes = HEAD) -> bytes:
