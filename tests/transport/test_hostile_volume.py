@@ -49,6 +49,7 @@ FLOODS: dict[str, tuple[bytes, str | None]] = {
     "empty events after a token": (sized(TOKEN + b"data: {}\n\n" * (20 * K) + DONE), None),
     "blank lines": (sized(b"\n" * (256 * K)), "limit_exceeded"),
     "comments after a token": (sized(TOKEN + b":\n" * (128 * K) + DONE), "limit_exceeded"),
+    "long comments": (sized(TOKEN + (b":" + b"x" * K + b"\n") * (6 * K) + text("!") + DONE), "limit_exceeded"),
     "one line without end": (sized(b"data: " + b"x" * (4096 * K)), "limit_exceeded"),
     "long events": (sized(TOKEN + b"data: [" + b"1," * (MAX_LINE_BYTES // 2 - 8) + b"1]\n\n" + DONE), "bad_payload"),
     "half characters": (sized(TOKEN + text("\ud83d" * (MAX_LINE_BYTES // 7)) + DONE), None),
@@ -66,6 +67,7 @@ FLOODS: dict[str, tuple[bytes, str | None]] = {
 async def test_every_flood_ends_as_what_it_is(flood: str, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every flood no more is kept than the cap, besides what is read of it."""
     data, expected = FLOODS[flood]
+    monkeypatch.setattr(exchange, "MAX_ANSWER_BYTES", 5 * K * K)
     monkeypatch.setattr(exchange, "MAX_EVENTS_WITHOUT_TOKEN", 10_000)
     monkeypatch.setattr(exchange, "_MAX_LINES", 30_000)
     monkeypatch.setattr(parse_answer, "MAX_LINES", 100_000)
