@@ -64,19 +64,19 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
     """
     configuration = load_config(options, environ, require_keys=require_keys, further=_stated_problems)
     options = configuration.options
-    stated, places = stated_options(options.suites, configuration.suites, options, configuration.suite_places)
-    question_seed = _question_seed(options)
-    with placing(places):
+    load, score, question_seed = read_load(options), _score(options, configuration), _question_seed(options)
+    stated, stated_at = stated_options(options.suites, configuration.suites, options, configuration.suite_places)
+    with placing(stated_at):
         evaluations, warnings = evaluations_of(stated, options, configuration.variables, question_seed)
     for each in evaluations:
         if each.hooks.request_concurrency and not options.request_concurrency:
             options = options.model_copy(update={"request_concurrency": each.hooks.request_concurrency})
     entries = asked_entries(configuration.entries, options.max_cost, use_raw_completions=options.use_raw_completions)
+    wires = run_wires(entries, options.tokenizer_model)
     warnings = [*configuration.warnings, *_warned_of(options, entries, configuration), *warnings]
-    plan = _plan(options, entries, evaluations, read_load(options), warnings)
+    plan = _plan(options, entries, evaluations, load, warnings)
     if any(each.hooks.makes_questions for each in evaluations):
         plan = structs.replace(plan, question_seed=question_seed)
-    wires, score = run_wires(entries, options.tokenizer_model), _score(options, configuration)
     secret = configuration.secrets.union(*(each.hooks.secrets for each in evaluations))
     return Prepared(options, plan, evaluations, configuration, wires, score, Scrubber(secret, plan.names))
 
