@@ -56,13 +56,6 @@ def test_importing_the_package_imports_no_library() -> None:
     assert done.stdout.strip() == "['vendor_verifier']"
 
 
-def test_a_history_is_written_only_when_named(folder: Path) -> None:
-    """A program decides itself what is remembered."""
-    vendor_verifier.verify(limit=2, output_dir="one", history="h.sqlite")
-    vendor_verifier.verify(limit=2, output_dir="two")
-    assert read_history(folder / "h.sqlite")["run"].nunique() == 1
-
-
 def test_mistakes_are_told_as_verifier_errors(folder: Path) -> None:
     """No SystemExit, no traceback from inside: one exception type with an exit code."""
     with pytest.raises(vendor_verifier.VerifierError) as missing:
@@ -71,15 +64,16 @@ def test_mistakes_are_told_as_verifier_errors(folder: Path) -> None:
 
 
 def test_a_running_loop_and_another_thread_may_verify(folder: Path) -> None:
-    """As a notebook does, and a program with threads."""
+    """As a notebook does, and a program with threads. A history is written only when it is named."""
 
     async def notebook() -> vendor_verifier.RunOutcome:
-        return vendor_verifier.verify(limit=2, output_dir="one")
+        return vendor_verifier.verify(limit=2, output_dir="one", history="h.sqlite")
 
     with ThreadPoolExecutor(1) as pool:
         found = [asyncio.run(notebook()), pool.submit(vendor_verifier.verify, limit=2, output_dir="two").result()]
     assert all(outcome.report.complete for outcome in found)
     assert [outcome.report.models["simulated-model"].vendors["poor"].planned for outcome in found] == [2, 2]
+    assert read_history(folder / "h.sqlite")["run"].nunique() == 1
 
 
 def test_a_loop_goes_on_while_it_awaits_a_run(folder: Path) -> None:

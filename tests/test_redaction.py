@@ -177,16 +177,12 @@ def said_by_a_vendor(text: str) -> Record:
     return Record("run-01", "a-model", "a-label", "a-vendor", "a-suite", "a-sample-1", 0, (turn,))
 
 
-@pytest.mark.parametrize("name", DISGUISES)
-def test_a_record_is_scrubbed_of_what_was_sent(name: str) -> None:
-    """Every text of an answer, a failure and a tool's result is scrubbed."""
-    record = said_by_a_vendor(DISGUISES[name](KEY))
+def test_a_record_is_scrubbed_of_what_was_sent() -> None:
+    """Every text of an answer, a failure and a tool's result, in every disguise. A key may be the name of a tool of the
+    sample: calls of it are still judged."""
     scrubber = Scrubber([KEY])
-    assert scrubber.record(record) == said_by_a_vendor(scrubber.text(DISGUISES[name](KEY)))
-
-
-def test_a_tool_of_the_sample_keeps_its_name() -> None:
-    """A key may be the name of a tool: calls of it are still judged."""
+    for disguised in (disguise(KEY) for disguise in DISGUISES.values()):
+        assert scrubber.record(said_by_a_vendor(disguised)) == said_by_a_vendor(scrubber.text(disguised))
     tools = [{"type": "function", "function": {"name": "get_weather"}}]
     record = said_by_a_vendor("get_weather")
     assert Scrubber(["get_weather"]).record(record, tools) == record

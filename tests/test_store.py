@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from pathlib import Path
 
 import pytest
@@ -150,21 +149,6 @@ def test_a_broken_manifest_is_an_error_of_the_folder(folder: RunFolder, content:
 
 
 # --- files
-
-
-def test_folder_and_files_are_the_owners_alone(folder: RunFolder) -> None:
-    """0700 and 0600, whatever the umask."""
-    umask = os.umask(0)
-    try:
-        made = RunFolder(folder.path / "inner")
-        made.create()
-        written = [made.write("a.txt", "x")]
-        made.write_samples("trigger", [])
-        written.append(made.samples_file("trigger"))
-    finally:
-        os.umask(umask)
-    assert {stat.S_IMODE(path.stat().st_mode) for path in written} == {0o600}
-    assert {stat.S_IMODE(path.stat().st_mode) for path in (made.path, written[1].parent)} == {0o700}
 
 
 @pytest.mark.parametrize("name", ["../up.txt", "a/../../up.txt", "/up.txt", "link/x.txt"])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 import pytest
 
 from vendor_verifier.config.secret_text import is_placeholder, shown
+from vendor_verifier.errors import ConfigError
 
 CANARY = "sk-" + "CANARY0123456789abcdefghij"  # in two pieces, so that scanners of this repository stay quiet
 URL = 'url: "https://h/v1"'
@@ -60,6 +62,14 @@ def test_values_in_env_are_not_interpolated(load):
     """A key that contains ``${…}`` is taken as it is, and export and comments are understood."""
     text = 'export a="x${HOME}y"  # comment\nHOME=elsewhere\n'
     assert load(entry("is_baseline: true"), text).entries[0].endpoint.key == "x${HOME}y"
+
+
+@pytest.mark.parametrize("content", [b"a='", b"\x00=\x00", b"\xff\xfea"])
+def test_an_env_file_of_any_bytes_is_read_or_refused(load, tmp_path, content):
+    """Nothing but a ConfigError is raised."""
+    (tmp_path / ".env").write_bytes(content)
+    with contextlib.suppress(ConfigError):
+        load(entry("is_baseline: true"))
 
 
 def test_a_missing_key_names_variable_and_file_once(refusals, tmp_path):

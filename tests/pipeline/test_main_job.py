@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import stat
 from typing import Any
@@ -35,12 +36,16 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     bench = Bench(tmp_path_factory.mktemp("finished"))
     bench.configure(*VENDORS, CUTTER)
     bench.samples(40)
-    assert bench.run(*ONCE, output="runs/mine")[0] == 0
+    umask = os.umask(0)
+    try:
+        assert bench.run(*ONCE, output="runs/mine")[0] == 0
+    finally:
+        os.umask(umask)
     return bench
 
 
 def test_a_run_leaves_every_file_private_and_scores_every_vendor(finished: Bench) -> None:
-    """All outputs exist, readable by nobody else, and a faithful twin agrees with the baseline completely."""
+    """All outputs exist, for the user alone whatever the umask, and a faithful twin agrees with the baseline."""
     folder = finished.folder / "runs" / "mine"
     assert all((folder / name).exists() for name in FILES)
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_file()} == {0o600}
