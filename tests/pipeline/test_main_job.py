@@ -133,8 +133,8 @@ def test_a_run_is_named_by_folder_file_id_or_not_at_all(finished: Bench, monkeyp
     """Reports say ``runs/<id>`` wherever the run is; without a name the last one is meant, and others are refused."""
     monkeypatch.chdir(finished.folder)
     run = finished.manifest("runs/mine")["run"]
-    for words in ("report", "report runs/mine/scores.json", f"explain runs/{run} --vendor poor", f"report {run}"):
-        code, _, err = finished(*words.split())
+    for words in ("explain", "explain runs/mine/scores.json", f"explain runs/{run}", f"explain {run}"):
+        code, _, err = finished(*words.split(), "--vendor", "poor")
         assert code == 0, err
     for unknown in ("runs", "runs/20260101T000000Z-abcdef", "nobody"):
         code, _, err = finished("explain", unknown)
