@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from made_values import answer, failure
 
 import vendor_verifier.cli.progress as progress_module
 from vendor_verifier.cli.progress import progress
-from vendor_verifier.pipeline.run import Outlook
+from vendor_verifier.pipeline.run import Work
 from vendor_verifier.records.record import Usage
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +29,7 @@ def test_a_line_has_failures_and_cost(capsys: pytest.CaptureFixture[str], monkey
     """Cost is the vendor's figure, else by price, and never 0."""
     monkeypatch.setattr(progress_module, "_LINE_EVERY_S", 0.0)
     with progress(quiet=False, verbose=False) as watcher:
-        watcher.started(Outlook({A: 3, B: 2}, {A: 90, B: 0}, {A: lambda usage: float(usage.output or 0)}))
+        watcher.started({A: Work(3, 90, lambda usage: float(usage.output or 0)), B: Work(2, 0)})
         for record in (answer("b"), answer("a", usage=Usage(1, 7, cost_usd=2.0)), answer("a", usage=Usage(1, 3))):
             watcher.finished(record)
         for record in (failure("a"), answer("b")):
@@ -45,7 +44,7 @@ def test_a_line_has_failures_and_cost(capsys: pytest.CaptureFixture[str], monkey
 
 def test_quiet_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with progress(quiet=True, verbose=False) as watcher:
-        watcher.started(Outlook({A: 1}, {A: 0}))
+        watcher.started({A: Work(1, 0)})
         watcher.finished(failure("a"))
     assert capsys.readouterr() == ("", "")
 
@@ -53,7 +52,7 @@ def test_quiet_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_log_gets_plain_lines(capsys: pytest.CaptureFixture[str]) -> None:
     """The work at the start, with --verbose each failure, and the last line when all is there."""
     with progress(quiet=False, verbose=True) as watcher:
-        watcher.started(Outlook({A: 2}, {A: 2}))
+        watcher.started({A: Work(2, 2)})
         watcher.finished(failure("a"))
         watcher.finished(answer("a"))
     first, failed, last = capsys.readouterr().err.splitlines()
@@ -77,7 +76,7 @@ def test_a_terminal_gets_bars_and_its_cursor_back(monkeypatch: pytest.MonkeyPatc
 
 def _interrupted(screen: _Screen) -> None:
     with progress(quiet=False, verbose=False) as watcher:
-        watcher.started(Outlook({A: 3, B: 3}, Counter()))
+        watcher.started({A: Work(3, 0), B: Work(3, 0)})
         watcher.finished(answer("a"))
         await_that(lambda: "1/3" in screen.getvalue())
         raise KeyboardInterrupt

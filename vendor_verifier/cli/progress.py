@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from vendor_verifier.cli.output import say
-from vendor_verifier.pipeline.run import Name, Outlook, is_answered
+from vendor_verifier.pipeline.run import Name, Work, is_answered
 from vendor_verifier.records.record import Record
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.formats import quantity, usd
@@ -60,7 +60,7 @@ class Count(msgspec.Struct):
 class Silent:
     """An observer of a run that shows nothing."""
 
-    def started(self, outlook: Outlook) -> None: ...
+    def started(self, work: Mapping[Name, Work]) -> None: ...
 
     def finished(self, record: Record) -> None: ...
 
@@ -72,16 +72,15 @@ class Lines(Silent):
         self._verbose = verbose
         self.counts: dict[Name, Count] = {}
 
-    def started(self, outlook: Outlook) -> None:
+    def started(self, work: Mapping[Name, Work]) -> None:
         self._next_s = time.monotonic() + _LINE_EVERY_S
-        for name, due in outlook.due.items():
-            done = outlook.done[name]
-            self.counts[name] = Count(None if due is None else done + due, done, outlook.costs.get(name))
+        for name, (due, done, cost_of) in work.items():
+            self.counts[name] = Count(None if due is None else done + due, done, cost_of)
         total = self.total()
-        work = "sending until the time is over"
-        work = work if total.due is None else f"{counted(total.due - total.done, 'request')} to send"
+        words = "sending until the time is over"
+        words = words if total.due is None else f"{counted(total.due - total.done, 'request')} to send"
         already = f", {total.done} already answered" if total.done else ""
-        self.show_start(f"{work} to {counted(len(self.counts), 'vendor')}{already}")
+        self.show_start(f"{words} to {counted(len(self.counts), 'vendor')}{already}")
 
     def show_start(self, words: str) -> None:
         say(words)

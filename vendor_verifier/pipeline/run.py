@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain, count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import structs
@@ -50,32 +50,27 @@ if TYPE_CHECKING:
 Name = tuple[str, str]
 
 
-class Outlook(msgspec.Struct, frozen=True):
-    """The work of a session by (model, label).
+class Work(NamedTuple):
+    """The work of a session at one vendor: records due now (None: its speed decides), and done in earlier sessions.
 
-    Records ``due`` now (``None``: the vendor's speed decides), ``done`` in earlier sessions, and the function that
-    gives an answer's cost (``costs``), where a price is known.
+    ``cost_of`` gives an answer's cost where the price is known.
     """
 
-    due: Mapping[Name, int | None]
-    done: Mapping[Name, int]
-    costs: Mapping[Name, CostOf] = msgspec.field(default_factory=dict)
+    due: int | None
+    done: int
+    cost_of: CostOf | None = None
 
 
-def outlook_of(plan: Plan, queue: WorkQueue) -> Outlook:
-    """The outlook of a plan and the ``queue`` of its entries."""
+def work_of(plan: Plan, queue: WorkQueue) -> dict[Name, Work]:
+    """The work of a plan by (model, label), given the ``queue`` of its entries."""
+    is_timed, costs = plan.load.plans_by_doing, costs_of(plan)
     names = [(entry.model, entry.label) for entry in plan.entries]
-    each = foreseen(plan.load, 0)
-    by_doing = plan.load.plans_by_doing
-    return Outlook(
-        due={name: each if by_doing else queue.left_of(target) for target, name in enumerate(names)},
-        done={name: queue.crossed_of(target) for target, name in enumerate(names)},
-        costs=costs_of(plan),
-    )
+    due = [foreseen(plan.load, 0) if is_timed else queue.left_of(target) for target in range(len(names))]
+    return {name: Work(due[at], queue.crossed_of(at), costs.get(name)) for at, name in enumerate(names)}
 
 
 OnRecord = Callable[[Record], None]
-OnStart = Callable[[Outlook], None]
+OnStart = Callable[[Mapping[Name, Work]], None]
 
 
 class RunOutcome(msgspec.Struct, frozen=True):
@@ -95,7 +90,7 @@ class RunOutcome(msgspec.Struct, frozen=True):
 def run(
     prepared: Prepared,
     *,
-    on_start: OnStart = lambda _outlook: None,
+    on_start: OnStart = lambda _work: None,
     on_record: OnRecord = lambda _record: None,
     security: Security | None = None,
 ) -> RunOutcome:
@@ -180,7 +175,7 @@ def _fill(
             for record in records:
                 on_record(record)
 
-        on_start(outlook_of(prepared.plan, queue))
+        on_start(work_of(prepared.plan, queue))
         try:
             with quiet_collector():
                 end, executor = send(manifest.run, plan, queue, prepared, emit=emit, tools=tools, security=security)
