@@ -192,9 +192,8 @@ def _score_reach(suite: str, base: pd.Series[float], alpha: float) -> Reach:
 
 def _scores(run: ModelRun, label: str | None) -> dict[str, pd.Series[float]]:
     """The mean score of every sample by evaluation, where our side or the data did not lose it."""
-    rows = run.asked[label or ""]
-    rows = rows[rows["score"].notna()].astype({"suite": str, "sample": str})
-    return {str(suite): part.groupby("sample")["score"].mean() for suite, part in rows.groupby("suite", sort=False)}
+    suites = run.asked[label or ""][["suite", "sample", "score"]].dropna().groupby("suite", sort=False, observed=True)
+    return {str(suite): part.groupby("sample", observed=True)["score"].mean() for suite, part in suites}
 
 
 TESTS = (decisions, arguments, invalid, in_text)
