@@ -37,6 +37,7 @@ FAULTS = (
     Fault("run/conversation.py", "min(failure.retry_after_s, rules.max_wait_s)", "failure.retry_after_s", "run"),
     Fault("run/queue.py", "if endless or repetition in self._left_at(target, place):", "if True:", "run"),
     Fault("run/limits.py", "account.lost_in_a_row = 0", "pass", "run faults/test_dead_vendors.py"),
+    Fault("run/limits.py", "if self._spending.is_used_up:", "if False:", "faults/test_dead_vendors.py"),
     Fault("run/budgets.py", "if self.is_used_up or (", "if (", "run faults/test_dead_vendors.py"),
     Fault("records/record.py", "return new.succeeded and not old.succeeded", "return new.succeeded", "records test_store.py scoring"),
     Fault("config/entries.py", "and not address.local and not allow_http", "and not address.local", "config"),

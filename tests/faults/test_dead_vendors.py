@@ -7,8 +7,10 @@ import resource
 from collections import Counter
 from typing import Any
 
+import anyio
 import pytest
 from asking import entry, run
+from costs import LONG_S, PATIENCE_S
 from fault_server import DONE, FaultServer, Script, Seen, event, say, stream, text, whole
 from made_values import replace
 from workbench import ONCE, Bench, free_port
@@ -79,16 +81,24 @@ def _attempt(**fields: Any) -> Attempt:
     return Attempt(1, response=Response(**fields))
 
 
-async def test_costs_end_a_run(server: FaultServer) -> None:
-    """A run stops when the costs of its answers reach the limit; only what was in flight goes beyond."""
-    usage = {"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 100}}
-    server.answer = lambda _: say(stream(text("hello"), event(usage), DONE))
-    priced = {("model", "a"): lambda told: ((told.input or 0) + (told.output or 0)) / 1000}
-    ran = await run([entry(server, "a")], 40, costs=priced, request_concurrency=3, max_cost_usd=1.0)
-    assert 5 <= len(ran.records) <= 5 + 3
+@pytest.mark.parametrize("count", [1, 40])
+async def test_costs_end_a_run(server: FaultServer, count: int) -> None:
+    """A run stops when the costs of its answers reach the limit: only what was in flight goes beyond, and nobody waits
+    for another try, not even where nothing else was left to be asked."""
+    usage = event({"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 100}})
+    refusal = say(whole({}, 500, retry_after=LONG_S))
+    server.answer = lambda seen: refusal if seen.vendor == "waiting" else say(stream(text("hello"), usage, DONE))
+    both = [entry(server, "a"), entry(server, "waiting")]
+    limit, retry = {1: 0.1, 40: 1.0}[count], RetryRules(1, LONG_S)
+    with anyio.fail_after(PATIENCE_S):
+        ran = await run(
+            both, count, costs={("model", "a"): lambda told: ((told.input or 0) + (told.output or 0)) / 1000},
+            request_concurrency=3, max_cost_usd=limit, retry=retry,
+        )  # fmt: skip
+    assert min(5, count) <= len(ran.records) <= 5 + 3
     assert ran.end is not None
     assert ran.end.limit is not None
-    assert ran.end.limit.startswith("--max-cost 1 was reached")
+    assert ran.end.limit.startswith(f"--max-cost {limit:g} was reached")
 
 
 @pytest.mark.parametrize(

@@ -224,6 +224,9 @@ class Limiter:
             is_limited = attempt.failure is not None and attempt.failure.rules.charge == "rate_limit"
             account.backoff.attempt_ended(is_limited=is_limited)
         self._spending.pay(entry, attempt, ask.size)
+        if self._spending.is_used_up:
+            # Who rests before another try is not waited for.
+            self.close()
 
     def turn_ended(self, entry: Entry, attempt: Attempt) -> None:
         """Take a turn's outcome after all its tries."""
