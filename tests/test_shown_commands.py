@@ -175,9 +175,10 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def world(filled: Path, tmp_path: Path) -> Path:
+def world(filled: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A copy for one command."""
     if not filled.exists():
+        request.getfixturevalue("pages")
         filled.mkdir()
         build(filled)
     return Path(shutil.copytree(filled, tmp_path / "world", symlinks=True))

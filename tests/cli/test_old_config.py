@@ -42,7 +42,6 @@ minimax-m2.5:
 def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of 0.1.0 with a configuration."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
     (tmp_path / "config.yaml").write_text(CONFIG)
     (tmp_path / "config.yaml").chmod(0o640)
     return tmp_path

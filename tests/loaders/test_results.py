@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from call_evaluations import any_json
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -213,11 +214,7 @@ def test_unusable_rows_are_named_or_skipped_by_wish(fields: dict[str, Any], said
     assert said in imported.warnings[0]
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=6,
-)
+json_values = any_json()
 results = st.fixed_dictionaries(
     {"request": st.just(request()) | json_values},
     optional={

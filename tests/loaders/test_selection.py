@@ -67,7 +67,10 @@ def test_filters_and_limit(options: dict[str, Any], kept: str) -> None:
 )
 def test_a_larger_limit_only_adds_samples(kinds: list[tuple[bool | None, str]], limit: int) -> None:
     """The choice of N is part of the choice of N + 1, in the file's order, and holds every class if N allows it."""
-    rows = [_classed(at, kind, category) for at, (kind, category) in enumerate(kinds)]
+    rows = [
+        Sample(f"s{at:03}-1", Turn(()), {} if kind is None else {"expected_tool_call": kind}, {"category": category})
+        for at, (kind, category) in enumerate(kinds)
+    ]
     chosen, more = ids(select(rows, limit=limit)), ids(select(rows, limit=limit + 1))
     assert len(chosen) == min(limit, len(rows))
     assert set(chosen) <= set(more)
@@ -92,11 +95,6 @@ def test_a_larger_limit_only_adds_samples(kinds: list[tuple[bool | None, str]], 
 def test_whether_a_call_is_expected(expected: dict[str, Any], wanted: bool | None) -> None:
     """A stated class, expected calls and the leaderboard's irrelevant rows; a row without an answer key is unknown."""
     assert expects_call(Sample("s", Turn(()), expected)) is wanted
-
-
-def _classed(at: int, calls: bool | None, category: str) -> Sample:
-    expected = {} if calls is None else {"expected_tool_call": calls}
-    return Sample(f"s{at:03}-1", Turn(()), expected, {"category": category})
 
 
 @pytest.mark.parametrize("text", ["0\n1.5\n1.5\n", "\ufeffat_s\r\n0\r\n\r\n1.50\r\n1.5", "# day 1\n0.0\n15e-1\n1.5"])
