@@ -113,7 +113,7 @@ def open_job(job: Job) -> Opened:
     """The job with this machine's plugins and keys.
 
     Raises:
-        UsageError: a variable, a plugin folder or a tokenizer is missing here.
+        UsageError: a variable, a plugin folder or a tokenizer is missing here, or a proxy cannot be used.
     """
     environment = read_environment()
     # The env file is read where this machine has the one that the coordinator read.
@@ -125,6 +125,7 @@ def open_job(job: Job) -> Opened:
     for folder in job.vendor_paths:
         if not Path(folder).is_dir():
             raise UsageError(f"the plugin folder {folder} is not there; copy it to the same place")
+    require_proxies(entry.endpoint.base_url for entry in job.plan.entries)
     values = {name: variables.values.get(name) or "" for name in names}
     plan = structs.replace(job.plan, entries=tuple(_with_secrets(entry, values) for entry in job.plan.entries))
     secrets = {

@@ -284,9 +284,11 @@ def cluster_of(workers: int | str) -> Iterator[str]:
         resource_tracker.ensure_running()
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
+            # Without a dashboard the scheduler still opens its port, and would warn where another run has it.
             cluster = LocalCluster(
-                n_workers=0, threads_per_worker=1, host="127.0.0.1", dashboard_address=None,
-                worker_dashboard_address=None, memory_limit=0, silence_logs=logging.CRITICAL,
+                n_workers=0, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": False}, worker_dashboard_address=None, memory_limit=0,
+                silence_logs=logging.CRITICAL,
             )  # fmt: skip
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
